@@ -1,0 +1,2 @@
+//! The `gateproof` command line.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Echo backends with a journal.
