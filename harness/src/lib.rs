@@ -1,1 +1,9 @@
-//! The Gateproof harness.
+//! Gateproof: a conformance test harness for Kubernetes Gateway API implementations.
+//!
+//! The way through the code is the way of a run: manifest ([`scenario`]) → plan and run ([`run`]) → log ([`log`]) →
+//! verdict ([`judge`]) → report (the package `gateproof-report`). Layers point down only: `cli` → `run` →
+//! {`probe`, `judge`}; `probe` → `target` → `log`; `judge` → {`scenario`, `log`}.
+
+pub mod judge;
+pub mod log;
+pub mod scenario;

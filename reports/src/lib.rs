@@ -1,1 +1,6 @@
-//! The run record and its reports.
+//! The run record, and every report that is made of it.
+//!
+//! A report is a function of a [`record::RunRecord`], which is a function of a closed log. Nothing here knows how the
+//! record came to be.
+
+pub mod record;

@@ -1,0 +1,277 @@
+//! What a run appends to its log.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::{Elapsed, Exchange, JournalEntry, ObjectKey, Role, Timing};
+
+/// One thing that happened, in the order in which the harness learned of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Position in the log, from 0 without holes.
+    pub seq: u64,
+    /// When.
+    pub at: Elapsed,
+    /// Whom it concerns.
+    pub scope: Scope,
+    /// What.
+    pub body: Body,
+}
+
+/// Whom an event concerns.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// The whole run.
+    Run,
+    /// One execution of a scenario: its name, with `#2` and up for repeats.
+    Scenario(Arc<str>),
+    /// A Gateway of the pool, which many scenarios share; the name is the shape.
+    Pool(Arc<str>),
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Body {
+    /// Always the first event.
+    RunStarted(Box<RunStarted>),
+    /// A scenario began; its manifest is bound to these names.
+    ScenarioStarted(Box<Bindings>),
+    /// A write was asked of the API server and answered.
+    Wrote(Box<Write>),
+    /// A watch delivered a version of an object. `Deleted` carries the last version.
+    Observed {
+        /// Which object.
+        key: ObjectKey,
+        /// What the watch said.
+        change: Change,
+        /// The object, without `metadata.managedFields`; Secret data is replaced by digests.
+        object: Arc<serde_json::Value>,
+    },
+    /// A watch was lost and re-listed: versions may have been missed before this point.
+    Gap {
+        /// The resource, such as `httproutes.gateway.networking.k8s.io`.
+        resource: String,
+        /// Why.
+        reason: String,
+    },
+    /// One attempt on the data path.
+    Probed {
+        /// The step that asked.
+        step: usize,
+        /// 0, 1, 2 … within the step and role.
+        attempt: u32,
+        /// What it was for.
+        role: Role,
+        /// What was sent and came back.
+        exchange: Box<Exchange>,
+    },
+    /// What the backends' journals hold for the requests of a step.
+    Journal {
+        /// The step that asked.
+        step: usize,
+        /// The entries.
+        entries: Vec<JournalEntry>,
+    },
+    /// The run woke up because a time limit of the judge passed; it carries only its time.
+    Tick,
+    /// The harness itself was late by more than a fifth of a budget: a deadline missed in this state is not the target's.
+    Lagged {
+        /// By how much, in microseconds.
+        by: u64,
+    },
+    /// The scenario's last event, written once no more can come.
+    ScenarioEnded(Ended),
+    /// Always the last event.
+    RunEnded {
+        /// Whether the user broke the run off.
+        interrupted: bool,
+    },
+}
+
+/// Facts about the run that verdicts and reports need.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunStarted {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of the harness.
+    pub harness: String,
+    /// Label value that marks everything that the run creates.
+    pub run_id: String,
+    /// Wall-clock time of the start, RFC 3339, for people and reports only.
+    pub date: String,
+    /// How the target was named by the user, such as `embedded` or `context kind-dev`.
+    pub target: String,
+    /// Whether the target is the embedded one.
+    pub embedded: bool,
+    /// The GatewayClass under test.
+    pub gateway_class: String,
+    /// Its controller.
+    pub controller_name: String,
+    /// Bundle version of the installed CRDs, such as `v1.6.1`.
+    pub gateway_api_version: String,
+    /// Channel of the installed CRDs: `standard` or `experimental`.
+    pub gateway_api_channel: String,
+    /// Features that the target claims.
+    pub features: Vec<String>,
+    /// The table of limits in force.
+    pub timing: Timing,
+}
+
+/// The names that a scenario's manifest is bound to for one execution.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Bindings {
+    /// The scenario's name in its manifest.
+    pub scenario: String,
+    /// The run's label value.
+    pub run_id: String,
+    /// A token unique to run and scenario, legal in names, hostnames and paths.
+    pub token: String,
+    /// Namespace alias in the manifest → namespace; the alias of the scenario's main namespace is `ns`.
+    pub namespaces: IndexMap<String, String>,
+    /// Host alias in the manifest → hostname; the main one is `host`.
+    pub hosts: IndexMap<String, String>,
+    /// Gateway alias in the manifest → pool Gateway.
+    pub gateways: IndexMap<String, GatewayBinding>,
+    /// Backends of the manifest.
+    pub backends: IndexMap<String, BackendBinding>,
+    /// Name alias for cluster-scoped objects → name.
+    pub names: IndexMap<String, String>,
+    /// Port alias such as `http` or `tcp` → port for this execution.
+    pub ports: IndexMap<String, u16>,
+    /// The GatewayClass under test.
+    pub gateway_class: String,
+    /// Its controller.
+    pub controller_name: String,
+}
+
+/// A pool Gateway as a scenario sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewayBinding {
+    /// Namespace of the Gateway.
+    pub namespace: String,
+    /// Name of the Gateway.
+    pub name: String,
+    /// The shape asked for.
+    pub shape: String,
+}
+
+/// A backend as a scenario sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackendBinding {
+    /// Namespace of its Service.
+    pub namespace: String,
+    /// Name of its Service.
+    pub service: String,
+    /// The identity that its echo reports in `pod`, unique to run, scenario and backend.
+    pub identity: String,
+}
+
+/// A write and its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Write {
+    /// The step that asked.
+    pub step: usize,
+    /// Position within the step.
+    pub ordinal: usize,
+    /// How.
+    pub verb: WriteVerb,
+    /// To which object.
+    pub key: ObjectKey,
+    /// The `apiVersion` that was used.
+    pub api_version: String,
+    /// What was sent; Secret data is replaced by digests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Arc<serde_json::Value>>,
+    /// What came of it.
+    pub outcome: WriteOutcome,
+}
+
+/// How an object was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteVerb {
+    /// Server-side apply.
+    Apply,
+    /// A merge or JSON patch.
+    Patch,
+    /// Deletion.
+    Delete,
+}
+
+/// The API server's answer to a write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WriteOutcome {
+    /// Taken. Deletions carry the generation that was deleted, or 0.
+    Admitted {
+        /// The object's uid.
+        uid: String,
+        /// Its `metadata.generation`, or 0 for kinds that have none.
+        generation: i64,
+        /// Its `metadata.resourceVersion`.
+        resource_version: String,
+    },
+    /// Refused with a `Status`.
+    Refused {
+        /// HTTP code.
+        code: u16,
+        /// Machine-readable reason, such as `Invalid`.
+        reason: String,
+        /// Text.
+        message: String,
+        /// Causes, with their fields.
+        causes: Vec<Cause>,
+    },
+    /// No usable answer: the harness' environment, not the target.
+    Failed {
+        /// Which phase, and what went wrong.
+        error: String,
+    },
+}
+
+/// One cause of a refusal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Such as `FieldValueInvalid`.
+    pub reason: String,
+    /// Such as `spec.rules[0].filters`.
+    pub field: String,
+    /// Text.
+    pub message: String,
+}
+
+/// What a watch said of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// New to the observer.
+    Added,
+    /// Another version.
+    Modified,
+    /// Gone.
+    Deleted,
+}
+
+/// Why a scenario ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ended {
+    /// The judge had nothing more to ask.
+    Completed,
+    /// The user broke the run off, or `--fail-fast` did.
+    Interrupted,
+    /// The harness could not go on: the environment, not the target.
+    Environment {
+        /// Which phase, and what went wrong.
+        error: String,
+    },
+}

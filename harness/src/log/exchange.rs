@@ -1,0 +1,148 @@
+//! One attempt on the data path, as it was sent and answered.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Elapsed;
+
+/// What a probe is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The probe that the manifest asks for.
+    Main,
+    /// The control: same address and path, a hostname that no route claims. It must answer differently.
+    Contrast,
+}
+
+/// What is to be sent, and where. Names are already bound; the address is the target's, before any dialer maps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeRequest {
+    /// An HTTP request over plain text or TLS.
+    Http(HttpRequest),
+    /// A TCP connection: `send` is written, then one line or the end is read.
+    Tcp {
+        /// Host (an IP address or a name) from `status.addresses`.
+        host: String,
+        /// Listener port.
+        port: u16,
+        /// Bytes to send, as text.
+        send: String,
+    },
+}
+
+/// An HTTP/1.1 request, exact to the byte where it matters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpRequest {
+    /// Host (an IP address or a name) to connect to, from `status.addresses`.
+    pub host: String,
+    /// Port to connect to: the listener's.
+    pub port: u16,
+    /// Server name for TLS; `None` for plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_server_name: Option<String>,
+    /// The method.
+    pub method: String,
+    /// The raw request target, such as `/a/../b?q=%2F`.
+    pub target: String,
+    /// The Host header.
+    pub authority: String,
+    /// Further headers in order, names with their case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+}
+
+/// What came of one attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// Unique within the run; sent as the header `X-Gateproof-Request`, or as the first TCP line.
+    pub id: String,
+    /// The request.
+    pub request: ProbeRequest,
+    /// Where the dialer really connected to, when it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connected_to: Option<SocketAddr>,
+    /// When the attempt began.
+    pub started: Elapsed,
+    /// The HTTP answer, if one came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpAnswer>,
+    /// How a TCP attempt ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpEnd>,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ProbeError>,
+}
+
+/// An HTTP answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpAnswer {
+    /// The status code.
+    pub status: u16,
+    /// Headers in order, names lower-case.
+    pub headers: Vec<(String, String)>,
+    /// The first 4 KiB of the body as text.
+    pub body: String,
+    /// The echo's account of what it received, if the body is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo: Option<serde_json::Value>,
+}
+
+/// How a TCP attempt ended once connected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TcpEnd {
+    /// A line came; the echo's account of itself if it is one.
+    Answered {
+        /// The line as text.
+        line: String,
+        /// The echo's JSON, if the line is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        echo: Option<serde_json::Value>,
+    },
+    /// Closed or reset before any byte came.
+    ClosedBeforeAnyByte,
+    /// Nothing came within the budget.
+    Hung,
+}
+
+/// Why an attempt has no answer, named for the phase that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ProbeError {
+    /// The dialer has no way to the address, or the address is not one: never the target's fault.
+    Unreachable(String),
+    /// The connection was refused or reset while connecting.
+    ConnectRefused(String),
+    /// Connecting took longer than the budget.
+    ConnectTimedOut,
+    /// The TLS handshake failed.
+    Handshake(String),
+    /// The connection ended or broke before a whole answer.
+    Broken(String),
+    /// No whole answer within the budget.
+    TimedOut,
+}
+
+/// What a backend noted about one request that reached it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    /// The backend's name as in the manifest.
+    pub backend: String,
+    /// The request id that it saw.
+    pub id: String,
+    /// The method.
+    pub method: String,
+    /// The raw path.
+    pub path: String,
+    /// The Host header.
+    pub host: String,
+    /// Headers, names lower-case.
+    pub headers: Vec<(String, String)>,
+}

@@ -1,0 +1,18 @@
+//! Everything a run has seen, in order: the one source of every verdict and report.
+//!
+//! Shells append [`Event`]s; the judge folds over them. Nothing here does I/O or reads a clock.
+
+mod event;
+mod exchange;
+mod key;
+mod time;
+mod timing;
+
+pub use event::{
+    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, RunStarted, Scope, Write,
+    WriteOutcome, WriteVerb,
+};
+pub use exchange::{Exchange, HttpAnswer, HttpRequest, JournalEntry, ProbeError, ProbeRequest, Role, TcpEnd};
+pub use key::ObjectKey;
+pub use time::Elapsed;
+pub use timing::{Timing, TimingProfile};

@@ -1,0 +1,150 @@
+//! The one table of time limits. A run stores the table that it used in its log.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Which column of the table a run starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimingProfile {
+    /// The embedded target, which answers within milliseconds.
+    Embedded,
+    /// A real cluster; budgets are those of upstream's timeout configuration.
+    Real,
+}
+
+/// Budgets, windows and counts that decide when something is settled, late or over. All durations in milliseconds
+/// when serialised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Timing {
+    /// The profile that the table started from.
+    pub profile: TimingProfile,
+    /// Budget for conditions of a GatewayClass (upstream: GWCMustBeAccepted).
+    #[serde(with = "millis")]
+    pub gateway_class: Duration,
+    /// Budget for conditions and the address of a Gateway (upstream: GatewayMustHaveCondition).
+    #[serde(with = "millis")]
+    pub gateway: Duration,
+    /// Budget for conditions of a listener (upstream: GatewayListenersMustHaveConditions).
+    #[serde(with = "millis")]
+    pub listener: Duration,
+    /// Budget for conditions of a route or policy (upstream: RouteMustHaveParents).
+    #[serde(with = "millis")]
+    pub route: Duration,
+    /// Budget for the data path to agree (upstream: MaxTimeToConsistency, which may not exceed 30 s).
+    #[serde(with = "millis")]
+    pub converge: Duration,
+    /// Budget of one request (upstream: Request).
+    #[serde(with = "millis")]
+    pub request: Duration,
+    /// Budget of one write to the API server (upstream: Create).
+    #[serde(with = "millis")]
+    pub write: Duration,
+    /// Budget for a deleted object to be gone (upstream: Delete).
+    #[serde(with = "millis")]
+    pub delete: Duration,
+    /// How long the asked state must stay unchanged to be settled.
+    #[serde(with = "millis")]
+    pub quiet: Duration,
+    /// Consecutive agreeing answers over fresh connections that make the data path converged.
+    pub consecutive: u32,
+    /// A hold lasts this many times the slowest settle of its stage so far …
+    pub hold_factor: u32,
+    /// … but at least this …
+    #[serde(with = "millis")]
+    pub hold_min: Duration,
+    /// … and at most this.
+    #[serde(with = "millis")]
+    pub hold_max: Duration,
+    /// How long to watch on after a missed deadline, to tell late from wrong.
+    #[serde(with = "millis")]
+    pub grace: Duration,
+    /// First pause after a probe that did not agree; doubles up to `backoff_max`.
+    #[serde(with = "millis")]
+    pub backoff_min: Duration,
+    /// Longest pause after a probe that did not agree.
+    #[serde(with = "millis")]
+    pub backoff_max: Duration,
+}
+
+impl Timing {
+    /// The defaults of a profile.
+    pub fn of(profile: TimingProfile) -> Timing {
+        let ms = Duration::from_millis;
+        let s = Duration::from_secs;
+        match profile {
+            TimingProfile::Embedded => Timing {
+                profile,
+                gateway_class: s(5),
+                gateway: s(5),
+                listener: s(5),
+                route: s(5),
+                converge: s(5),
+                request: s(5),
+                write: s(5),
+                delete: s(5),
+                quiet: ms(150),
+                consecutive: 3,
+                hold_factor: 3,
+                hold_min: ms(150),
+                hold_max: s(1),
+                grace: Duration::ZERO,
+                backoff_min: ms(5),
+                backoff_max: ms(100),
+            },
+            TimingProfile::Real => Timing {
+                profile,
+                gateway_class: s(180),
+                gateway: s(180),
+                listener: s(60),
+                route: s(60),
+                converge: s(30),
+                request: s(10),
+                write: s(60),
+                delete: s(10),
+                quiet: s(1),
+                consecutive: 10,
+                hold_factor: 3,
+                hold_min: s(1),
+                hold_max: s(10),
+                grace: s(30),
+                backoff_min: ms(50),
+                backoff_max: s(1),
+            },
+        }
+    }
+
+    /// Every budget multiplied by `factor`; quiet windows, holds and counts stay as they are.
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Timing {
+        for budget in [
+            &mut self.gateway_class,
+            &mut self.gateway,
+            &mut self.listener,
+            &mut self.route,
+            &mut self.converge,
+            &mut self.request,
+            &mut self.write,
+            &mut self.delete,
+        ] {
+            *budget = budget.mul_f64(factor);
+        }
+        self
+    }
+}
+
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(value.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_millis)
+    }
+}

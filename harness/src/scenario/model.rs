@@ -1,0 +1,519 @@
+//! The parsed form of a manifest.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A clause that something proves: an ID of the requirements table, `upstream:TEST` or `blind:TEST.n`.
+pub type Clause = Arc<str>;
+
+/// One scenario, from one YAML document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// `metadata.name`, unique among all scenarios; lower-case, dashes.
+    pub name: String,
+    /// The suite: the first folder below `manifests/`.
+    pub suite: String,
+    /// Path as the user gave it, or below `manifests/`.
+    pub file: String,
+    /// The sentence that the specification says.
+    pub summary: String,
+    /// Features that the target must claim.
+    pub features: Vec<String>,
+    /// Versions and channel in which the scenario has a meaning.
+    pub bounds: Bounds,
+    /// What it must not share with others.
+    pub isolation: Isolation,
+    /// Namespaces beside the main one (alias `ns`), by alias.
+    pub namespaces: IndexMap<String, NamespaceDecl>,
+    /// Pool Gateways by alias; the value is the shape.
+    pub gateways: IndexMap<String, String>,
+    /// Backends, hosted or deployed by the harness.
+    pub backends: Vec<BackendDecl>,
+    /// What is done and expected, in order.
+    pub steps: Vec<Step>,
+    /// SHA-256 of the source document, hexadecimal.
+    pub digest: String,
+}
+
+/// A namespace of a scenario.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NamespaceDecl {
+    /// Labels beside those that the harness sets.
+    pub labels: IndexMap<String, String>,
+}
+
+/// A backend: a Service with endpoints that echo.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BackendDecl {
+    /// Name of the Service.
+    pub name: String,
+    /// Alias of its namespace; `ns` unless given.
+    pub namespace: String,
+    /// Port of the Service; 8080 unless given.
+    pub port: u16,
+    /// What it speaks.
+    pub protocol: BackendProtocol,
+    /// Whether any endpoint is ready. `false` makes a Service without endpoints.
+    pub ready: bool,
+}
+
+/// What a backend speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendProtocol {
+    /// HTTP/1.1.
+    Http,
+    /// Lines over TCP.
+    Tcp,
+}
+
+/// What a scenario must not share.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// Shares pool Gateways and their lanes; its hostnames set it apart.
+    #[default]
+    Shared,
+    /// Has the lanes of its pool Gateways for itself: hostless and layer 4 scenarios.
+    Lane,
+    /// Changes cluster-scoped things that others depend on: runs alone.
+    Cluster,
+}
+
+/// Where in the file something stands; both from 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Line.
+    pub line: usize,
+    /// Column.
+    pub column: usize,
+}
+
+/// A Gateway API release, `major.minor[.patch]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// Major.
+    pub major: u16,
+    /// Minor.
+    pub minor: u16,
+    /// Patch; 0 unless given.
+    pub patch: u16,
+}
+
+impl FromStr for Version {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Version, String> {
+        let bad = || format!("`{text}` is not a version such as 1.4 or v1.4.1");
+        let core = text.trim_start_matches('v');
+        let core = core.split_once('-').map_or(core, |(core, _)| core);
+        let mut parts = core.split('.').map(|p| p.parse::<u16>().map_err(|_| bad()));
+        let major = parts.next().ok_or_else(bad)??;
+        let minor = parts.next().ok_or_else(bad)??;
+        let patch = parts.next().transpose()?.unwrap_or(0);
+        if parts.next().is_some() {
+            return Err(bad());
+        }
+        Ok(Version { major, minor, patch })
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// A release channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Channel {
+    /// Standard.
+    Standard,
+    /// Experimental, which holds all of Standard.
+    Experimental,
+}
+
+/// Versions and channel in which something has a meaning. `since` is inclusive, `until` exclusive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// First version.
+    pub since: Option<Version>,
+    /// First version that it no longer holds for.
+    pub until: Option<Version>,
+    /// `Experimental`: only there. `Standard` or nothing: in both.
+    pub channel: Option<Channel>,
+}
+
+impl Bounds {
+    /// Whether a target of this version and channel is bound.
+    pub fn admits(&self, version: Version, channel: Channel) -> bool {
+        self.since.is_none_or(|since| version >= since)
+            && self.until.is_none_or(|until| version < until)
+            && (self.channel != Some(Channel::Experimental) || channel == Channel::Experimental)
+    }
+}
+
+/// How binding an expectation is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Level {
+    /// A miss is a note.
+    May,
+    /// A miss is a warning.
+    Should,
+    /// A miss is a failure.
+    #[default]
+    Must,
+}
+
+/// One step: a verb and what must come of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Position in `steps`, from 0.
+    pub index: usize,
+    /// What is done.
+    pub verb: Verb,
+    /// For writes: the ends that are legal. Empty: every write must be admitted.
+    pub either: Vec<Ending>,
+    /// Not done where it has no meaning.
+    pub bounds: Bounds,
+    /// What the step proves.
+    pub proves: Vec<Clause>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verb {
+    /// Server-side apply of objects, in order.
+    Apply(Apply),
+    /// A patch of one object.
+    Patch(Patch),
+    /// Deletion, awaited.
+    Delete(Delete),
+    /// Waits until a state is reached and stays.
+    Settle(Settle),
+    /// Watches for a while that something stays so.
+    Hold(Hold),
+    /// Sends requests until the data path agrees, or the budget is used up.
+    Probe(Probe),
+}
+
+/// Objects to apply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Apply {
+    /// Plain Kubernetes objects, placeholders bound or not.
+    pub objects: Vec<Value>,
+}
+
+/// A patch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Patch {
+    /// Of which object.
+    pub target: ObjectRef,
+    /// `status`, or nothing.
+    pub subresource: Option<String>,
+    /// How.
+    pub kind: PatchKind,
+    /// The patch.
+    pub patch: Value,
+}
+
+/// How a patch is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchKind {
+    /// JSON merge patch, RFC 7386.
+    Merge,
+    /// JSON patch, RFC 6902.
+    Json,
+}
+
+/// Objects to delete.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delete {
+    /// Which.
+    pub objects: Vec<ObjectRef>,
+}
+
+/// An object of the scenario: `Kind/name`, `Kind/alias/name`, or a pool Gateway `${gw}`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// The kind.
+    pub kind: String,
+    /// Namespace alias before binding, namespace after; `None` for cluster-scoped kinds and, before binding, the main one.
+    pub namespace: Option<String>,
+    /// Name; for a pool Gateway before binding, its alias.
+    pub name: String,
+    /// Whether it is a pool Gateway.
+    pub pool: bool,
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{}/{}/{}", self.kind, namespace, self.name),
+            None => write!(f, "{}/{}", self.kind, self.name),
+        }
+    }
+}
+
+/// A legal end of a write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// The API server refuses it so.
+    Refused(Refusal, Bounds),
+    /// It is admitted, and this settles.
+    Settle(Settle, Bounds),
+}
+
+/// A refusal at admission. Any other refusal makes the scenario inconclusive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// HTTP code; 422 unless given.
+    pub code: u16,
+    /// Status reason; `Invalid` unless given.
+    pub reason: String,
+    /// The field that a cause must name, or begin with.
+    pub field: Option<String>,
+}
+
+/// A state to be reached and kept for the quiet window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settle {
+    /// Each must hold, all at one time.
+    pub subjects: Vec<SubjectExpectation>,
+}
+
+/// What is expected of one object's status.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubjectExpectation {
+    /// Which object.
+    pub subject: ObjectRef,
+    /// Conditions. On a route: of every parentRef in its spec. Otherwise: `status.conditions`.
+    pub conditions: IndexMap<String, ConditionExpectation>,
+    /// Routes only: which parent entries.
+    pub parents: Parents,
+    /// Gateways only: listeners by name.
+    pub listeners: IndexMap<String, ListenerExpectation>,
+    /// Further fields.
+    pub fields: Vec<FieldExpectation>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// Which entries of `status.parents` are meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Parents {
+    /// One for each parentRef of the spec, none missing and none too many of our controller.
+    Every,
+    /// These, and none too many of our controller; parentRefs not listed may or may not have one.
+    Selected(Vec<ParentExpectation>),
+    /// None of our controller.
+    Absent,
+}
+
+/// One parent entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParentExpectation {
+    /// The parentRef as in the route's spec (an object with name, namespace, sectionName, port …).
+    pub parent_ref: Value,
+    /// `true`: our controller must have no entry for it.
+    pub absent: bool,
+    /// Its conditions.
+    pub conditions: IndexMap<String, ConditionExpectation>,
+}
+
+/// One listener's status.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ListenerExpectation {
+    /// Its conditions.
+    pub conditions: IndexMap<String, ConditionExpectation>,
+    /// Exact number of attached routes.
+    pub attached_routes: Option<i64>,
+    /// Exact set of supported kinds, `Kind` or `group/Kind`.
+    pub supported_kinds: Option<Vec<String>>,
+}
+
+/// One condition. Empty sets mean any. observedGeneration is always demanded to be current.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ConditionExpectation {
+    /// Legal statuses.
+    pub status: Vec<String>,
+    /// Legal reasons.
+    pub reason: Vec<String>,
+    /// The message.
+    pub message: Option<MessageExpectation>,
+    /// The condition must not be there.
+    pub absent: bool,
+    /// The condition may be absent, but if it is there it must be so.
+    pub optional: bool,
+    /// How binding. With SHOULD or MAY, status still must hold if `status_level` says so.
+    pub level: Level,
+    /// How binding the reason is, when weaker than `level`.
+    pub reason_level: Option<Level>,
+    /// Where it has a meaning.
+    pub bounds: Bounds,
+    /// What it proves beyond the step's clauses.
+    pub proves: Vec<Clause>,
+}
+
+/// What a message must say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageExpectation {
+    /// Texts that it must contain.
+    pub mentions: Vec<String>,
+    /// How binding; SHOULD unless given.
+    pub level: Level,
+}
+
+/// A field of the object, by JSON pointer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldExpectation {
+    /// Such as `/status/addresses`.
+    pub pointer: String,
+    /// What of it.
+    pub test: FieldTest,
+    /// How binding.
+    pub level: Level,
+}
+
+/// A test of a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldTest {
+    /// Is this value.
+    Equals(Value),
+    /// Is there and not empty.
+    NotEmpty,
+    /// Is not there, or empty.
+    Empty,
+    /// Is a list in ascending order of this field.
+    SortedBy(String),
+    /// Is a list that holds this value.
+    Contains(Value),
+}
+
+/// A watch for things that must not, or must all the time, be so. Asked of every version seen meanwhile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hold {
+    /// How long.
+    pub duration: HoldFor,
+    /// No version may satisfy any of these.
+    pub never: Vec<SubjectExpectation>,
+    /// Every version must satisfy all of these; so must the version at the start.
+    pub always: Vec<SubjectExpectation>,
+    /// The status of these must not be written at all.
+    pub unchanged: Vec<ObjectRef>,
+}
+
+/// How long a hold lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldFor {
+    /// By the table of limits: a multiple of the slowest settle so far, within bounds.
+    Quiet,
+    /// Milliseconds.
+    Millis(u64),
+}
+
+/// Requests and the answer that they must get.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    /// Where to.
+    pub target: ProbeTarget,
+    /// HTTP method; `None` for TCP.
+    pub method: Option<String>,
+    /// Raw request target for HTTP, text to send for TCP.
+    pub path: String,
+    /// Host header; `None` for TCP.
+    pub host: Option<String>,
+    /// Whether over TLS; the server name is the host.
+    pub tls: bool,
+    /// Request headers.
+    pub headers: IndexMap<String, String>,
+    /// Request body.
+    pub body: String,
+    /// The answer.
+    pub answer: Answer,
+    /// Whether the automatic contrast is sent around 4xx and 5xx expectations.
+    pub contrast: bool,
+    /// How binding.
+    pub level: Level,
+}
+
+/// Which Gateway and listener a probe goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeTarget {
+    /// The Gateway: pool or own.
+    pub gateway: ObjectRef,
+    /// Listener name; the first of the spec that fits the protocol unless given.
+    pub listener: Option<String>,
+}
+
+/// What must come back.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// An HTTP answer.
+    Http(Box<Seen>),
+    /// A line from this backend over TCP.
+    TcpBackend(String),
+    /// TCP: refused, reset or closed before any byte. A hang fails.
+    TcpRefused,
+    /// HTTP: no connection is accepted, or it is closed without an answer.
+    NoAnswer,
+    /// Shares over many requests, found by a sequential test.
+    Shares {
+        /// Who answers, with its weight.
+        parts: Vec<(Share, u32)>,
+        /// Margin in percentage points (0 to 100) below which a deviation is not looked for.
+        margin: f64,
+    },
+}
+
+/// A kind of answer that shares are counted by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Share {
+    /// Answered by this backend.
+    Backend(String),
+    /// This status code from the gateway itself.
+    Status(u16),
+}
+
+/// An HTTP answer and what the backend saw.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// Legal status codes; 200 unless given.
+    pub status: Vec<u16>,
+    /// Status codes that a SHOULD prefers among them.
+    pub preferred: Vec<u16>,
+    /// The backend that answered; `Some` also demands its echo.
+    pub backend: Option<String>,
+    /// Response headers.
+    pub headers: IndexMap<String, HeaderTest>,
+    /// Path (raw) that the backend saw.
+    pub seen_path: Option<String>,
+    /// Host that the backend saw.
+    pub seen_host: Option<String>,
+    /// Request headers that the backend saw.
+    pub seen_headers: IndexMap<String, HeaderTest>,
+    /// Backends that must have a journal entry of the very request, as mirrors have.
+    pub mirrored_to: Vec<String>,
+}
+
+/// A test of a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeaderTest {
+    /// Has this value.
+    Equals(String),
+    /// Is not there.
+    Absent,
+    /// Is there.
+    Present,
+}
+
+/// Names one expectation of a scenario, such as `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`.
+pub type ExpectationId = String;

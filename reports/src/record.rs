@@ -1,0 +1,183 @@
+//! What a run came to. The format of `record.json`.
+
+use serde::{Deserialize, Serialize};
+
+/// How a scenario ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// Every binding expectation held.
+    Passed,
+    /// One did not.
+    Failed,
+    /// Everything came, but some of it after its deadline. Counts as failed.
+    Late,
+    /// It could not be tested: never success, never the target's fault.
+    Inconclusive,
+    /// The user left it out.
+    Skipped,
+    /// The target does not claim a feature, or the scenario has no meaning at its version or channel.
+    NotSupported,
+}
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunRecord {
+    /// Version of this format.
+    pub format: u32,
+    /// Producer and its version, such as `gateproof 0.1.0`.
+    pub producer: String,
+    /// Start of the run, RFC 3339.
+    pub date: String,
+    /// What was tested.
+    pub target: Target,
+    /// Whether the user broke it off.
+    pub interrupted: bool,
+    /// Every selected scenario in order of name, each in exactly one state.
+    pub scenarios: Vec<ScenarioRecord>,
+    /// Every contract rule that was held against at least one object, in order of kind and rule.
+    pub contract: Vec<ContractRecord>,
+    /// Milliseconds from start to end.
+    pub duration_ms: u64,
+}
+
+/// What was tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Target {
+    /// How the user named it.
+    pub name: String,
+    /// Whether it is the embedded one.
+    pub embedded: bool,
+    /// GatewayClass.
+    pub gateway_class: String,
+    /// Its controller.
+    pub controller_name: String,
+    /// Bundle version of the CRDs.
+    pub gateway_api_version: String,
+    /// Channel of the CRDs.
+    pub gateway_api_channel: String,
+    /// Features that it claims, sorted.
+    pub features: Vec<String>,
+}
+
+/// One scenario's end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScenarioRecord {
+    /// Name, with `#2` and up for repeats.
+    pub name: String,
+    /// Suite.
+    pub suite: String,
+    /// File of the manifest.
+    pub file: String,
+    /// The scenario's sentence.
+    pub summary: String,
+    /// Features that it needs.
+    pub features: Vec<String>,
+    /// Every clause that it proves.
+    pub proves: Vec<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, for inconclusive, skipped and not supported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Misses, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// How long each stage took.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// Milliseconds from its first to its last event.
+    pub duration_ms: u64,
+}
+
+/// How binding a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A MAY was not taken.
+    Note,
+    /// A SHOULD was missed.
+    Warning,
+    /// A MUST was missed.
+    Failure,
+}
+
+/// Something that was not as expected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Finding {
+    /// The expectation, such as `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`.
+    pub expectation: String,
+    /// How binding.
+    pub severity: Severity,
+    /// Clauses of the specification that it breaks.
+    pub clauses: Vec<String>,
+    /// Line of the manifest.
+    pub line: usize,
+    /// The stage that did not settle: `observed`, `programmed`, `converged`, `admission`, `hold`, `deletion`.
+    pub stage: String,
+    /// What was expected, in words.
+    pub expected: String,
+    /// What was seen, in words.
+    pub seen: String,
+    /// Whether it came after all, past its deadline.
+    pub late: bool,
+    /// Whether it follows from an earlier finding of the same scenario.
+    pub consequence: bool,
+    /// Milliseconds after the scenario's start.
+    pub at_ms: u64,
+}
+
+/// How long one stage of one step took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Stage {
+    /// Step, from 0.
+    pub step: usize,
+    /// Stage.
+    pub stage: String,
+    /// Milliseconds until the asked state was first seen.
+    pub reached_ms: u64,
+    /// Milliseconds until it was settled.
+    pub settled_ms: u64,
+    /// The budget in milliseconds.
+    pub limit_ms: u64,
+    /// Declared wait that this stage could not avoid (quiet window, hold), in milliseconds.
+    pub waited_ms: u64,
+}
+
+/// One rule of the status contract for one kind, over the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ContractRecord {
+    /// Such as `contract/HTTPRoute/observed-generation-current`.
+    pub name: String,
+    /// Clauses of the specification.
+    pub clauses: Vec<String>,
+    /// How binding.
+    pub severity: Severity,
+    /// How many times it was held against something.
+    pub checked: u64,
+    /// Every breach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breaches: Vec<Breach>,
+}
+
+/// One breach of a contract rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Breach {
+    /// The scenario in which it was seen; empty for the run's own objects.
+    pub scenario: String,
+    /// The object.
+    pub object: String,
+    /// Which part, such as `status.parents[0].conditions[Accepted]`.
+    pub path: String,
+    /// What was seen.
+    pub seen: String,
+    /// Position of the event in the log.
+    pub seq: u64,
+}
