@@ -3,4 +3,8 @@
 //! A report is a function of a [`record::RunRecord`], which is a function of a closed log. Nothing here knows how the
 //! record came to be.
 
+pub mod conformance;
+pub mod junit;
+pub mod markdown;
 pub mod record;
+pub mod terminal;

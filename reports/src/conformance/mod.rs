@@ -1,0 +1,11 @@
+//! Upstream's ConformanceReport: its schema, how ours is made, how any is read and linted.
+
+mod build;
+mod lint;
+mod types;
+
+pub use build::{Identity, Mode, ProfileRule, build};
+pub use lint::{Defect, lint};
+pub use types::{
+    ConformanceReport, Extended, Implementation, ProfileReport, ReadError, Statistics, Status, TestResult,
+};

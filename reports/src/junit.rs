@@ -1,0 +1,77 @@
+//! `junit.xml`: one suite for the scenarios of each suite, one for the contract.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::record::{Outcome, RunRecord, ScenarioRecord, Severity};
+use crate::terminal;
+
+/// The record as JUnit XML. Inconclusive is an `error`, late a `failure`; not supported and skipped are `skipped` with
+/// their reason, so that no reader of the file takes them for success.
+///
+/// # Errors
+/// The serialiser's words if the XML cannot be written.
+pub fn render(record: &RunRecord) -> Result<String, String> {
+    let mut report = Report::new(record.producer.clone());
+    report.set_time(Duration::from_millis(record.duration_ms));
+    let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
+    for scenario in &record.scenarios {
+        let suite = suites.entry(&scenario.suite).or_insert_with(|| TestSuite::new(scenario.suite.clone()));
+        suite.add_test_case(scenario_case(scenario));
+    }
+    report.add_test_suites(suites.into_values());
+    if !record.contract.is_empty() {
+        report.add_test_suite(contract_suite(record));
+    }
+    report.to_string().map_err(|error| error.to_string())
+}
+
+fn scenario_case(scenario: &ScenarioRecord) -> TestCase {
+    let reason = || scenario.reason.clone().unwrap_or_default();
+    let status = match scenario.outcome {
+        Outcome::Passed => TestCaseStatus::success(),
+        Outcome::Failed | Outcome::Late => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type(if scenario.outcome == Outcome::Late { "late" } else { "failed" });
+            if let Some(first) = scenario.findings.iter().find(|f| f.severity == Severity::Failure) {
+                status.set_message(format!("expected {}; saw {}", first.expected, first.seen));
+            }
+            status.set_description(terminal::failure(scenario));
+            status
+        }
+        Outcome::Inconclusive => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_type("inconclusive").set_message(reason());
+            status
+        }
+        Outcome::Skipped | Outcome::NotSupported => {
+            let mut status = TestCaseStatus::skipped();
+            let kind = if scenario.outcome == Outcome::Skipped { "skipped" } else { "not supported" };
+            status.set_type(kind).set_message(reason());
+            status
+        }
+    };
+    let mut case = TestCase::new(scenario.name.clone(), status);
+    case.set_classname(scenario.file.clone()).set_time(Duration::from_millis(scenario.duration_ms));
+    case
+}
+
+fn contract_suite(record: &RunRecord) -> TestSuite {
+    let mut suite = TestSuite::new("contract");
+    for rule in &record.contract {
+        let broken = !rule.breaches.is_empty() && rule.severity == Severity::Failure;
+        let status = if broken {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type("contract").set_message(format!("{} breaches", rule.breaches.len()));
+            let lines = rule.breaches.iter().map(|b| format!("{} {} {}: {}", b.scenario, b.object, b.path, b.seen));
+            status.set_description(lines.collect::<Vec<_>>().join("\n"));
+            status
+        } else {
+            TestCaseStatus::success()
+        };
+        suite.add_test_case(TestCase::new(rule.name.clone(), status));
+    }
+    suite
+}

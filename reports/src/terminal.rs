@@ -1,0 +1,118 @@
+//! Plain text for people: what was expected, what was seen, which clause, how to run just that one.
+
+use std::fmt::Write;
+
+use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
+
+/// How many scenarios ended in each way, in one line.
+pub fn counts(record: &RunRecord) -> String {
+    let count = |outcome| record.scenarios.iter().filter(|s| s.outcome == outcome).count();
+    let mut parts = vec![format!("{} passed", count(Outcome::Passed)), format!("{} failed", count(Outcome::Failed))];
+    for (outcome, word) in [
+        (Outcome::Late, "late"),
+        (Outcome::Inconclusive, "inconclusive"),
+        (Outcome::Skipped, "skipped"),
+        (Outcome::NotSupported, "not supported"),
+    ] {
+        let n = count(outcome);
+        if n > 0 {
+            parts.push(format!("{n} {word}"));
+        }
+    }
+    parts.join(", ")
+}
+
+/// One scenario that did not pass, with all of its findings.
+pub fn failure(scenario: &ScenarioRecord) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{} {} ({})", word(scenario.outcome), scenario.name, scenario.file);
+    let _ = writeln!(out, "  {}", scenario.summary);
+    if let Some(reason) = &scenario.reason {
+        let _ = writeln!(out, "  reason:   {reason}");
+    }
+    let (first, consequences): (Vec<&Finding>, Vec<&Finding>) = scenario.findings.iter().partition(|f| !f.consequence);
+    for finding in first {
+        let _ = write!(out, "{}", describe(finding, &scenario.file));
+    }
+    if !consequences.is_empty() {
+        let _ = writeln!(out, "  and {} more that follow from it", consequences.len());
+    }
+    let _ = writeln!(out, "  run just this: gateproof run {}", scenario.name);
+    out
+}
+
+fn describe(finding: &Finding, file: &str) -> String {
+    let mut out = String::new();
+    let mark = match finding.severity {
+        Severity::Failure => "✗",
+        Severity::Warning => "!",
+        Severity::Note => "·",
+    };
+    let late = if finding.late { ", came late" } else { "" };
+    let _ = writeln!(
+        out,
+        "  {mark} {} ({file}:{}, {} stage, after {} ms{late})",
+        finding.expectation, finding.line, finding.stage, finding.at_ms
+    );
+    let _ = writeln!(out, "    expected: {}", finding.expected);
+    let _ = writeln!(out, "    saw:      {}", finding.seen);
+    if !finding.clauses.is_empty() {
+        let _ = writeln!(out, "    clause:   {}", finding.clauses.join(", "));
+    }
+    out
+}
+
+/// One broken contract rule, with its first breaches.
+pub fn contract(rule: &ContractRecord) -> String {
+    const SHOWN: usize = 3;
+    let mut out = String::new();
+    let mark = if rule.severity == Severity::Failure { "FAILED" } else { "WARNING" };
+    let _ = writeln!(out, "{mark} {} [{}]", rule.name, rule.clauses.join(", "));
+    for breach in rule.breaches.iter().take(SHOWN) {
+        let _ = writeln!(out, "  {} {}: {}", breach.object, breach.path, breach.seen);
+        if !breach.scenario.is_empty() {
+            let _ = writeln!(out, "    seen in {}", breach.scenario);
+        }
+    }
+    if rule.breaches.len() > SHOWN {
+        let _ = writeln!(out, "  and {} more in record.json", rule.breaches.len() - SHOWN);
+    }
+    out
+}
+
+/// Everything that a person should see at the end of a run.
+pub fn summary(record: &RunRecord) -> String {
+    let mut out = String::new();
+    for scenario in &record.scenarios {
+        let warned = scenario.findings.iter().any(|f| f.severity == Severity::Warning);
+        let silent = matches!(scenario.outcome, Outcome::Passed | Outcome::Skipped | Outcome::NotSupported);
+        if !silent || (warned && scenario.outcome == Outcome::Passed) {
+            let _ = writeln!(out, "{}", failure(scenario));
+        }
+    }
+    for rule in record.contract.iter().filter(|r| !r.breaches.is_empty() && r.severity != Severity::Note) {
+        let _ = writeln!(out, "{}", contract(rule));
+    }
+    let broken = record.contract.iter().filter(|r| r.severity == Severity::Failure && !r.breaches.is_empty()).count();
+    let _ = writeln!(
+        out,
+        "{} in {:.2} s; contract: {} rules held, {} broken",
+        counts(record),
+        std::time::Duration::from_millis(record.duration_ms).as_secs_f64(),
+        record.contract.len() - broken,
+        broken
+    );
+    out
+}
+
+/// The word for an outcome, as reports print it.
+pub fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "PASSED",
+        Outcome::Failed => "FAILED",
+        Outcome::Late => "LATE",
+        Outcome::Inconclusive => "INCONCLUSIVE",
+        Outcome::Skipped => "SKIPPED",
+        Outcome::NotSupported => "NOT SUPPORTED",
+    }
+}
