@@ -4,6 +4,8 @@
 //! verdict ([`judge`]) → report (the package `gateproof-report`). Layers point down only: `cli` → `run` →
 //! {`probe`, `judge`}; `probe` → `target` → `log`; `judge` → {`scenario`, `log`}.
 
+pub mod cli;
+pub mod exit_codes;
 pub mod judge;
 pub mod log;
 pub mod scenario;

@@ -1,2 +1,8 @@
 //! The `gateproof` command line.
-fn main() {}
+
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    gateproof::cli::main().await
+}

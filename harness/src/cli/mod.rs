@@ -1,0 +1,84 @@
+//! The command line: one file a verb. Verbs parse, call the library and print; they decide nothing.
+
+mod report;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit_codes;
+
+/// Tests implementations of the Kubernetes Gateway API against the specification.
+#[derive(Debug, Parser)]
+#[command(name = "gateproof", version, about, long_about = LONG_ABOUT, after_help = AFTER_HELP, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const LONG_ABOUT: &str = "\
+Tests implementations of the Kubernetes Gateway API against the specification.
+
+Gateproof applies scenario manifests to a target, watches status until it settles, asserts it, probes the data path, and \
+writes a conformance report. Without a target it uses the embedded one, so it never touches a cluster that nobody named.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  gateproof run                                     everything, on the embedded target
+  gateproof run httproute-missing-backend           one scenario
+  gateproof run --gateway-class my-class            everything that the class claims, on the current cluster
+  gateproof run --target embedded:ignores-reference-grants
+                                                    see a known fault being caught
+  gateproof explain httproute-missing-backend       what it proves, and how
+
+Exit codes: 0 all selected passed, 1 something failed or came late, 2 usage, manifest or configuration, \
+3 inconclusive or environment, 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Render or lint reports.
+    Report(report::Args),
+}
+
+/// Why a verb ended without doing what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line, a manifest or the configuration is wrong.
+    Usage(miette::Report),
+    /// The environment stood in the way.
+    Environment(miette::Report),
+}
+
+impl Failure {
+    /// A usage failure with what to do about it.
+    pub(crate) fn usage(message: impl std::fmt::Display, help: impl std::fmt::Display) -> Failure {
+        Failure::Usage(miette::miette!(help = help.to_string(), "{message}"))
+    }
+
+    /// An environment failure with what to do about it.
+    pub(crate) fn environment(message: impl std::fmt::Display, help: impl std::fmt::Display) -> Failure {
+        Failure::Environment(miette::miette!(help = help.to_string(), "{message}"))
+    }
+}
+
+/// What a verb came to: an exit code, or a failure that is yet to be printed.
+pub(crate) type Outcome = Result<u8, Failure>;
+
+/// Runs the command line of this process.
+pub async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.verb {
+        Verb::Report(args) => report::run(&args),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(Failure::Usage(report)) => {
+            eprintln!("{report:?}");
+            ExitCode::from(exit_codes::USAGE)
+        }
+        Err(Failure::Environment(report)) => {
+            eprintln!("{report:?}");
+            ExitCode::from(exit_codes::INCONCLUSIVE)
+        }
+    }
+}

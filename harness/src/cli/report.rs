@@ -1,0 +1,102 @@
+//! `gateproof report`: reports from a record, and what is wrong with a report.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Subcommand, ValueEnum};
+use gateproof_report::conformance::{self, ConformanceReport};
+use gateproof_report::record::RunRecord;
+use gateproof_report::{junit, markdown, terminal};
+
+use super::{Failure, Outcome};
+use crate::exit_codes;
+
+/// Render or lint reports.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Write a report of a recorded run to standard output.
+    #[command(after_help = "Example:\n  gateproof report render gateproof-report --as markdown")]
+    Render {
+        /// The report directory of a run, or its record.json.
+        record: PathBuf,
+        /// Which report.
+        #[arg(long = "as", value_enum, default_value_t = Form::Text)]
+        form: Form,
+    },
+    /// Check ConformanceReports, from any producer, by upstream's rules for submissions.
+    #[command(after_help = "Example:\n  gateproof report lint conformance-report.yaml")]
+    Lint {
+        /// Files.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    /// What the terminal shows at the end of a run.
+    Text,
+    /// summary.md
+    Markdown,
+    /// junit.xml
+    Junit,
+    /// record.json
+    Json,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.verb {
+        Verb::Render { record, form } => {
+            print!("{}", render(&read_record(record)?, *form)?);
+            Ok(exit_codes::PASSED)
+        }
+        Verb::Lint { files } => lint(files),
+    }
+}
+
+fn render(record: &RunRecord, form: Form) -> Result<String, Failure> {
+    let unwritable = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
+    match form {
+        Form::Text => Ok(terminal::summary(record)),
+        Form::Markdown => Ok(markdown::render(record)),
+        Form::Junit => junit::render(record).map_err(unwritable),
+        Form::Json => serde_json::to_string_pretty(record).map_err(|error| unwritable(error.to_string())),
+    }
+}
+
+/// Reads `record.json`, given itself or the directory that it is in.
+pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Failure> {
+    let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
+    let text = read(&file)?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::usage(format!("{}: not a run record: {error}", file.display()), "name the report directory of a run")
+    })
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))
+}
+
+fn lint(files: &[PathBuf]) -> Outcome {
+    let mut clean = true;
+    for file in files {
+        let defects = match ConformanceReport::from_yaml(&read(file)?) {
+            Ok(report) => conformance::lint(&report),
+            Err(error) => {
+                return Err(Failure::usage(format!("{}: {error}", file.display()), "see the place named above"));
+            }
+        };
+        for defect in &defects {
+            println!("{}: {} {}", file.display(), defect.field, defect.problem);
+        }
+        clean &= defects.is_empty();
+    }
+    Ok(if clean { exit_codes::PASSED } else { exit_codes::FAILED })
+}
