@@ -7,5 +7,6 @@
 pub mod cli;
 pub mod exit_codes;
 pub mod judge;
+pub mod kill;
 pub mod log;
 pub mod scenario;

@@ -1,0 +1,295 @@
+//! What a set of runs under faults proves. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gateproof_report::record::{Outcome, RunRecord, Severity};
+use serde::Serialize;
+
+/// A fault makes at most one scenario in this many fail, or it is not narrow.
+const NARROW: usize = 10;
+
+/// What one fault made of the scenarios that were run against it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaultRun {
+    /// Name of the fault.
+    pub fault: String,
+    /// Clauses that it declares to break.
+    pub clauses: BTreeSet<String>,
+    /// Every scenario that was run.
+    pub scenarios: Vec<ScenarioRun>,
+    /// Contract rules that were broken (MUST only), with their clauses.
+    pub contract: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// How one scenario ended under a fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScenarioRun {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Findings that are not a consequence of an earlier one.
+    pub first: Vec<FirstFailure>,
+}
+
+/// A first failure.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct FirstFailure {
+    /// The expectation.
+    pub expectation: String,
+    /// Clauses that it carries.
+    pub clauses: BTreeSet<String>,
+}
+
+impl FaultRun {
+    /// What a record of a run under a fault says.
+    pub fn of(fault: &str, clauses: &[&str], record: &RunRecord) -> FaultRun {
+        let scenarios = record
+            .scenarios
+            .iter()
+            .filter(|s| !matches!(s.outcome, Outcome::Skipped | Outcome::NotSupported))
+            .map(|s| ScenarioRun {
+                scenario: s.name.clone(),
+                outcome: s.outcome,
+                first: s
+                    .findings
+                    .iter()
+                    .filter(|f| !f.consequence && f.severity == Severity::Failure)
+                    .map(|f| FirstFailure {
+                        expectation: f.expectation.clone(),
+                        clauses: f.clauses.iter().cloned().collect(),
+                    })
+                    .collect(),
+            })
+            .collect();
+        let contract = record
+            .contract
+            .iter()
+            .filter(|rule| rule.severity == Severity::Failure && !rule.breaches.is_empty())
+            .map(|rule| (rule.name.clone(), rule.clauses.iter().cloned().collect()))
+            .collect();
+        FaultRun {
+            fault: fault.to_owned(),
+            clauses: clauses.iter().map(|c| (*c).to_owned()).collect(),
+            scenarios,
+            contract,
+        }
+    }
+
+    fn kills(&self) -> impl Iterator<Item = &ScenarioRun> {
+        self.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late))
+    }
+
+    fn seen_clauses(&self) -> BTreeSet<&String> {
+        let scenarios = self.kills().flat_map(|s| &s.first).flat_map(|f| &f.clauses);
+        scenarios.chain(self.contract.values().flatten()).collect()
+    }
+}
+
+/// One fault in the matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Name of the fault.
+    pub fault: String,
+    /// Scenarios that it made fail, with the expectations that failed first.
+    pub kills: BTreeMap<String, Vec<String>>,
+    /// Contract rules that it broke.
+    pub contract: Vec<String>,
+    /// Whether it makes at most a tenth of the scenarios fail.
+    pub narrow: bool,
+}
+
+/// Something that keeps the matrix from being a proof.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Complaint {
+    /// No scenario and no contract rule noticed the fault.
+    Unnoticed {
+        /// The fault.
+        fault: String,
+    },
+    /// A first failure carries none of the clauses that the fault declares.
+    Undeclared {
+        /// The fault.
+        fault: String,
+        /// The scenario.
+        scenario: String,
+        /// The expectation.
+        expectation: String,
+        /// The clauses that it carries.
+        clauses: BTreeSet<String>,
+    },
+    /// A declared clause was no first failure anywhere.
+    Unproven {
+        /// The fault.
+        fault: String,
+        /// The clause.
+        clause: String,
+    },
+    /// A scenario was inconclusive under a fault that does not say so.
+    Inconclusive {
+        /// The fault.
+        fault: String,
+        /// The scenario.
+        scenario: String,
+    },
+}
+
+/// The whole matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Matrix {
+    /// One row a fault, by name.
+    pub rows: Vec<Row>,
+    /// Number of distinct signatures among narrow faults.
+    pub signatures: usize,
+    /// What keeps the matrix from being a proof, sorted.
+    pub complaints: Vec<Complaint>,
+    /// Expectations (`scenario: expectation`) that are the sole first failure under no narrow fault, sorted.
+    pub holes: Vec<String>,
+    /// How many expectations there are.
+    pub expectations: usize,
+}
+
+impl Matrix {
+    /// The matrix of `runs`; `expectations` are all binding ones of all scenarios, by scenario.
+    pub fn of(runs: &[FaultRun], expectations: &BTreeMap<String, BTreeSet<String>>) -> Matrix {
+        let mut complaints = BTreeSet::new();
+        let mut rows = Vec::new();
+        let mut signatures = BTreeSet::new();
+        let mut sole = BTreeSet::new();
+        for run in runs {
+            complain(run, &mut complaints);
+            let row = row(run, expectations.len());
+            if row.narrow {
+                signatures.insert((row.kills.clone(), row.contract.clone()));
+                sole.extend(
+                    row.kills
+                        .iter()
+                        .filter(|(_, first)| first.len() == 1)
+                        .map(|(scenario, first)| format!("{scenario}: {}", first[0])),
+                );
+            }
+            rows.push(row);
+        }
+        rows.sort_by(|a, b| a.fault.cmp(&b.fault));
+        let every = expectations.iter().flat_map(|(s, ids)| ids.iter().map(move |id| format!("{s}: {id}")));
+        let holes: Vec<String> = every.clone().filter(|e| !sole.contains(e)).collect();
+        Matrix {
+            rows,
+            signatures: signatures.len(),
+            complaints: complaints.into_iter().collect(),
+            expectations: every.count(),
+            holes,
+        }
+    }
+}
+
+fn row(run: &FaultRun, scenarios: usize) -> Row {
+    let kills: BTreeMap<String, Vec<String>> =
+        run.kills().map(|s| (s.scenario.clone(), s.first.iter().map(|f| f.expectation.clone()).collect())).collect();
+    let narrow = kills.len() <= share_of(scenarios) && (!kills.is_empty() || !run.contract.is_empty());
+    Row { fault: run.fault.clone(), kills, contract: run.contract.keys().cloned().collect(), narrow }
+}
+
+/// How many of `scenarios` a narrow fault may make fail: a tenth, but at least one.
+pub fn share_of(scenarios: usize) -> usize {
+    (scenarios / NARROW).max(1)
+}
+
+fn complain(run: &FaultRun, complaints: &mut BTreeSet<Complaint>) {
+    let fault = || run.fault.clone();
+    if run.kills().next().is_none() && run.contract.is_empty() {
+        complaints.insert(Complaint::Unnoticed { fault: fault() });
+        return;
+    }
+    for killed in run.kills() {
+        for first in killed.first.iter().filter(|f| f.clauses.is_disjoint(&run.clauses)) {
+            complaints.insert(Complaint::Undeclared {
+                fault: fault(),
+                scenario: killed.scenario.clone(),
+                expectation: first.expectation.clone(),
+                clauses: first.clauses.clone(),
+            });
+        }
+    }
+    for (rule, clauses) in run.contract.iter().filter(|(_, clauses)| clauses.is_disjoint(&run.clauses)) {
+        complaints.insert(Complaint::Undeclared {
+            fault: fault(),
+            scenario: String::new(),
+            expectation: rule.clone(),
+            clauses: clauses.clone(),
+        });
+    }
+    for scenario in run.scenarios.iter().filter(|s| s.outcome == Outcome::Inconclusive) {
+        complaints.insert(Complaint::Inconclusive { fault: fault(), scenario: scenario.scenario.clone() });
+    }
+    let seen = run.seen_clauses();
+    for clause in run.clauses.iter().filter(|c| !seen.contains(c)) {
+        complaints.insert(Complaint::Unproven { fault: fault(), clause: clause.clone() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(items: &[&str]) -> BTreeSet<String> {
+        items.iter().map(|i| (*i).to_owned()).collect()
+    }
+
+    fn run(clauses: &[&str], failing: &[(&str, &[(&str, &[&str])])]) -> FaultRun {
+        FaultRun {
+            fault: "f".to_owned(),
+            clauses: set(clauses),
+            scenarios: failing
+                .iter()
+                .map(|(scenario, first)| ScenarioRun {
+                    scenario: (*scenario).to_owned(),
+                    outcome: if first.is_empty() { Outcome::Passed } else { Outcome::Failed },
+                    first: first
+                        .iter()
+                        .map(|(e, c)| FirstFailure { expectation: (*e).to_owned(), clauses: set(c) })
+                        .collect(),
+                })
+                .collect(),
+            contract: BTreeMap::new(),
+        }
+    }
+
+    fn expectations() -> BTreeMap<String, BTreeSet<String>> {
+        BTreeMap::from([("a".to_owned(), set(&["a.1", "a.2"])), ("b".to_owned(), set(&["b.1"]))])
+    }
+
+    #[test]
+    fn a_fault_that_nobody_notices_is_a_complaint() {
+        let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations());
+        assert_eq!(matrix.complaints, [Complaint::Unnoticed { fault: "f".to_owned() }]);
+        assert_eq!(matrix.holes.len(), 3);
+    }
+
+    #[test]
+    fn a_failure_for_another_reason_than_declared_is_a_complaint() {
+        let matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["Y"])])])], &expectations());
+        let undeclared = Complaint::Undeclared {
+            fault: "f".to_owned(),
+            scenario: "a".to_owned(),
+            expectation: "a.1".to_owned(),
+            clauses: set(&["Y"]),
+        };
+        let unproven = Complaint::Unproven { fault: "f".to_owned(), clause: "X".to_owned() };
+        assert_eq!(matrix.complaints, [undeclared, unproven]);
+    }
+
+    #[test]
+    fn only_the_sole_first_failure_of_a_narrow_fault_closes_a_hole() {
+        let sole = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+        let double = run(&["X"], &[("a", &[("a.1", &["X"]), ("a.2", &["X"])]), ("b", &[])]);
+        let broad = run(&["X"], &[("a", &[("a.2", &["X"])]), ("b", &[("b.1", &["X"])])]);
+        let matrix = Matrix::of(&[sole, double, broad], &expectations());
+        assert_eq!(matrix.complaints, []);
+        assert_eq!(matrix.holes, ["a: a.2", "b: b.1"]);
+        assert_eq!(matrix.signatures, 2);
+    }
+}

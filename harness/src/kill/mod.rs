@@ -1,0 +1,9 @@
+//! The kill matrix: proof that every check can fail, and that each fails for the reason that it names.
+//!
+//! Under a fault, every first failure of a scenario carries a clause that the fault declares, and every declared clause is
+//! the first failure of at least one scenario. On the plain reference nothing fails. A *narrow* fault makes at most a
+//! tenth of the scenarios fail; every expectation is the sole first failure under some narrow fault, or is a hole.
+
+mod matrix;
+
+pub use matrix::{Complaint, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};
