@@ -1,1 +1,3 @@
 //! An in-process Kubernetes API server.
+
+pub mod crds;

@@ -1,0 +1,31 @@
+//! The official bundles, where they are at hand.
+
+use std::fs;
+use std::path::PathBuf;
+
+use gateproof_apiserver::crds::{BUNDLE_VERSION, Channel, parse_bundle};
+use serde_json::Value;
+
+/// The text of the official bundle of a channel.
+pub fn text(channel: Channel) -> Option<String> {
+    let root = std::env::var_os("GATEPROOF_DATA")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")), PathBuf::from);
+    let file = root.join(format!("crds/gateway-api/{BUNDLE_VERSION}/{channel}.yaml"));
+    if !file.exists() {
+        println!("skipped: no official bundle at {}", file.display());
+        return None;
+    }
+    Some(fs::read_to_string(file).unwrap())
+}
+
+/// The official definitions of a channel, ordered by name.
+pub fn definitions(channel: Channel) -> Option<Vec<Value>> {
+    let mut definitions = parse_bundle(&text(channel)?).unwrap().definitions;
+    definitions.sort_by(|a, b| name(a).cmp(name(b)));
+    Some(definitions)
+}
+
+/// `metadata.name`.
+pub fn name(definition: &Value) -> &str {
+    definition["metadata"]["name"].as_str().unwrap()
+}

@@ -1,0 +1,1 @@
+//! Rules: equal to the official ones by verdict.
