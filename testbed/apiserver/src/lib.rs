@@ -1,1 +1,4 @@
 //! An in-process Kubernetes API server.
+
+pub mod patch;
+pub mod schema;
