@@ -1,3 +1,5 @@
 //! An in-process Kubernetes API server.
 
 pub mod crds;
+pub mod patch;
+pub mod schema;

@@ -1,0 +1,210 @@
+//! Server-side apply, and the bookkeeping of plain writes.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use super::managed::{self, Entry, Managed};
+use super::set::FieldSet;
+use super::typed::{Difference, compare, field_set, merge, remove, with_named_fields};
+use super::{Conflict, PatchError};
+use crate::schema::CompiledSchema;
+use crate::schema::node::Node;
+
+/// Who writes, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer<'a> {
+    /// The field manager.
+    pub manager: &'a str,
+    /// The `apiVersion` of the request's object.
+    pub api_version: &'a str,
+    /// The subresource written to: empty for the object itself, or `status`, `scale`.
+    pub subresource: &'a str,
+    /// The time of the write, RFC 3339 with whole seconds.
+    pub now: &'a str,
+}
+
+impl Writer<'_> {
+    fn entry(&self, applied: bool, fields: FieldSet) -> Entry {
+        Entry {
+            manager: self.manager.to_owned(),
+            applied,
+            api_version: self.api_version.to_owned(),
+            subresource: self.subresource.to_owned(),
+            time: Some(self.now.to_owned()),
+            fields,
+        }
+    }
+}
+
+/// The writer that everything in an object belongs to when its first apply finds no managed fields.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Fields that the system sets and nobody owns.
+static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+    let fields = json!({
+        "f:apiVersion": {},
+        "f:kind": {},
+        "f:metadata": {
+            ".": {}, "f:name": {}, "f:namespace": {}, "f:creationTimestamp": {}, "f:selfLink": {}, "f:uid": {},
+            "f:clusterName": {}, "f:generation": {}, "f:managedFields": {}, "f:resourceVersion": {},
+        },
+    });
+    FieldSet::decode(&fields).unwrap_or_default()
+});
+
+/// Applies a configuration on behalf of a field manager and returns the object to store, with its managed fields.
+///
+/// Fields that this manager applied before and now leaves out are removed unless somebody else owns them. An apply that
+/// changes nothing returns an object equal to the live one. Under subresource `status`, only the status of the applied
+/// configuration counts. Fields that a resource resets on write to itself (its status, where that is a subresource) must be
+/// taken out of `applied` by the caller.
+///
+/// # Errors
+/// [`PatchError::Conflicts`] when another manager owns a field with another value and `force` is not set;
+/// [`PatchError::Invalid`] when the configuration is no object or brings managed fields of its own.
+pub fn server_side_apply(
+    live: Option<&Value>,
+    applied: &Value,
+    schema: &CompiledSchema,
+    writer: Writer<'_>,
+    force: bool,
+) -> Result<Value, PatchError> {
+    let Some(config) = applied.as_object() else {
+        return Err(PatchError::Invalid("an applied configuration must be an object".to_owned()));
+    };
+    if applied.pointer("/metadata/managedFields").is_some_and(|fields| fields.as_array().is_none_or(|f| !f.is_empty()))
+    {
+        return Err(PatchError::Invalid("metadata.managedFields must be nil".to_owned()));
+    }
+    let root = schema.root();
+    let mut config = config.clone();
+    if writer.subresource == "status" {
+        config.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status"));
+        keep_identity(&mut config);
+    }
+    let mut config = Value::Object(config);
+    managed::strip(&mut config);
+
+    let mut base = live.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    let before = read_or_assume(&base, root, &writer);
+    managed::strip(&mut base);
+
+    let own = writer.entry(true, field_set(Some(root), &config).difference(&UNOWNED));
+    let previous = before.iter().find(|entry| entry.same_writer(&own)).map(|entry| entry.fields.clone());
+    let mut entries: Vec<Entry> = before.iter().filter(|entry| !entry.same_writer(&own)).cloned().collect();
+    let mut merged = merge(Some(root), &base, &config);
+    prune_abandoned(root, &mut merged, previous.unwrap_or_default(), entries.iter().chain([&own]));
+
+    let difference = compare(Some(root), &base, &merged);
+    release(&mut entries, &difference, force)?;
+    entries.push(own.clone());
+
+    if live.is_some() && difference.is_empty() && same_ownership(&before, &entries) {
+        // Nothing happened: neither the object nor the time of the entry moves.
+        return Ok(live.cloned().unwrap_or(merged));
+    }
+    managed::write(&mut merged, entries);
+    Ok(merged)
+}
+
+/// Of the metadata in a status apply, only what names the object counts.
+fn keep_identity(config: &mut Map<String, Value>) {
+    if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| matches!(name.as_str(), "name" | "namespace"));
+    }
+}
+
+/// The live entries; where there are none, everything belongs to the time before the first apply.
+fn read_or_assume(live: &Value, root: &Node, writer: &Writer<'_>) -> Vec<Entry> {
+    if let Managed::Entries(entries) = managed::read(live) {
+        return entries;
+    }
+    let mut bare = live.clone();
+    managed::strip(&mut bare);
+    let all = compare(Some(root), &Value::Object(Map::new()), &bare).added.difference(&UNOWNED);
+    if all.is_empty() {
+        return Vec::new();
+    }
+    vec![Writer { manager: BEFORE_FIRST_APPLY, subresource: "", ..*writer }.entry(false, all)]
+}
+
+/// Removes what the manager applied before and nobody owns any more.
+fn prune_abandoned<'e>(root: &Node, merged: &mut Value, previous: FieldSet, owners: impl Iterator<Item = &'e Entry>) {
+    if previous.is_empty() {
+        return;
+    }
+    let owned = owners.fold(FieldSet::default(), |owned, entry| owned.union(&entry.fields));
+    let abandoned = with_named_fields(root, previous).difference(&with_named_fields(root, owned));
+    // What names the object is in nobody's set, and stays.
+    remove(Some(root), merged, &abandoned.difference(&UNOWNED));
+}
+
+/// Takes changed and removed fields from other managers, or reports the conflict.
+fn release(others: &mut Vec<Entry>, difference: &Difference, force: bool) -> Result<(), PatchError> {
+    let changed = difference.modified.union(&difference.added);
+    let mut conflicts = Vec::new();
+    for entry in others.iter_mut() {
+        let contested = entry.fields.intersection(&changed);
+        for field in contested.paths() {
+            let message = format!("conflict with {}", entry.describe());
+            conflicts.push(Conflict { manager: entry.manager.clone(), field, message });
+        }
+        entry.fields = entry.fields.difference(&contested).difference(&difference.removed);
+    }
+    if !force && !conflicts.is_empty() {
+        return Err(PatchError::Conflicts(conflicts));
+    }
+    others.retain(|entry| !entry.fields.is_empty());
+    Ok(())
+}
+
+fn same_ownership(before: &[Entry], after: &[Entry]) -> bool {
+    let kept: Vec<&Entry> = after.iter().filter(|entry| !entry.fields.is_empty()).collect();
+    before.len() == kept.len()
+        && before.iter().all(|old| {
+            let same =
+                |new: &&&Entry| old.same_writer(new) && old.fields == new.fields && old.api_version == new.api_version;
+            kept.iter().any(|new| same(&new))
+        })
+}
+
+/// Records in the managed fields of `new` what a create, update or patch changed against `live`.
+///
+/// Managed fields that the client sends back empty are taken from the live object; the single empty entry clears them. An
+/// object whose managed fields were cleared stays untracked until its first apply.
+pub fn track_update(live: Option<&Value>, new: &mut Value, schema: &CompiledSchema, writer: Writer<'_>) {
+    let from_live = live.map_or(Managed::Nothing, managed::read);
+    let managed = match managed::read(new) {
+        Managed::Reset => Managed::Nothing,
+        Managed::Entries(entries) if writer.subresource.is_empty() => Managed::Entries(entries),
+        _ => from_live,
+    };
+    let mut entries = match (managed, live) {
+        (Managed::Entries(entries), _) => entries,
+        (_, None) => Vec::new(),
+        (_, Some(_)) => {
+            managed::strip(new);
+            return;
+        }
+    };
+    let mut old = live.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    managed::strip(&mut old);
+    managed::strip(new);
+    let difference = compare(Some(schema.root()), &old, new);
+    let taken = difference.modified.union(&difference.added).difference(&UNOWNED);
+    let own = writer.entry(false, taken.clone());
+    for entry in &mut entries {
+        entry.fields = entry.fields.difference(&difference.removed);
+        if !entry.same_writer(&own) {
+            entry.fields = entry.fields.difference(&taken);
+        }
+    }
+    if !taken.is_empty() {
+        match entries.iter_mut().find(|entry| entry.same_writer(&own)) {
+            Some(entry) => *entry = Entry { fields: entry.fields.union(&taken), ..own },
+            None => entries.push(own),
+        }
+    }
+    managed::write(new, entries);
+}

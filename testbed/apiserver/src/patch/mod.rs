@@ -1,0 +1,86 @@
+//! The patches that a Kubernetes API server takes: JSON patch, merge patch, strategic merge patch and server-side apply.
+//!
+//! All are pure functions of the live object, the patch and the schema.
+
+mod apply;
+mod element;
+mod managed;
+mod set;
+mod strategic;
+#[cfg(test)]
+mod tests;
+mod typed;
+
+use serde_json::Value;
+
+pub use apply::{Writer, server_side_apply, track_update};
+pub use strategic::strategic_merge;
+
+/// Why a patch was not applied.
+#[derive(Debug, thiserror::Error)]
+pub enum PatchError {
+    /// A JSON patch is malformed, names a place that is not there, or one of its tests failed.
+    #[error("json patch failed: {0}")]
+    Json(String),
+    /// Server-side apply would take fields from other managers.
+    #[error("{}", conflicts_message(.0))]
+    Conflicts(Vec<Conflict>),
+    /// The patch itself makes no sense.
+    #[error("invalid patch: {0}")]
+    Invalid(String),
+}
+
+/// A field that another manager owns with another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The manager that owns the field.
+    pub manager: String,
+    /// The field: `.spec.rules`, `.spec.ports[port=80,protocol="TCP"].name`.
+    pub field: String,
+    /// `conflict with "manager" using v1`.
+    pub message: String,
+}
+
+/// The message of the 409 answer.
+fn conflicts_message(conflicts: &[Conflict]) -> String {
+    match conflicts {
+        [one] => format!("Apply failed with 1 conflict: {}: {}", one.message, one.field),
+        many => {
+            let mut text = format!("Apply failed with {} conflicts:", many.len());
+            let mut last = "";
+            for conflict in many {
+                if conflict.message != last {
+                    text.push_str(&format!(" {}:", conflict.message));
+                    last = &conflict.message;
+                }
+                text.push_str(&format!("\n- {}", conflict.field));
+            }
+            text
+        }
+    }
+}
+
+/// Applies a JSON patch (RFC 6902).
+///
+/// # Errors
+/// [`PatchError::Json`] when the patch is malformed or an operation fails.
+pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
+    let patch: json_patch::Patch =
+        serde_json::from_value(patch.clone()).map_err(|error| PatchError::Invalid(error.to_string()))?;
+    let mut result = live.clone();
+    json_patch::patch(&mut result, &patch).map_err(|error| PatchError::Json(error.to_string()))?;
+    Ok(result)
+}
+
+/// Applies a JSON merge patch (RFC 7386).
+///
+/// # Errors
+/// [`PatchError::Invalid`] when the patch is no object: it would replace the whole resource.
+pub fn merge_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
+    if !patch.is_object() {
+        return Err(PatchError::Invalid("a merge patch must be an object".to_owned()));
+    }
+    let mut result = live.clone();
+    json_patch::merge(&mut result, patch);
+    Ok(result)
+}

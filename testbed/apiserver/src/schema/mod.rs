@@ -1,0 +1,129 @@
+//! Structural schemas: pruning, defaulting and validation of objects, as a Kubernetes API server does them.
+//!
+//! A [`CompiledSchema`] is made once for each served version of a kind and shared. It also carries what server-side apply
+//! and strategic merge patch need to know about lists and maps, see [`crate::patch`].
+
+pub mod builtin;
+mod cause;
+mod cel;
+mod correlate;
+mod defaults;
+mod formats;
+mod meta;
+pub(crate) mod node;
+mod path;
+mod prune;
+mod unique;
+mod validate;
+mod values;
+
+use serde_json::{Value, json};
+
+pub use cause::Cause;
+pub(crate) use correlate::key_of;
+
+use node::Node;
+use path::Path;
+
+/// Why a schema cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// The schema is not a well-formed structural schema.
+    #[error("schema at {at}: {what}")]
+    Malformed {
+        /// Where in the schema.
+        at: String,
+        /// What is wrong there.
+        what: String,
+    },
+    /// A CEL rule of the schema does not compile.
+    #[error("rule {rule:?} at {at} does not compile: {what}")]
+    Rule {
+        /// The path of the node that has the rule.
+        at: String,
+        /// The rule's source.
+        rule: String,
+        /// What the CEL compiler says.
+        what: String,
+    },
+}
+
+/// A structural schema, ready for use: one version of a custom resource, or a built-in kind.
+#[derive(Debug)]
+pub struct CompiledSchema {
+    root: Node,
+}
+
+impl CompiledSchema {
+    /// Compiles an OpenAPI v3 schema as it stands in a CustomResourceDefinition. CEL rules are compiled when they are first
+    /// needed; [`CompiledSchema::check_rules`] does it at once.
+    ///
+    /// # Errors
+    /// [`SchemaError::Malformed`] when the schema is not structural.
+    pub fn compile(open_api_v3_schema: &Value) -> Result<CompiledSchema, SchemaError> {
+        let mut root = Node::compile(open_api_v3_schema, "openAPIV3Schema")?;
+        meta::add_type_and_object_meta(&mut root)?;
+        Ok(CompiledSchema { root })
+    }
+
+    /// Compiles all CEL rules of the schema and returns those that fail.
+    pub fn check_rules(&self) -> Vec<SchemaError> {
+        let mut errors = Vec::new();
+        self.root.visit("", &mut |at, node| {
+            for rule in &node.rules {
+                if let Err(what) = rule.compiled() {
+                    let error =
+                        SchemaError::Rule { at: at.to_owned(), rule: rule.source.clone(), what: what.to_owned() };
+                    errors.push(error);
+                }
+            }
+        });
+        errors
+    }
+
+    /// Drops the fields that the schema does not know, and returns their paths (`spec.rules[0].foo`), sorted.
+    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+        prune::prune(&self.root, object)
+    }
+
+    /// Fills in the schema's defaults, and drops nulls of fields that are neither nullable nor defaulted.
+    pub fn apply_defaults(&self, object: &mut Value) {
+        defaults::apply(&self.root, object);
+    }
+
+    /// Judges an object, and on update its change from `old`. An empty answer means that the object is valid.
+    ///
+    /// CEL rules are evaluated only if the object has the right shape; otherwise one cause says that they were not.
+    pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        validate::check(&self.root, object, old, &Path::ROOT, &mut causes);
+        let mut duplicates = Vec::new();
+        unique::check(&self.root, object, &Path::ROOT, &mut duplicates);
+        if !duplicates.is_empty() && old.is_some_and(|old| self.has_duplicates(old)) {
+            // An object that already broke the rule may be updated without mending it.
+            duplicates.clear();
+        }
+        causes.append(&mut duplicates);
+        if causes.iter().any(Cause::blocks_rules) {
+            if self.root.rules_below {
+                causes.push(Cause::invalid(path::NO_FIELD.to_owned(), &json!(null), RULES_NOT_CHECKED));
+            }
+        } else {
+            cel::check(&self.root, object, old, &mut causes);
+        }
+        causes
+    }
+
+    fn has_duplicates(&self, object: &Value) -> bool {
+        let mut duplicates = Vec::new();
+        unique::check(&self.root, object, &Path::ROOT, &mut duplicates);
+        !duplicates.is_empty()
+    }
+
+    /// The root of the schema tree.
+    pub(crate) fn root(&self) -> &Node {
+        &self.root
+    }
+}
+
+const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
