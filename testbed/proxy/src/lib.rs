@@ -1,1 +1,3 @@
-//! The data plane of the embedded target.
+//! The data plane of the embedded target: one configuration type in, traffic out.
+
+pub mod config;
