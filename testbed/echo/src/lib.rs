@@ -1,1 +1,24 @@
 //! Echo backends with a journal.
+//!
+//! An [`Echo`] is one backend: it answers with what it was asked and who it is, and writes every request into a
+//! [`Journal`], so that copies and retries are counted rather than guessed from answers. Many of them share a process;
+//! each costs one listening socket and one task while idle.
+
+mod canonical;
+mod delay;
+mod echo;
+pub mod env;
+mod http;
+mod identity;
+pub mod journal;
+mod tcp;
+
+pub use echo::{Echo, EchoError, EchoOptions, Protocol};
+pub use identity::Identity;
+pub use journal::{Journal, Record};
+
+/// The header that carries the id under which a request is found in the journal.
+pub const REQUEST_HEADER: &str = "x-gateproof-request";
+
+/// The header that carries the run's token to the journal's endpoint.
+pub const TOKEN_HEADER: &str = "x-gateproof-token";

@@ -1,1 +1,26 @@
-//! The data plane of the embedded target.
+//! The data plane of the embedded target: one configuration type in, traffic out.
+//!
+//! [`config::Config`] says everything; [`Proxy::apply`] puts it in force as a whole. A request goes the way of
+//! [`routing`] (which rule), [`compiled`] (which backend) and [`filters`] (with which changes); [`exchange::Exchange`]
+//! is the one seam at which that can be made to differ from the specification.
+
+pub mod answer;
+pub mod body;
+pub mod compiled;
+pub mod config;
+pub mod exchange;
+pub mod filters;
+pub mod matching;
+mod mirror;
+mod proxy;
+pub mod routing;
+pub mod server;
+pub mod spread;
+pub mod tls;
+mod tunnel;
+pub mod upstream;
+
+pub use compiled::{Compiled, ListenerKey, Problem};
+pub use config::Config;
+pub use exchange::{Exchange, Plain};
+pub use proxy::{ApplyOutcome, BindFailure, ListenerOutcome, Proxy, ProxyOptions};

@@ -1,0 +1,181 @@
+//! One backend: its socket and its life.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::identity::Identity;
+use crate::journal::Journal;
+use crate::{http, tcp};
+
+/// How long [`Echo::shutdown`] lets answers under way end by themselves.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+
+/// How many connections may wait to be taken.
+const BACKLOG: u32 = 1024;
+
+/// The longest pause after a failure to take connections.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a backend speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1 and HTTP/2 with prior knowledge.
+    Http,
+    /// Lines, then bytes.
+    Tcp,
+}
+
+/// How a backend is started.
+#[derive(Debug, Clone)]
+pub struct EchoOptions {
+    /// The address to bind; port 0 takes a free one.
+    pub bind: SocketAddr,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// Who it is.
+    pub identity: Identity,
+    /// The token for the journal's endpoint, which does not exist without one.
+    pub run_token: Option<String>,
+    /// Where requests are written.
+    pub journal: Journal,
+}
+
+/// Why a backend could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum EchoError {
+    /// The address cannot be bound.
+    #[error("binding {address} for the echo backend failed: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A variable of the environment has a value that is none.
+    #[error("reading {variable} from the environment failed: {reason}")]
+    Environment {
+        /// The variable.
+        variable: &'static str,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A running backend. Dropping it stops it at once.
+#[derive(Debug)]
+pub struct Echo {
+    addr: SocketAddr,
+    closing: CancellationToken,
+    abort: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// What all connections of a backend share.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    pub identity: Identity,
+    pub http_port: u16,
+    pub run_token: Option<String>,
+    pub journal: Journal,
+}
+
+impl Echo {
+    /// Starts a backend; when this returns, connections are taken.
+    ///
+    /// # Errors
+    /// [`EchoError::Bind`].
+    pub async fn start(options: EchoOptions) -> Result<Self, EchoError> {
+        let bind = |source| EchoError::Bind { address: options.bind, source };
+        let listener = listen(options.bind).map_err(bind)?;
+        let addr = listener.local_addr().map_err(bind)?;
+        let backend = Arc::new(Backend {
+            identity: options.identity,
+            http_port: addr.port(),
+            run_token: options.run_token,
+            journal: options.journal,
+        });
+        let echo = Self {
+            addr,
+            closing: CancellationToken::new(),
+            abort: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        let (closing, abort, tasks) = (echo.closing.clone(), echo.abort.clone(), echo.tasks.clone());
+        echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
+        Ok(echo)
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Frees the port, lets answers under way end for a moment, then ends what is left. When this returns, nothing of
+    /// the backend runs any more.
+    pub async fn shutdown(self) {
+        self.closing.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(SHUTDOWN_GRACE, self.tasks.wait()).await.is_err() {
+            self.abort.cancel();
+            self.tasks.wait().await;
+        }
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.closing.cancel();
+        self.abort.cancel();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    protocol: Protocol,
+    backend: Arc<Backend>,
+    closing: CancellationToken,
+    abort: CancellationToken,
+    tasks: TaskTracker,
+) {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let accepted = tokio::select! {
+            () = closing.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                pause = Duration::from_millis(1);
+                let (backend, closing) = (Arc::clone(&backend), closing.clone());
+                let serving = async move {
+                    match protocol {
+                        Protocol::Http => http::serve(stream, peer, backend, closing).await,
+                        Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
+                    }
+                };
+                tasks.spawn(abort.clone().run_until_cancelled_owned(serving));
+            }
+            Err(error) => {
+                // The process is out of descriptors, most likely; the pause grows until some are free again.
+                tracing::warn!(%error, "no connection could be taken");
+                tokio::select! {
+                    () = closing.cancelled() => return,
+                    () = tokio::time::sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
+                }
+            }
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Connections of an earlier backend that still linger must not keep the port.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}

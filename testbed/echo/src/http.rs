@@ -1,0 +1,218 @@
+//! The backend for HTTP.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::canonical::canonical;
+use crate::echo::Backend;
+use crate::identity::Identity;
+use crate::journal::Entry;
+use crate::{REQUEST_HEADER, TOKEN_HEADER, delay};
+
+/// The request header that asks for response headers: `Name:Value`, separated by commas.
+const SET_HEADER: &str = "x-echo-set-header";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    path: &'a str,
+    host: &'a str,
+    method: &'a str,
+    proto: &'static str,
+    headers: BTreeMap<String, Vec<String>>,
+    http_port: String,
+    #[serde(flatten)]
+    identity: &'a Identity,
+}
+
+pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "the client is gone already");
+        return;
+    }
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).title_case_headers(true);
+    builder.http2().timer(TokioTimer::new());
+    let service = service_fn(move |request| {
+        let backend = Arc::clone(&backend);
+        async move { Ok::<_, Infallible>(answer(&backend, peer, request).await) }
+    });
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = closing.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+async fn answer(backend: &Backend, peer: SocketAddr, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (parts, body) = request.into_parts();
+    if let Some(response) = journal_endpoint(backend, &parts) {
+        return response;
+    }
+    let route = collapse_slashes(parts.uri.path());
+    if route == "/health" {
+        return plain(StatusCode::OK, "OK");
+    }
+    let Some((body_length, body_digest)) = digest(body).await else {
+        return plain(StatusCode::BAD_REQUEST, "the body broke off");
+    };
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let host = host(&parts);
+    backend.journal.write(Entry {
+        backend: backend.identity.clone(),
+        request_id: parts.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned),
+        method: parts.method.to_string(),
+        path: path.to_owned(),
+        host: host.clone(),
+        headers: parts.headers.iter().map(|(name, value)| (name.to_string(), lossy(value))).collect(),
+        body_length,
+        body_digest,
+        peer,
+    });
+    if let Some(status) = route.strip_prefix("/status/") {
+        let status = status.parse().ok().and_then(|code: u16| StatusCode::from_u16(code).ok());
+        return match status {
+            Some(status) if parts.uri.query().is_none() => plain(status, ""),
+            _ => plain(StatusCode::BAD_REQUEST, "the path has no status code"),
+        };
+    }
+    if let Some(delay) = parts.uri.query().and_then(delay::requested) {
+        tokio::time::sleep(delay).await;
+    }
+    echo(backend, &parts, path, &host)
+}
+
+fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Full<Bytes>> {
+    let mut headers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in parts.headers.iter().filter(|(name, _)| *name != HOST) {
+        headers.entry(canonical(name.as_str())).or_default().push(lossy(value));
+    }
+    let answer = Answer {
+        path,
+        host,
+        method: parts.method.as_str(),
+        proto: proto(parts.version),
+        headers,
+        http_port: backend.http_port.to_string(),
+        identity: &backend.identity,
+    };
+    let mut response = json(&answer);
+    response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    for (name, value) in asked_headers(&parts.headers) {
+        response.headers_mut().append(name, value);
+    }
+    response
+}
+
+/// The journal for a harness that is not in this process. It exists only under a run token, and only for requests that
+/// carry the token's header, so that traffic under test can use the same path.
+fn journal_endpoint(backend: &Backend, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+    let token = backend.run_token.as_deref()?;
+    let given = parts.headers.get(TOKEN_HEADER)?;
+    if parts.uri.path() != "/journal" {
+        return None;
+    }
+    if given.as_bytes() != token.as_bytes() {
+        return Some(plain(StatusCode::FORBIDDEN, "the token is not the one of this run"));
+    }
+    let id = parts.uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("id=")));
+    Some(match id {
+        Some(id) => json(&backend.journal.of_request(id)),
+        None => json(&backend.journal.records()),
+    })
+}
+
+async fn digest(mut body: Incoming) -> Option<(u64, String)> {
+    let (mut length, mut hash) = (0_u64, Sha256::new());
+    while let Some(frame) = body.frame().await {
+        if let Some(data) = frame.ok()?.data_ref() {
+            length += data.len() as u64;
+            hash.update(data);
+        }
+    }
+    Some((length, format!("{:x}", hash.finalize())))
+}
+
+/// The headers that the request asks for; values of one name are joined.
+fn asked_headers(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
+    let mut asked: Vec<(HeaderName, String)> = Vec::new();
+    for line in headers.get_all(SET_HEADER).iter().filter_map(|value| value.to_str().ok()) {
+        for (name, value) in line.split(',').filter_map(|pair| pair.split_once(':')) {
+            let Ok(name) = name.trim().parse::<HeaderName>() else { continue };
+            match asked.iter_mut().find(|(earlier, _)| *earlier == name) {
+                Some((_, values)) => *values = format!("{values},{}", value.trim()),
+                None => asked.push((name, value.trim().to_owned())),
+            }
+        }
+    }
+    asked.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()
+}
+
+fn host(parts: &Parts) -> String {
+    match parts.headers.get(HOST) {
+        Some(host) => lossy(host),
+        None => parts.uri.authority().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+fn collapse_slashes(path: &str) -> String {
+    let mut collapsed = String::with_capacity(path.len());
+    for letter in path.chars() {
+        if letter != '/' || !collapsed.ends_with('/') {
+            collapsed.push(letter);
+        }
+    }
+    collapsed
+}
+
+fn proto(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2.0",
+        _ => "HTTP/1.1",
+    }
+}
+
+fn lossy(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
+}
+
+fn json<T: Serialize>(value: &T) -> Response<Full<Bytes>> {
+    match serde_json::to_vec(value) {
+        Ok(text) => {
+            let mut response = Response::new(Full::from(text));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
+        }
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("writing the answer failed: {error}")),
+    }
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(text.to_owned()));
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,64 @@
+//! The backend for byte streams: reads a line, answers with one line of JSON, then returns every byte.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy_buf};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::echo::Backend;
+use crate::identity::Identity;
+use crate::journal::Entry;
+
+/// The longest first line in bytes; what is beyond belongs to the echoed part.
+const LONGEST_LINE: u64 = 4096;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Greeting<'a> {
+    #[serde(flatten)]
+    identity: &'a Identity,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    peer: SocketAddr,
+}
+
+pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
+    match closing.run_until_cancelled(converse(stream, peer, &backend)).await {
+        Some(Err(error)) => tracing::debug!(%error, "stream ended"),
+        Some(Ok(())) | None => {}
+    }
+}
+
+async fn converse(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (read, mut write) = stream.split();
+    let mut read = BufReader::new(read);
+    let mut line = Vec::new();
+    let length = (&mut read).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
+    if length == 0 {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+    let request_id = text.split_whitespace().next().map(str::to_owned);
+    let greeting = Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer };
+    let mut answer = serde_json::to_vec(&greeting)?;
+    answer.push(b'\n');
+    backend.journal.write(Entry {
+        backend: backend.identity.clone(),
+        request_id,
+        method: "TCP".to_owned(),
+        path: text,
+        host: String::new(),
+        headers: Vec::new(),
+        body_length: line.len() as u64,
+        body_digest: format!("{:x}", Sha256::digest(&line)),
+        peer,
+    });
+    write.write_all(&answer).await?;
+    copy_buf(&mut read, &mut write).await?;
+    write.shutdown().await
+}

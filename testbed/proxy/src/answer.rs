@@ -1,0 +1,277 @@
+//! From a request to its answer.
+
+use std::sync::Arc;
+
+use http::header::{CONTENT_TYPE, HOST, LOCATION, UPGRADE};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+
+use crate::body::{self, Body};
+use crate::compiled::CompiledRoute;
+use crate::config::{BackendTarget, Filter};
+use crate::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead};
+use crate::filters::location::{Origin, location};
+use crate::filters::{headers, hop, path};
+use crate::matching::MatchPredicate;
+use crate::matching::hostname::host_of;
+use crate::routing::Routing;
+use crate::server::Shared;
+use crate::upstream::UpstreamError;
+use crate::{mirror, tunnel};
+
+/// There is no answer; the connection ends.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection is dropped without an answer")]
+pub struct Dropped;
+
+/// What all requests of one connection share.
+pub struct Client {
+    /// The proxy.
+    pub shared: Arc<Shared>,
+    /// The connection.
+    pub connection: Arc<Connection>,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// The server name of the handshake.
+    pub server_name: Option<String>,
+    /// Ends tunnels when the listener goes.
+    pub closing: CancellationToken,
+}
+
+impl Client {
+    /// Answers one request.
+    ///
+    /// # Errors
+    /// [`Dropped`] if the listener is gone, or the seam asks for it.
+    pub async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Dropped> {
+        let config = self.shared.config_for(&self.connection);
+        let listener = config.listener(self.connection.listener).ok_or(Dropped)?;
+        let routing = Routing::of(listener, self.scheme).ok_or(Dropped)?;
+        let head = match self.head_of(&request) {
+            Ok(head) => head,
+            Err(reason) => return Ok(text(StatusCode::BAD_REQUEST, reason)),
+        };
+        let exchange = &self.shared.exchange;
+        let response = match exchange.on_route(&head, &routing, routing.route(&head)) {
+            MatchOutcome::Rule { route, predicate } => self.by_rule(&head, &route, &predicate, request).await,
+            MatchOutcome::NoRule => text(StatusCode::NOT_FOUND, "no rule matches the request"),
+            MatchOutcome::Misdirected => {
+                text(StatusCode::MISDIRECTED_REQUEST, "the host belongs to another listener than the server name")
+            }
+        };
+        exchange.on_response(&head, response).await.ok_or(Dropped)
+    }
+
+    fn head_of(&self, request: &Request<Incoming>) -> Result<RequestHead, &'static str> {
+        let mut hosts = request.headers().get_all(HOST).iter();
+        let authority = match (request.uri().authority(), hosts.next(), hosts.next()) {
+            (_, _, Some(_)) => return Err("the request has several Host headers"),
+            (Some(authority), _, None) => authority.as_str().to_owned(),
+            (None, Some(host), None) => host.to_str().map_err(|_| "the Host header is not readable")?.to_owned(),
+            (None, None, None) if request.version() == Version::HTTP_11 => return Err("the request has no Host header"),
+            (None, None, None) => String::new(),
+        };
+        Ok(RequestHead {
+            connection: Arc::clone(&self.connection),
+            version: request.version(),
+            scheme: self.scheme,
+            server_name: self.server_name.clone(),
+            method: request.method().clone(),
+            host: host_of(&authority),
+            authority,
+            path: request.uri().path().to_owned(),
+            query: request.uri().query().map(str::to_owned),
+            headers: request.headers().clone(),
+        })
+    }
+
+    async fn by_rule(
+        &self,
+        head: &RequestHead,
+        route: &CompiledRoute,
+        predicate: &MatchPredicate,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
+        let redirects = |filter: &&Filter| matches!(filter, Filter::RequestRedirect(_));
+        let choice = match route.rule.filters.iter().find(redirects) {
+            Some(_) => None,
+            None => Some(self.shared.exchange.on_backend(head, route, draw(route))),
+        };
+        let backend = match &choice {
+            Some(BackendChoice::Forward { backend, .. }) => Some(*backend),
+            Some(BackendChoice::Fail { backend, .. }) => *backend,
+            None => None,
+        };
+        let redirect = route.filters(backend).find(redirects);
+        let mut response = match (redirect, choice) {
+            (Some(Filter::RequestRedirect(redirect)), _) => self.redirect(head, route, predicate, redirect),
+            (_, Some(choice)) => self.forward(head, route, predicate, choice, request).await,
+            (_, None) => failure(route, StatusCode::INTERNAL_SERVER_ERROR, "it has neither a redirect nor a backend"),
+        };
+        for filter in route.filters(backend) {
+            if let Filter::ResponseHeaderModifier(modifier) = filter {
+                headers::modify(modifier, response.headers_mut());
+            }
+        }
+        response
+    }
+
+    fn redirect(
+        &self,
+        head: &RequestHead,
+        route: &CompiledRoute,
+        predicate: &MatchPredicate,
+        redirect: &crate::config::RequestRedirect,
+    ) -> Response<Body> {
+        let origin = Origin {
+            scheme: self.scheme,
+            host: &head.host,
+            listener_port: self.connection.listener.port,
+            path: &head.path,
+            query: head.query.as_deref(),
+            matched: predicate.path(),
+        };
+        let target = location(redirect, &origin).map_err(|error| error.to_string());
+        let value = target.and_then(|target| HeaderValue::try_from(target).map_err(|error| error.to_string()));
+        match (value, StatusCode::from_u16(redirect.status)) {
+            (Ok(value), Ok(status)) => {
+                let mut response = Response::new(body::empty());
+                *response.status_mut() = status;
+                response.headers_mut().insert(LOCATION, value);
+                response
+            }
+            (Err(reason), _) => failure(route, StatusCode::INTERNAL_SERVER_ERROR, &reason),
+            (_, Err(error)) => failure(route, StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        }
+    }
+
+    async fn forward(
+        &self,
+        head: &RequestHead,
+        route: &CompiledRoute,
+        predicate: &MatchPredicate,
+        choice: BackendChoice,
+        mut request: Request<Incoming>,
+    ) -> Response<Body> {
+        let client_side = hyper::upgrade::on(&mut request);
+        let (mut parts, incoming) = request.into_parts();
+        let backend = match &choice {
+            BackendChoice::Forward { backend, .. } => Some(*backend),
+            BackendChoice::Fail { backend, .. } => *backend,
+        };
+        if let Err(reason) = self.rewrite(&mut parts, head, route, predicate, backend) {
+            return failure(route, StatusCode::INTERNAL_SERVER_ERROR, &reason);
+        }
+        let parts = self.shared.exchange.on_forward(head, parts).await;
+        let original = mirror::start(&self.shared, route, backend, &parts, body::stream(incoming));
+        let (endpoint, h2c) = match choice {
+            BackendChoice::Forward { endpoint, h2c, .. } => (endpoint, h2c),
+            BackendChoice::Fail { status, reason, .. } => {
+                self.shared.tasks.spawn(mirror::drain(original));
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                return failure(route, status, &reason);
+            }
+        };
+        let limits = [route.rule.timeouts.request, route.rule.timeouts.backend_request];
+        let limit = limits.into_iter().flatten().min();
+        let sent = self.shared.upstream.send(endpoint, h2c, Request::from_parts(parts, original), limit);
+        match sent.await {
+            Ok(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                tunnel::open(&self.shared, client_side, response, self.closing.clone())
+            }
+            Ok(response) => {
+                let (mut parts, incoming) = response.into_parts();
+                hop::strip(&mut parts.headers);
+                Response::from_parts(parts, body::stream(incoming))
+            }
+            Err(error @ UpstreamError::Timeout(_)) => failure(route, StatusCode::GATEWAY_TIMEOUT, &error.to_string()),
+            Err(error) => failure(route, StatusCode::BAD_GATEWAY, &error.to_string()),
+        }
+    }
+
+    /// Turns the client's head into the one that the backend gets.
+    fn rewrite(
+        &self,
+        parts: &mut Parts,
+        head: &RequestHead,
+        route: &CompiledRoute,
+        predicate: &MatchPredicate,
+        backend: Option<usize>,
+    ) -> Result<(), String> {
+        let upgrade = hop::requested_upgrade(&parts.headers);
+        hop::strip(&mut parts.headers);
+        hop::join_cookies(&mut parts.headers);
+        hop::add_forwarded(&mut parts.headers, self.connection.peer.ip(), self.scheme);
+        let mut path = head.path.clone();
+        set_host(&mut parts.headers, &head.authority)?;
+        for filter in route.filters(backend) {
+            match filter {
+                Filter::RequestHeaderModifier(modifier) => headers::modify(modifier, &mut parts.headers),
+                Filter::UrlRewrite(rewrite) => {
+                    if let Some(hostname) = &rewrite.hostname {
+                        set_host(&mut parts.headers, hostname)?;
+                    }
+                    if let Some(modifier) = &rewrite.path {
+                        path =
+                            path::modify(modifier, predicate.path(), &head.path).map_err(|error| error.to_string())?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(protocol) = upgrade {
+            parts.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+            parts.headers.insert(UPGRADE, protocol);
+        }
+        let query = head.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+        let target: PathAndQuery = format!("{path}{query}").parse().map_err(|error| format!("{path}: {error}"))?;
+        parts.uri = target.into();
+        Ok(())
+    }
+}
+
+fn draw(route: &CompiledRoute) -> BackendChoice {
+    let Some(index) = route.draw_backend() else {
+        let reason = "it has no backend with a weight above 0".to_owned();
+        return BackendChoice::Fail { backend: None, status: 500, reason };
+    };
+    let id = route.rule.backends.get(index).map_or("", |backend| backend.id.as_str());
+    let unready = |endpoints| match route.next_endpoint(index, endpoints) {
+        Some(endpoint) => Ok(*endpoint),
+        None => Err(format!("backend {id} has no ready endpoints")),
+    };
+    let drawn = match route.target(index) {
+        Some(BackendTarget::Endpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, false)),
+        Some(BackendTarget::H2cEndpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, true)),
+        Some(BackendTarget::Fail { status, reason }) => {
+            let reason = format!("backend {id}: {reason}");
+            return BackendChoice::Fail { backend: Some(index), status: *status, reason };
+        }
+        None => Err("the drawn backend does not exist".to_owned()),
+    };
+    match drawn {
+        Ok((endpoint, h2c)) => BackendChoice::Forward { backend: index, endpoint, h2c },
+        Err(reason) => BackendChoice::Fail { backend: Some(index), status: 503, reason },
+    }
+}
+
+fn set_host(headers: &mut HeaderMap, authority: &str) -> Result<(), String> {
+    let value = authority.parse().map_err(|error| format!("{authority}: {error}"))?;
+    headers.insert(HOST, value);
+    Ok(())
+}
+
+fn failure(route: &CompiledRoute, status: StatusCode, reason: &str) -> Response<Body> {
+    tracing::debug!(rule = %route.rule.id, %status, reason, "answered without a backend");
+    text(status, &format!("{}: {reason}", route.rule.id))
+}
+
+fn text(status: StatusCode, reason: &str) -> Response<Body> {
+    let mut response = Response::new(body::full(format!("{reason}\n")));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

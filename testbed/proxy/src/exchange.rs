@@ -1,0 +1,165 @@
+//! The seam around one exchange: everything between match and answer can be watched or changed here, and nowhere else.
+//!
+//! The default of every method is the plain behaviour, so [`Plain`] overrides nothing.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use http::request::Parts;
+use http::{HeaderMap, Method, Response, Version};
+use tokio::net::TcpStream;
+
+use crate::body::Body;
+use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
+use crate::matching::{MatchPredicate, Subject};
+use crate::routing::Routing;
+use crate::server::tcp;
+
+/// A connection from a client.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// Counts the connections of one proxy, from 0.
+    pub id: u64,
+    /// The listener that took it.
+    pub listener: ListenerKey,
+    /// The client.
+    pub peer: SocketAddr,
+    /// When it was taken; compare with [`Compiled::applied_at`].
+    pub opened_at: Instant,
+}
+
+/// The head of a request, as the client sent it.
+#[derive(Debug, Clone)]
+pub struct RequestHead {
+    /// The connection it came over.
+    pub connection: Arc<Connection>,
+    /// The protocol version.
+    pub version: Version,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// The server name of the TLS handshake, in lower case.
+    pub server_name: Option<String>,
+    /// The method.
+    pub method: Method,
+    /// The Host header or `:authority`, as sent.
+    pub authority: String,
+    /// The host in it: lower case, without port.
+    pub host: String,
+    /// The raw path.
+    pub path: String,
+    /// The raw query.
+    pub query: Option<String>,
+    /// The header fields.
+    pub headers: HeaderMap,
+}
+
+impl RequestHead {
+    /// What matches look at.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject { method: &self.method, path: &self.path, query: self.query.as_deref(), headers: &self.headers }
+    }
+}
+
+/// What the matcher found.
+#[derive(Debug, Clone)]
+pub enum MatchOutcome {
+    /// A rule answers.
+    Rule {
+        /// The rule.
+        route: Arc<CompiledRoute>,
+        /// The match that held.
+        predicate: Arc<MatchPredicate>,
+    },
+    /// No listener or no rule fits: 404.
+    NoRule,
+    /// The host belongs to another listener than the one that the handshake chose: 421.
+    Misdirected,
+}
+
+/// What the shares of a rule gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// Forward.
+    Forward {
+        /// The position of the backend in the rule; its filters apply.
+        backend: usize,
+        /// The endpoint.
+        endpoint: SocketAddr,
+        /// Over HTTP/2 with prior knowledge rather than HTTP/1.1.
+        h2c: bool,
+    },
+    /// Answer without a backend.
+    Fail {
+        /// The position of the backend, if one was drawn; its filters apply.
+        backend: Option<usize>,
+        /// The status code.
+        status: u16,
+        /// Why, for the body.
+        reason: String,
+    },
+}
+
+/// What becomes of a connection to a TCP listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TcpChoice {
+    /// Forward to this endpoint; if it cannot be reached, reset.
+    Forward(SocketAddr),
+    /// Reset before any byte.
+    Refuse {
+        /// Why, for the log.
+        reason: String,
+    },
+}
+
+/// The seam. See the module's documentation.
+#[async_trait]
+pub trait Exchange: Send + Sync + 'static {
+    /// Which configuration a connection, or the next request on it, is served by. `previous` holds the last few
+    /// configurations, newest first.
+    fn choose_config(
+        &self,
+        _connection: &Connection,
+        current: &Arc<Compiled>,
+        _previous: &[Arc<Compiled>],
+    ) -> Arc<Compiled> {
+        Arc::clone(current)
+    }
+
+    /// What the matcher's finding becomes.
+    fn on_route(&self, _request: &RequestHead, _routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        found
+    }
+
+    /// What the drawn backend becomes.
+    fn on_backend(&self, _request: &RequestHead, _route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        drawn
+    }
+
+    /// What is sent to the backend: `parts` are those after all filters.
+    async fn on_forward(&self, _request: &RequestHead, parts: Parts) -> Parts {
+        parts
+    }
+
+    /// What the client gets. Nothing: the connection (over HTTP/2: the stream) breaks off.
+    async fn on_response(&self, _request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        Some(response)
+    }
+
+    /// What becomes of a TCP connection.
+    fn on_tcp(&self, _connection: &Connection, drawn: TcpChoice) -> TcpChoice {
+        drawn
+    }
+
+    /// Carries a TCP connection out, until it ends.
+    async fn serve_tcp(&self, _connection: &Connection, stream: TcpStream, choice: TcpChoice) {
+        tcp::carry_out(stream, choice).await;
+    }
+}
+
+/// The behaviour that the specification asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Plain;
+
+impl Exchange for Plain {}

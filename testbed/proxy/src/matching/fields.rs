@@ -1,0 +1,89 @@
+//! Header and query conditions.
+
+use http::HeaderMap;
+use regex::Regex;
+
+use super::path::whole;
+use crate::config::{FieldMatch, ValueMatch};
+
+/// A condition on a header or a query parameter.
+#[derive(Debug, Clone)]
+pub struct FieldPredicate {
+    name: String,
+    value: ValuePredicate,
+}
+
+#[derive(Debug, Clone)]
+enum ValuePredicate {
+    Exact(String),
+    Regex(Regex),
+}
+
+impl ValuePredicate {
+    fn holds(&self, value: &str) -> bool {
+        match self {
+            Self::Exact(exact) => exact == value,
+            Self::Regex(regex) => regex.is_match(value),
+        }
+    }
+}
+
+/// Compiles conditions; of those whose names are the same by `same` only the first counts.
+///
+/// # Errors
+/// A regular expression is none.
+pub fn compile(fields: &[FieldMatch], same: fn(&str, &str) -> bool) -> Result<Vec<FieldPredicate>, regex::Error> {
+    let mut compiled: Vec<FieldPredicate> = Vec::with_capacity(fields.len());
+    for field in fields {
+        if compiled.iter().any(|earlier| same(&earlier.name, &field.name)) {
+            continue;
+        }
+        let value = match &field.value {
+            ValueMatch::Exact(exact) => ValuePredicate::Exact(exact.clone()),
+            ValueMatch::Regex(pattern) => ValuePredicate::Regex(whole(pattern)?),
+        };
+        compiled.push(FieldPredicate { name: field.name.clone(), value });
+    }
+    Ok(compiled)
+}
+
+/// Whether the header of that name matches. Several lines of one name count as one value, joined by commas, as
+/// RFC 9110 section 5.2 combines them.
+pub fn header_holds(field: &FieldPredicate, headers: &HeaderMap) -> bool {
+    let lines: Vec<_> =
+        headers.get_all(&field.name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    !lines.is_empty() && field.value.holds(&lines.join(","))
+}
+
+/// Whether the first query parameter of that name matches. The API leaves repeated parameters to implementations and
+/// recommends the first value.
+pub fn query_holds(field: &FieldPredicate, query: &str) -> bool {
+    query
+        .split('&')
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .find(|(name, _)| decode(name) == field.name)
+        .is_some_and(|(_, value)| field.value.holds(&decode(value)))
+}
+
+/// Decodes `+` and percent escapes of a query part; a broken escape stays as it is.
+fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let escaped = (byte == b'%').then(|| bytes.get(at + 1..at + 3)).flatten();
+        let value =
+            escaped.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match value {
+            Some(value) => {
+                decoded.push(value);
+                at += 3;
+            }
+            None => {
+                decoded.push(if byte == b'+' { b' ' } else { byte });
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}

@@ -1,0 +1,55 @@
+//! Paths: exact, by prefix of elements, by regular expression.
+
+use regex::Regex;
+
+use crate::config::PathMatch;
+
+/// A path match, ready to use.
+#[derive(Debug, Clone)]
+pub enum PathPredicate {
+    /// The whole path.
+    Exact(String),
+    /// A prefix of elements, stored without trailing slashes; the prefix `/` is the empty text.
+    Prefix(String),
+    /// A regular expression that the whole path has to match.
+    Regex(Regex),
+}
+
+impl PathPredicate {
+    /// Compiles a path match.
+    ///
+    /// # Errors
+    /// The regular expression is none.
+    pub fn compile(path: &PathMatch) -> Result<Self, regex::Error> {
+        Ok(match path {
+            PathMatch::Exact(exact) => Self::Exact(exact.clone()),
+            PathMatch::Prefix(prefix) => Self::Prefix(trim_prefix(prefix).to_owned()),
+            PathMatch::Regex(pattern) => Self::Regex(whole(pattern)?),
+        })
+    }
+
+    /// Whether the raw path matches.
+    pub fn holds(&self, path: &str) -> bool {
+        match self {
+            Self::Exact(exact) => exact == path,
+            Self::Prefix(prefix) => is_element_prefix(prefix, path),
+            Self::Regex(regex) => regex.is_match(path),
+        }
+    }
+}
+
+/// A prefix without its trailing slashes, which mean nothing.
+pub fn trim_prefix(prefix: &str) -> &str {
+    prefix.trim_end_matches('/')
+}
+
+/// Whether the elements of `prefix` are the first elements of `path`. `prefix` has no trailing slash.
+pub fn is_element_prefix(prefix: &str, path: &str) -> bool {
+    path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/') || (rest.is_empty() && !prefix.is_empty()))
+}
+
+/// A regular expression that matches whole texts only.
+pub fn whole(pattern: &str) -> Result<Regex, regex::Error> {
+    Regex::new(pattern)?;
+    Regex::new(&format!("^(?:{pattern})$"))
+}

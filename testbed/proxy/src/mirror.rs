@@ -1,0 +1,72 @@
+//! Mirroring: copies of requests whose answers nobody reads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Request;
+use http::request::Parts;
+use http_body_util::BodyExt;
+
+use crate::body::{self, Body};
+use crate::compiled::CompiledRoute;
+use crate::config::{BackendTarget, Filter, RequestMirror};
+use crate::server::Shared;
+
+/// After this time a copy without an answer is given up.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Sends a copy to each mirror of the rule and the drawn backend, and returns the body for the original. A copy has the
+/// head that the backend gets.
+pub fn start(
+    shared: &Arc<Shared>,
+    route: &CompiledRoute,
+    backend: Option<usize>,
+    parts: &Parts,
+    original: Body,
+) -> Body {
+    let drawn: Vec<&RequestMirror> = route
+        .filters(backend)
+        .filter_map(|filter| match filter {
+            Filter::RequestMirror(mirror) if is_drawn(mirror) => Some(mirror),
+            _ => None,
+        })
+        .collect();
+    let (original, copies) = body::tee(original, drawn.len());
+    for (mirror, copy) in drawn.into_iter().zip(copies) {
+        let (endpoints, h2c) = match &mirror.target {
+            BackendTarget::Endpoints(endpoints) => (endpoints, false),
+            BackendTarget::H2cEndpoints(endpoints) => (endpoints, true),
+            BackendTarget::Fail { reason, .. } => {
+                tracing::debug!(mirror = mirror.id, reason, "copy dropped");
+                continue;
+            }
+        };
+        if endpoints.is_empty() {
+            tracing::debug!(mirror = mirror.id, "copy dropped: no ready endpoints");
+            continue;
+        }
+        let endpoint = endpoints[rand::random_range(0..endpoints.len())];
+        let (mut head, ()) = Request::new(()).into_parts();
+        head.method = parts.method.clone();
+        head.uri = parts.uri.clone();
+        head.headers = parts.headers.clone();
+        let (shared, id) = (Arc::clone(shared), mirror.id.clone());
+        let tasks = shared.tasks.clone();
+        tasks.spawn(async move {
+            match shared.upstream.send(endpoint, h2c, Request::from_parts(head, copy), Some(LIMIT)).await {
+                Ok(response) => drain(body::stream(response.into_body())).await,
+                Err(error) => tracing::debug!(mirror = id, %error, "copy failed"),
+            }
+        });
+    }
+    original
+}
+
+/// Reads a body to its end.
+pub async fn drain(mut body: Body) {
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
+fn is_drawn(mirror: &RequestMirror) -> bool {
+    mirror.fraction.is_none_or(|share| rand::random_range(0..share.denominator.max(1)) < share.numerator)
+}

@@ -1,0 +1,192 @@
+//! The running proxy.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::compiled::{Compiled, ListenerKey, Problem};
+use crate::config::Config;
+use crate::exchange::{Exchange, Plain};
+use crate::server::Shared;
+use crate::server::accept::accept;
+
+/// How long [`Proxy::shutdown`] lets requests end by themselves.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+
+/// How many connections may wait to be taken on a port.
+const BACKLOG: u32 = 1024;
+
+/// What is the same for all configurations of a proxy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProxyOptions {
+    /// A declared port `p` is bound at `p` plus this, on the same address: for users who may not bind low ports.
+    pub port_offset: Option<u16>,
+}
+
+/// What became of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplyOutcome {
+    /// The number of the configuration that is now in force.
+    pub generation: u64,
+    /// One entry for each listener, ordered by address and port.
+    pub listeners: Vec<ListenerOutcome>,
+    /// What of the configuration cannot be served.
+    pub problems: Vec<Problem>,
+}
+
+impl ApplyOutcome {
+    /// The listeners that are not bound.
+    pub fn failures(&self) -> impl Iterator<Item = (&ListenerOutcome, &BindFailure)> {
+        self.listeners.iter().filter_map(|listener| Some((listener, listener.bound.as_ref().err()?)))
+    }
+}
+
+/// What became of a listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenerOutcome {
+    /// Its name.
+    pub id: String,
+    /// Its address and declared port.
+    pub key: ListenerKey,
+    /// Where it is bound, or why not.
+    pub bound: Result<SocketAddr, BindFailure>,
+}
+
+/// Why a listener is not bound. The next configuration that has it tries again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BindFailure {
+    /// Something else listens there.
+    #[error("the port is in use")]
+    PortInUse,
+    /// The user may not bind the port.
+    #[error("binding the port is not permitted")]
+    PermissionDenied,
+    /// This host does not have the address.
+    #[error("the address is not available on this host")]
+    AddressNotAvailable,
+    /// The declared port plus the offset is no port.
+    #[error("the port plus the offset is above 65535")]
+    PortOutOfRange,
+    /// Anything else.
+    #[error("binding failed: {0}")]
+    Other(String),
+}
+
+struct Bound {
+    local: SocketAddr,
+    closing: CancellationToken,
+    accepting: JoinHandle<()>,
+}
+
+/// A data plane. Dropping it stops it.
+pub struct Proxy {
+    shared: Arc<Shared>,
+    options: ProxyOptions,
+    stop: CancellationToken,
+    bound: Mutex<HashMap<ListenerKey, Bound>>,
+}
+
+impl Proxy {
+    /// A proxy that behaves as the specification asks, with nothing to serve yet.
+    pub fn new(options: ProxyOptions) -> Self {
+        Self::with_exchange(options, Arc::new(Plain))
+    }
+
+    /// A proxy with another behaviour at the seam around exchanges.
+    pub fn with_exchange(options: ProxyOptions, exchange: Arc<dyn Exchange>) -> Self {
+        let shared = Arc::new(Shared::new(exchange));
+        Self { shared, options, stop: CancellationToken::new(), bound: Mutex::default() }
+    }
+
+    /// The configuration in force.
+    pub fn current(&self) -> Arc<Compiled> {
+        self.shared.current()
+    }
+
+    /// Puts a configuration in force. When this returns, removed ports are closed, every new request is served by the
+    /// new configuration, and new ports are open or reported. Must run within a Tokio runtime with I/O and time.
+    ///
+    /// A configuration equal to the one in force only retries what is not bound.
+    pub async fn apply(&self, config: Config) -> ApplyOutcome {
+        let mut bound = self.bound.lock().await;
+        let current = self.shared.current();
+        let next = if current.config == config && current.generation > 0 {
+            current
+        } else {
+            Arc::new(Compiled::new(config, current.generation + 1))
+        };
+        let gone: Vec<_> = bound.extract_if(|key, _| next.listener(*key).is_none()).map(|(_, gone)| gone).collect();
+        for listener in &gone {
+            listener.closing.cancel();
+        }
+        for listener in gone {
+            if let Err(error) = listener.accepting.await {
+                tracing::warn!(%error, "a listener ended abnormally");
+            }
+        }
+        if next.generation != self.shared.current().generation {
+            self.shared.swap(Arc::clone(&next));
+        }
+        let mut listeners = Vec::new();
+        for listener in next.listeners() {
+            let local = match bound.get(&listener.key) {
+                Some(bound) => Ok(bound.local),
+                None => self.bind(listener.key).map(|new| {
+                    let local = new.local;
+                    bound.insert(listener.key, new);
+                    local
+                }),
+            };
+            listeners.push(ListenerOutcome { id: listener.id.clone(), key: listener.key, bound: local });
+        }
+        listeners.sort_by_key(|listener| listener.key);
+        ApplyOutcome { generation: next.generation, listeners, problems: next.problems.clone() }
+    }
+
+    /// Closes every port, lets requests under way end for a moment, then ends what is left.
+    pub async fn shutdown(&self) {
+        self.apply(Config::default()).await;
+        self.stop.cancel();
+        self.shared.tasks.close();
+        if tokio::time::timeout(SHUTDOWN_GRACE, self.shared.tasks.wait()).await.is_err() {
+            self.shared.abort.cancel();
+        }
+    }
+
+    fn bind(&self, key: ListenerKey) -> Result<Bound, BindFailure> {
+        let port = key.port.checked_add(self.options.port_offset.unwrap_or(0)).ok_or(BindFailure::PortOutOfRange)?;
+        let address = SocketAddr::new(key.address, port);
+        let listener = listen(address).map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => BindFailure::PortInUse,
+            ErrorKind::PermissionDenied => BindFailure::PermissionDenied,
+            ErrorKind::AddrNotAvailable => BindFailure::AddressNotAvailable,
+            _ => BindFailure::Other(error.to_string()),
+        })?;
+        let local = listener.local_addr().map_err(|error| BindFailure::Other(error.to_string()))?;
+        let closing = self.stop.child_token();
+        let accepting = tokio::spawn(accept(Arc::clone(&self.shared), listener, key, closing.clone()));
+        Ok(Bound { local, closing, accepting })
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.shared.abort.cancel();
+    }
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Connections of an earlier listener that still linger must not keep the port.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}

@@ -1,0 +1,83 @@
+//! Taking connections on one bound port.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use super::{Shared, http, tcp};
+use crate::answer::Client;
+use crate::compiled::{ListenerKey, Service};
+use crate::exchange::Connection;
+
+/// The longest pause after a failure to take connections.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Takes connections until `closing`, which ends them too. The port is free when this returns.
+pub async fn accept(shared: Arc<Shared>, listener: TcpListener, key: ListenerKey, closing: CancellationToken) {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let accepted = tokio::select! {
+            () = closing.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                pause = Duration::from_millis(1);
+                let serving = serve(Arc::clone(&shared), stream, peer, key, closing.clone());
+                shared.tasks.spawn(shared.abort.clone().run_until_cancelled_owned(serving));
+            }
+            Err(error) => {
+                // The process is out of descriptors, most likely; the pause grows until some are free again.
+                tracing::warn!(listener = %key, %error, "no connection could be taken");
+                tokio::select! {
+                    () = closing.cancelled() => return,
+                    () = tokio::time::sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
+                }
+            }
+        }
+    }
+}
+
+async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: ListenerKey, closing: CancellationToken) {
+    let connection =
+        Arc::new(Connection { id: shared.next_connection(), listener: key, peer, opened_at: Instant::now() });
+    let config = shared.config_for(&connection);
+    let Some(listener) = config.listener(key) else { return };
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "the client is gone already");
+        return;
+    }
+    let client = |scheme, server_name| Client {
+        shared: Arc::clone(&shared),
+        connection: Arc::clone(&connection),
+        scheme,
+        server_name,
+        closing: closing.clone(),
+    };
+    match &listener.service {
+        Service::Http(_) => http::serve(stream, client("http", None), &closing).await,
+        Service::Https { terms, .. } => {
+            let handshake = async {
+                let server = terms.server().ok_or_else(|| io::Error::other("tls cannot be set up"))?;
+                TlsAcceptor::from(server).accept(stream).await
+            };
+            match closing.run_until_cancelled(handshake).await {
+                Some(Ok(stream)) => {
+                    let server_name = stream.get_ref().1.server_name().map(str::to_ascii_lowercase);
+                    http::serve(stream, client("https", server_name), &closing).await;
+                }
+                Some(Err(error)) => tracing::debug!(listener = %key, %error, "handshake failed"),
+                None => {}
+            }
+        }
+        Service::Tcp(service) => {
+            let choice = shared.exchange.on_tcp(&connection, tcp::draw(service));
+            closing.run_until_cancelled(shared.exchange.serve_tcp(&connection, stream, choice)).await;
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! TLS termination: certificates by server name.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::client::verify_server_name;
+use rustls::crypto::ring;
+use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+
+use crate::config::{Certificate, Hostname};
+use crate::matching::hostname::most_specific;
+
+/// Why the certificates of a listener cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// There is none.
+    #[error("the listener has no certificate")]
+    None,
+    /// The chain is not PEM or has no certificate in it.
+    #[error("the certificate chain cannot be read: {0}")]
+    Chain(String),
+    /// The key is not PEM or of an unknown kind.
+    #[error("the private key cannot be read: {0}")]
+    Key(String),
+    /// The key does not belong to the certificate, or its algorithm is not supported.
+    #[error("the certificate cannot be used with its key: {0}")]
+    Pair(#[from] rustls::Error),
+    /// TLS itself cannot be set up.
+    #[error("tls cannot be set up: {0}")]
+    Setup(String),
+}
+
+/// Reads all certificates of a listener.
+///
+/// # Errors
+/// The first one that cannot be used, or that there is none.
+pub fn load(certificates: &[Certificate]) -> Result<Vec<Arc<CertifiedKey>>, CertificateError> {
+    if certificates.is_empty() {
+        return Err(CertificateError::None);
+    }
+    certificates.iter().map(load_one).collect()
+}
+
+fn load_one(certificate: &Certificate) -> Result<Arc<CertifiedKey>, CertificateError> {
+    let chain = CertificateDer::pem_slice_iter(certificate.chain_pem.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| CertificateError::Chain(error.to_string()))?;
+    if chain.is_empty() {
+        return Err(CertificateError::Chain("it holds no certificate".to_owned()));
+    }
+    let key = PrivateKeyDer::from_pem_slice(certificate.key_pem.expose().as_bytes())
+        .map_err(|error| CertificateError::Key(error.to_string()))?;
+    Ok(Arc::new(CertifiedKey::from_der(chain, key, &ring::default_provider())?))
+}
+
+/// How the handshakes of one address and port are answered.
+#[derive(Clone)]
+pub struct TlsTerms {
+    names: Arc<Names>,
+    server: Option<Arc<ServerConfig>>,
+}
+
+impl TlsTerms {
+    /// Terms for these listeners, each with its certificates.
+    pub fn new(listeners: Vec<(Hostname, Vec<Arc<CertifiedKey>>)>) -> Self {
+        let names = Arc::new(Names { listeners });
+        // Ring supports every version asked for here, so that there is always a server configuration.
+        let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .ok()
+            .map(|builder| {
+                let mut server =
+                    builder.with_no_client_auth().with_cert_resolver(Arc::clone(&names) as Arc<dyn ResolvesServerCert>);
+                server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+                Arc::new(server)
+            });
+        Self { names, server }
+    }
+
+    /// The server side of a handshake.
+    pub fn server(&self) -> Option<Arc<ServerConfig>> {
+        self.server.clone()
+    }
+
+    /// The position of the listener that a server name belongs to. Without a server name only a listener without
+    /// hostname fits.
+    pub fn listener_for(&self, server_name: Option<&str>) -> Option<usize> {
+        self.names.listener_for(server_name)
+    }
+}
+
+impl fmt::Debug for TlsTerms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names.listeners.iter().map(|(hostname, _)| hostname)).finish()
+    }
+}
+
+struct Names {
+    listeners: Vec<(Hostname, Vec<Arc<CertifiedKey>>)>,
+}
+
+impl Names {
+    fn listener_for(&self, server_name: Option<&str>) -> Option<usize> {
+        let name = server_name.unwrap_or_default().to_ascii_lowercase();
+        most_specific(self.listeners.iter().map(|(hostname, _)| hostname), &name)
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Names")
+    }
+}
+
+impl ResolvesServerCert for Names {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let name = hello.server_name();
+        let (_, keys) = self.listeners.get(self.listener_for(name)?)?;
+        keys.iter().find(|key| covers(key, name)).or_else(|| keys.first()).cloned()
+    }
+}
+
+fn covers(key: &CertifiedKey, name: Option<&str>) -> bool {
+    let parsed = key.cert.first().and_then(|leaf| ParsedCertificate::try_from(leaf).ok());
+    let name = name.and_then(|name| ServerName::try_from(name).ok());
+    matches!((parsed, name), (Some(parsed), Some(name)) if verify_server_name(&parsed, &name).is_ok())
+}

@@ -1,0 +1,43 @@
+//! Upgraded connections (WebSocket): bytes both ways.
+
+use std::sync::Arc;
+
+use http::Response;
+use http::header::{CONNECTION, UPGRADE};
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::io::copy_bidirectional;
+use tokio_util::sync::CancellationToken;
+
+use crate::body::{self, Body};
+use crate::filters::hop;
+use crate::server::Shared;
+
+/// Joins both sides of an upgrade once both are done, and returns the answer for the client. The tunnel ends with
+/// either side, or when `closing` says so.
+pub fn open(
+    shared: &Arc<Shared>,
+    client_side: OnUpgrade,
+    mut response: Response<Incoming>,
+    closing: CancellationToken,
+) -> Response<Body> {
+    let backend_side = hyper::upgrade::on(&mut response);
+    shared.tasks.spawn(closing.run_until_cancelled_owned(async move {
+        match tokio::try_join!(client_side, backend_side) {
+            Ok((client, backend)) => {
+                let ended = copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(backend)).await;
+                tracing::debug!(?ended, "tunnel ended");
+            }
+            Err(error) => tracing::debug!(%error, "upgrade failed"),
+        }
+    }));
+    let (mut parts, _) = response.into_parts();
+    let protocol = hop::requested_upgrade(&parts.headers);
+    hop::strip(&mut parts.headers);
+    if let Some(protocol) = protocol {
+        parts.headers.insert(CONNECTION, http::HeaderValue::from_static("upgrade"));
+        parts.headers.insert(UPGRADE, protocol);
+    }
+    Response::from_parts(parts, body::empty())
+}

@@ -1,0 +1,120 @@
+//! Talking to backends.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http::header::HOST;
+use http::{Request, Response, Uri, Version};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio_util::task::TaskTracker;
+
+use crate::body::Body;
+
+/// Why a backend gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    /// The request cannot be expressed as one for the backend.
+    #[error("the request cannot be addressed to the backend: {0}")]
+    Address(#[from] http::Error),
+    /// No connection.
+    #[error("connecting to the backend failed: {0}")]
+    Connect(#[from] std::io::Error),
+    /// No answer over the connection.
+    #[error("the exchange with the backend failed: {0}")]
+    Exchange(String),
+    /// No answer in time.
+    #[error("the backend gave no answer within {0:?}")]
+    Timeout(Duration),
+}
+
+/// Clients for all backends of a proxy. Connections for HTTP/1.1 are kept and used again.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    http1: Client<HttpConnector, Body>,
+    tasks: TaskTracker,
+}
+
+impl Upstream {
+    /// Clients whose background work is counted by `tasks`.
+    pub fn new(tasks: TaskTracker) -> Self {
+        let http1 = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(20))
+            .http1_preserve_header_case(true)
+            .set_host(false)
+            .build_http();
+        Self { http1, tasks }
+    }
+
+    /// Sends a request whose URI is the path and query alone, and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// See [`UpstreamError`].
+    pub async fn send(
+        &self,
+        endpoint: SocketAddr,
+        h2c: bool,
+        request: Request<Body>,
+        limit: Option<Duration>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        let exchange = async {
+            if h2c { self.send_h2c(endpoint, request).await } else { self.send_http1(endpoint, request).await }
+        };
+        match limit {
+            None => exchange.await,
+            Some(limit) => {
+                tokio::time::timeout(limit, exchange).await.unwrap_or_else(|_| Err(UpstreamError::Timeout(limit)))
+            }
+        }
+    }
+
+    async fn send_http1(
+        &self,
+        endpoint: SocketAddr,
+        mut request: Request<Body>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        *request.uri_mut() = absolute(request.uri(), &endpoint.to_string())?;
+        *request.version_mut() = Version::HTTP_11;
+        self.http1.request(request).await.map_err(|error| UpstreamError::Exchange(causes(&error)))
+    }
+
+    /// HTTP/2 connections are not kept: `:authority` must be the client's, which a pool by authority would mix up.
+    async fn send_h2c(
+        &self,
+        endpoint: SocketAddr,
+        mut request: Request<Body>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        let authority = match request.headers_mut().remove(HOST) {
+            Some(host) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
+            None => endpoint.to_string(),
+        };
+        *request.uri_mut() = absolute(request.uri(), &authority)?;
+        *request.version_mut() = Version::HTTP_2;
+        let stream = TcpStream::connect(endpoint).await?;
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .map_err(|error| UpstreamError::Exchange(causes(&error)))?;
+        self.tasks.spawn(connection);
+        sender.send_request(request).await.map_err(|error| UpstreamError::Exchange(causes(&error)))
+    }
+}
+
+fn absolute(uri: &Uri, authority: &str) -> Result<Uri, http::Error> {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    Uri::builder().scheme("http").authority(authority).path_and_query(path).build()
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}
