@@ -1,1 +1,14 @@
-//! The reference Gateway API implementation.
+//! The reference Gateway API implementation of the embedded target.
+//!
+//! It is written for reading: the specification, executable. A pure function, [`reconcile::reconcile`], turns a
+//! [`snapshot::Snapshot`] of the cluster into the statuses that should be written and the configuration that the data
+//! plane should serve. [`runtime`] watches, calls it and acts on the outcome. Between the two run six seams; a
+//! [`faults::Fault`] replaces one of them, and nothing else knows that faults exist.
+
+pub mod faults;
+pub mod model;
+pub mod reconcile;
+pub mod runtime;
+pub mod settings;
+pub mod snapshot;
+pub mod status;

@@ -1,0 +1,267 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// `GatewayClass.spec`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GatewayClassSpec {
+    /// The controller that owns the class.
+    pub controller_name: String,
+    /// Implementation-specific parameters; this implementation supports none.
+    pub parameters_ref: Option<ParametersRef>,
+}
+
+/// A reference to parameters, cluster-wide or local.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ParametersRef {
+    /// API group, empty for core.
+    pub group: String,
+    /// Kind of the referent.
+    pub kind: String,
+    /// Name of the referent.
+    pub name: String,
+}
+
+/// `Gateway.spec`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GatewaySpec {
+    /// Name of the class.
+    pub gateway_class_name: String,
+    /// The listeners, in order.
+    pub listeners: Vec<Listener>,
+    /// Addresses that were asked for; none means that one is assigned.
+    pub addresses: Vec<AddressRequest>,
+    /// Infrastructure settings.
+    pub infrastructure: Option<Infrastructure>,
+    /// Gateway-wide TLS settings.
+    pub tls: Option<GatewayTls>,
+}
+
+/// `Gateway.spec.infrastructure`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Infrastructure {
+    /// Implementation-specific parameters; this implementation supports none.
+    pub parameters_ref: Option<ParametersRef>,
+}
+
+/// `Gateway.spec.tls`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GatewayTls {
+    /// What clients have to prove.
+    pub frontend: Option<FrontendTls>,
+}
+
+/// `Gateway.spec.tls.frontend`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FrontendTls {
+    /// Holds on every HTTPS port that `perPort` does not name.
+    pub default: FrontendValidation,
+    /// Exceptions by port.
+    pub per_port: Vec<PortValidation>,
+}
+
+/// One set of client certificate rules.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FrontendValidation {
+    /// The validation asked for, uninterpreted: this implementation supports none.
+    pub validation: Option<serde_json::Value>,
+}
+
+/// Client certificate rules of one port.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PortValidation {
+    /// The listener port.
+    pub port: u16,
+    /// The rules.
+    pub tls: FrontendValidation,
+}
+
+/// One entry of `Gateway.spec.addresses`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AddressRequest {
+    /// `IPAddress`, `Hostname` or a domain-prefixed type.
+    pub r#type: String,
+    /// The value; absent or empty asks for any address of the type.
+    pub value: String,
+}
+
+impl Default for AddressRequest {
+    fn default() -> Self {
+        Self { r#type: "IPAddress".into(), value: String::new() }
+    }
+}
+
+/// One entry of `Gateway.spec.listeners`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Listener {
+    /// Unique name in the Gateway.
+    pub name: String,
+    /// Hostname, exact or with a leading `*.`; absent or empty means any.
+    pub hostname: Option<String>,
+    /// Port number.
+    pub port: u16,
+    /// `HTTP`, `HTTPS`, `TLS`, `TCP`, `UDP` or a domain-prefixed protocol.
+    pub protocol: String,
+    /// TLS settings.
+    pub tls: Option<ListenerTls>,
+    /// Which routes may attach.
+    pub allowed_routes: AllowedRoutes,
+}
+
+impl Listener {
+    /// The hostname to match by, `None` for any.
+    pub fn host(&self) -> Option<&str> {
+        self.hostname.as_deref().filter(|host| !host.is_empty())
+    }
+}
+
+/// `listeners[].tls`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListenerTls {
+    /// `Terminate` (default) or `Passthrough`.
+    pub mode: Option<String>,
+    /// References to the certificates to serve.
+    pub certificate_refs: Vec<CertificateRef>,
+}
+
+/// A reference to a certificate.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CertificateRef {
+    /// API group, empty for core.
+    pub group: String,
+    /// Kind, `Secret` by default.
+    pub kind: String,
+    /// Name of the referent.
+    pub name: String,
+    /// Namespace of the referent, the Gateway's own when absent.
+    pub namespace: Option<String>,
+}
+
+impl Default for CertificateRef {
+    fn default() -> Self {
+        Self { group: String::new(), kind: "Secret".into(), name: String::new(), namespace: None }
+    }
+}
+
+/// `listeners[].allowedRoutes`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AllowedRoutes {
+    /// Which namespaces routes may come from.
+    pub namespaces: RouteNamespaces,
+    /// Which kinds may attach; empty means what the protocol admits.
+    pub kinds: Vec<RouteKind>,
+}
+
+/// A route kind, in `allowedRoutes` as in `supportedKinds`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RouteKind {
+    /// API group.
+    #[serde(default = "gateway_group")]
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+}
+
+fn gateway_group() -> String {
+    super::GATEWAY_GROUP.into()
+}
+
+/// `allowedRoutes.namespaces`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RouteNamespaces {
+    /// `Same` (default), `All`, `Selector` or `None`.
+    pub from: Option<String>,
+    /// Which namespaces, with `Selector`.
+    pub selector: Option<LabelSelector>,
+}
+
+/// A Kubernetes label selector.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LabelSelector {
+    /// Labels that must be there with this value.
+    pub match_labels: BTreeMap<String, String>,
+    /// Further requirements.
+    pub match_expressions: Vec<SelectorRequirement>,
+}
+
+/// One entry of `matchExpressions`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SelectorRequirement {
+    /// The label.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub operator: String,
+    /// Values for `In` and `NotIn`.
+    pub values: Vec<String>,
+}
+
+impl LabelSelector {
+    /// Whether the labels satisfy every requirement; an empty selector takes everything, an unknown operator nothing.
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
+            && self.match_expressions.iter().all(|requirement| requirement.matches(labels))
+    }
+}
+
+impl SelectorRequirement {
+    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        let value = labels.get(&self.key);
+        match self.operator.as_str() {
+            "In" => value.is_some_and(|value| self.values.contains(value)),
+            "NotIn" => value.is_none_or(|value| !self.values.contains(value)),
+            "Exists" => value.is_some(),
+            "DoesNotExist" => value.is_none(),
+            _ => false,
+        }
+    }
+}
+
+/// `ReferenceGrant.spec`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GrantSpec {
+    /// Who may refer.
+    pub from: Vec<GrantFrom>,
+    /// To what.
+    pub to: Vec<GrantTo>,
+}
+
+/// One entry of `ReferenceGrant.spec.from`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GrantFrom {
+    /// API group of the referrer.
+    pub group: String,
+    /// Kind of the referrer.
+    pub kind: String,
+    /// Namespace of the referrer.
+    pub namespace: String,
+}
+
+/// One entry of `ReferenceGrant.spec.to`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GrantTo {
+    /// API group of the referent, empty for core.
+    pub group: String,
+    /// Kind of the referent.
+    pub kind: String,
+    /// Name of the referent; absent or empty means all of the kind.
+    pub name: Option<String>,
+}

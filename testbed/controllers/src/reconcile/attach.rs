@@ -1,0 +1,163 @@
+use gateproof_proxy::config::{Hostname, Route, TcpBackend};
+
+use super::{
+    gateway::Gateway,
+    hostname,
+    httproute::{self, Judged},
+    listener::Listener,
+    tcproute,
+    verdict::Verdict,
+};
+use crate::{
+    model::{GATEWAY_GROUP, ParentRef, RouteKind},
+    snapshot::{Kind, Object, Snapshot},
+};
+
+/// Every route that refers to a Gateway, oldest first.
+pub(crate) struct Routes<'a> {
+    pub(crate) all: Vec<RouteState<'a>>,
+}
+
+/// A route: what its spec comes to, and where it attaches.
+pub(crate) struct RouteState<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) object: &'a Object,
+    pub(crate) content: Content,
+    pub(crate) parents: Vec<Parent<'a>>,
+}
+
+/// What a route comes to, by kind.
+pub(crate) enum Content {
+    Http(Judged<Route>),
+    Tcp(Judged<Vec<TcpBackend>>),
+}
+
+/// One parentRef to a Gateway in scope.
+pub(crate) struct Parent<'a> {
+    pub(crate) reference: &'a ParentRef,
+    pub(crate) accepted: Verdict,
+    /// Where the route is attached: Gateway, listener (both by index), and the hosts that it takes there.
+    pub(crate) at: Vec<Place>,
+}
+
+/// A listener that a route is attached to.
+pub(crate) struct Place {
+    pub(crate) gateway: usize,
+    pub(crate) listener: usize,
+    pub(crate) hostnames: Vec<Hostname>,
+}
+
+impl Content {
+    fn accepted(&self) -> Verdict {
+        match self {
+            Self::Http(judged) => judged.accepted(),
+            Self::Tcp(judged) => judged.accepted(),
+        }
+    }
+}
+
+impl Routes<'_> {
+    /// How many routes are attached to a listener: those that refer to it, are let in and are accepted.
+    pub(crate) fn attached(&self, gateway: usize, listener: usize) -> usize {
+        self.all.iter().filter(|route| route.places().any(|at| (at.gateway, at.listener) == (gateway, listener))).count()
+    }
+}
+
+impl RouteState<'_> {
+    /// Every place where the route is attached and accepted.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Place> {
+        self.parents.iter().filter(|parent| parent.accepted.is_true()).flat_map(|parent| &parent.at)
+    }
+}
+
+/// Judges every route and finds its places.
+pub(crate) fn routes<'a>(snapshot: &'a Snapshot, gateways: &[Gateway<'_>]) -> Routes<'a> {
+    let http = snapshot.http_routes().map(|(object, spec)| {
+        let content = Content::Http(httproute::judge(snapshot, object, spec));
+        route(snapshot, gateways, Kind::HttpRoute, object, (&spec.parent_refs, &spec.hostnames), content)
+    });
+    let tcp = snapshot.tcp_routes().map(|(object, spec)| {
+        let content = Content::Tcp(tcproute::judge(snapshot, object, spec));
+        route(snapshot, gateways, Kind::TcpRoute, object, (&spec.parent_refs, &[]), content)
+    });
+    let mut all: Vec<_> = http.chain(tcp).collect();
+    all.sort_by_key(|route| route.object.meta.precedence());
+    Routes { all }
+}
+
+fn route<'a>(
+    snapshot: &Snapshot,
+    gateways: &[Gateway<'_>],
+    kind: Kind,
+    object: &'a Object,
+    (references, hostnames): (&'a [ParentRef], &'a [String]),
+    content: Content,
+) -> RouteState<'a> {
+    let parents = references.iter().filter(|reference| reference.is_gateway()).filter_map(|reference| {
+        let namespace = reference.namespace.as_deref().unwrap_or(&object.meta.namespace);
+        let gateway = gateways
+            .iter()
+            .position(|gateway| gateway.object.meta.namespace == namespace && gateway.object.meta.name == reference.name)?;
+        Some(match attach(snapshot, gateway, &gateways[gateway], kind, object, hostnames, reference) {
+            Ok(at) => Parent { reference, accepted: content.accepted(), at },
+            Err(refused) => Parent { reference, accepted: refused, at: Vec::new() },
+        })
+    });
+    let parents = parents.collect();
+    RouteState { kind, object, content, parents }
+}
+
+/// Finds the listeners that a parentRef attaches to, narrowing down step by step; the step that leaves none is the reason.
+fn attach(
+    snapshot: &Snapshot,
+    index: usize,
+    gateway: &Gateway<'_>,
+    kind: Kind,
+    route: &Object,
+    hostnames: &[String],
+    reference: &ParentRef,
+) -> Result<Vec<Place>, Verdict> {
+    let section = reference.section_name.as_deref().filter(|section| !section.is_empty());
+    let mut candidates: Vec<(usize, &Listener<'_>)> = gateway.listeners.iter().enumerate().collect();
+    candidates.retain(|(_, listener)| {
+        section.is_none_or(|section| section == listener.name())
+            && reference.port.is_none_or(|port| port == listener.spec.port)
+    });
+    if candidates.is_empty() {
+        let message = format!("Gateway {} has no listener with this sectionName and port", gateway.object.key());
+        return Err(Verdict::no("NoMatchingParent", message));
+    }
+    let route_kind = RouteKind { group: GATEWAY_GROUP.into(), kind: kind.name().into() };
+    let gateway_namespace = &gateway.object.meta.namespace;
+    candidates.retain(|(_, listener)| {
+        listener.kinds.contains(&route_kind)
+            && lets_in(snapshot, listener, gateway_namespace, &route.meta.namespace)
+    });
+    if candidates.is_empty() {
+        let message = format!("No listener of Gateway {} lets {} of this namespace in", gateway.object.key(), kind.name());
+        return Err(Verdict::no("NotAllowedByListeners", message));
+    }
+    let place = |(listener, of): (usize, &Listener<'_>)| {
+        Some(Place { gateway: index, listener, hostnames: hostname::effective(&of.hostname, hostnames)? })
+    };
+    let places: Vec<Place> = candidates.into_iter().filter_map(place).collect();
+    if places.is_empty() {
+        let message = format!("No listener of Gateway {} takes any hostname of the route", gateway.object.key());
+        return Err(Verdict::no("NoMatchingListenerHostname", message));
+    }
+    Ok(places)
+}
+
+fn lets_in(snapshot: &Snapshot, listener: &Listener<'_>, gateway: &str, route: &str) -> bool {
+    let namespaces = &listener.spec.allowed_routes.namespaces;
+    match namespaces.from.as_deref().unwrap_or("Same") {
+        "All" => true,
+        "Same" => gateway == route,
+        "Selector" => {
+            let labels = snapshot.namespace("", route).map(|(object, _)| &object.meta.labels);
+            let selector = namespaces.selector.as_ref();
+            selector.zip(labels).is_some_and(|(selector, labels)| selector.matches(labels))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,108 @@
+use std::net::{IpAddr, SocketAddr};
+
+use super::{
+    grants::{From, To, permitted},
+    verdict::Problem,
+};
+use crate::{
+    model::{BackendRef, GATEWAY_GROUP, ServicePort, ServiceSpec},
+    snapshot::{Kind, Object, Snapshot},
+};
+
+/// A Service port to send traffic to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Destination {
+    /// Whether HTTP/2 with prior knowledge is spoken there.
+    pub(crate) h2c: bool,
+    /// Ready endpoints.
+    pub(crate) endpoints: Vec<SocketAddr>,
+}
+
+/// How a reference reads in messages and logs.
+pub(crate) fn describe(route: &Object, reference: &BackendRef) -> String {
+    let namespace = namespace(route, reference);
+    match reference.port {
+        Some(port) => format!("{namespace}/{}:{port}", reference.name),
+        None => format!("{namespace}/{}", reference.name),
+    }
+}
+
+fn namespace<'a>(route: &'a Object, reference: &'a BackendRef) -> &'a str {
+    reference.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(&route.meta.namespace)
+}
+
+/// Follows a backendRef of a route of this kind. Permission comes before existence, which is not for the route's owner
+/// to know.
+pub(crate) fn resolve(
+    snapshot: &Snapshot,
+    kind: Kind,
+    route: &Object,
+    reference: &BackendRef,
+) -> Result<Destination, Problem> {
+    let what = format!("backendRef {} {}", reference.kind, describe(route, reference));
+    let to_namespace = namespace(route, reference);
+    if (&*reference.group, &*reference.kind) != ("", "Service") {
+        let group = if reference.group.is_empty() { "core" } else { &reference.group };
+        return Err(Problem::new("InvalidKind", format!("{what} of group {group}: only core Services work")));
+    }
+    let from = From { group: GATEWAY_GROUP, kind: kind.name(), namespace: &route.meta.namespace };
+    let to = To { group: "", kind: "Service", namespace: to_namespace, name: &reference.name };
+    if !permitted(snapshot, from, to) {
+        let message = format!("{what}: no ReferenceGrant in {to_namespace} permits it");
+        return Err(Problem::new("RefNotPermitted", message));
+    }
+    let Some((_, service)) = snapshot.service(to_namespace, &reference.name) else {
+        return Err(Problem::new("BackendNotFound", format!("{what}: no such Service")));
+    };
+    if service.r#type == "ExternalName" {
+        return Err(Problem::new("InvalidKind", format!("{what}: Services of type ExternalName are not supported")));
+    }
+    let Some(port) = service.ports.iter().find(|port| Some(port.port) == reference.port) else {
+        return Err(Problem::new("BackendNotFound", format!("{what}: the Service has no such port")));
+    };
+    let h2c = spoken(kind, port).map_err(|why| Problem::new("UnsupportedProtocol", format!("{what}: {why}")))?;
+    let endpoints = endpoints(snapshot, to_namespace, &reference.name, service, port);
+    Ok(Destination { h2c, endpoints })
+}
+
+/// Whether the port speaks HTTP/2 in clear text. A TCPRoute carries whatever is spoken.
+fn spoken(kind: Kind, port: &ServicePort) -> Result<bool, String> {
+    if let Some(protocol) = port.protocol.as_deref().filter(|protocol| *protocol != "TCP") {
+        return Err(format!("protocol {protocol} cannot be spoken to"));
+    }
+    match port.app_protocol.as_deref() {
+        _ if kind == Kind::TcpRoute => Ok(false),
+        None | Some("http" | "kubernetes.io/ws") => Ok(false),
+        Some("kubernetes.io/h2c") => Ok(true),
+        Some(other) => Err(format!("appProtocol {other} is not supported")),
+    }
+}
+
+/// Ready endpoints of a Service port: those that the slices list under the port's name, on the port that they say.
+fn endpoints(
+    snapshot: &Snapshot,
+    namespace: &str,
+    name: &str,
+    service: &ServiceSpec,
+    port: &ServicePort,
+) -> Vec<SocketAddr> {
+    let named = |name: &Option<String>| name.clone().unwrap_or_default();
+    let has_family = |family: &String| service.ip_families.is_empty() || service.ip_families.contains(family);
+    let mut found: Vec<SocketAddr> = snapshot
+        .endpoint_slices()
+        .filter(|(slice, _)| slice.meta.namespace == namespace)
+        .filter(|(slice, _)| slice.meta.labels.get("kubernetes.io/service-name").is_some_and(|of| of == name))
+        .filter(|(_, slice)| has_family(&slice.address_type))
+        .flat_map(|(_, slice)| {
+            let ports = slice.ports.iter().filter(|on| named(&on.name) == named(&port.name)).filter_map(|on| on.port);
+            ports.flat_map(|port| {
+                let ready = slice.endpoints.iter().filter(|endpoint| endpoint.is_ready());
+                let addresses = ready.filter_map(|endpoint| endpoint.addresses.first()?.parse::<IpAddr>().ok());
+                addresses.map(move |address| SocketAddr::new(address, port))
+            })
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}

@@ -1,0 +1,91 @@
+use std::{collections::BTreeMap, net::IpAddr};
+
+use gateproof_proxy::config::{
+    Certificate, Config, HttpListener, Listener as Lane, Protocol as Spoken, Route, Sensitive, TcpBackend, TcpListener,
+    TlsListener, VirtualHost,
+};
+
+use super::{
+    attach::{Content, Place, RouteState, Routes},
+    gateway::Gateway,
+    listener::{Listener, Protocol},
+};
+
+/// Puts the data plane's configuration together: one lane for each address and port of every Gateway that is served.
+pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
+    let mut listeners = Vec::new();
+    for (index, gateway) in gateways.iter().enumerate() {
+        let mut ports: BTreeMap<u16, Vec<(usize, &Listener<'_>)>> = BTreeMap::new();
+        for (at, listener) in gateway.listeners.iter().enumerate().filter(|(_, listener)| listener.is_served()) {
+            ports.entry(listener.spec.port).or_default().push((at, listener));
+        }
+        for address in &gateway.addresses {
+            for (port, sharing) in &ports {
+                listeners.extend(lane(index, gateway, sharing, routes).map(|protocol| Lane {
+                    id: format!("{}:{port}", gateway.object.key()),
+                    address: IpAddr::V4(*address),
+                    port: *port,
+                    protocol,
+                }));
+            }
+        }
+    }
+    Config { listeners }
+}
+
+/// What is spoken on a port. Listeners that share one speak the same protocol, or they would be in conflict.
+fn lane(
+    index: usize,
+    gateway: &Gateway<'_>,
+    sharing: &[(usize, &Listener<'_>)],
+    routes: &Routes<'_>,
+) -> Option<Spoken> {
+    let (first, listener) = sharing.first()?;
+    let hosts = || sharing.iter().map(|(at, listener)| (virtual_host(index, *at, listener, routes), listener));
+    Some(match listener.protocol? {
+        Protocol::Http => {
+            Spoken::Http(HttpListener { virtual_hosts: hosts().map(|(virtual_host, _)| virtual_host).collect() })
+        }
+        Protocol::Https => {
+            let one = |(virtual_host, listener): (VirtualHost, &&Listener<'_>)| TlsListener {
+                virtual_host,
+                certificates: listener.certificates.iter().map(certificate).collect(),
+            };
+            Spoken::Https(hosts().map(one).collect())
+        }
+        Protocol::Tcp => {
+            debug_assert_eq!(sharing.len(), 1, "TCP listeners of {} share a port", gateway.object.key());
+            Spoken::Tcp(TcpListener { backends: tcp_backends(index, *first, routes) })
+        }
+    })
+}
+
+fn certificate(from: &crate::model::Certificate) -> Certificate {
+    Certificate { chain_pem: from.chain_pem.clone(), key_pem: Sensitive::new(&from.key_pem) }
+}
+
+/// Routes come oldest first already; rules of one route stay in the order of its spec.
+fn virtual_host(gateway: usize, at: usize, listener: &Listener<'_>, routes: &Routes<'_>) -> VirtualHost {
+    let mut attached: Vec<Route> = Vec::new();
+    for route in &routes.all {
+        let Content::Http(judged) = &route.content else { continue };
+        let Some(hostnames) = hostnames(route, gateway, at) else { continue };
+        attached.extend(judged.rules.iter().map(|rule| Route { hostnames: hostnames.clone(), ..rule.clone() }));
+    }
+    VirtualHost { listener: listener.name().to_owned(), hostname: listener.hostname.clone(), routes: attached }
+}
+
+/// The hosts of a route at a listener. Several parentRefs that lead there have the same hosts, so one speaks for all.
+fn hostnames(route: &RouteState<'_>, gateway: usize, listener: usize) -> Option<Vec<gateproof_proxy::config::Hostname>> {
+    let here = |place: &&Place| (place.gateway, place.listener) == (gateway, listener);
+    route.places().find(here).map(|place| place.hostnames.clone())
+}
+
+/// Of several routes on one TCP listener the oldest has it to itself.
+fn tcp_backends(gateway: usize, listener: usize, routes: &Routes<'_>) -> Vec<TcpBackend> {
+    let backends = |route: &RouteState<'_>| match &route.content {
+        Content::Tcp(judged) if hostnames(route, gateway, listener).is_some() => judged.rules.first().cloned(),
+        _ => None,
+    };
+    routes.all.iter().find_map(backends).unwrap_or_default()
+}

@@ -1,0 +1,190 @@
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::{
+    addresses::SUPPORTED_TYPE,
+    attach::Routes,
+    class::Class,
+    listener::{self, Listener},
+    verdict::Verdict,
+};
+use crate::{
+    model::GatewaySpec,
+    settings::Settings,
+    snapshot::{Addresses, Assigned, Bind, Kind, Object, Snapshot},
+    status::{DesiredStatus, GatewayAddress, ListenerStatus, StatusUpdate},
+};
+
+/// A Gateway whose class exists, is ours and is accepted. Any other Gateway is not touched at all.
+pub(crate) struct Scoped<'a> {
+    pub(crate) object: &'a Object,
+    pub(crate) spec: &'a GatewaySpec,
+}
+
+impl Scoped<'_> {
+    pub(crate) fn uid(&self) -> &str {
+        &self.object.meta.uid
+    }
+}
+
+/// The Gateways in scope, oldest first.
+pub(crate) fn in_scope<'a>(snapshot: &'a Snapshot, classes: &[Class<'_>]) -> Vec<Scoped<'a>> {
+    let accepted = |name: &str| classes.iter().any(|class| class.object.meta.name == name && class.accepted.is_true());
+    let mut gateways: Vec<_> = snapshot
+        .gateways()
+        .filter(|(_, spec)| accepted(&spec.gateway_class_name))
+        .map(|(object, spec)| Scoped { object, spec })
+        .collect();
+    gateways.sort_by_key(|gateway| gateway.object.meta.precedence());
+    gateways
+}
+
+/// A Gateway in scope with everything that its own spec decides.
+pub(crate) struct Gateway<'a> {
+    pub(crate) object: &'a Object,
+    pub(crate) listeners: Vec<Listener<'a>>,
+    accepted: Verdict,
+    /// Whether there are addresses and room for it.
+    placed: Verdict,
+    /// The addresses that the data plane serves it on; none if it is refused or not placed.
+    pub(crate) addresses: Vec<Ipv4Addr>,
+}
+
+/// Reviews every Gateway in scope.
+pub(crate) fn review<'a>(
+    in_scope: &[Scoped<'a>],
+    snapshot: &Snapshot,
+    settings: &Settings,
+    addresses: &Addresses,
+) -> Vec<Gateway<'a>> {
+    let mut room = settings.max_gateways.unwrap_or(usize::MAX);
+    let mut gateways = Vec::new();
+    for Scoped { object, spec } in in_scope {
+        let assigned = addresses.given.get(&object.meta.uid).map_or(&[][..], Vec::as_slice);
+        let held: Vec<Ipv4Addr> = assigned.iter().filter_map(Assigned::address).collect();
+        let binds: Vec<IpAddr> = held.iter().copied().map(IpAddr::V4).collect();
+        let listeners = listener::review(object, spec, snapshot, settings, &binds);
+        let admitted = accepted(spec, &listeners, |listener| &listener.admitted).is_true();
+        let accepted = accepted(spec, &listeners, |listener| &listener.accepted);
+        let mut placed = placed(assigned);
+        if admitted && placed.is_true() {
+            match room.checked_sub(1) {
+                Some(left) => room = left,
+                None => placed = Verdict::no("NoResources", "The data plane has no room for another Gateway"),
+            }
+        }
+        let addresses = if admitted && placed.is_true() { held } else { Vec::new() };
+        gateways.push(Gateway { object, listeners, accepted, placed, addresses });
+    }
+    gateways
+}
+
+fn accepted<'a>(
+    spec: &GatewaySpec,
+    listeners: &'a [Listener<'a>],
+    verdict: impl Fn(&'a Listener<'a>) -> &'a Verdict,
+) -> Verdict {
+    if let Some(parameters) = spec.infrastructure.as_ref().and_then(|of| of.parameters_ref.as_ref()) {
+        return Verdict::no(
+            "InvalidParameters",
+            format!("infrastructure.parametersRef {} {} is not supported", parameters.kind, parameters.name),
+        );
+    }
+    if let Some(request) = spec.addresses.iter().find(|request| request.r#type != SUPPORTED_TYPE) {
+        return Verdict::no("UnsupportedAddress", format!("address type {} is not supported", request.r#type));
+    }
+    let bad: Vec<&str> = listeners.iter().filter(|listener| !listener.is_valid()).map(Listener::name).collect();
+    let message = || format!("listeners not valid: {}", bad.join(", "));
+    if listeners.iter().all(|listener| verdict(listener).is_false()) {
+        Verdict::no("ListenersNotValid", message())
+    } else if bad.is_empty() {
+        Verdict::yes("Accepted", "The Gateway is served")
+    } else {
+        Verdict::yes("ListenersNotValid", message())
+    }
+}
+
+fn placed(assigned: &[Assigned]) -> Verdict {
+    let refused = assigned.iter().find_map(|one| match one {
+        Assigned::NotUsable(why) => Some(Verdict::no("AddressNotUsable", why)),
+        Assigned::Exhausted => Some(Verdict::no("AddressNotAssigned", "no address is left to assign")),
+        Assigned::Address(_) => None,
+    });
+    refused.unwrap_or_else(|| Verdict::yes("Programmed", "Addresses are assigned"))
+}
+
+/// What the data plane has reached so far for one listener.
+fn programmed_listener(gateway: &Gateway<'_>, listener: &Listener<'_>, snapshot: &Snapshot) -> Verdict {
+    if let Some(refused) = listener.unservable() {
+        return refused;
+    }
+    if !gateway.accepted.is_true() {
+        return Verdict::no("Invalid", "The Gateway is not accepted");
+    }
+    if !gateway.placed.is_true() {
+        return Verdict::no("Pending", &gateway.placed.message);
+    }
+    let bound = |address: &Ipv4Addr| {
+        snapshot.binds.get(&(IpAddr::V4(*address), listener.spec.port)) == Some(&Bind::Bound)
+    };
+    if gateway.addresses.iter().all(bound) {
+        Verdict::yes("Programmed", "Connections are taken")
+    } else {
+        Verdict::unknown("Pending", "Waiting for the data plane")
+    }
+}
+
+fn programmed(gateway: &Gateway<'_>, listeners: &[Verdict]) -> Verdict {
+    if !gateway.accepted.is_true() {
+        return Verdict::no("Invalid", &gateway.accepted.message);
+    }
+    if !gateway.placed.is_true() {
+        return gateway.placed.clone();
+    }
+    if listeners.iter().any(Verdict::is_true) {
+        return Verdict::yes("Programmed", "The data plane serves the Gateway");
+    }
+    match listeners.iter().find(|verdict| !verdict.is_false()) {
+        Some(pending) => pending.clone(),
+        None => Verdict::no("Invalid", "No listener can be served"),
+    }
+}
+
+pub(crate) fn statuses(
+    gateways: &[Gateway<'_>],
+    routes: &Routes<'_>,
+    snapshot: &Snapshot,
+    settings: &Settings,
+) -> Vec<StatusUpdate> {
+    let status = |(index, gateway): (usize, &Gateway<'_>)| {
+        let verdicts: Vec<Verdict> =
+            gateway.listeners.iter().map(|listener| programmed_listener(gateway, listener, snapshot)).collect();
+        let listeners = gateway.listeners.iter().zip(&verdicts).enumerate().map(|(at, (listener, programmed))| {
+            ListenerStatus {
+                name: listener.name().to_owned(),
+                supported_kinds: listener.kinds.clone(),
+                attached_routes: routes.attached(index, at),
+                conditions: listener.conditions(programmed),
+            }
+        });
+        StatusUpdate {
+            kind: Kind::Gateway,
+            key: gateway.object.key(),
+            generation: gateway.object.meta.generation,
+            controller_name: settings.controller_name.clone(),
+            status: DesiredStatus::Gateway {
+                conditions: vec![
+                    gateway.accepted.condition("Accepted"),
+                    programmed(gateway, &verdicts).condition("Programmed"),
+                ],
+                addresses: gateway.addresses.iter().map(published).collect(),
+                listeners: listeners.collect(),
+            },
+        }
+        .stamped()
+    };
+    gateways.iter().enumerate().map(status).collect()
+}
+
+fn published(address: &Ipv4Addr) -> GatewayAddress {
+    GatewayAddress { r#type: SUPPORTED_TYPE.into(), value: address.to_string() }
+}

@@ -1,0 +1,261 @@
+use std::net::IpAddr;
+
+use gateproof_proxy::config::Hostname;
+
+use super::{
+    certificates, hostname,
+    verdict::{Problem, Verdict, resolved_refs},
+};
+use crate::{
+    model::{self, Certificate, GATEWAY_GROUP, GatewaySpec, RouteKind},
+    settings::Settings,
+    snapshot::{Bind, Object, Snapshot},
+    status::Condition,
+};
+
+/// A listener with everything that its own spec, its neighbours and its references decide.
+pub(crate) struct Listener<'a> {
+    pub(crate) spec: &'a model::Listener,
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) hostname: Hostname,
+    /// Kinds that can attach.
+    pub(crate) kinds: Vec<RouteKind>,
+    /// What the spec and the settings alone say; decides what the data plane is asked to do.
+    pub(crate) admitted: Verdict,
+    /// The same with what the data plane answered.
+    pub(crate) accepted: Verdict,
+    resolved: Verdict,
+    conflict: Option<Problem>,
+    overlap: Option<String>,
+    pub(crate) certificates: Vec<Certificate>,
+}
+
+/// The protocols that the implementation speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http,
+    Https,
+    Tcp,
+}
+
+impl Protocol {
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "HTTP" => Some(Self::Http),
+            "HTTPS" => Some(Self::Https),
+            "TCP" => Some(Self::Tcp),
+            _ => None,
+        }
+    }
+
+    fn route_kind(self) -> RouteKind {
+        let kind = match self {
+            Self::Http | Self::Https => "HTTPRoute",
+            Self::Tcp => "TCPRoute",
+        };
+        RouteKind { group: GATEWAY_GROUP.into(), kind: kind.into() }
+    }
+}
+
+impl Listener<'_> {
+    pub(crate) fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// Whether nothing is wrong with it.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.accepted.is_true() && self.resolved.is_true() && self.unservable().is_none()
+    }
+
+    /// Whether it is in the data plane's configuration. What the data plane said about its port does not count here, or
+    /// a port once refused would never be tried again.
+    pub(crate) fn is_served(&self) -> bool {
+        self.admitted.is_true() && self.lacks_parts().is_none()
+    }
+
+    /// Why it cannot be programmed, whatever the Gateway and the data plane do.
+    pub(crate) fn unservable(&self) -> Option<Verdict> {
+        if !self.accepted.is_true() {
+            return Some(Verdict::no("Invalid", &self.accepted.message));
+        }
+        self.lacks_parts()
+    }
+
+    fn lacks_parts(&self) -> Option<Verdict> {
+        if self.protocol == Some(Protocol::Https) && self.certificates.is_empty() {
+            return Some(if self.resolved.is_true() || self.resolved.reason == "InvalidRouteKinds" {
+                Verdict::no("InvalidTLSConfig", "No certificate is given")
+            } else {
+                Verdict::no("Invalid", &self.resolved.message)
+            });
+        }
+        self.kinds.is_empty().then(|| Verdict::no("Invalid", "No kind of route can attach"))
+    }
+
+    pub(crate) fn conditions(&self, programmed: &Verdict) -> Vec<Condition> {
+        let mut conditions = vec![
+            self.accepted.condition("Accepted"),
+            programmed.condition("Programmed"),
+            self.resolved.condition("ResolvedRefs"),
+        ];
+        if let Some(conflict) = &self.conflict {
+            conditions.push(Condition::new("Conflicted", true, conflict.reason, &conflict.message));
+        }
+        if let Some(overlap) = &self.overlap {
+            conditions.push(Condition::new("OverlappingTLSConfig", true, "OverlappingHostnames", overlap));
+        }
+        conditions
+    }
+}
+
+/// Reviews the listeners of one Gateway, which has these addresses.
+pub(crate) fn review<'a>(
+    gateway: &Object,
+    spec: &'a GatewaySpec,
+    snapshot: &Snapshot,
+    settings: &Settings,
+    addresses: &[IpAddr],
+) -> Vec<Listener<'a>> {
+    let one = |listener: &'a model::Listener| {
+        let protocol = Protocol::parse(&listener.protocol);
+        let conflict = conflict(listener, &spec.listeners);
+        let (kinds, mut problems) = kinds(listener, protocol);
+        let certificates = if protocol == Some(Protocol::Https) {
+            certificates(listener, gateway, snapshot, &mut problems)
+        } else {
+            Vec::new()
+        };
+        let binds: Vec<&Bind> =
+            addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port))).collect();
+        let admitted = admitted(listener, protocol, spec, conflict.as_ref(), settings);
+        Listener {
+            spec: listener,
+            protocol,
+            hostname: Hostname::parse(listener.host().unwrap_or_default()),
+            kinds,
+            accepted: bound(listener.port, &binds).filter(|_| admitted.is_true()).unwrap_or_else(|| admitted.clone()),
+            admitted,
+            resolved: resolved_refs(&problems),
+            conflict,
+            overlap: overlap(listener, &spec.listeners),
+            certificates,
+        }
+    };
+    spec.listeners.iter().map(one).collect()
+}
+
+fn admitted(
+    listener: &model::Listener,
+    protocol: Option<Protocol>,
+    gateway: &GatewaySpec,
+    conflict: Option<&Problem>,
+    settings: &Settings,
+) -> Verdict {
+    let Some(protocol) = protocol else {
+        return Verdict::no("UnsupportedProtocol", format!("protocol {} is not supported", listener.protocol));
+    };
+    if let Some(conflict) = conflict {
+        return Verdict::no(conflict.reason, &conflict.message);
+    }
+    if settings.ports.as_ref().is_some_and(|ports| !ports.contains(&listener.port)) {
+        return Verdict::no("PortUnavailable", format!("port {} is not offered here", listener.port));
+    }
+    if protocol == Protocol::Https {
+        if let Some(mode) = listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()).filter(|mode| *mode != "Terminate")
+        {
+            return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
+        }
+        if asks_for_client_certificates(gateway, listener.port) {
+            return Verdict::no("UnsupportedValue", "Validation of client certificates is not supported");
+        }
+    }
+    Verdict::yes("Accepted", "The listener is valid")
+}
+
+/// What a refused port means for the listener.
+fn bound(port: u16, binds: &[&Bind]) -> Option<Verdict> {
+    binds.iter().find_map(|bind| match bind {
+        Bind::Failed(why) => Some(Verdict::no("PortUnavailable", format!("port {port}: {why}"))),
+        Bind::Bound => None,
+    })
+}
+
+fn asks_for_client_certificates(gateway: &GatewaySpec, port: u16) -> bool {
+    let Some(frontend) = gateway.tls.as_ref().and_then(|tls| tls.frontend.as_ref()) else { return false };
+    let own = frontend.per_port.iter().find(|entry| entry.port == port).map(|entry| &entry.tls);
+    own.unwrap_or(&frontend.default).validation.is_some()
+}
+
+/// Two listeners that cannot be told apart conflict, and neither wins: on one port either the protocols differ, or the
+/// hostnames are the same. Protocols that are not supported do not take part.
+fn conflict(listener: &model::Listener, all: &[model::Listener]) -> Option<Problem> {
+    let protocol = Protocol::parse(&listener.protocol)?;
+    let neighbours = || {
+        all.iter()
+            .filter(|other| other.port == listener.port && other.name != listener.name)
+            .filter_map(|other| Some((other, Protocol::parse(&other.protocol)?)))
+    };
+    if let Some((other, _)) = neighbours().find(|(_, spoken)| *spoken != protocol) {
+        let message = format!("listener {} speaks {} on the same port {}", other.name, other.protocol, listener.port);
+        return Some(Problem::new("ProtocolConflict", message));
+    }
+    let same_host = |other: &model::Listener| match (listener.host(), other.host()) {
+        (Some(one), Some(two)) => one.eq_ignore_ascii_case(two),
+        (one, two) => one == two,
+    };
+    let (other, _) = neighbours().find(|(other, _)| protocol == Protocol::Tcp || same_host(other))?;
+    let message = format!("listener {} has the same port {} and hostname", other.name, listener.port);
+    Some(Problem::new("HostnameConflict", message))
+}
+
+/// HTTPS listeners of one port whose hostnames overlap: a client may reuse a connection made for one on the other.
+fn overlap(listener: &model::Listener, all: &[model::Listener]) -> Option<String> {
+    let is_https = |one: &model::Listener| Protocol::parse(&one.protocol) == Some(Protocol::Https);
+    let host = |one: &model::Listener| Hostname::parse(one.host().unwrap_or_default());
+    let overlapping: Vec<&str> = all
+        .iter()
+        .filter(|other| is_https(listener) && is_https(other))
+        .filter(|other| other.port == listener.port && other.name != listener.name)
+        .filter(|other| hostname::intersect(&host(listener), &host(other)).is_some())
+        .map(|other| other.name.as_str())
+        .collect();
+    (!overlapping.is_empty()).then(|| format!("hostname overlaps with that of listeners {}", overlapping.join(", ")))
+}
+
+fn kinds(listener: &model::Listener, protocol: Option<Protocol>) -> (Vec<RouteKind>, Vec<Problem>) {
+    let Some(supported) = protocol.map(Protocol::route_kind) else { return (Vec::new(), Vec::new()) };
+    let asked = &listener.allowed_routes.kinds;
+    if asked.is_empty() {
+        return (vec![supported], Vec::new());
+    }
+    let kinds = if asked.contains(&supported) { vec![supported.clone()] } else { Vec::new() };
+    let unsupported = asked.iter().filter(|kind| **kind != supported).map(|RouteKind { group, kind }| {
+        let message = format!("allowedRoutes.kinds: {kind} of group {group} cannot attach to {}", listener.protocol);
+        Problem::new("InvalidRouteKinds", message)
+    });
+    (kinds, unsupported.collect())
+}
+
+/// The certificates of an HTTPS listener. One bad reference takes all away: which certificate a client gets must not
+/// depend on which of them happens to work.
+fn certificates(
+    listener: &model::Listener,
+    gateway: &Object,
+    snapshot: &Snapshot,
+    problems: &mut Vec<Problem>,
+) -> Vec<Certificate> {
+    let references = listener.tls.iter().flat_map(|tls| &tls.certificate_refs);
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for reference in references {
+        match certificates::resolve(snapshot, gateway, reference) {
+            Ok(certificate) => good.push(certificate),
+            Err(problem) => bad.push(problem),
+        }
+    }
+    if !bad.is_empty() {
+        good.clear();
+    }
+    // Certificate problems keep the listener from serving at all, so their reason comes first.
+    problems.splice(0..0, bad);
+    good
+}

@@ -1,0 +1,56 @@
+//! The pure core: what every status should say and what the data plane should do, given what is in the cluster.
+
+mod addresses;
+mod attach;
+mod backends;
+mod certificates;
+mod class;
+mod config;
+mod filters;
+mod gateway;
+mod grants;
+mod hostname;
+mod httproute;
+mod listener;
+mod parents;
+mod tcproute;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use gateproof_proxy::config::Config;
+pub use hostname::intersect;
+
+use crate::{
+    settings::Settings,
+    snapshot::{Addresses, Snapshot},
+    status::StatusUpdate,
+};
+
+/// What follows from a snapshot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Desired status of every object that the implementation speaks for.
+    pub statuses: Vec<StatusUpdate>,
+    /// What the data plane should serve.
+    pub config: Config,
+    /// Who has which address now; to be put into the next snapshot, so that a Gateway keeps its address.
+    pub addresses: Addresses,
+}
+
+/// Works out what follows from a snapshot. The configuration does not depend on what the data plane said about ports;
+/// the statuses do.
+pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
+    let classes = class::review(snapshot, settings);
+    let in_scope = gateway::in_scope(snapshot, &classes);
+    let addresses = addresses::allocate(&in_scope, &snapshot.addresses, settings);
+    let gateways = gateway::review(&in_scope, snapshot, settings, &addresses);
+    let routes = attach::routes(snapshot, &gateways);
+
+    let mut statuses = class::statuses(&classes, settings);
+    statuses.extend(gateway::statuses(&gateways, &routes, snapshot, settings));
+    statuses.extend(parents::statuses(&routes, settings));
+    let config = config::build(&gateways, &routes);
+    Outcome { statuses, config, addresses }
+}

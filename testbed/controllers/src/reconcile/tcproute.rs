@@ -1,0 +1,38 @@
+use gateproof_proxy::config::{TcpBackend, TcpTarget};
+
+use super::{
+    backends,
+    httproute::{Dropped, Judged},
+};
+use crate::{
+    model::TcpRouteSpec,
+    snapshot::{Kind, Object, Snapshot},
+};
+
+/// Judges a TCPRoute. A backend that does not resolve refuses its share of connections and leaves the route accepted
+/// (GEP-2644). Nothing in a connection can choose between rules, so only the first can have an effect.
+pub(crate) fn judge(snapshot: &Snapshot, route: &Object, spec: &TcpRouteSpec) -> Judged<Vec<TcpBackend>> {
+    let mut judged = Judged { rules: Vec::new(), dropped: Vec::new(), problems: Vec::new() };
+    for (index, rule) in spec.rules.iter().enumerate() {
+        let backends = rule.backend_refs.iter().map(|reference| {
+            let id = backends::describe(route, reference);
+            let target = match backends::resolve(snapshot, Kind::TcpRoute, route, reference) {
+                Ok(to) => TcpTarget::Endpoints(to.endpoints),
+                Err(problem) => {
+                    let reason = problem.message.clone();
+                    judged.problems.push(problem);
+                    TcpTarget::Refuse { reason }
+                }
+            };
+            TcpBackend { id, weight: reference.weight.unwrap_or(1), target }
+        });
+        let backends = backends.collect();
+        if index == 0 {
+            judged.rules.push(backends);
+        } else {
+            let message = "nothing tells its connections from those of rule 0".into();
+            judged.dropped.push((index, Dropped { reason: "UnsupportedValue", message }));
+        }
+    }
+    judged
+}

@@ -1,0 +1,78 @@
+use kube::api::ApiResource;
+use serde_json::Value;
+
+use crate::{
+    model::GATEWAY_GROUP,
+    snapshot::{Kind, Snapshot},
+};
+
+/// Kinds that are always there.
+const BUILT_IN: [Kind; 5] =
+    [Kind::CustomResourceDefinition, Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Secret];
+
+/// Versions that the typed views can read, best first.
+const READABLE: [&str; 3] = ["v1", "v1beta1", "v1alpha2"];
+
+/// What can be watched now: the built-in kinds, and of Gateway API what the installed CRDs serve.
+pub(super) fn available(snapshot: &Snapshot) -> Vec<(Kind, ApiResource)> {
+    let built_in = BUILT_IN.into_iter().map(|kind| {
+        let plural = format!("{}s", kind.name().to_lowercase());
+        (kind, resource(kind, "v1", plural))
+    });
+    let custom = snapshot.crds().filter(|(_, crd)| crd.group == GATEWAY_GROUP).filter_map(|(object, crd)| {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.group() == GATEWAY_GROUP && kind.name() == crd.names.kind)?;
+        let version = served(&object.raw)?;
+        Some((kind, resource(kind, version, crd.names.plural.clone())))
+    });
+    built_in.chain(custom).collect()
+}
+
+fn resource(kind: Kind, version: &str, plural: String) -> ApiResource {
+    let group = kind.group().to_owned();
+    let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    ApiResource { group, version: version.to_owned(), api_version, kind: kind.name().to_owned(), plural }
+}
+
+/// The best version that an established CRD serves.
+fn served(crd: &Value) -> Option<&'static str> {
+    let established = crd.pointer("/status/conditions").and_then(Value::as_array).is_some_and(|conditions| {
+        conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+    });
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array)?;
+    let is_served = |name: &str| versions.iter().any(|version| version["name"] == name && version["served"] == true);
+    READABLE.into_iter().find(|name| established && is_served(name))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::best(&[("v1", true), ("v1beta1", true)], "True", Some("v1"))]
+    #[case::only_alpha(&[("v1alpha2", true)], "True", Some("v1alpha2"))]
+    #[case::not_served(&[("v1", false), ("v1beta1", true)], "True", Some("v1beta1"))]
+    #[case::not_established(&[("v1", true)], "False", None)]
+    #[case::unknown_version(&[("v2", true)], "True", None)]
+    fn the_best_served_version_is_watched(
+        #[case] versions: &[(&str, bool)],
+        #[case] established: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        let versions: Vec<Value> =
+            versions.iter().map(|(name, served)| json!({"name": name, "served": served})).collect();
+        let crd = json!({
+            "metadata": {"name": "tcproutes.gateway.networking.k8s.io"},
+            "spec": {"group": GATEWAY_GROUP, "names": {"kind": "TCPRoute", "plural": "tcproutes"}, "versions": versions},
+            "status": {"conditions": [{"type": "Established", "status": established}]},
+        });
+        let mut snapshot = Snapshot::default();
+        snapshot.put(Kind::CustomResourceDefinition, crd).unwrap();
+        let found = available(&snapshot).into_iter().find(|(kind, _)| *kind == Kind::TcpRoute);
+        assert_eq!(found.map(|(_, resource)| resource.version), expected.map(str::to_owned));
+    }
+}

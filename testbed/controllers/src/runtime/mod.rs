@@ -1,0 +1,134 @@
+//! Watches the cluster, calls the reconciler and acts on the outcome.
+//!
+//! One task owns what is known. It takes every change that waits, works out what follows, lets the data plane take the
+//! configuration over, works out the statuses with what the data plane answered, and leaves them to the writer. So a
+//! status never claims what the data plane does not do yet, and a burst of changes costs one round.
+
+mod kinds;
+pub mod seams;
+mod store;
+mod watch;
+mod writer;
+
+use std::sync::Arc;
+
+use gateproof_proxy::Proxy;
+use kube::Client;
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+pub use self::seams::Seams;
+use self::{
+    store::{Change, Store},
+    watch::Watches,
+    writer::{Batch, Writer},
+};
+use crate::{
+    reconcile::reconcile,
+    settings::Settings,
+    snapshot::{Addresses, Bind, Binds, Snapshot},
+};
+
+/// The running implementation. Dropping it stops it at once; [`Controllers::shutdown`] lets it finish what it does.
+pub struct Controllers {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Controllers {
+    /// Starts the implementation against the cluster behind `client`, with `proxy` as its data plane. Must run within a
+    /// Tokio runtime. It needs no CRD to be there: kinds are taken up as they appear.
+    pub fn start(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams) -> Self {
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(run(client, proxy, settings, seams, stop.clone()));
+        Self { stop, task }
+    }
+
+    /// Stops watching and writing. The data plane keeps what it has.
+    pub async fn shutdown(mut self) {
+        self.stop.cancel();
+        if let Err(error) = (&mut self.task).await {
+            tracing::error!(%error, "the controllers ended abnormally");
+        }
+    }
+}
+
+impl Drop for Controllers {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams, stop: CancellationToken) {
+    let (changes, mut changed) = mpsc::unbounded_channel();
+    let mut watches = Watches::new(client.clone(), changes);
+    let mut store = Store::default();
+    let Seams { snapshot, statuses, writer, config } = seams;
+    let writer = Writer::start(client, writer, stop.child_token());
+    let mut round = Round { proxy, settings, snapshot, statuses, config, addresses: Addresses::default(), binds: Binds::new() };
+    loop {
+        let first: Change = tokio::select! {
+            () = stop.cancelled() => break,
+            change = changed.recv() => match change {
+                Some(change) => change,
+                None => break,
+            },
+        };
+        store.absorb(first);
+        while let Ok(change) = changed.try_recv() {
+            store.absorb(change);
+        }
+        for kind in watches.follow(&store) {
+            store.forget(kind);
+        }
+        if watches.are_synced(&store) {
+            let batch = round.run(store.snapshot(), &watches).await;
+            writer.write(batch);
+        }
+    }
+    writer.finish().await;
+}
+
+/// What one round of reconciling needs to know from the last.
+struct Round {
+    proxy: Arc<Proxy>,
+    settings: Settings,
+    snapshot: Box<dyn seams::SnapshotSeam>,
+    statuses: Box<dyn seams::StatusesSeam>,
+    config: Box<dyn seams::ConfigSeam>,
+    addresses: Addresses,
+    binds: Binds,
+}
+
+impl Round {
+    async fn run(&mut self, known: Snapshot, watches: &Watches) -> Batch {
+        let mut seen = self.snapshot.view(known);
+        seen.addresses = self.addresses.clone();
+        seen.binds = self.binds.clone();
+        let mut outcome = reconcile(&seen, &self.settings);
+        self.addresses = outcome.addresses.clone();
+
+        let mut config = outcome.config;
+        self.config.edit(&seen, &mut config);
+        let applied = self.proxy.apply(config).await;
+        for problem in &applied.problems {
+            tracing::error!(subject = problem.subject, reason = problem.reason, "the data plane cannot serve a part");
+        }
+        let bind = |bound: &Result<_, gateproof_proxy::BindFailure>| match bound {
+            Ok(_) => Bind::Bound,
+            Err(failure) => Bind::Failed(failure.to_string()),
+        };
+        self.binds = applied
+            .listeners
+            .iter()
+            .map(|listener| ((listener.key.address, listener.key.port), bind(&listener.bound)))
+            .collect();
+        if self.binds != seen.binds {
+            seen.addresses = self.addresses.clone();
+            seen.binds = self.binds.clone();
+            outcome.statuses = reconcile(&seen, &self.settings).statuses;
+        }
+        self.statuses.edit(&seen, &mut outcome.statuses);
+        Batch::new(outcome.statuses, &seen, watches)
+    }
+}

@@ -1,0 +1,91 @@
+//! What the operator of the implementation decides.
+
+use std::{collections::BTreeSet, net::Ipv4Addr};
+
+/// Settings of the implementation. The limits are knobs so that their conditions can be seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The controller name that classes have to carry, and that route statuses are written under.
+    pub controller_name: String,
+    /// First three octets of the addresses that Gateways get.
+    pub network: [u8; 3],
+    /// How many Gateways can be programmed; the newest beyond that get `NoResources`. `None` is no limit.
+    pub max_gateways: Option<usize>,
+    /// Ports that listeners may use; others get `PortUnavailable`. `None` is no limit.
+    pub ports: Option<BTreeSet<u16>>,
+    /// Last octets of the addresses that may be given out.
+    pub hosts: std::ops::RangeInclusive<u8>,
+}
+
+/// The controller name of the embedded implementation.
+pub const CONTROLLER_NAME: &str = "gateproof.dev/reference";
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            controller_name: CONTROLLER_NAME.into(),
+            network: [127, 90, 0],
+            max_gateways: None,
+            ports: None,
+            hosts: 1..=254,
+        }
+    }
+}
+
+impl Settings {
+    /// The address with the given last octet.
+    pub fn address(&self, host: u8) -> Ipv4Addr {
+        let [a, b, c] = self.network;
+        Ipv4Addr::new(a, b, c, host)
+    }
+
+    /// Whether a Gateway may have the address.
+    pub fn may_assign(&self, address: Ipv4Addr) -> bool {
+        let [a, b, c, host] = address.octets();
+        [a, b, c] == self.network && self.hosts.contains(&host)
+    }
+}
+
+/// What the implementation claims in `GatewayClass.status.supportedFeatures`, sorted by name as the API asks.
+pub const SUPPORTED_FEATURES: &[&str] = &[
+    "Gateway",
+    "GatewayAddressEmpty",
+    "GatewayHTTPListenerIsolation",
+    "GatewayPort8080",
+    "GatewayStaticAddresses",
+    "HTTPRoute",
+    "HTTPRoute303RedirectStatusCode",
+    "HTTPRoute307RedirectStatusCode",
+    "HTTPRoute308RedirectStatusCode",
+    "HTTPRouteBackendProtocolH2C",
+    "HTTPRouteBackendProtocolWebSocket",
+    "HTTPRouteBackendRequestHeaderModification",
+    "HTTPRouteBackendTimeout",
+    "HTTPRouteDestinationPortMatching",
+    "HTTPRouteHostRewrite",
+    "HTTPRouteMethodMatching",
+    "HTTPRouteNamedRouteRule",
+    "HTTPRouteParentRefPort",
+    "HTTPRoutePathRedirect",
+    "HTTPRoutePathRewrite",
+    "HTTPRoutePortRedirect",
+    "HTTPRouteQueryParamMatching",
+    "HTTPRouteRequestMirror",
+    "HTTPRouteRequestMultipleMirrors",
+    "HTTPRouteRequestPercentageMirror",
+    "HTTPRouteRequestTimeout",
+    "HTTPRouteResponseHeaderModification",
+    "HTTPRouteSchemeRedirect",
+    "ReferenceGrant",
+    "TCPRoute",
+];
+
+/// The newest minor release of Gateway API v1 that the implementation knows.
+pub const NEWEST_MINOR: u32 = 6;
+
+/// Whether a `bundle-version` annotation names a release that the implementation knows.
+pub fn recognises(bundle_version: &str) -> bool {
+    let Some(numbers) = bundle_version.strip_prefix("v1.") else { return false };
+    let minor = numbers.split(['.', '-']).next().unwrap_or_default();
+    minor.parse::<u32>().is_ok_and(|minor| minor <= NEWEST_MINOR)
+}
