@@ -8,10 +8,10 @@ use super::SchemaError;
 use super::node::{Additional, Kind, Node};
 
 /// ObjectMeta. What may be written in a field beyond its type is the business of the API server's own checks.
-static OBJECT_META: LazyLock<Value> = LazyLock::new(|| {
+pub(crate) static OBJECT_META: LazyLock<Value> = LazyLock::new(|| {
     let text = json!({"type": "string"});
     let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let time = json!({"type": "string", "format": "date-time", "nullable": true});
+    let time = json!({"type": "string", "format": "date-time"});
     json!({
         "type": "object",
         "properties": {

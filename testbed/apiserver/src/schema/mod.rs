@@ -52,6 +52,8 @@ pub enum SchemaError {
 #[derive(Debug)]
 pub struct CompiledSchema {
     root: Node,
+    /// Group and kind of a built-in, which has defaults beyond the structural ones.
+    built_in: Option<(String, String)>,
 }
 
 impl CompiledSchema {
@@ -63,7 +65,7 @@ impl CompiledSchema {
     pub fn compile(open_api_v3_schema: &Value) -> Result<CompiledSchema, SchemaError> {
         let mut root = Node::compile(open_api_v3_schema, "openAPIV3Schema")?;
         meta::add_type_and_object_meta(&mut root)?;
-        Ok(CompiledSchema { root })
+        Ok(CompiledSchema { root, built_in: None })
     }
 
     /// Compiles all CEL rules of the schema and returns those that fail.
@@ -88,6 +90,9 @@ impl CompiledSchema {
 
     /// Fills in the schema's defaults, and drops nulls of fields that are neither nullable nor defaulted.
     pub fn apply_defaults(&self, object: &mut Value) {
+        if let Some((group, kind)) = &self.built_in {
+            builtin::adjust(group, kind, object);
+        }
         defaults::apply(&self.root, object);
     }
 

@@ -197,11 +197,6 @@ impl Node {
         })
     }
 
-    /// Whether members are free keys of a map rather than declared fields.
-    pub(crate) fn is_map(&self) -> bool {
-        !matches!(self.additional, Additional::None)
-    }
-
     /// Visits this node and all below it, with the schema's own paths.
     pub(crate) fn visit<'n>(&'n self, at: &str, visitor: &mut dyn FnMut(&str, &'n Node)) {
         visitor(at, self);
