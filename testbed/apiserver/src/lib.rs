@@ -1,5 +1,34 @@
-//! An in-process Kubernetes API server.
+//! A Kubernetes API server within a process, for tests: kube-rs, kubectl and client-go use it unmodified.
+//!
+//! Objects live in memory, in one ordered store; CustomResourceDefinitions are served as they come. Beside the API
+//! there is what a cluster does on its own: owner references, namespaces and definitions are cleaned up, Services get
+//! addresses. There are no nodes and nothing runs.
+//!
+//! Where it differs from a real API server, on purpose:
+//! - Everybody with the token may do everything; roles are stored and never asked.
+//! - Deletion has no grace period, since there is no kubelet that would end it.
+//! - Answers are JSON or YAML, never protobuf.
+//! - A CustomResourceDefinition's versions are converted by their apiVersion alone; webhooks are refused.
+//! - A definition is established when the request that wrote it returns.
+//! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
 
+mod cluster;
 pub mod crds;
+mod digest;
+mod error;
+mod http;
+mod jsonpath;
+mod kinds;
+mod meta;
 pub mod patch;
+mod present;
 pub mod schema;
+mod select;
+mod server;
+mod store;
+mod tls;
+
+pub use error::{ApiError, Details, StatusCause};
+pub use http::{Body, InProcess, RequestCount};
+pub use server::{Options, Server, StartError};
+pub use tls::TlsError;

@@ -1,0 +1,137 @@
+//! Patches of all four kinds.
+
+use serde_json::{Map, Value};
+
+use super::create::Managed;
+use super::{Cluster, Draft, Target, WriteOptions, Written};
+use crate::error::{ApiError, StatusCause};
+use crate::meta;
+use crate::patch::{PatchError, Writer, json_patch, merge_patch, server_side_apply, strategic_merge};
+
+/// How a patch is to be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchKind {
+    /// RFC 6902.
+    Json,
+    /// RFC 7386.
+    Merge,
+    /// By the merge keys of built-in kinds.
+    Strategic,
+    /// Server-side apply.
+    Apply,
+}
+
+impl Cluster {
+    /// Patches an object, or its status; server-side apply creates the object where there is none.
+    ///
+    /// # Errors
+    /// What a Kubernetes API server answers: malformed, invalid, missing, or in conflict.
+    pub fn patch(
+        &self,
+        target: Target<'_>,
+        kind: PatchKind,
+        patch: Draft,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        let resource = target.resource;
+        match kind {
+            PatchKind::Apply => return self.apply(target, patch, options),
+            PatchKind::Strategic if resource.custom => {
+                return Err(ApiError::unsupported_media_type(
+                    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+                ));
+            }
+            _ => {}
+        }
+        self.rewrite(target, options, Managed::NotYet, |live| {
+            let new = match kind {
+                PatchKind::Json => json_patch(live, &patch.object),
+                PatchKind::Strategic => strategic_merge(live, &patch.object, &resource.schema.get()),
+                PatchKind::Merge | PatchKind::Apply => merge_patch(live, &patch.object),
+            };
+            let object = new.map_err(|error| refusal(error, target))?;
+            Ok(Draft { object, duplicates: patch.duplicates.clone() })
+        })
+    }
+
+    fn apply(&self, target: Target<'_>, mut patch: Draft, options: &WriteOptions) -> Result<Written, ApiError> {
+        let resource = target.resource;
+        if options.manager.is_empty() {
+            let cause = StatusCause::required("fieldManager", "is required for apply patch");
+            return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![cause]));
+        }
+        if meta::api_version(&patch.object).is_empty() || meta::kind(&patch.object).is_empty() {
+            return Err(ApiError::bad_request("an applied object must have apiVersion and kind"));
+        }
+        if patch.object.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
+            return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+        }
+        self.address(target, &mut patch.object)?;
+        let schema = resource.schema.get();
+        // What the request does not say must not be owned by its manager: pruning, yes, defaults, no.
+        let mut findings = Draft { object: patch.object.clone(), duplicates: patch.duplicates.clone() };
+        let warnings = self.shape(resource, &mut findings, options)?;
+        schema.prune(&mut patch.object);
+        let applied = restrict(target, patch.object);
+        let (api_version, now) = (resource.api_version(), meta::now());
+        let merge = |live: Option<&Value>| {
+            let writer = Writer {
+                manager: &options.manager,
+                api_version: &api_version,
+                subresource: target.subresource,
+                now: &now,
+            };
+            server_side_apply(live, &applied, &schema, writer, options.force).map_err(|error| refusal(error, target))
+        };
+        let quiet = WriteOptions { validation: super::FieldValidation::Ignore, ..options.clone() };
+        let absent = self.store.get(&resource.collection, &target.key()).is_none();
+        let written = if absent && target.subresource.is_empty() {
+            if !meta::uid(&applied).is_empty() {
+                let why = "uid mismatch: the provided object specified a uid, and no existing object was found";
+                return Err(ApiError::conflict(resource, target.name, why));
+            }
+            let mut new = merge(None)?;
+            meta::entry(&mut new).shift_remove("resourceVersion");
+            self.create_managed(target, new.into(), &quiet, Managed::Already)?
+        } else {
+            self.rewrite(target, &quiet, Managed::Already, |live| merge(Some(live)).map(Draft::from))?
+        };
+        Ok(Written { warnings, ..written })
+    }
+}
+
+/// Leaves out of an applied object what the path does not write: status, or all but status.
+fn restrict(target: Target<'_>, applied: Value) -> Value {
+    let Value::Object(mut members) = applied else { return applied };
+    if target.on_status() {
+        members.retain(|name, _| ["apiVersion", "kind", "metadata", "status"].contains(&name.as_str()));
+        if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
+            metadata.retain(|name, _| ["name", "namespace", "uid", "resourceVersion"].contains(&name.as_str()));
+        }
+    } else if target.resource.status_subresource {
+        members.shift_remove("status");
+    }
+    let metadata = members.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(metadata) = metadata {
+        for field in ["creationTimestamp", "generation", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            metadata.shift_remove(field);
+        }
+    }
+    Value::Object(members)
+}
+
+fn refusal(error: PatchError, target: Target<'_>) -> ApiError {
+    match error {
+        PatchError::Conflicts(conflicts) => ApiError::apply_conflict(
+            conflicts
+                .into_iter()
+                .map(|conflict| StatusCause::new("FieldManagerConflict", conflict.field, conflict.message))
+                .collect(),
+        ),
+        PatchError::Invalid(why) => {
+            let cause = StatusCause::new("FieldValueInvalid", "", why);
+            ApiError::invalid(&target.resource.group, &target.resource.kind, target.name, vec![cause])
+        }
+        PatchError::Json(why) => ApiError::bad_request(why),
+    }
+}

@@ -1,0 +1,207 @@
+//! The way of a request through the server.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::body::Body;
+use super::counters::Counters;
+use super::query::Query;
+use super::route::{ObjectPath, Route};
+use super::{discovery, openapi, reads, reviews, watching, writes};
+use crate::cluster::{Cluster, Target};
+use crate::error::ApiError;
+use crate::kinds::Resource;
+use crate::present::{Accepted, Format};
+
+/// The largest body that is read, in bytes.
+const LARGEST_BODY: usize = 3 * 1024 * 1024;
+
+/// Everything that answers requests, whichever way they come.
+pub struct App {
+    /// The state.
+    pub cluster: Arc<Cluster>,
+    /// What was asked so far.
+    pub counters: Counters,
+    /// Ends all watches.
+    pub closing: CancellationToken,
+    /// The bearer token that the listener asks for.
+    pub token: String,
+}
+
+/// One request, read and taken apart.
+pub struct Call<'a> {
+    /// The method.
+    pub method: Method,
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The query parameters.
+    pub query: Query,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Call<'_> {
+    /// A header's text, or nothing.
+    pub fn header(&self, name: header::HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
+    }
+
+    /// The media type of the body, without parameters.
+    pub fn media(&self) -> &str {
+        self.header(header::CONTENT_TYPE).split(';').next().unwrap_or("").trim()
+    }
+
+    /// Who asks.
+    pub fn user_agent(&self) -> &str {
+        self.header(header::USER_AGENT)
+    }
+
+    /// What the answer shall look like.
+    ///
+    /// # Errors
+    /// 406 if the server cannot do it.
+    pub fn accepted(&self) -> Result<Accepted, ApiError> {
+        Accepted::parse(self.header(header::ACCEPT))
+    }
+}
+
+impl App {
+    /// Answers a request; refusals are answers too.
+    pub async fn respond<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (parts, body) = request.into_parts();
+        match Limited::new(body, LARGEST_BODY).collect().await {
+            Ok(body) => self.answer(&parts, body.to_bytes()).unwrap_or_else(|error| refusal(&error)),
+            Err(error) if error.is::<LengthLimitError>() => refusal(&ApiError::too_large()),
+            Err(error) => refusal(&ApiError::bad_request(format!("the body of the request broke off: {error}"))),
+        }
+    }
+
+    fn answer(&self, parts: &Parts, body: Bytes) -> Result<Response<Body>, ApiError> {
+        let query = Query::parse(parts.uri.query().unwrap_or(""));
+        let call = Call { method: parts.method.clone(), headers: &parts.headers, query, body };
+        let path = parts.uri.path();
+        let route = Route::parse(path);
+        if let Route::Object(object) = &route {
+            let watch = object.watch || call.query.flag("watch")?.unwrap_or(false);
+            self.counters.count(object.verb(&call.method, watch), &object.counted_as(), call.user_agent());
+            return self.objects(&call, object, watch);
+        }
+        self.counters.count(&call.method.as_str().to_lowercase(), path, call.user_agent());
+        if call.method != Method::GET && call.method != Method::HEAD {
+            return Err(if route == Route::Unknown { ApiError::no_such_path() } else { ApiError::method_not_allowed() });
+        }
+        let registry = self.cluster.registry();
+        match route {
+            Route::CoreVersions => discovery::core_versions(&call, &registry),
+            Route::Groups => discovery::groups(&call, &registry),
+            Route::Group(group) => discovery::group(&registry, &group),
+            Route::Resources(group, version) => discovery::resources(&registry, &group, &version),
+            Route::Version => json_answer(&version()),
+            Route::Health => Ok(text_answer("ok")),
+            Route::OpenApiV2 => openapi::v2(&registry),
+            Route::OpenApiV3(path) => openapi::v3(&registry, &path),
+            Route::Root => json_answer(&discovery::paths(&registry)),
+            Route::Object(_) | Route::Unknown => Err(ApiError::no_such_path()),
+        }
+    }
+
+    fn objects(&self, call: &Call<'_>, path: &ObjectPath, watch: bool) -> Result<Response<Body>, ApiError> {
+        let registry = self.cluster.registry();
+        let resource = registry.resource(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
+        admit(resource, path, &call.method)?;
+        let target =
+            Target { resource, namespace: &path.namespace, name: &path.name, subresource: &path.subresource };
+        if resource.behaviour.review {
+            return reviews::answer(self, call, target);
+        }
+        match (call.method.as_str(), path.name.is_empty()) {
+            ("GET" | "HEAD", _) if watch => watching::start(self, call, target),
+            ("GET" | "HEAD", true) => reads::list(self, call, target),
+            ("GET" | "HEAD", false) => reads::get(self, call, target),
+            ("POST", true) => writes::create(self, call, target),
+            ("PUT", false) => writes::update(self, call, target),
+            ("PATCH", false) => writes::patch(self, call, target),
+            ("DELETE", false) if path.subresource.is_empty() => writes::delete(self, call, target),
+            ("DELETE", true) => writes::delete_collection(self, call, target),
+            _ => Err(ApiError::method_not_allowed()),
+        }
+    }
+}
+
+/// Whether the path fits the kind: scope, subresource, and a namespace where one is needed.
+fn admit(resource: &Resource, path: &ObjectPath, method: &Method) -> Result<(), ApiError> {
+    let known = match path.subresource.as_str() {
+        "" => true,
+        "status" => resource.status_subresource,
+        "finalize" => &*resource.collection == crate::store::NAMESPACES,
+        _ => false,
+    };
+    if !known || (!resource.namespaced && !path.namespace.is_empty()) {
+        return Err(ApiError::no_such_path());
+    }
+    let across_namespaces = resource.namespaced && path.namespace.is_empty();
+    if across_namespaces && !(path.name.is_empty() && [Method::GET, Method::HEAD].contains(method)) {
+        return Err(if path.name.is_empty() { ApiError::method_not_allowed() } else { ApiError::no_such_path() });
+    }
+    Ok(())
+}
+
+fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "gitVersion": "v1.36.0+gateproof",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+/// An answer with a text in JSON or YAML.
+pub fn answer_with(code: StatusCode, media: &str, warnings: &[String], text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::full(text));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    if let Ok(media) = media.parse() {
+        headers.insert(header::CONTENT_TYPE, media);
+    }
+    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+    for warning in warnings {
+        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = format!("299 - \"{quoted}\"").parse() {
+            headers.append(header::WARNING, value);
+        }
+    }
+    response
+}
+
+/// 200 with a JSON text.
+pub fn json_answer(value: &Value) -> Result<Response<Body>, ApiError> {
+    Ok(answer_with(StatusCode::OK, Format::Json.media(), &[], value.to_string()))
+}
+
+fn text_answer(text: &'static str) -> Response<Body> {
+    answer_with(StatusCode::OK, "text/plain; charset=utf-8", &[], text)
+}
+
+/// The answer that a refusal is.
+pub fn refusal(error: &ApiError) -> Response<Body> {
+    let mut response = answer_with(error.code, Format::Json.media(), &[], error.status().to_string());
+    if let Some(seconds) = error.details.as_ref().and_then(|details| details.retry_after) {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}

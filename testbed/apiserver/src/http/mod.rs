@@ -1,0 +1,22 @@
+//! HTTP: from requests to the cluster and back.
+
+mod body;
+mod counters;
+mod decode;
+mod discovery;
+mod dispatch;
+mod listener;
+mod openapi;
+mod query;
+mod reads;
+mod reviews;
+mod route;
+mod service;
+mod watching;
+mod writes;
+
+pub use body::Body;
+pub use counters::RequestCount;
+pub use dispatch::App;
+pub use listener::Listener;
+pub use service::InProcess;

@@ -1,0 +1,206 @@
+//! OpenAPI documents: enough for `kubectl explain`, `apply` and `describe`.
+
+use http::Response;
+use serde_json::{Map, Value, json};
+
+use super::body::Body;
+use super::dispatch::json_answer;
+use crate::digest;
+use crate::error::ApiError;
+use crate::kinds::{Registry, Resource};
+
+/// `/openapi/v3` and the documents below it.
+pub fn v3(registry: &Registry, path: &str) -> Result<Response<Body>, ApiError> {
+    if path.is_empty() {
+        return json_answer(&index(registry));
+    }
+    let (group, version) = match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["api", version] => (String::new(), (*version).to_owned()),
+        ["apis", group, version] => ((*group).to_owned(), (*version).to_owned()),
+        _ => return Err(ApiError::no_such_path()),
+    };
+    json_answer(&document(registry, &group, &version).ok_or_else(ApiError::no_such_path)?)
+}
+
+fn index(registry: &Registry) -> Value {
+    let core = registry.versions("").into_iter().map(|version| (String::new(), version.to_owned()));
+    let named = registry.groups().into_iter().flat_map(|(group, versions)| {
+        versions.into_iter().map(|version| (group.to_owned(), version.to_owned())).collect::<Vec<_>>()
+    });
+    let mut paths = Map::new();
+    for (group, version) in core.chain(named) {
+        let path = if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") };
+        let content = document(registry, &group, &version).unwrap_or(Value::Null);
+        let hash = digest::hex(&digest::of_json(&content)).to_uppercase();
+        paths.insert(path.clone(), json!({"serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}")}));
+    }
+    json!({"paths": paths})
+}
+
+fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
+    let (mut schemas, mut paths) = (Map::new(), Map::new());
+    for resource in registry.resources(group, version)? {
+        schemas.insert(component(resource), schema(resource));
+        paths.extend(operations(resource));
+    }
+    schemas.insert("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta".into(), object_meta());
+    Some(json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Gateproof", "version": "v1.36.0+gateproof"},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }))
+}
+
+/// The name of a kind's schema: the group's labels in reverse order, then version and kind.
+fn component(resource: &Resource) -> String {
+    let mut labels: Vec<&str> = match resource.group.as_str() {
+        "" => vec!["core", "api", "k8s", "io"],
+        group => group.split('.').collect(),
+    };
+    labels.reverse();
+    format!("{}.{}.{}", labels.join("."), resource.version, resource.kind)
+}
+
+fn schema(resource: &Resource) -> Value {
+    let mut schema = match resource.schema.text() {
+        Some(text) => text.clone(),
+        None => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+    };
+    let text = |description: &str| json!({"type": "string", "description": description});
+    if !schema["properties"].is_object() {
+        schema["properties"] = json!({});
+    }
+    schema["properties"]["apiVersion"] = text("The version of the schema that this object is written in.");
+    schema["properties"]["kind"] = text("The kind of this object.");
+    schema["properties"]["metadata"] = json!({
+        "allOf": [{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}],
+        "default": {},
+        "description": "Name, labels and everything else that all objects have.",
+    });
+    schema["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
+    schema
+}
+
+fn gvk(resource: &Resource) -> Value {
+    json!({"group": resource.group, "version": resource.version, "kind": resource.kind})
+}
+
+fn object_meta() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let texts = |description: &str| {
+        json!({"type": "object", "additionalProperties": {"type": "string", "default": ""}, "description": description})
+    };
+    json!({
+        "type": "object",
+        "description": "What all objects have.",
+        "properties": {
+            "name": text("The name, unique within the namespace."),
+            "generateName": text("A prefix to which the server adds random characters."),
+            "namespace": text("The namespace."),
+            "uid": text("Unique over all objects and all time."),
+            "resourceVersion": text("Changes with every write."),
+            "generation": {"type": "integer", "format": "int64", "description": "Counts changes of the desired state."},
+            "creationTimestamp": {"type": "string", "format": "date-time", "description": "When the object came."},
+            "deletionTimestamp": {"type": "string", "format": "date-time", "description": "When deletion began."},
+            "deletionGracePeriodSeconds": {"type": "integer", "format": "int64", "description": "Always 0 here."},
+            "labels": texts("What selectors select by."),
+            "annotations": texts("What tools note."),
+            "finalizers": {
+                "type": "array",
+                "items": {"type": "string", "default": ""},
+                "description": "Who must let go before the object does.",
+                "x-kubernetes-list-type": "set",
+                "x-kubernetes-patch-strategy": "merge",
+            },
+            "ownerReferences": {
+                "type": "array",
+                "description": "With whom the object goes.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "apiVersion": text("The owner's apiVersion."),
+                        "kind": text("The owner's kind."),
+                        "name": text("The owner's name."),
+                        "uid": text("The owner's uid."),
+                        "controller": {"type": "boolean", "description": "Whether the owner manages the object."},
+                        "blockOwnerDeletion": {"type": "boolean", "description": "Whether the owner waits."},
+                    },
+                    "required": ["apiVersion", "kind", "name", "uid"],
+                },
+                "x-kubernetes-list-map-keys": ["uid"],
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-patch-merge-key": "uid",
+                "x-kubernetes-patch-strategy": "merge",
+            },
+            "managedFields": {
+                "type": "array",
+                "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                "description": "Who owns which field.",
+            },
+            "selfLink": text("No longer filled in."),
+        },
+    })
+}
+
+fn operations(resource: &Resource) -> Vec<(String, Value)> {
+    let root = match resource.group.as_str() {
+        "" => format!("/api/{}", resource.version),
+        group => format!("/apis/{group}/{}", resource.version),
+    };
+    let scope = if resource.namespaced { "/namespaces/{namespace}" } else { "" };
+    let collection = format!("{root}{scope}/{}", resource.plural);
+    let reference = json!({"$ref": format!("#/components/schemas/{}", component(resource))});
+    let responses = json!({"200": {"description": "OK", "content": {"application/json": {"schema": reference}}}});
+    let parameters = |names: &[&str]| -> Value {
+        let query = |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
+        names.iter().map(query).collect()
+    };
+    let write = ["dryRun", "fieldManager", "fieldValidation"];
+    let operation = |action: &str, names: &[&str]| {
+        json!({
+            "parameters": parameters(names),
+            "responses": responses,
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": gvk(resource),
+        })
+    };
+    let body = |mut operation: Value, media: &[&str]| {
+        let content: Map<String, Value> =
+            media.iter().map(|media| ((*media).to_owned(), json!({"schema": reference}))).collect();
+        operation["requestBody"] = json!({"content": content, "required": true});
+        operation
+    };
+    let post = body(operation("post", &write), &["application/json"]);
+    if resource.behaviour.review {
+        return vec![(collection, json!({"post": post}))];
+    }
+    let patches = [
+        "application/apply-patch+yaml",
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+    ];
+    let one = json!({
+        "get": operation("get", &[]),
+        "put": body(operation("put", &write), &["application/json"]),
+        "patch": body(operation("patch", &["dryRun", "fieldManager", "fieldValidation", "force"]), &patches),
+        "delete": operation("delete", &["dryRun", "propagationPolicy"]),
+    });
+    let all = json!({
+        "get": operation("list", &["continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "watch"]),
+        "post": post,
+        "delete": operation("deletecollection", &["dryRun", "fieldSelector", "labelSelector"]),
+    });
+    vec![(format!("{collection}/{{name}}"), one), (collection, all)]
+}
+
+/// `/openapi/v2`: an empty document, for clients that want one before they turn to version 3.
+pub fn v2(_registry: &Registry) -> Result<Response<Body>, ApiError> {
+    json_answer(&json!({
+        "swagger": "2.0",
+        "info": {"title": "Gateproof", "version": "v1.36.0+gateproof"},
+        "paths": {},
+        "definitions": {},
+    }))
+}

@@ -1,0 +1,34 @@
+//! GET of one object and of lists.
+
+use http::{Response, StatusCode};
+
+use super::body::Body;
+use super::dispatch::{App, Call, answer_with};
+use crate::cluster::{Continue, Target};
+use crate::error::ApiError;
+use crate::present::{self, ListMeta};
+
+/// One object.
+pub fn get(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
+    let accepted = call.accepted()?;
+    let stored = app.cluster.get(target)?;
+    let text = present::object(target.resource, accepted, &stored, call.query.get("includeObject"))?;
+    Ok(answer_with(StatusCode::OK, accepted.format.media(), &[], text))
+}
+
+/// A list or a page of one.
+pub fn list(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
+    let accepted = call.accepted()?;
+    let options = call.query.list(target.resource, target.namespace)?;
+    let page = app.cluster.list(target.resource, &options)?;
+    let resume = page.next.map(|key| Continue { revision: page.revision, after: (key.namespace, key.name) }.token());
+    let known = resume.is_some() && !options.selection.is_selective();
+    let metadata = ListMeta {
+        resource_version: page.revision.to_string(),
+        resume: resume.unwrap_or_default(),
+        remaining: known.then_some(page.remaining),
+    };
+    let include = call.query.get("includeObject");
+    let text = present::list(target.resource, accepted, &page.objects, &metadata, include)?;
+    Ok(answer_with(StatusCode::OK, accepted.format.media(), &[], text))
+}

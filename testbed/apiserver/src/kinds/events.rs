@@ -1,0 +1,50 @@
+//! The two views of an Event: `v1` and `events.k8s.io/v1`.
+
+use serde_json::{Map, Value};
+
+/// Pairs of field names, core first, that hold the same thing.
+const RENAMED: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+/// The event as another group's version shows it. An event that is in that version already stays as it is.
+pub fn convert(event: Value, api_version: &str) -> Value {
+    let Value::Object(members) = event else { return event };
+    if members.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
+        return Value::Object(members);
+    }
+    let to_core = api_version == "v1";
+    let mut converted = Map::with_capacity(members.len());
+    for (name, value) in members {
+        let renamed = RENAMED.iter().find_map(|(core, grouped)| match to_core {
+            true => (name == *grouped).then_some(*core),
+            false => (name == *core).then_some(*grouped),
+        });
+        converted.insert(renamed.map_or(name, str::to_owned), value);
+    }
+    converted.insert("apiVersion".to_owned(), Value::String(api_version.to_owned()));
+    Value::Object(converted)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn there_and_back_is_the_same() {
+        let core = json!({"apiVersion": "v1", "kind": "Event", "involvedObject": {"name": "a"}, "message": "m", "count": 2});
+        let grouped = convert(core.clone(), "events.k8s.io/v1");
+        assert_eq!(grouped["regarding"]["name"], "a");
+        assert_eq!(grouped["note"], "m");
+        assert_eq!(grouped["deprecatedCount"], 2);
+        assert_eq!(convert(grouped, "v1"), core);
+    }
+}

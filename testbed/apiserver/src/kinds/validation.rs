@@ -1,0 +1,203 @@
+//! Checks of built-in kinds that no schema can say, and of metadata for all kinds.
+
+use serde_json::Value;
+
+use super::{NameRule, Resource, crd, network};
+use crate::error::StatusCause;
+use crate::meta;
+
+/// What is wrong with an object of a built-in kind.
+pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, admit_loopback: bool) -> Vec<StatusCause> {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Service") => network::validate_service(object, old),
+        ("", "Endpoints") => network::validate_endpoints(object, admit_loopback),
+        ("", "Secret") => secret(object, old),
+        ("", "ConfigMap") => immutable_data(object, old, &["data", "binaryData"]),
+        ("discovery.k8s.io", "EndpointSlice") => network::validate_endpoint_slice(object, old, admit_loopback),
+        ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => workload(object, old),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => crd::validate(object, old),
+        _ => Vec::new(),
+    }
+}
+
+fn secret(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
+    use base64::Engine;
+    let mut causes = immutable_data(object, old, &["data"]);
+    if old.is_some_and(|old| old["type"] != object["type"]) {
+        causes.push(StatusCause::invalid("type", &object["type"], "field is immutable"));
+    }
+    if object["type"] == "kubernetes.io/tls" {
+        for key in ["tls.crt", "tls.key"] {
+            if object["data"].get(key).is_none() {
+                causes.push(StatusCause::required(format!("data[{key}]"), ""));
+            }
+        }
+    }
+    for (key, value) in object["data"].as_object().into_iter().flatten() {
+        let text = value.as_str().unwrap_or("");
+        if base64::engine::general_purpose::STANDARD.decode(text).is_err() {
+            causes.push(StatusCause::invalid(format!("data[{key}]"), &Value::String("<redacted>".into()), "must be base64"));
+        }
+    }
+    causes
+}
+
+fn immutable_data(object: &Value, old: Option<&Value>, fields: &[&str]) -> Vec<StatusCause> {
+    let Some(old) = old.filter(|old| old["immutable"] == true) else { return Vec::new() };
+    let changed = fields.iter().chain(&["immutable"]).filter(|&&field| old[field] != object[field]);
+    changed.map(|&field| StatusCause::forbidden(field, "field is immutable when `immutable` is set")).collect()
+}
+
+fn workload(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
+    let spec = &object["spec"];
+    let mut causes = Vec::new();
+    if spec["selector"].as_object().is_none_or(|selector| selector.is_empty()) {
+        causes.push(StatusCause::required("spec.selector", ""));
+    }
+    let labels = &spec["template"]["metadata"]["labels"];
+    for (key, value) in spec["selector"]["matchLabels"].as_object().into_iter().flatten() {
+        if labels.get(key) != Some(value) {
+            let why = "`selector` does not match template `labels`";
+            causes.push(StatusCause::invalid("spec.template.metadata.labels", labels, why));
+            break;
+        }
+    }
+    if spec["template"]["spec"]["containers"].as_array().is_none_or(Vec::is_empty) {
+        causes.push(StatusCause::required("spec.template.spec.containers", ""));
+    }
+    if old.is_some_and(|old| old["spec"]["selector"] != spec["selector"]) {
+        causes.push(StatusCause::invalid("spec.selector", &spec["selector"], "field is immutable"));
+    }
+    causes
+}
+
+/// What is wrong with `metadata`.
+pub fn metadata(resource: &Resource, object: &Value) -> Vec<StatusCause> {
+    let mut causes = Vec::new();
+    if let Some(why) = bad_name(resource.behaviour.name, meta::name(object)) {
+        causes.push(StatusCause::invalid("metadata.name", &object["metadata"]["name"], why));
+    }
+    for (key, value) in object["metadata"]["labels"].as_object().into_iter().flatten() {
+        if !is_qualified_name(key) {
+            let why = "a label key is a name of up to 63 characters, perhaps after a DNS subdomain and a slash";
+            causes.push(StatusCause::invalid("metadata.labels", &Value::String(key.clone()), why));
+        }
+        if !is_label_value(value.as_str().unwrap_or("")) {
+            let why = "a label value has up to 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit";
+            causes.push(StatusCause::invalid("metadata.labels", value, why));
+        }
+    }
+    for key in object["metadata"]["annotations"].as_object().into_iter().flatten().map(|(key, _)| key) {
+        if !is_qualified_name(&key.to_lowercase()) {
+            let why = "an annotation key is a name of up to 63 characters, perhaps after a DNS subdomain and a slash";
+            causes.push(StatusCause::invalid("metadata.annotations", &Value::String(key.clone()), why));
+        }
+    }
+    for finalizer in meta::finalizers(object) {
+        if !is_qualified_name(finalizer) {
+            let why = "a finalizer is a name of up to 63 characters, perhaps after a DNS subdomain and a slash";
+            causes.push(StatusCause::invalid("metadata.finalizers", &Value::String(finalizer.into()), why));
+        }
+    }
+    for (index, owner) in meta::owners(object).iter().enumerate() {
+        for field in ["apiVersion", "kind", "name", "uid"] {
+            if owner[field].as_str().is_none_or(str::is_empty) {
+                let path = format!("metadata.ownerReferences[{index}].{field}");
+                causes.push(StatusCause::invalid(path, &owner[field], "must not be empty"));
+            }
+        }
+    }
+    if meta::owners(object).iter().filter(|owner| owner["controller"] == true).count() > 1 {
+        let why = "only one reference can have controller set to true";
+        causes.push(StatusCause::invalid("metadata.ownerReferences", &object["metadata"]["ownerReferences"], why));
+    }
+    causes
+}
+
+/// Why a name is refused, or nothing.
+pub fn bad_name(rule: NameRule, name: &str) -> Option<&'static str> {
+    match rule {
+        NameRule::Subdomain if name.len() > 253 || !name.split('.').all(|part| is_label(part, usize::MAX, false)) => {
+            Some("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character")
+        }
+        NameRule::Label if !is_label(name, 63, false) => Some(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+        ),
+        NameRule::Label1035 if !is_label(name, 63, true) => Some(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        ),
+        NameRule::PathSegment if [".", "..", ""].contains(&name) || name.contains(['/', '%']) => {
+            Some("may not be '.' or '..' or contain '/' or '%'")
+        }
+        _ => None,
+    }
+}
+
+fn is_label(text: &str, longest: usize, letter_first: bool) -> bool {
+    let bytes = text.as_bytes();
+    let inner = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
+    match (bytes.first(), bytes.last()) {
+        (Some(first), Some(last)) => {
+            bytes.len() <= longest
+                && bytes.iter().all(inner)
+                && *first != b'-'
+                && *last != b'-'
+                && !(letter_first && first.is_ascii_digit())
+        }
+        _ => false,
+    }
+}
+
+fn is_name_part(text: &str) -> bool {
+    let edge = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    bytes.len() <= 63
+        && edge(bytes.first())
+        && edge(bytes.last())
+        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
+}
+
+/// Whether a text is a key of labels, annotations or finalizers.
+pub fn is_qualified_name(text: &str) -> bool {
+    match text.split_once('/') {
+        None => is_name_part(text),
+        Some((prefix, name)) => bad_name(NameRule::Subdomain, prefix).is_none() && is_name_part(name),
+    }
+}
+
+/// Whether a text is a label's value.
+pub fn is_label_value(text: &str) -> bool {
+    text.is_empty() || is_name_part(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(NameRule::Subdomain, "a.b-c.9", true)]
+    #[case(NameRule::Subdomain, "A", false)]
+    #[case(NameRule::Subdomain, "a..b", false)]
+    #[case(NameRule::Subdomain, "", false)]
+    #[case(NameRule::Label, "9a", true)]
+    #[case(NameRule::Label, "a.b", false)]
+    #[case(NameRule::Label1035, "9a", false)]
+    #[case(NameRule::Label1035, "a-9", true)]
+    #[case(NameRule::PathSegment, "system:x", true)]
+    #[case(NameRule::PathSegment, "a/b", false)]
+    fn names(#[case] rule: NameRule, #[case] name: &str, #[case] good: bool) {
+        assert_eq!(bad_name(rule, name).is_none(), good);
+    }
+
+    #[rstest]
+    #[case("app", true)]
+    #[case("example.dev/app", true)]
+    #[case("example.dev/", false)]
+    #[case("a/b/c", false)]
+    #[case("-a", false)]
+    fn keys(#[case] key: &str, #[case] good: bool) {
+        assert_eq!(is_qualified_name(key), good);
+    }
+}
