@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 use tokio::sync::watch;
@@ -19,8 +19,8 @@ pub struct Record {
     /// When the whole request had arrived.
     #[serde(skip)]
     pub at: Instant,
-    /// The same, since the journal was made.
-    pub since_start: Duration,
+    /// The same in microseconds since the journal was made.
+    pub micros: u64,
     /// The backend.
     pub backend: Identity,
     /// The id that the request carried: the header `X-Gateproof-Request`, or the first word of the first line over TCP.
@@ -137,7 +137,7 @@ impl Journal {
         let record = Arc::new(Record {
             sequence,
             at,
-            since_start: at.duration_since(self.0.start),
+            micros: u64::try_from(at.duration_since(self.0.start).as_micros()).unwrap_or(u64::MAX),
             backend: entry.backend,
             request_id: entry.request_id,
             method: entry.method,
@@ -186,6 +186,8 @@ impl Pages {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn entry(id: Option<&str>) -> Entry {

@@ -71,7 +71,9 @@ impl Client {
             (_, _, Some(_)) => return Err("the request has several Host headers"),
             (Some(authority), _, None) => authority.as_str().to_owned(),
             (None, Some(host), None) => host.to_str().map_err(|_| "the Host header is not readable")?.to_owned(),
-            (None, None, None) if request.version() == Version::HTTP_11 => return Err("the request has no Host header"),
+            (None, None, None) if request.version() == Version::HTTP_11 => {
+                return Err("the request has no Host header");
+            }
             (None, None, None) => String::new(),
         };
         Ok(RequestHead {

@@ -1,0 +1,216 @@
+//! Backends as their clients see them, and what the journal says afterwards.
+#![allow(clippy::unwrap_used)]
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use gateproof_echo::{Echo, EchoError, EchoOptions, Identity, Journal, Protocol};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rstest::rstest;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+
+async fn start(protocol: Protocol, run_token: Option<&str>) -> (Echo, Journal) {
+    let journal = Journal::default();
+    let identity =
+        Identity { namespace: "ns".into(), ingress: "ing".into(), service: "svc".into(), pod: "pod-1".into() };
+    let options = EchoOptions {
+        bind: ([127, 0, 0, 1], 0).into(),
+        protocol,
+        identity,
+        run_token: run_token.map(str::to_owned),
+        journal: journal.clone(),
+    };
+    (Echo::start(options).await.unwrap(), journal)
+}
+
+async fn send(echo: &Echo, request: Request<Full<Bytes>>) -> (StatusCode, HeaderMap, String) {
+    let stream = TcpStream::connect(echo.addr()).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let (parts, body) = sender.send_request(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())
+}
+
+fn get(path: &str, fields: &[(&str, &str)]) -> Request<Full<Bytes>> {
+    let mut request = Request::get(path).header("Host", "example.com");
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::default()).unwrap()
+}
+
+#[tokio::test]
+async fn answers_with_the_request_and_itself() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let (status, headers, body) = send(&echo, get("//a/%20b?c=d", &[("x-list", "1"), ("X-LIST", "2")])).await;
+    assert_eq!((status, &headers["content-type"]), (StatusCode::OK, &"application/json".parse().unwrap()));
+    let expected = json!({
+        "path": "//a/%20b?c=d",
+        "host": "example.com",
+        "method": "GET",
+        "proto": "HTTP/1.1",
+        "headers": {"X-List": ["1", "2"]},
+        "httpPort": echo.addr().port().to_string(),
+        "namespace": "ns",
+        "ingress": "ing",
+        "service": "svc",
+        "pod": "pod-1",
+    });
+    assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), expected);
+}
+
+#[tokio::test]
+async fn speaks_http2_with_prior_knowledge() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let stream = TcpStream::connect(echo.addr()).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::get("http://example.com/x").body(Full::<Bytes>::default()).unwrap();
+    let body = sender.send_request(request).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+    let json: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(
+        (&json["proto"], &json["host"], &json["path"]),
+        (&json!("HTTP/2.0"), &json!("example.com"), &json!("/x"))
+    );
+}
+
+#[rstest]
+#[case("/health", 200, "OK")]
+#[case("//health", 200, "OK")]
+#[case("/status/418", 418, "")]
+#[case("/status/204", 204, "")]
+#[case("/status/1000", 400, "the path has no status code")]
+#[case("/status/418/x", 400, "the path has no status code")]
+#[case("/status/418?x", 400, "the path has no status code")]
+#[tokio::test]
+async fn special_paths(#[case] path: &str, #[case] status: u16, #[case] expected: &str) {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let (got, _, body) = send(&echo, get(path, &[])).await;
+    assert_eq!((got.as_u16(), body.as_str()), (status, expected));
+}
+
+#[tokio::test]
+async fn sets_the_headers_it_is_asked_for() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let asked = "X-One:1, x-two:a:b,x-one:2,no colon,bad name:x";
+    let (_, headers, _) = send(&echo, get("/", &[("X-Echo-Set-Header", asked)])).await;
+    assert_eq!((&headers["x-one"], &headers["x-two"]), (&"1,2".parse().unwrap(), &"a:b".parse().unwrap()));
+    assert_eq!(headers.get_all("x-one").iter().count(), 1);
+    let (status, ..) = send(&echo, get("/", &[("X-Echo-Set-Header", "")])).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_delay_comes_after_the_record() {
+    let (echo, journal) = start(Protocol::Http, None).await;
+    let begun = Instant::now();
+    let (status, ..) = send(&echo, get("/?delay=120ms", &[("X-Gateproof-Request", "slow")])).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(begun.elapsed() >= Duration::from_millis(120));
+    assert!(journal.of_request("slow")[0].at + Duration::from_millis(100) < Instant::now());
+}
+
+#[tokio::test]
+async fn the_journal_has_the_whole_request() {
+    let (echo, journal) = start(Protocol::Http, None).await;
+    let request = Request::post("/x?y")
+        .header("Host", "example.com:80")
+        .header("X-Gateproof-Request", "id-1")
+        .body(Full::new(Bytes::from_static(b"abc")))
+        .unwrap();
+    send(&echo, request).await;
+    let records = journal.of_request("id-1");
+    assert_eq!(records.len(), 1);
+    let record = &records[0];
+    assert_eq!(
+        (record.method.as_str(), record.path.as_str(), record.host.as_str()),
+        ("POST", "/x?y", "example.com:80")
+    );
+    assert_eq!(record.backend.pod, "pod-1");
+    assert_eq!(record.body_length, 3);
+    assert_eq!(record.body_digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert!(record.headers.contains(&("x-gateproof-request".to_owned(), "id-1".to_owned())));
+}
+
+#[tokio::test]
+async fn the_endpoint_of_the_journal_needs_the_token() {
+    let (echo, _) = start(Protocol::Http, Some("secret")).await;
+    send(&echo, get("/", &[("X-Gateproof-Request", "a")])).await;
+    send(&echo, get("/", &[("X-Gateproof-Request", "b")])).await;
+    let read = |token: &'static str| get("/journal?id=b", &[("X-Gateproof-Token", token)]);
+    let (status, _, body) = send(&echo, read("secret")).await;
+    let records: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, records.as_array().unwrap().len()), (StatusCode::OK, 1));
+    assert_eq!((&records[0]["requestId"], &records[0]["backend"]["pod"]), (&json!("b"), &json!("pod-1")));
+    assert_eq!(send(&echo, read("wrong")).await.0, StatusCode::FORBIDDEN);
+    let (_, _, body) = send(&echo, get("/journal?id=b", &[])).await;
+    assert!(body.contains("\"path\":\"/journal?id=b\""), "traffic under test may use the path: {body}");
+    let (open, _) = start(Protocol::Http, None).await;
+    let (_, _, body) = send(&open, read("secret")).await;
+    assert!(body.contains("\"path\""), "without a token there is no endpoint: {body}");
+}
+
+#[tokio::test]
+async fn tcp_answers_a_line_and_returns_the_rest() {
+    let (echo, journal) = start(Protocol::Tcp, None).await;
+    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+    stream.write_all(b"id-1 and more\nrest").await.unwrap();
+    let mut line = String::new();
+    stream.read_line(&mut line).await.unwrap();
+    let json: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&json["pod"], &json["namespace"], &json["requestId"]), (&json!("pod-1"), &json!("ns"), &json!("id-1")));
+    stream.shutdown().await.unwrap();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).await.unwrap();
+    assert_eq!(rest, "rest");
+    let records = journal.of_request("id-1");
+    assert_eq!((records.len(), records[0].method.as_str(), records[0].body_length), (1, "TCP", 14));
+}
+
+#[tokio::test]
+async fn tcp_takes_an_unfinished_line_at_the_end_and_no_line_for_nothing() {
+    let (echo, journal) = start(Protocol::Tcp, None).await;
+    for (sent, answered) in [("id-2", true), ("", false)] {
+        let mut stream = TcpStream::connect(echo.addr()).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(!answer.is_empty(), answered, "{answer}");
+    }
+    assert_eq!(journal.written(), 1);
+}
+
+#[tokio::test]
+async fn a_shutdown_finishes_answers_and_frees_the_port() {
+    let (echo, journal) = start(Protocol::Http, None).await;
+    let addr = echo.addr();
+    let stream = TcpStream::connect(addr).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let answer = tokio::spawn(sender.send_request(get("/?delay=100ms", &[("X-Gateproof-Request", "last")])));
+    journal.wait_for("last", 1).await;
+    echo.shutdown().await;
+    assert_eq!(answer.await.unwrap().unwrap().status(), StatusCode::OK);
+    assert!(std::net::TcpListener::bind(addr).is_ok());
+}
+
+#[tokio::test]
+async fn a_taken_port_is_an_error() {
+    let (echo, journal) = start(Protocol::Http, None).await;
+    let options = EchoOptions {
+        bind: echo.addr(),
+        protocol: Protocol::Tcp,
+        identity: Identity::default(),
+        run_token: None,
+        journal,
+    };
+    let error = Echo::start(options).await.unwrap_err();
+    assert!(matches!(&error, EchoError::Bind { address, .. } if *address == echo.addr()), "{error}");
+}
