@@ -1,10 +1,19 @@
-//! The manifest format: what a scenario is. Pure; parsing and linting never touch a target.
+//! The manifest format: what a scenario is. Pure but for reading files; parsing and linting never touch a target.
 
+mod diagnostic;
+pub mod expectations;
+pub mod load;
 mod model;
+mod parse;
+pub mod template;
+mod vocabulary;
 
+pub use diagnostic::Diagnostic;
 pub use model::{
     Answer, Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, ConditionExpectation, Delete, Ending,
     ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor, Isolation, Level, ListenerExpectation,
     MessageExpectation, NamespaceDecl, ObjectRef, ParentExpectation, Parents, Patch, PatchKind, Place, Probe,
     ProbeTarget, Refusal, Scenario, Seen, Settle, Share, Step, SubjectExpectation, Verb, Version,
 };
+pub use parse::parse;
+pub use vocabulary::{Vocabulary, suggest};

@@ -1,0 +1,160 @@
+//! The opposite of one asserted value.
+
+use serde_json::Value;
+
+use super::super::model::{
+    Answer, ConditionExpectation, FieldExpectation, FieldTest, HeaderTest, Hold, Level, Parents, Seen, Share,
+};
+use super::walk::{Aspect, SeenPart, Site};
+
+/// A text that no target writes.
+const OTHER: &str = "gateproof-inverted";
+
+/// A status code that no target sends.
+const OTHER_STATUS: u16 = 418;
+
+/// Negates the value at a site; false if its opposite cannot be said.
+pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
+    match site {
+        Site::Refused(endings, position) => {
+            endings.remove(position);
+        }
+        Site::Condition(condition, aspect) => negate_condition(condition, aspect),
+        Site::Parents(parents) => {
+            *parents = if *parents == Parents::Absent { Parents::Every } else { Parents::Absent };
+        }
+        Site::Parent(parent) => {
+            parent.absent = !parent.absent;
+            parent.conditions.clear();
+        }
+        Site::AttachedRoutes(attached) => *attached += 1,
+        Site::SupportedKinds(kinds) => *kinds = vec!["Inverted".to_owned()],
+        Site::Field(field) => negate_field(field),
+        Site::Never(hold, index, kind) => return never_to_always(hold, index, kind.as_deref()),
+        Site::Unchanged => return false,
+        Site::Answer(answer) => negate_answer(answer, backends),
+        Site::Seen(seen, part) => negate_seen(seen, &part, backends),
+    }
+    true
+}
+
+fn negate_condition(condition: &mut ConditionExpectation, aspect: Aspect) {
+    condition.level = Level::Must;
+    match aspect {
+        Aspect::Absent => condition.absent = false,
+        Aspect::Present => condition.absent = true,
+        Aspect::Status => {
+            let legal = std::mem::take(&mut condition.status);
+            condition.status =
+                ["True", "False", "Unknown"].map(str::to_owned).into_iter().filter(|s| !legal.contains(s)).collect();
+            // The reasons of the old statuses would fail for a cause of their own.
+            condition.reason.clear();
+            condition.message = None;
+            condition.optional = false;
+        }
+        Aspect::Reason => {
+            condition.reason = vec!["GateproofInverted".to_owned()];
+            condition.reason_level = None;
+            condition.optional = false;
+        }
+        Aspect::Message => {
+            if let Some(message) = &mut condition.message {
+                message.mentions = vec![OTHER.to_owned()];
+                message.level = Level::Must;
+            }
+        }
+    }
+}
+
+fn negate_field(field: &mut FieldExpectation) {
+    field.level = Level::Must;
+    field.test = match &field.test {
+        FieldTest::Equals(_) => FieldTest::Equals(Value::from(OTHER)),
+        FieldTest::Contains(_) => FieldTest::Contains(Value::from(OTHER)),
+        FieldTest::Empty => FieldTest::NotEmpty,
+        FieldTest::NotEmpty | FieldTest::SortedBy(_) => FieldTest::Empty,
+    };
+}
+
+fn never_to_always(hold: &mut Hold, index: usize, kind: Option<&str>) -> bool {
+    let Some(subject) = hold.never.get_mut(index) else { return false };
+    let mut moved = subject.clone();
+    match kind {
+        Some(kind) => {
+            subject.conditions.shift_remove(kind);
+            moved.conditions.retain(|k, _| k == kind);
+        }
+        None => {
+            hold.never.remove(index);
+        }
+    }
+    // What is left of `never` must not be an empty subject, which everything satisfies.
+    hold.never.retain(|s| {
+        !s.conditions.is_empty() || !s.listeners.is_empty() || !s.fields.is_empty() || s.parents != Parents::Every
+    });
+    hold.always.push(moved);
+    true
+}
+
+fn negate_answer(answer: &mut Answer, backends: &[String]) {
+    *answer = match std::mem::replace(answer, Answer::NoAnswer) {
+        Answer::Http(seen) => Answer::Http(seen),
+        Answer::TcpBackend(_) => Answer::TcpRefused,
+        Answer::TcpRefused => Answer::TcpBackend(backends.first().cloned().unwrap_or_else(|| OTHER.to_owned())),
+        Answer::NoAnswer => Answer::Http(Box::default()),
+        Answer::Shares { parts, margin } => Answer::Shares { parts: shift_shares(parts), margin },
+    };
+}
+
+/// Weights under which the first part has nine tenths if it had less than half, and one tenth otherwise.
+fn shift_shares(mut parts: Vec<(Share, u32)>) -> Vec<(Share, u32)> {
+    let total = parts.iter().map(|(_, weight)| *weight).sum::<u32>();
+    let first = parts.first().map_or(0, |(_, weight)| *weight);
+    let rest = total - first;
+    if parts.len() < 2 {
+        parts.push((Share::Status(OTHER_STATUS), total.max(1)));
+    } else if first * 2 < total {
+        parts[0].1 = rest * 9;
+    } else if rest == 0 {
+        parts[0].1 = 1;
+        parts[1].1 = 9;
+    } else {
+        parts[0].1 = rest;
+        for part in &mut parts[1..] {
+            part.1 *= 9;
+        }
+    }
+    parts
+}
+
+fn another(name: &str, backends: &[String]) -> String {
+    backends.iter().find(|b| *b != name).cloned().unwrap_or_else(|| format!("{name}-inverted"))
+}
+
+fn opposite(test: &mut HeaderTest) {
+    *test = match test {
+        HeaderTest::Equals(value) => HeaderTest::Equals(format!("{value}-inverted")),
+        HeaderTest::Absent => HeaderTest::Present,
+        HeaderTest::Present => HeaderTest::Absent,
+    };
+}
+
+fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
+    match part {
+        SeenPart::Status => {
+            seen.status = vec![OTHER_STATUS];
+            seen.preferred.clear();
+        }
+        SeenPart::Preferred => seen.preferred = vec![OTHER_STATUS],
+        SeenPart::Backend => seen.backend = seen.backend.take().map(|b| another(&b, backends)),
+        SeenPart::Header(name) => seen.headers.get_mut(name).map_or((), opposite),
+        SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),
+        SeenPart::Host => seen.seen_host = seen.seen_host.take().map(|h| format!("inverted.{h}")),
+        SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
+        SeenPart::Mirrored(index) => {
+            if let Some(backend) = seen.mirrored_to.get_mut(*index) {
+                *backend = another(backend, backends);
+            }
+        }
+    }
+}

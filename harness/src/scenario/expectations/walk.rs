@@ -1,0 +1,289 @@
+//! One walk over the asserted values of a scenario; listing and negating both use it, so they cannot disagree.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::super::model::{
+    Answer, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation, ParentExpectation,
+    Parents, Probe, Scenario, Seen, Step, SubjectExpectation, Verb,
+};
+use super::{Expectation, id};
+
+/// The place of one asserted value.
+pub(super) enum Site<'a> {
+    /// The legal ends of a write, of which the one at this position is a refusal.
+    Refused(&'a mut Vec<Ending>, usize),
+    /// One aspect of a condition.
+    Condition(&'a mut ConditionExpectation, Aspect),
+    /// Which parent entries there are.
+    Parents(&'a mut Parents),
+    /// Whether one parent entry is there.
+    Parent(&'a mut ParentExpectation),
+    /// The number of attached routes.
+    AttachedRoutes(&'a mut i64),
+    /// The set of supported kinds.
+    SupportedKinds(&'a mut Vec<String>),
+    /// A field.
+    Field(&'a mut super::super::model::FieldExpectation),
+    /// One condition (or everything, if `None`) of the subject at this position of `never`.
+    Never(&'a mut Hold, usize, Option<String>),
+    /// An object whose status must stay.
+    Unchanged,
+    /// The whole answer: who, or nobody.
+    Answer(&'a mut Answer),
+    /// A part of an HTTP answer.
+    Seen(&'a mut Seen, SeenPart),
+}
+
+/// What of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aspect {
+    Absent,
+    Present,
+    Status,
+    Reason,
+    Message,
+}
+
+impl Aspect {
+    fn name(self) -> &'static str {
+        match self {
+            Aspect::Absent => "absent",
+            Aspect::Present => "present",
+            Aspect::Status => "status",
+            Aspect::Reason => "reason",
+            Aspect::Message => "message",
+        }
+    }
+}
+
+/// What of an HTTP answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SeenPart {
+    Status,
+    Preferred,
+    Backend,
+    Header(String),
+    Path,
+    Host,
+    SeenHeader(String),
+    Mirrored(usize),
+}
+
+type Visitor<'v> = &'v mut dyn FnMut(Expectation, Site<'_>);
+
+/// What is the same for all expectations of a step or a part of it.
+#[derive(Clone)]
+struct About {
+    clauses: Vec<Clause>,
+    level: Level,
+    alternative: bool,
+    line: usize,
+}
+
+impl About {
+    fn expectation(&self, id: String) -> Expectation {
+        Expectation {
+            id,
+            level: self.level,
+            clauses: self.clauses.clone(),
+            alternative: self.alternative,
+            line: self.line,
+        }
+    }
+
+    fn at(&self, level: Level) -> About {
+        About { level: level.min(self.level), ..self.clone() }
+    }
+}
+
+pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
+    let labels = std::mem::take(&mut scenario.labels);
+    let label = |subject: &super::super::model::ObjectRef| {
+        labels.get(subject).cloned().unwrap_or_else(|| Arc::from(subject.to_string()))
+    };
+    for step in &mut scenario.steps {
+        let about = About {
+            clauses: step.proves.clone(),
+            level: Level::Must,
+            alternative: step.either.len() > 1,
+            line: step.place.line,
+        };
+        endings(step, &about, &label, visitor);
+        let index = step.index;
+        match &mut step.verb {
+            Verb::Settle(settle) => {
+                let base = id::settle(index, None);
+                for subject in &mut settle.subjects {
+                    let name = id::subject(&base, &label(&subject.subject));
+                    walk_subject(subject, &name, &about, visitor);
+                }
+            }
+            Verb::Hold(hold) => walk_hold(hold, index, &about, &label, visitor),
+            Verb::Probe(probe) => walk_probe(probe, &id::probe(index), &about, visitor),
+            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => {}
+        }
+    }
+    scenario.labels = labels;
+}
+
+type Labels<'l> = &'l dyn Fn(&super::super::model::ObjectRef) -> Arc<str>;
+
+fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
+    for position in 0..step.either.len() {
+        if matches!(step.either[position], Ending::Refused(..)) {
+            visitor(about.expectation(id::refused(step.index)), Site::Refused(&mut step.either, position));
+        } else if let Some(Ending::Settle(settle, _)) = step.either.get_mut(position) {
+            let base = id::settle(step.index, Some(position));
+            for subject in &mut settle.subjects {
+                let name = id::subject(&base, &label(&subject.subject));
+                walk_subject(subject, &name, about, visitor);
+            }
+        }
+    }
+}
+
+fn walk_subject(subject: &mut SubjectExpectation, base: &str, about: &About, visitor: Visitor<'_>) {
+    let about = About { line: subject.place.line, ..about.clone() };
+    let is_route = subject.subject.kind.ends_with("Route");
+    if is_route && !matches!(subject.parents, Parents::Selected(_)) {
+        visitor(about.expectation(id::part(base, "parents")), Site::Parents(&mut subject.parents));
+    }
+    walk_conditions(&mut subject.conditions, base, &about, visitor);
+    if let Parents::Selected(selected) = &mut subject.parents {
+        for (index, parent) in selected.iter_mut().enumerate() {
+            let name = id::parent(base, index);
+            let aspect = if parent.absent { "absent" } else { "present" };
+            visitor(about.expectation(id::part(&name, aspect)), Site::Parent(parent));
+            walk_conditions(&mut parent.conditions, &name, &about, visitor);
+        }
+    }
+    for (name, listener) in &mut subject.listeners {
+        walk_listener(listener, &id::listener(base, name), &about, visitor);
+    }
+    for field in &mut subject.fields {
+        let name = id::field(base, &field.pointer);
+        visitor(about.at(field.level).expectation(name), Site::Field(field));
+    }
+}
+
+fn walk_listener(listener: &mut ListenerExpectation, base: &str, about: &About, visitor: Visitor<'_>) {
+    walk_conditions(&mut listener.conditions, base, about, visitor);
+    if let Some(attached) = &mut listener.attached_routes {
+        visitor(about.expectation(id::part(base, "attachedRoutes")), Site::AttachedRoutes(attached));
+    }
+    if let Some(kinds) = &mut listener.supported_kinds {
+        visitor(about.expectation(id::part(base, "supportedKinds")), Site::SupportedKinds(kinds));
+    }
+}
+
+fn walk_conditions(
+    conditions: &mut IndexMap<String, ConditionExpectation>,
+    base: &str,
+    about: &About,
+    visitor: Visitor<'_>,
+) {
+    for (kind, condition) in conditions {
+        let name = id::part(base, kind);
+        let mut about = about.clone();
+        about.clauses.extend(condition.proves.iter().cloned());
+        let reason_level = condition.reason_level.unwrap_or(condition.level);
+        let message_level = condition.message.as_ref().map_or(Level::Should, |m| m.level);
+        let mut aspects = Vec::new();
+        if condition.absent {
+            aspects.push((Aspect::Absent, condition.level));
+        } else {
+            if !condition.status.is_empty() {
+                aspects.push((Aspect::Status, condition.level));
+            }
+            if !condition.reason.is_empty() {
+                aspects.push((Aspect::Reason, reason_level));
+            }
+            if aspects.is_empty() && !condition.optional {
+                aspects.push((Aspect::Present, condition.level));
+            }
+            if condition.message.is_some() {
+                aspects.push((Aspect::Message, message_level));
+            }
+        }
+        for (aspect, level) in aspects {
+            let expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+            visitor(expectation, Site::Condition(condition, aspect));
+        }
+    }
+}
+
+fn walk_hold(hold: &mut Hold, step: usize, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
+    let never = hold
+        .never
+        .iter()
+        .enumerate()
+        .flat_map(|(index, subject)| {
+            let name = id::subject(&id::never(step), &label(&subject.subject));
+            let line = subject.place.line;
+            let mut sites = subject
+                .conditions
+                .keys()
+                .map(|kind| (index, line, id::part(&name, kind), Some(kind.clone())))
+                .collect::<Vec<_>>();
+            if sites.is_empty() {
+                sites.push((index, line, name, None));
+            }
+            sites
+        })
+        .collect::<Vec<_>>();
+    for (index, line, name, kind) in never {
+        // A visitor that negates moves the condition to `always`; positions before and after stay as they are.
+        let about = About { line, ..about.clone() };
+        visitor(about.expectation(name), Site::Never(hold, index, kind));
+    }
+    let base = id::always(step);
+    for subject in &mut hold.always {
+        let name = id::subject(&base, &label(&subject.subject));
+        walk_subject(subject, &name, about, visitor);
+    }
+    for object in &hold.unchanged {
+        visitor(about.expectation(id::unchanged(step, &label(object))), Site::Unchanged);
+    }
+}
+
+fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>) {
+    let about = about.at(probe.level);
+    match &mut probe.answer {
+        Answer::Http(seen) => walk_seen(seen, base, &about, visitor),
+        answer @ Answer::Shares { .. } => {
+            visitor(about.expectation(id::part(base, "shares")), Site::Answer(answer));
+        }
+        answer @ (Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer) => {
+            visitor(about.expectation(base.to_owned()), Site::Answer(answer));
+        }
+    }
+}
+
+fn walk_seen(seen: &mut Seen, base: &str, about: &About, visitor: Visitor<'_>) {
+    let mut parts = vec![("status".to_owned(), SeenPart::Status, Level::Must)];
+    if !seen.preferred.is_empty() {
+        parts.push(("preferred".to_owned(), SeenPart::Preferred, Level::Should));
+    }
+    if seen.backend.is_some() {
+        parts.push(("backend".to_owned(), SeenPart::Backend, Level::Must));
+    }
+    let named = |prefix: &str, tests: &IndexMap<String, HeaderTest>, make: fn(String) -> SeenPart| {
+        tests.keys().map(|n| (format!("{prefix}.{n}"), make(n.clone()), Level::Must)).collect::<Vec<_>>()
+    };
+    parts.extend(named("headers", &seen.headers, SeenPart::Header));
+    if seen.seen_path.is_some() {
+        parts.push(("seen.path".to_owned(), SeenPart::Path, Level::Must));
+    }
+    if seen.seen_host.is_some() {
+        parts.push(("seen.host".to_owned(), SeenPart::Host, Level::Must));
+    }
+    parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
+    for (index, backend) in seen.mirrored_to.iter().enumerate() {
+        parts.push((format!("mirrored.{backend}"), SeenPart::Mirrored(index), Level::Must));
+    }
+    for (name, part, level) in parts {
+        visitor(about.at(level).expectation(id::part(base, &name)), Site::Seen(seen, part));
+    }
+}

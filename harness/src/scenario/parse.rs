@@ -1,0 +1,80 @@
+//! From text to scenarios: a tree with places, held against the table of fields, then read.
+
+pub(in crate::scenario) mod build;
+pub(in crate::scenario) mod check;
+mod expect;
+mod hold;
+pub(in crate::scenario) mod names;
+mod probe;
+mod scalar;
+pub(in crate::scenario) mod shape;
+pub(in crate::scenario) mod tree;
+
+use std::sync::Arc;
+
+use super::diagnostic::{Diagnostic, Report, Source};
+use super::model::Scenario;
+use super::vocabulary::Vocabulary;
+use check::Checker;
+use tree::{Mark, Node};
+
+/// Where the name of a scenario stands.
+pub(super) struct NamePlace {
+    name: String,
+    mark: Mark,
+    source: Arc<Source>,
+}
+
+impl NamePlace {
+    /// Says that another scenario has the name already.
+    pub(super) fn duplicate(&self, file: &str) -> Diagnostic {
+        let help = Some(format!("it is the name of a scenario in {file}"));
+        self.source.problem(self.mark, format!("there are two scenarios `{}`", self.name), help)
+    }
+}
+
+/// Reads every scenario of a file.
+///
+/// # Errors
+/// All problems of the file, in order of their places.
+pub fn parse(file: &str, text: &str, vocabulary: &Vocabulary) -> Result<Vec<Scenario>, Vec<Diagnostic>> {
+    let (found, mut problems) = parse_with_places(file, text, vocabulary);
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for (scenario, place) in found {
+        if scenarios.iter().any(|s| s.name == scenario.name) {
+            problems.push(place.duplicate(file));
+        }
+        scenarios.push(scenario);
+    }
+    if problems.is_empty() {
+        return Ok(scenarios);
+    }
+    problems.sort_by_key(|p| (p.line, p.column));
+    Err(problems)
+}
+
+/// Scenarios and problems of a file; the scenarios are of use only if there are no problems.
+pub(super) fn parse_with_places(
+    file: &str,
+    text: &str,
+    vocabulary: &Vocabulary,
+) -> (Vec<(Scenario, NamePlace)>, Vec<Diagnostic>) {
+    let source = Source::new(file, text);
+    let mut problems = Vec::new();
+    let documents = tree::read(&source, &mut problems);
+    let mut scenarios = Vec::new();
+    for document in &documents {
+        let mut checker = Checker { source: &source, vocabulary, problems: &mut problems };
+        checker.check(&document.root, &shape::Shape::Table(&shape::DOCUMENT));
+        if let Some(scenario) = build::scenario(document, file, &mut checker) {
+            let name = document.root.get("metadata").and_then(|m| m.get("name"));
+            let mark = name.map_or(document.root.mark, |n: &Node| n.mark);
+            let place = NamePlace { name: scenario.name.clone(), mark, source: Arc::clone(&source) };
+            scenarios.push((scenario, place));
+        }
+    }
+    if problems.is_empty() && scenarios.is_empty() {
+        problems.push(source.problem(Mark::default(), "the file holds no scenario".to_owned(), None));
+    }
+    (scenarios, problems)
+}

@@ -1,0 +1,256 @@
+//! From a checked tree to a scenario. Wrong types were reported before; what cannot be read is left out here.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+
+use super::super::model::{
+    Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, Delete, Ending, Isolation, Level, NamespaceDecl,
+    ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
+};
+use super::check::Checker;
+use super::names::Names;
+use super::tree::{Document, Kind, Node};
+use super::{expect, hold, probe};
+
+/// Reads one document; problems go to the checker.
+pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_>) -> Option<Scenario> {
+    let root = &document.root;
+    let spec = root.get("spec")?;
+    let name = root.get("metadata").and_then(|m| m.get("name")).and_then(Node::text).unwrap_or_default();
+    let mut names = Names::default();
+    let gateways = entries(spec, "gateways")
+        .filter_map(|(alias, shape)| Some((alias.to_owned(), shape.text()?.to_owned())))
+        .collect::<IndexMap<_, _>>();
+    names.gateways = gateways.keys().cloned().collect();
+    let namespaces = entries(spec, "namespaces")
+        .map(|(alias, node)| (alias.to_owned(), NamespaceDecl { labels: texts_by_key(node.get("labels")) }))
+        .collect::<IndexMap<_, _>>();
+    names.namespaces = namespaces.keys().cloned().collect();
+    reserved_aliases(spec, checker);
+    let backends = backends(spec, &mut names, checker);
+    let mut steps = Vec::new();
+    for node in spec.get("steps").map(Node::list).unwrap_or_default() {
+        names.check_placeholders(node, checker);
+        if let Some(step) = step(node, steps.len(), &mut names, checker) {
+            steps.push(step);
+        }
+    }
+    if spec.get("steps").is_some_and(|s| s.list().is_empty()) {
+        checker.report(spec.mark, "a scenario without steps proves nothing".to_owned(), None);
+    }
+    Some(Scenario {
+        name: name.to_owned(),
+        suite: suite(file).to_owned(),
+        file: file.to_owned(),
+        summary: text(spec, "summary").unwrap_or_default().to_owned(),
+        features: strings(spec.get("features")),
+        bounds: bounds(spec),
+        isolation: match text(spec, "isolation") {
+            Some("lane") => Isolation::Lane,
+            Some("cluster") => Isolation::Cluster,
+            _ => Isolation::Shared,
+        },
+        namespaces,
+        gateways,
+        backends,
+        steps,
+        digest: format!("{:x}", Sha256::digest(document.text.as_bytes())),
+        labels: IndexMap::new(),
+    })
+}
+
+/// The first folder below `manifests`, or of a relative path.
+fn suite(file: &str) -> &str {
+    let below = file.rsplit_once("manifests/").map_or(file, |(_, below)| below);
+    match below.split_once('/') {
+        Some((first, _)) if !first.is_empty() && first != "." && first != ".." => first,
+        _ => "local",
+    }
+}
+
+fn reserved_aliases(spec: &Node, checker: &mut Checker<'_>) {
+    let reserved = super::super::template::WORDS;
+    for (field, what) in [("gateways", "Gateway"), ("namespaces", "namespace")] {
+        for (key, _) in spec.get(field).map(Node::entries).unwrap_or_default() {
+            let taken = if field == "gateways" { reserved.contains(&key.name.as_str()) } else { key.name == "ns" };
+            if taken {
+                let message = format!("`{}` has a meaning of its own and cannot be an alias of a {what}", key.name);
+                checker.report(key.mark, message, None);
+            }
+        }
+    }
+}
+
+fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<BackendDecl> {
+    let mut all: Vec<BackendDecl> = Vec::new();
+    for node in spec.get("backends").map(Node::list).unwrap_or_default() {
+        let Some(name) = node.text().or_else(|| text(node, "name")) else { continue };
+        let namespace = text(node, "namespace").unwrap_or("ns");
+        if namespace != "ns" && !names.namespaces.iter().any(|n| n == namespace) {
+            let mark = node.get("namespace").map_or(node.mark, |n| n.mark);
+            checker.unknown(mark, "namespace", namespace, names.namespaces.iter().map(String::as_str));
+        }
+        if all.iter().any(|b| b.name == name) {
+            let help = Some("names of backends are unique in a scenario, whatever their namespace".to_owned());
+            checker.report(node.mark, format!("there are two backends `{name}`"), help);
+        }
+        names.backends.push(name.to_owned());
+        let alias = (namespace != "ns").then(|| namespace.to_owned());
+        names.objects.push(ObjectRef {
+            kind: "Service".to_owned(),
+            namespace: alias,
+            name: name.to_owned(),
+            pool: false,
+        });
+        all.push(BackendDecl {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            port: integer(node, "port").and_then(|p| u16::try_from(p).ok()).unwrap_or(8080),
+            protocol: if text(node, "protocol") == Some("tcp") { BackendProtocol::Tcp } else { BackendProtocol::Http },
+            ready: boolean(node, "ready").unwrap_or(true),
+        });
+    }
+    all
+}
+
+fn step(node: &Node, index: usize, names: &mut Names, checker: &mut Checker<'_>) -> Option<Step> {
+    let verb = verb(node, names, checker)?;
+    let writes = matches!(verb, Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_));
+    let mut either = Vec::new();
+    for (field, value) in node.entries().iter().filter(|(k, _)| k.name == "refused" || k.name == "either") {
+        if !writes {
+            let help = Some("only apply, patch and delete can be refused".to_owned());
+            checker.report(field.mark, format!("`{}` without a write", field.name), help);
+        } else if field.name == "refused" {
+            either.push(Ending::Refused(refusal(value), Bounds::default()));
+        } else {
+            either.extend(value.list().iter().filter_map(|e| ending(e, names, checker)));
+        }
+    }
+    let place = node.mark.place;
+    Some(Step { index, verb, either, bounds: bounds(node), proves: clauses(node), place })
+}
+
+fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Verb> {
+    if let Some(list) = node.get("apply") {
+        for object in list.list() {
+            if let Some(object) = names.applied(object, checker)
+                && !names.objects.contains(&object)
+            {
+                names.objects.push(object);
+            }
+        }
+        return Some(Verb::Apply(Apply { objects: list.list().iter().map(Node::value).collect() }));
+    }
+    if let Some(patch) = node.get("patch") {
+        let target = patch.get("target")?;
+        let (kind, body) = match (patch.get("merge"), patch.get("json")) {
+            (Some(body), _) => (PatchKind::Merge, body),
+            (None, Some(body)) => (PatchKind::Json, body),
+            (None, None) => return None,
+        };
+        return Some(Verb::Patch(Patch {
+            target: names.reference(target.text()?, target.mark, checker)?,
+            subresource: text(patch, "subresource").map(str::to_owned),
+            kind,
+            patch: body.value(),
+        }));
+    }
+    if let Some(list) = node.get("delete") {
+        return Some(Verb::Delete(Delete { objects: references(list, names, checker) }));
+    }
+    if let Some(settle) = node.get("settle") {
+        return Some(Verb::Settle(Settle { subjects: expect::subjects(settle, names, checker) }));
+    }
+    if let Some(hold) = node.get("hold") {
+        return Some(Verb::Hold(hold::hold(hold, names, checker)));
+    }
+    Some(Verb::Probe(probe::probe(node.get("probe")?, names, checker)?))
+}
+
+/// The objects that a list of references names.
+pub(super) fn references(list: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<ObjectRef> {
+    list.list().iter().filter_map(|item| names.reference(item.text()?, item.mark, checker)).collect()
+}
+
+fn ending(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Ending> {
+    if let Some(refused) = node.get("refused") {
+        return Some(Ending::Refused(refusal(refused), bounds(node)));
+    }
+    let subjects = expect::subjects(node.get("settle")?, names, checker);
+    Some(Ending::Settle(Settle { subjects }, bounds(node)))
+}
+
+fn refusal(node: &Node) -> Refusal {
+    Refusal {
+        code: integer(node, "code").and_then(|c| u16::try_from(c).ok()).unwrap_or(422),
+        reason: text(node, "reason").unwrap_or("Invalid").to_owned(),
+        field: text(node, "field").map(str::to_owned),
+    }
+}
+
+/// `since`, `until` and `channel` of a node.
+pub(super) fn bounds(node: &Node) -> Bounds {
+    let version = |name| text(node, name).and_then(|t| t.parse().ok());
+    Bounds {
+        since: version("since"),
+        until: version("until"),
+        channel: match text(node, "channel") {
+            Some("experimental") => Some(Channel::Experimental),
+            Some("standard") => Some(Channel::Standard),
+            _ => None,
+        },
+    }
+}
+
+/// `proves` of a node.
+pub(super) fn clauses(node: &Node) -> Vec<Clause> {
+    strings(node.get("proves")).into_iter().map(Arc::from).collect()
+}
+
+/// A level by field name.
+pub(super) fn level(node: &Node, name: &str) -> Option<Level> {
+    match text(node, name)? {
+        "MUST" => Some(Level::Must),
+        "SHOULD" => Some(Level::Should),
+        "MAY" => Some(Level::May),
+        _ => None,
+    }
+}
+
+pub(super) fn text<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
+    node.get(name)?.text()
+}
+
+pub(super) fn integer(node: &Node, name: &str) -> Option<i64> {
+    match &node.get(name)?.kind {
+        Kind::Number(number) => number.as_i64(),
+        _ => None,
+    }
+}
+
+pub(super) fn boolean(node: &Node, name: &str) -> Option<bool> {
+    match node.get(name)?.kind {
+        Kind::Bool(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// The strings of a list, or the one string.
+pub(super) fn strings(node: Option<&Node>) -> Vec<String> {
+    let Some(node) = node else { return Vec::new() };
+    let one = node.text().map(str::to_owned);
+    one.into_iter().chain(node.list().iter().filter_map(Node::text).map(str::to_owned)).collect()
+}
+
+/// The strings of a mapping, by key.
+pub(super) fn texts_by_key(node: Option<&Node>) -> IndexMap<String, String> {
+    let entries = node.map(Node::entries).unwrap_or_default();
+    entries.iter().filter_map(|(k, v)| Some((k.name.clone(), v.text()?.to_owned()))).collect()
+}
+
+fn entries<'n>(node: &'n Node, name: &str) -> impl Iterator<Item = (&'n str, &'n Node)> {
+    node.get(name).map(Node::entries).unwrap_or_default().iter().map(|(k, v)| (k.name.as_str(), v))
+}

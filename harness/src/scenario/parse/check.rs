@@ -1,0 +1,227 @@
+//! Holds a tree against the table of fields.
+
+use std::sync::Arc;
+
+use super::super::diagnostic::{Diagnostic, Report, Source};
+use super::super::model::Version;
+use super::super::vocabulary::{Vocabulary, suggest};
+use super::shape::{CONDITION, Shape, Table};
+use super::tree::{Kind, Mark, Node};
+
+/// Where problems of a document go.
+pub(in crate::scenario) struct Checker<'a> {
+    pub(in crate::scenario) source: &'a Arc<Source>,
+    pub(in crate::scenario) vocabulary: &'a Vocabulary,
+    pub(in crate::scenario) problems: &'a mut Vec<Diagnostic>,
+}
+
+/// Whether a key is a condition type: CamelCase, with or without a domain.
+pub(in crate::scenario) fn is_condition_type(key: &str) -> bool {
+    let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+impl Checker<'_> {
+    pub(in crate::scenario) fn report(&mut self, mark: Mark, message: String, help: Option<String>) {
+        self.problems.push(self.source.problem(mark, message, help));
+    }
+
+    /// Reports an unknown name, with the nearest known one.
+    pub(in crate::scenario) fn unknown<'n>(
+        &mut self,
+        mark: Mark,
+        what: &str,
+        name: &str,
+        known: impl Iterator<Item = &'n str> + Clone,
+    ) {
+        let help = suggest(name, known.clone()).map(|near| format!("did you mean `{near}`?")).or_else(|| {
+            let all = known.take(12).collect::<Vec<_>>();
+            (!all.is_empty() && all.len() < 12).then(|| format!("there is {}", all.join(", ")))
+        });
+        self.report(mark, format!("unknown {what} `{name}`"), help);
+    }
+
+    pub(in crate::scenario) fn check(&mut self, node: &Node, shape: &Shape) {
+        match (shape, &node.kind) {
+            (Shape::Any, _) => {}
+            (Shape::Text, Kind::Text(_)) | (Shape::Number, Kind::Number(_)) | (Shape::Bool, Kind::Bool(_)) => {}
+            (Shape::Name, Kind::Text(name)) => self.name(node, name),
+            (Shape::Integer(min, max), Kind::Number(number)) => match number.as_i64() {
+                Some(n) if (*min..=*max).contains(&n) => {}
+                _ => self.report(node.mark, format!("expected a whole number from {min} to {max}"), None),
+            },
+            (Shape::Word(words), Kind::Text(word)) => {
+                if !words.contains(&word.as_str()) {
+                    self.unknown(node.mark, "value", word, words.iter().copied());
+                }
+            }
+            (Shape::Version, Kind::Text(text)) => {
+                if let Err(message) = text.parse::<Version>() {
+                    self.report(node.mark, message, None);
+                }
+            }
+            (Shape::Feature, Kind::Text(name)) => {
+                if !self.vocabulary.features.contains(name) {
+                    let known = self.vocabulary;
+                    self.unknown(node.mark, "feature", name, known.features.iter().map(String::as_str));
+                }
+            }
+            (Shape::Clause, Kind::Text(name)) => {
+                if !self.vocabulary.clauses.contains(name) {
+                    let known = self.vocabulary;
+                    self.unknown(node.mark, "clause", name, known.clauses.iter().map(String::as_str));
+                }
+            }
+            (Shape::Pool, Kind::Text(name)) => {
+                if !self.vocabulary.shapes.contains(name) {
+                    let known = self.vocabulary;
+                    self.unknown(node.mark, "Gateway shape", name, known.shapes.iter().map(String::as_str));
+                }
+            }
+            (Shape::Condition, Kind::Text(text)) => self.condition(node, text),
+            (Shape::Condition, Kind::Map(_)) => self.table(node, &CONDITION),
+            (Shape::Object, Kind::Map(_)) => self.object(node),
+            (Shape::List(inner), Kind::List(items)) => {
+                items.iter().for_each(|item| self.check(item, inner));
+            }
+            (Shape::Map(inner), Kind::Map(entries)) => {
+                entries.iter().for_each(|(_, value)| self.check(value, inner));
+            }
+            (Shape::Either(shapes), _) => match shapes.iter().find(|s| fits(s, node)) {
+                Some(shape) => self.check(node, shape),
+                None => self.wrong_type(node, shape),
+            },
+            (Shape::Table(table), Kind::Map(_)) => self.table(node, table),
+            _ => self.wrong_type(node, shape),
+        }
+    }
+
+    fn wrong_type(&mut self, node: &Node, shape: &Shape) {
+        let help = match (shape, &node.kind) {
+            (Shape::Version, Kind::Number(_)) => Some("quote it, such as \"1.4\"".to_owned()),
+            (_, Kind::Bool(_) | Kind::Number(_)) if noun(shape).contains("string") => Some("quote it".to_owned()),
+            _ => None,
+        };
+        self.report(node.mark, format!("expected {}, found {}", noun(shape), node.noun()), help);
+    }
+
+    fn name(&mut self, node: &Node, name: &str) {
+        let legal = !name.is_empty()
+            && name.len() <= 63
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && !name.starts_with('-')
+            && !name.ends_with('-');
+        if !legal {
+            let help = Some("lower-case letters, digits and dashes, at most 63".to_owned());
+            self.report(node.mark, format!("`{name}` is not a legal name"), help);
+        }
+    }
+
+    fn table(&mut self, node: &Node, table: &Table) {
+        for (key, value) in node.entries() {
+            if let Some(field) = table.fields.iter().find(|f| f.name == key.name) {
+                self.check(value, &field.shape);
+            } else if table.conditions && is_condition_type(&key.name) {
+                if !key.name.contains('/') && !self.vocabulary.conditions.contains(&key.name) {
+                    let known = self.vocabulary;
+                    self.unknown(key.mark, "condition type", &key.name, known.conditions.iter().map(String::as_str));
+                }
+                self.check(value, &Shape::Either(&[Shape::Condition]));
+            } else {
+                let known = self.vocabulary;
+                let conditions = known.conditions.iter().map(String::as_str).filter(|_| table.conditions);
+                let names = table.fields.iter().map(|f| f.name).chain(conditions).collect::<Vec<_>>();
+                let what = format!("field of a {}", table.name);
+                self.unknown(key.mark, &what, &key.name, names.iter().copied());
+            }
+        }
+        for field in table.fields.iter().filter(|f| f.required) {
+            if node.get(field.name).is_none() {
+                let help = Some(format!("`{}` is {}", field.name, field.doc));
+                self.report(node.mark, format!("{} lacks the field `{}`", table.name, field.name), help);
+            }
+        }
+        if !table.one_of.is_empty() {
+            let given = node.entries().iter().filter(|(k, _)| table.one_of.contains(&k.name.as_str()));
+            let given = given.collect::<Vec<_>>();
+            if given.is_empty() {
+                let message = format!("{} needs one of {}", table.name, table.one_of.join(", "));
+                self.report(node.mark, message, None);
+            } else if let [(first, _), (second, _), ..] = given[..] {
+                let message = format!("{} has both `{}` and `{}`", table.name, first.name, second.name);
+                self.report(second.mark, message, Some("make two of it".to_owned()));
+            }
+        }
+    }
+
+    fn condition(&mut self, node: &Node, text: &str) {
+        if text == "absent" {
+            return;
+        }
+        let (statuses, reasons) = text.split_once('/').map_or((text, None), |(s, r)| (s, Some(r)));
+        for status in statuses.split('|') {
+            self.status(node, status);
+        }
+        for reason in reasons.into_iter().flat_map(|r| r.split('|')) {
+            if reason.is_empty() || !reason.chars().all(|c| c.is_ascii_alphanumeric() || "_,:".contains(c)) {
+                self.report(node.mark, format!("`{reason}` is not a reason"), None);
+            }
+        }
+    }
+
+    pub(in crate::scenario) fn status(&mut self, node: &Node, status: &str) {
+        const STATUSES: [&str; 3] = ["True", "False", "Unknown"];
+        if !STATUSES.contains(&status) {
+            self.unknown(node.mark, "condition status", status, STATUSES.into_iter());
+        }
+    }
+
+    fn object(&mut self, node: &Node) {
+        for name in ["apiVersion", "kind"] {
+            if node.get(name).and_then(Node::text).is_none() {
+                self.report(node.mark, format!("the object lacks the string `{name}`"), None);
+            }
+        }
+        if node.get("metadata").and_then(|m| m.get("name")).and_then(Node::text).is_none() {
+            self.report(node.mark, "the object lacks `metadata.name`".to_owned(), None);
+        }
+        if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "status") {
+            let help = Some("write a status by a patch with `subresource: status`".to_owned());
+            self.report(key.mark, "an applied object has no status".to_owned(), help);
+        }
+    }
+}
+
+fn fits(shape: &Shape, node: &Node) -> bool {
+    match shape {
+        Shape::Any => true,
+        Shape::Text | Shape::Name | Shape::Word(_) | Shape::Version | Shape::Feature | Shape::Clause | Shape::Pool => {
+            matches!(node.kind, Kind::Text(_))
+        }
+        Shape::Condition => matches!(node.kind, Kind::Text(_) | Kind::Map(_)),
+        Shape::Integer(..) | Shape::Number => matches!(node.kind, Kind::Number(_)),
+        Shape::Bool => matches!(node.kind, Kind::Bool(_)),
+        Shape::List(_) => matches!(node.kind, Kind::List(_)),
+        Shape::Map(_) | Shape::Table(_) | Shape::Object => matches!(node.kind, Kind::Map(_)),
+        Shape::Either(shapes) => shapes.iter().any(|s| fits(s, node)),
+    }
+}
+
+/// What a shape is called in messages.
+fn noun(shape: &Shape) -> String {
+    match shape {
+        Shape::Any => "anything".to_owned(),
+        Shape::Text | Shape::Name | Shape::Feature | Shape::Clause | Shape::Pool => "a string".to_owned(),
+        Shape::Version => "a version as a string".to_owned(),
+        Shape::Word(words) => format!("the string {}", words.join(" or ")),
+        Shape::Integer(..) => "a whole number".to_owned(),
+        Shape::Number => "a number".to_owned(),
+        Shape::Bool => "true or false".to_owned(),
+        Shape::Condition => "a string such as \"True/Accepted\" or a mapping".to_owned(),
+        Shape::Object => "a Kubernetes object".to_owned(),
+        Shape::List(inner) => format!("a list, each item {}", noun(inner)),
+        Shape::Map(_) => "a mapping".to_owned(),
+        Shape::Either(shapes) => shapes.iter().map(noun).collect::<Vec<_>>().join(" or "),
+        Shape::Table(table) => format!("a mapping ({})", table.name),
+    }
+}

@@ -1,0 +1,164 @@
+//! Subjects and conditions.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::super::model::{
+    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, MessageExpectation,
+    ParentExpectation, Parents, SubjectExpectation,
+};
+use super::build::{boolean, bounds, clauses, integer, level, strings, text};
+use super::check::{Checker, is_condition_type};
+use super::names::{Names, parent_ref};
+use super::tree::{Kind, Node};
+
+/// The subjects of a settle or hold.
+pub(super) fn subjects(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<SubjectExpectation> {
+    if node.entries().is_empty() {
+        checker.report(node.mark, "nothing is expected".to_owned(), None);
+    }
+    let mut all = Vec::new();
+    for (key, value) in node.entries() {
+        let Some(subject) = names.reference(&key.name, key.mark, checker) else { continue };
+        if value.entries().is_empty() {
+            checker.report(key.mark, format!("nothing is expected of `{}`", key.name), None);
+        }
+        all.push(SubjectExpectation {
+            conditions: conditions(value, checker),
+            parents: parents(value, names, checker),
+            listeners: listeners(value, checker),
+            fields: fields(value, checker),
+            place: key.mark.place,
+            subject,
+        });
+    }
+    all
+}
+
+fn parents(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Parents {
+    let Some(parents) = node.get("parents") else { return Parents::Every };
+    if parents.text() == Some("none") {
+        return Parents::Absent;
+    }
+    Parents::Selected(parents.list().iter().filter_map(|p| parent(p, names, checker)).collect())
+}
+
+fn parent(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<ParentExpectation> {
+    let reference = node.get("ref")?;
+    let mut value = match reference.text() {
+        Some(text) => parent_ref(&names.reference(text, reference.mark, checker)?),
+        None => reference.value(),
+    };
+    if let Value::Object(fields) = &mut value {
+        for (written, field) in [("section", "sectionName"), ("port", "port")] {
+            if let Some(given) = node.get(written) {
+                fields.insert(field.to_owned(), given.value());
+            }
+        }
+    }
+    let conditions = conditions(node, checker);
+    let absent = boolean(node, "absent").unwrap_or(false);
+    if absent && !conditions.is_empty() {
+        checker.report(node.mark, "an absent entry has no conditions".to_owned(), None);
+    }
+    Some(ParentExpectation { parent_ref: value, absent, conditions })
+}
+
+fn listeners(node: &Node, checker: &mut Checker<'_>) -> IndexMap<String, ListenerExpectation> {
+    let entries = node.get("listeners").map(Node::entries).unwrap_or_default();
+    entries
+        .iter()
+        .map(|(key, value)| {
+            let expectation = ListenerExpectation {
+                conditions: conditions(value, checker),
+                attached_routes: integer(value, "attachedRoutes"),
+                supported_kinds: value.get("supportedKinds").map(|kinds| strings(Some(kinds))),
+            };
+            (key.name.clone(), expectation)
+        })
+        .collect()
+}
+
+fn fields(node: &Node, checker: &mut Checker<'_>) -> Vec<FieldExpectation> {
+    let list = node.get("fields").map(Node::list).unwrap_or_default();
+    list.iter().filter_map(|f| field(f, checker)).collect()
+}
+
+fn field(node: &Node, checker: &mut Checker<'_>) -> Option<FieldExpectation> {
+    let pointer = node.get("at")?;
+    let path = pointer.text()?;
+    if !path.starts_with('/') {
+        let help = Some("such as /status/addresses".to_owned());
+        checker.report(pointer.mark, format!("`{path}` is not a JSON pointer"), help);
+    }
+    for word in ["notEmpty", "empty"] {
+        if boolean(node, word) == Some(false) {
+            checker.report(node.mark, format!("`{word}: false` says nothing"), Some("say the opposite".to_owned()));
+        }
+    }
+    let test = if let Some(value) = node.get("equals") {
+        FieldTest::Equals(value.value())
+    } else if let Some(value) = node.get("contains") {
+        FieldTest::Contains(value.value())
+    } else if let Some(key) = text(node, "sortedBy") {
+        FieldTest::SortedBy(key.to_owned())
+    } else if boolean(node, "notEmpty") == Some(true) {
+        FieldTest::NotEmpty
+    } else if boolean(node, "empty") == Some(true) {
+        FieldTest::Empty
+    } else {
+        return None;
+    };
+    Some(FieldExpectation { pointer: path.to_owned(), test, level: level(node, "level").unwrap_or_default() })
+}
+
+/// The conditions of a subject, listener or parent.
+fn conditions(node: &Node, checker: &mut Checker<'_>) -> IndexMap<String, ConditionExpectation> {
+    let fields = ["parents", "listeners", "fields"];
+    node.entries()
+        .iter()
+        .filter(|(key, _)| is_condition_type(&key.name) && !fields.contains(&key.name.as_str()))
+        .map(|(key, value)| (key.name.clone(), condition(value, checker)))
+        .collect()
+}
+
+fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
+    if let Some(text) = node.text() {
+        return short(text);
+    }
+    for status in node.get("status").into_iter().flat_map(|s| std::iter::once(s).chain(s.list())) {
+        if let Kind::Text(text) = &status.kind {
+            checker.status(status, text);
+        }
+    }
+    let absent = boolean(node, "absent").unwrap_or(false);
+    let status = strings(node.get("status"));
+    if absent && (!status.is_empty() || node.get("reason").is_some()) {
+        checker.report(node.mark, "an absent condition has neither status nor reason".to_owned(), None);
+    }
+    let message = node.get("message").map(|m| MessageExpectation {
+        mentions: strings(m.get("mentions")),
+        level: level(m, "level").unwrap_or(Level::Should),
+    });
+    ConditionExpectation {
+        status,
+        reason: strings(node.get("reason")),
+        message,
+        absent,
+        optional: boolean(node, "optional").unwrap_or(false),
+        level: level(node, "level").unwrap_or_default(),
+        reason_level: level(node, "reasonLevel"),
+        bounds: bounds(node),
+        proves: clauses(node) as Vec<Clause>,
+    }
+}
+
+/// `True/Accepted`, `False/A|B`, `True|Unknown`, `absent`.
+fn short(text: &str) -> ConditionExpectation {
+    if text == "absent" {
+        return ConditionExpectation { absent: true, ..Default::default() };
+    }
+    let (status, reason) = text.split_once('/').map_or((text, None), |(s, r)| (s, Some(r)));
+    let split = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
+    ConditionExpectation { status: split(status), reason: reason.map(split).unwrap_or_default(), ..Default::default() }
+}

@@ -1,0 +1,214 @@
+//! What a scenario has, and references to it.
+
+use serde_json::{Value, json};
+
+use super::super::model::ObjectRef;
+use super::super::template::{self, Part, Slot, WORDS};
+use super::check::Checker;
+use super::tree::{Kind, Mark, Node};
+
+/// The API group of the Gateway API.
+pub(in crate::scenario) const GROUP: &str = "gateway.networking.k8s.io";
+
+/// Kinds without a namespace that scenarios may touch.
+const CLUSTER_SCOPED: [&str; 4] = ["GatewayClass", "Namespace", "CustomResourceDefinition", "ValidatingAdmissionPolicy"];
+
+/// Whether a kind has no namespace.
+pub(in crate::scenario) fn is_cluster_scoped(kind: &str) -> bool {
+    CLUSTER_SCOPED.contains(&kind)
+}
+
+/// What a scenario has.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) gateways: Vec<String>,
+    /// Aliases beside `ns`.
+    pub(super) namespaces: Vec<String>,
+    pub(super) backends: Vec<String>,
+    /// Objects that some step up to here applied, and the Services of backends.
+    pub(super) objects: Vec<ObjectRef>,
+}
+
+impl Names {
+    /// Checks every placeholder below a node.
+    pub(super) fn check_placeholders(&self, node: &Node, checker: &mut Checker<'_>) {
+        match &node.kind {
+            Kind::Text(text) => self.check_text(text, node.mark, checker),
+            Kind::List(items) => items.iter().for_each(|item| self.check_placeholders(item, checker)),
+            Kind::Map(entries) => entries.iter().for_each(|(_, value)| self.check_placeholders(value, checker)),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
+        }
+    }
+
+    fn check_text(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) {
+        let parts = match template::parts(text) {
+            Ok(parts) => parts,
+            Err(error) => return checker.report(mark, error.to_string(), None),
+        };
+        let alone = parts.len() == 1;
+        for part in parts {
+            let Part::Slot(inside) = part else { continue };
+            match template::slot(inside, |alias| self.gateways.iter().any(|g| g == alias)) {
+                Ok(Slot::Namespace(alias)) if alias != "ns" && !self.namespaces.contains(&alias) => {
+                    self.unknown_namespace(&alias, mark, checker);
+                }
+                Ok(slot @ (Slot::Gateway(_) | Slot::Tls(_))) if !alone => {
+                    let help = Some("it stands for a whole mapping, so it must be the whole scalar".to_owned());
+                    checker.report(mark, format!("`{slot}` inside a longer string"), help);
+                }
+                Ok(_) => {}
+                Err(_) => {
+                    let known = self.gateways.iter().map(String::as_str).chain(WORDS);
+                    let word = inside.split([':', '.']).next().unwrap_or(inside);
+                    let help = template_help(inside, word, known.collect());
+                    checker.report(mark, format!("unknown placeholder `${{{inside}}}`"), Some(help));
+                }
+            }
+        }
+    }
+
+    fn unknown_namespace(&self, alias: &str, mark: Mark, checker: &mut Checker<'_>) {
+        checker.unknown(mark, "namespace", alias, self.namespaces.iter().map(String::as_str).chain(["ns"]));
+    }
+
+    /// The reference that an applied object is known by; reports names that would not be unique.
+    pub(super) fn applied(&self, object: &Node, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        let kind = object.get("kind")?.text()?;
+        let metadata = object.get("metadata")?;
+        let name = metadata.get("name")?;
+        let text = name.text()?;
+        let slot = |text: &str| match template::parts(text).ok()?.as_slice() {
+            [Part::Slot(inside)] => template::slot(inside, |_| false).ok(),
+            _ => None,
+        };
+        if kind == "Namespace" {
+            let help = Some("declare it under `namespaces`".to_owned());
+            checker.report(object.mark, "a namespace is not applied".to_owned(), help);
+            return None;
+        }
+        if is_cluster_scoped(kind) {
+            let Some(Slot::Name(alias)) = slot(text) else {
+                let help = Some("name it ${name:alias}".to_owned());
+                checker.report(name.mark, format!("the name of a {kind} must be unique to run and scenario"), help);
+                return None;
+            };
+            return Some(ObjectRef { kind: kind.to_owned(), namespace: None, name: alias, pool: false });
+        }
+        let namespace = match metadata.get("namespace") {
+            None => None,
+            Some(node) => match node.text().and_then(slot) {
+                Some(Slot::Namespace(alias)) => (alias != "ns").then_some(alias),
+                _ => {
+                    let help = Some("leave it out for the scenario's own, or write ${ns:alias}".to_owned());
+                    checker.report(node.mark, "a fixed namespace would be shared with others".to_owned(), help);
+                    return None;
+                }
+            },
+        };
+        Some(ObjectRef { kind: kind.to_owned(), namespace, name: text.to_owned(), pool: false })
+    }
+
+    /// Reads `Kind/name`, `Kind/alias/name` or `${gw}`, and reports what the scenario does not have.
+    pub(super) fn reference(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        if let Some(alias) = text.strip_prefix("${").and_then(|t| t.strip_suffix('}')) {
+            return self.pool(alias, mark, checker);
+        }
+        let segments = text.split('/').collect::<Vec<_>>();
+        let (kind, namespace, name) = match segments[..] {
+            [kind, name] => (kind, None, name),
+            [kind, "ns", name] => (kind, None, name),
+            [kind, alias, name] => (kind, Some(alias.to_owned()), name),
+            _ => {
+                let help = Some("write Kind/name, Kind/namespace-alias/name, or ${gateway-alias}".to_owned());
+                checker.report(mark, format!("`{text}` does not name an object"), help);
+                return None;
+            }
+        };
+        if let Some(alias) = &namespace
+            && !self.namespaces.contains(alias)
+        {
+            self.unknown_namespace(alias, mark, checker);
+            return None;
+        }
+        let object = ObjectRef { kind: kind.to_owned(), namespace, name: name.to_owned(), pool: false };
+        let given = match kind {
+            "Namespace" => name == "ns" || self.namespaces.iter().any(|n| n == name),
+            "GatewayClass" if name == "${class}" => true,
+            "CustomResourceDefinition" => true,
+            _ => self.objects.contains(&object),
+        };
+        if !given {
+            let known = self.objects.iter().map(ToString::to_string).collect::<Vec<_>>();
+            checker.unknown(mark, "object", text, known.iter().map(String::as_str));
+            return None;
+        }
+        Some(object)
+    }
+
+    /// A pool Gateway by alias.
+    pub(super) fn pool(&self, alias: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        if !self.gateways.iter().any(|g| g == alias) {
+            checker.unknown(mark, "Gateway alias", alias, self.gateways.iter().map(String::as_str));
+            return None;
+        }
+        Some(ObjectRef { kind: "Gateway".to_owned(), namespace: None, name: alias.to_owned(), pool: true })
+    }
+
+    /// The Gateway that a probe goes through.
+    pub(super) fn via(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        if text.contains('/') || text.starts_with("${") {
+            self.reference(text, mark, checker)
+        } else {
+            self.pool(text, mark, checker)
+        }
+    }
+
+    /// The only Gateway that there is.
+    pub(super) fn only_gateway(&self, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        let pool = self.gateways.iter().filter_map(|alias| {
+            Some(ObjectRef { kind: "Gateway".to_owned(), namespace: None, name: alias.clone(), pool: true })
+        });
+        let mut all = pool.collect::<Vec<_>>();
+        all.extend(self.objects.iter().filter(|o| o.kind == "Gateway").cloned());
+        if let [only] = &all[..] {
+            return Some(only.clone());
+        }
+        let message = if all.is_empty() { "there is no Gateway to probe" } else { "there is more than one Gateway" };
+        checker.report(mark, message.to_owned(), Some("say which with `via`".to_owned()));
+        None
+    }
+
+    /// Whether there is such a backend; reports it if not.
+    pub(super) fn backend(&self, name: &str, mark: Mark, checker: &mut Checker<'_>) -> bool {
+        let known = self.backends.iter().any(|b| b == name);
+        if !known {
+            checker.unknown(mark, "backend", name, self.backends.iter().map(String::as_str));
+        }
+        known
+    }
+}
+
+/// A whole parentRef to an object, with placeholders where its names are not known before binding.
+pub(super) fn parent_ref(object: &ObjectRef) -> Value {
+    if object.pool {
+        let alias = &object.name;
+        return json!({
+            "group": GROUP, "kind": "Gateway",
+            "namespace": format!("${{{alias}.namespace}}"), "name": format!("${{{alias}.name}}"),
+        });
+    }
+    let namespace = object.namespace.as_deref().unwrap_or("ns");
+    let group = if object.kind == "Service" { "" } else { GROUP };
+    json!({"group": group, "kind": object.kind, "namespace": format!("${{ns:{namespace}}}"), "name": object.name})
+}
+
+fn template_help(inside: &str, word: &str, known: Vec<&str>) -> String {
+    match word {
+        "port" => format!("`{inside}`: port aliases are http, https and tcp, and http-2 … for further ones"),
+        "name" => "write ${name:alias}".to_owned(),
+        _ => match super::super::vocabulary::suggest(word, known.iter().copied()) {
+            Some(near) if near != word => format!("did you mean `{near}`?"),
+            _ => format!("there is {}", known.join(", ")),
+        },
+    }
+}

@@ -1,0 +1,191 @@
+//! Probes and their answers.
+
+use indexmap::IndexMap;
+
+use super::super::model::{Answer, HeaderTest, Probe, ProbeTarget, Seen, Share};
+use super::build::{boolean, level, strings, text, texts_by_key};
+use super::check::Checker;
+use super::names::Names;
+use super::shape::METHODS;
+use super::tree::{Kind, Mark, Node};
+
+/// Percentage points below which a deviation from a share is not looked for, unless a manifest says so.
+const MARGIN: f64 = 10.0;
+
+/// What a URL says.
+struct Url<'u> {
+    tls: bool,
+    host: &'u str,
+    path: &'u str,
+}
+
+/// Reads a probe.
+pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Probe> {
+    let listener = text(node, "listener").map(str::to_owned);
+    let level_of_probe = level(node, "level").unwrap_or_default();
+    if let Some(tcp) = node.get("tcp") {
+        for name in ["via", "headers", "body"] {
+            if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
+                checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
+            }
+        }
+        return Some(Probe {
+            target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener },
+            method: None,
+            path: text(node, "send").unwrap_or_default().to_owned(),
+            host: None,
+            tls: false,
+            headers: IndexMap::new(),
+            body: String::new(),
+            answer: answer(node.get("expect")?, true, names, checker)?,
+            contrast: false,
+            level: level_of_probe,
+        });
+    }
+    let (key, target) = node.entries().iter().find(|(k, _)| METHODS.contains(&k.name.as_str()))?;
+    if let Some((send, _)) = node.entries().iter().find(|(k, _)| k.name == "send") {
+        checker.report(send.mark, "`send` is for TCP".to_owned(), Some("did you mean `body`?".to_owned()));
+    }
+    let gateway = match node.get("via") {
+        Some(via) => names.via(via.text()?, via.mark, checker)?,
+        None => names.only_gateway(node.mark, checker)?,
+    };
+    let Some(url) = url(target.text()?) else {
+        let help = Some("such as http://${host}/path".to_owned());
+        checker.report(target.mark, "not a URL that can be probed".to_owned(), help);
+        return None;
+    };
+    Some(Probe {
+        target: ProbeTarget { gateway, listener },
+        method: Some(key.name.to_ascii_uppercase()),
+        path: url.path.to_owned(),
+        host: Some(url.host.to_owned()),
+        tls: url.tls,
+        headers: texts_by_key(node.get("headers")),
+        body: text(node, "body").unwrap_or_default().to_owned(),
+        answer: answer(node.get("expect")?, false, names, checker)?,
+        contrast: boolean(node, "contrast").unwrap_or(true),
+        level: level_of_probe,
+    })
+}
+
+fn url(text: &str) -> Option<Url<'_>> {
+    let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
+        (Some(rest), _) => (false, rest),
+        (None, Some(rest)) => (true, rest),
+        (None, None) => return None,
+    };
+    let start = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (host, path) = rest.split_at(start);
+    (!host.is_empty()).then_some(Url { tls, host, path: if path.is_empty() { "/" } else { path } })
+}
+
+fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> Option<Answer> {
+    match (node.text(), tcp) {
+        (Some("refused"), true) => return Some(Answer::TcpRefused),
+        (Some("noAnswer"), false) => return Some(Answer::NoAnswer),
+        (Some(word), _) => {
+            let over = if tcp { "TCP; `refused` is" } else { "HTTP; `noAnswer` is" };
+            checker.report(node.mark, format!("`{word}` is not for {over}"), None);
+            return None;
+        }
+        (None, _) => {}
+    }
+    let backend = node.get("backend");
+    if let Some(backend) = backend {
+        names.backend(backend.text()?, backend.mark, checker);
+    }
+    if let Some(weights) = node.get("shares") {
+        if let Some((key, _)) = node.entries().iter().find(|(k, _)| !["shares", "margin"].contains(&k.name.as_str())) {
+            checker.report(key.mark, format!("`{}` beside `shares`", key.name), None);
+        }
+        return Some(Answer::Shares { parts: shares(weights, names, checker), margin: margin(node) });
+    }
+    if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "margin") {
+        checker.report(key.mark, "`margin` without `shares`".to_owned(), None);
+    }
+    if tcp {
+        if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name != "backend") {
+            checker.report(key.mark, format!("`{}` has no meaning over TCP", key.name), None);
+        }
+        return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
+    }
+    if node.entries().is_empty() {
+        checker.report(node.mark, "nothing is expected of the answer".to_owned(), None);
+    }
+    let seen = node.get("seen");
+    for mirror in node.get("mirrored").map(Node::list).unwrap_or_default() {
+        names.backend(mirror.text()?, mirror.mark, checker);
+    }
+    if let Some(seen) = seen
+        && backend.is_none()
+    {
+        let help = Some("say which with `backend`".to_owned());
+        checker.report(seen.mark, "what no backend has answered cannot have been seen by one".to_owned(), help);
+    }
+    let status = codes(node.get("status"));
+    Some(Answer::Http(Box::new(Seen {
+        status: if status.is_empty() { vec![200] } else { status },
+        preferred: codes(node.get("prefer")),
+        backend: backend.and_then(Node::text).map(str::to_owned),
+        headers: header_tests(node.get("headers")),
+        seen_path: seen.and_then(|s| text(s, "path")).map(str::to_owned),
+        seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),
+        seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),
+        mirrored_to: strings(node.get("mirrored")),
+    })))
+}
+
+fn margin(node: &Node) -> f64 {
+    match node.get("margin").map(|m| &m.kind) {
+        Some(Kind::Number(number)) => number.as_f64().unwrap_or(MARGIN),
+        _ => MARGIN,
+    }
+}
+
+fn shares(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<(Share, u32)> {
+    let mut parts = Vec::new();
+    for (key, value) in node.entries() {
+        let Kind::Number(number) = &value.kind else { continue };
+        let weight = number.as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+        if let Some(share) = share(&key.name, key.mark, names, checker) {
+            parts.push((share, weight));
+        }
+    }
+    if !parts.iter().any(|(_, weight)| *weight > 0) {
+        checker.report(node.mark, "somebody must have a share".to_owned(), None);
+    }
+    parts
+}
+
+fn share(name: &str, mark: Mark, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {
+    if let Ok(code) = name.parse::<u16>() {
+        return Some(Share::Status(code));
+    }
+    names.backend(name, mark, checker).then(|| Share::Backend(name.to_owned()))
+}
+
+fn codes(node: Option<&Node>) -> Vec<u16> {
+    let Some(node) = node else { return Vec::new() };
+    let code = |n: &Node| match &n.kind {
+        Kind::Number(number) => number.as_u64().and_then(|n| u16::try_from(n).ok()),
+        _ => None,
+    };
+    code(node).into_iter().chain(node.list().iter().filter_map(code)).collect()
+}
+
+fn header_tests(node: Option<&Node>) -> IndexMap<String, HeaderTest> {
+    let entries = node.map(Node::entries).unwrap_or_default();
+    entries
+        .iter()
+        .filter_map(|(key, value)| {
+            let test = match value.text() {
+                Some("absent") => HeaderTest::Absent,
+                Some("present") => HeaderTest::Present,
+                Some(text) => HeaderTest::Equals(text.to_owned()),
+                None => HeaderTest::Equals(text(value, "equals")?.to_owned()),
+            };
+            Some((key.name.clone(), test))
+        })
+        .collect()
+}

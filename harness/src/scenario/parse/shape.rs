@@ -1,0 +1,382 @@
+//! What a manifest may hold, as one table. The parser checks against it and the JSON Schema is made from it.
+
+/// What a value must look like.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::scenario) enum Shape {
+    /// Any string.
+    Text,
+    /// Lower-case letters, digits and dashes.
+    Name,
+    /// A whole number in this range.
+    Integer(i64, i64),
+    /// Any number.
+    Number,
+    /// true or false.
+    Bool,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `major.minor[.patch]`, quoted.
+    Version,
+    /// A feature's name.
+    Feature,
+    /// A requirement's ID, `upstream:TEST` or `blind:TEST.n`.
+    Clause,
+    /// A shape of pool Gateway.
+    Pool,
+    /// `Status`, `Status/Reason`, `Status/ReasonA|ReasonB` or `absent`.
+    Condition,
+    /// A plain Kubernetes object.
+    Object,
+    /// Anything.
+    Any,
+    /// A list of these.
+    List(&'static Shape),
+    /// A mapping from free names to these.
+    Map(&'static Shape),
+    /// A value that fits one of these; which is meant is clear from what it is.
+    Either(&'static [Shape]),
+    /// A mapping with these fields.
+    Table(&'static Table),
+}
+
+/// The fields of a mapping.
+#[derive(Debug)]
+pub(in crate::scenario) struct Table {
+    /// What it is called in messages and in the schema.
+    pub(in crate::scenario) name: &'static str,
+    /// What it is for.
+    pub(in crate::scenario) doc: &'static str,
+    /// Its fields.
+    pub(in crate::scenario) fields: &'static [Field],
+    /// Whether keys that are condition types may stand beside the fields.
+    pub(in crate::scenario) conditions: bool,
+    /// At least and at most this many of these fields.
+    pub(in crate::scenario) one_of: &'static [&'static str],
+}
+
+/// A field of a mapping.
+#[derive(Debug)]
+pub(in crate::scenario) struct Field {
+    pub(in crate::scenario) name: &'static str,
+    pub(in crate::scenario) shape: Shape,
+    pub(in crate::scenario) required: bool,
+    pub(in crate::scenario) doc: &'static str,
+}
+
+const fn must(name: &'static str, shape: Shape, doc: &'static str) -> Field {
+    Field { name, shape, required: true, doc }
+}
+
+const fn may(name: &'static str, shape: Shape, doc: &'static str) -> Field {
+    Field { name, shape, required: false, doc }
+}
+
+const TEXTS: Shape = Shape::List(&Shape::Text);
+const TEXT_OR_TEXTS: Shape = Shape::Either(&[Shape::Text, TEXTS]);
+const LEVEL: Field = may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding; MUST unless given");
+const SINCE: Field = may("since", Shape::Version, "first Gateway API release for which this has a meaning");
+const UNTIL: Field = may("until", Shape::Version, "first Gateway API release for which it no longer has one");
+const CHANNEL: Field = may("channel", Shape::Word(&["standard", "experimental"]), "release channel");
+const PROVES: Field = may("proves", Shape::List(&Shape::Clause), "the clauses that a failure breaks");
+const STATUS: Shape = Shape::Integer(100, 599);
+const SUBJECTS: Shape = Shape::Map(&Shape::Table(&SUBJECT));
+
+/// HTTP methods that may stand for the URL of a probe.
+pub(in crate::scenario) const METHODS: [&str; 7] = ["get", "head", "post", "put", "patch", "delete", "options"];
+
+/// The whole document.
+pub(in crate::scenario) static DOCUMENT: Table = Table {
+    name: "Scenario",
+    doc: "A scenario: what is done to a target and what must come of it.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("apiVersion", Shape::Word(&["gateproof.dev/v1alpha1"]), "version of this format"),
+        must("kind", Shape::Word(&["Scenario"]), "always Scenario"),
+        must("metadata", Shape::Table(&METADATA), "the scenario's name"),
+        must("spec", Shape::Table(&SPEC), "the scenario"),
+    ],
+};
+
+static METADATA: Table = Table {
+    name: "Metadata",
+    doc: "Metadata of a scenario.",
+    conditions: false,
+    one_of: &[],
+    fields: &[must("name", Shape::Name, "unique among all scenarios")],
+};
+
+static SPEC: Table = Table {
+    name: "Spec",
+    doc: "The body of a scenario.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("summary", Shape::Text, "the sentence that the specification says"),
+        must("features", Shape::List(&Shape::Feature), "features that the target must claim"),
+        SINCE,
+        UNTIL,
+        CHANNEL,
+        may("isolation", Shape::Word(&["shared", "lane", "cluster"]), "what the scenario must not share with others"),
+        may("gateways", Shape::Map(&Shape::Pool), "pool Gateways by alias"),
+        may("namespaces", Shape::Map(&Shape::Table(&NAMESPACE)), "namespaces beside `ns`, by alias"),
+        may(
+            "backends",
+            Shape::List(&Shape::Either(&[Shape::Name, Shape::Table(&BACKEND)])),
+            "Services whose endpoints echo",
+        ),
+        must("steps", Shape::List(&Shape::Table(&STEP)), "what is done and expected, in order"),
+    ],
+};
+
+static NAMESPACE: Table = Table {
+    name: "Namespace",
+    doc: "A namespace that the harness makes for the scenario.",
+    conditions: false,
+    one_of: &[],
+    fields: &[may("labels", Shape::Map(&Shape::Text), "labels beside those of the harness")],
+};
+
+static BACKEND: Table = Table {
+    name: "Backend",
+    doc: "A Service whose endpoints echo.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("name", Shape::Name, "name of the Service"),
+        may("namespace", Shape::Name, "alias of its namespace; `ns` unless given"),
+        may("port", Shape::Integer(1, 65535), "port of the Service; 8080 unless given"),
+        may("protocol", Shape::Word(&["http", "tcp"]), "what it speaks; http unless given"),
+        may("ready", Shape::Bool, "false: the Service has no ready endpoint"),
+    ],
+};
+
+static STEP: Table = Table {
+    name: "Step",
+    doc: "One verb, and what must come of it.",
+    conditions: false,
+    one_of: &["apply", "patch", "delete", "settle", "hold", "probe"],
+    fields: &[
+        may("apply", Shape::List(&Shape::Object), "objects for server-side apply, in order"),
+        may("patch", Shape::Table(&PATCH), "a patch of one object"),
+        may("delete", TEXTS, "objects to delete, awaited"),
+        may("settle", SUBJECTS, "a state to be reached and kept for the quiet window"),
+        may("hold", Shape::Table(&HOLD), "a watch that something stays so"),
+        may("probe", Shape::Table(&PROBE), "requests until the data path agrees"),
+        may("refused", Shape::Table(&REFUSAL), "the write must be refused at admission, so"),
+        may("either", Shape::List(&Shape::Table(&ENDING)), "the legal ends of the write"),
+        SINCE,
+        UNTIL,
+        CHANNEL,
+        PROVES,
+    ],
+};
+
+static PATCH: Table = Table {
+    name: "Patch",
+    doc: "A patch of one object.",
+    conditions: false,
+    one_of: &["merge", "json"],
+    fields: &[
+        must("target", Shape::Text, "Kind/name or Kind/namespace/name"),
+        may("merge", Shape::Map(&Shape::Any), "JSON merge patch, RFC 7386"),
+        may("json", Shape::List(&Shape::Any), "JSON patch, RFC 6902"),
+        may("subresource", Shape::Word(&["status"]), "the subresource to patch"),
+    ],
+};
+
+static REFUSAL: Table = Table {
+    name: "Refusal",
+    doc: "A refusal at admission.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("code", Shape::Integer(400, 599), "HTTP code; 422 unless given"),
+        may("reason", Shape::Text, "status reason; Invalid unless given"),
+        may("field", Shape::Text, "the field that a cause must name, or begin with"),
+    ],
+};
+
+static ENDING: Table = Table {
+    name: "Ending",
+    doc: "One legal end of a write.",
+    conditions: false,
+    one_of: &["refused", "settle"],
+    fields: &[
+        may("refused", Shape::Table(&REFUSAL), "it is refused so"),
+        may("settle", SUBJECTS, "it is admitted, and this settles"),
+        SINCE,
+        UNTIL,
+        CHANNEL,
+    ],
+};
+
+static SUBJECT: Table = Table {
+    name: "Subject",
+    doc: "What is expected of one object's status. On a route, conditions are those of every parent entry.",
+    conditions: true,
+    one_of: &[],
+    fields: &[
+        may(
+            "parents",
+            Shape::Either(&[Shape::Word(&["none"]), Shape::List(&Shape::Table(&PARENT))]),
+            "which parent entries of our controller there are",
+        ),
+        may("listeners", Shape::Map(&Shape::Table(&LISTENER)), "listener entries by name"),
+        may("fields", Shape::List(&Shape::Table(&FIELD)), "further fields"),
+    ],
+};
+
+static PARENT: Table = Table {
+    name: "Parent",
+    doc: "One parent entry of a route.",
+    conditions: true,
+    one_of: &[],
+    fields: &[
+        must(
+            "ref",
+            Shape::Either(&[Shape::Text, Shape::Map(&Shape::Any)]),
+            "a Gateway such as ${gw} or Gateway/own, or a whole parentRef",
+        ),
+        may("section", Shape::Text, "its sectionName"),
+        may("port", Shape::Either(&[Shape::Integer(1, 65535), Shape::Text]), "its port"),
+        may("absent", Shape::Bool, "true: there must be no such entry"),
+    ],
+};
+
+static LISTENER: Table = Table {
+    name: "Listener",
+    doc: "One listener entry of a Gateway.",
+    conditions: true,
+    one_of: &[],
+    fields: &[
+        may("attachedRoutes", Shape::Integer(0, 1_000_000), "exact number of attached routes"),
+        may("supportedKinds", TEXTS, "exact set of supported kinds, Kind or group/Kind"),
+    ],
+};
+
+static FIELD: Table = Table {
+    name: "Field",
+    doc: "A test of one field, by JSON pointer.",
+    conditions: false,
+    one_of: &["equals", "notEmpty", "empty", "sortedBy", "contains"],
+    fields: &[
+        must("at", Shape::Text, "JSON pointer such as /status/addresses"),
+        may("equals", Shape::Any, "is this value"),
+        may("notEmpty", Shape::Bool, "is there and not empty"),
+        may("empty", Shape::Bool, "is not there, or empty"),
+        may("sortedBy", Shape::Text, "is a list in ascending order of this field"),
+        may("contains", Shape::Any, "is a list that holds this value"),
+        LEVEL,
+    ],
+};
+
+/// The long form of a condition.
+pub(in crate::scenario) static CONDITION: Table = Table {
+    name: "Condition",
+    doc: "What is expected of one condition; observedGeneration must always be current.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("status", TEXT_OR_TEXTS, "True, False or Unknown; several are alternatives"),
+        may("reason", TEXT_OR_TEXTS, "several are alternatives"),
+        may("message", Shape::Table(&MESSAGE), "what the message must say"),
+        may("absent", Shape::Bool, "true: must not be there"),
+        may("optional", Shape::Bool, "true: may be absent, but if there it must be so"),
+        LEVEL,
+        may("reasonLevel", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding the reason is, if weaker"),
+        SINCE,
+        UNTIL,
+        CHANNEL,
+        PROVES,
+    ],
+};
+
+static MESSAGE: Table = Table {
+    name: "Message",
+    doc: "What a message must say.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("mentions", TEXT_OR_TEXTS, "texts that it must contain"),
+        may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding; SHOULD unless given"),
+    ],
+};
+
+static HOLD: Table = Table {
+    name: "Hold",
+    doc: "A watch over a while, asked of every version seen meanwhile.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("for", Shape::Text, "quiet (by the table of limits), or a time such as 500ms or 2s"),
+        may("never", SUBJECTS, "no version may satisfy any of these"),
+        may("always", SUBJECTS, "every version must satisfy all of these"),
+        may("unchanged", TEXTS, "the status of these must not be written"),
+    ],
+};
+
+static PROBE: Table = Table {
+    name: "Probe",
+    doc: "A request and the answer that it must get.",
+    conditions: false,
+    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "tcp"],
+    fields: &[
+        may("get", Shape::Text, "URL of a GET"),
+        may("head", Shape::Text, "URL of a HEAD"),
+        may("post", Shape::Text, "URL of a POST"),
+        may("put", Shape::Text, "URL of a PUT"),
+        may("patch", Shape::Text, "URL of a PATCH"),
+        may("delete", Shape::Text, "URL of a DELETE"),
+        may("options", Shape::Text, "URL of an OPTIONS"),
+        may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
+        may("send", Shape::Text, "what is sent over TCP"),
+        may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
+        may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
+        may("headers", Shape::Map(&Shape::Text), "request headers"),
+        may("body", Shape::Text, "request body"),
+        must("expect", Shape::Either(&[Shape::Word(&["refused", "noAnswer"]), Shape::Table(&ANSWER)]), "the answer"),
+        may("contrast", Shape::Bool, "false: no control request around a 4xx or 5xx expectation"),
+        LEVEL,
+    ],
+};
+
+static ANSWER: Table = Table {
+    name: "Answer",
+    doc: "What must come back.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("backend", Shape::Name, "the backend that answers"),
+        may("status", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "legal status codes; 200 unless given"),
+        may("prefer", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "those that a SHOULD prefers"),
+        may("headers", Shape::Map(&HEADER), "response headers"),
+        may("seen", Shape::Table(&SEEN), "what the backend saw"),
+        may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
+        may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend or status code"),
+        may("margin", Shape::Number, "percentage points below which a deviation is not looked for; 10 unless given"),
+    ],
+};
+
+/// A header test: a value, `absent` or `present`, or a mapping for values that are such words.
+const HEADER: Shape = Shape::Either(&[Shape::Text, Shape::Table(&HEADER_VALUE)]);
+
+static HEADER_VALUE: Table = Table {
+    name: "HeaderValue",
+    doc: "A header value that would read as a test otherwise.",
+    conditions: false,
+    one_of: &[],
+    fields: &[must("equals", Shape::Text, "the value")],
+};
+
+static SEEN: Table = Table {
+    name: "Seen",
+    doc: "What the backend saw of the request.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("path", Shape::Text, "raw path with query"),
+        may("host", Shape::Text, "Host header"),
+        may("headers", Shape::Map(&HEADER), "request headers"),
+    ],
+};

@@ -1,0 +1,182 @@
+//! Placeholders: `${gw}`, `${host:other}`, `${port:http}` and the like, in any string of a manifest.
+
+use std::fmt;
+
+/// What a placeholder stands for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// `${gw}`: a whole parentRef of a pool Gateway.
+    Gateway(String),
+    /// `${gw.name}`.
+    GatewayName(String),
+    /// `${gw.namespace}`.
+    GatewayNamespace(String),
+    /// `${host}`, `${host:alias}`: a hostname of this run and scenario alone.
+    Host(String),
+    /// `${ns}`, `${ns:alias}`: a namespace of the scenario.
+    Namespace(String),
+    /// `${name:alias}`: a name for a cluster-scoped object.
+    Name(String),
+    /// `${class}`: the GatewayClass under test.
+    Class,
+    /// `${controller}`: its controller.
+    Controller,
+    /// `${port:alias}`: a listener port that the target permits, as a number.
+    Port(String),
+    /// `${token}`: a token of this run and scenario alone.
+    Token,
+    /// `${tls:host-alias}`: data of a TLS Secret for that host.
+    Tls(String),
+}
+
+/// A piece of a string with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part<'t> {
+    /// Text as it is.
+    Text(&'t str),
+    /// The inside of `${…}`.
+    Slot(&'t str),
+}
+
+/// Why a placeholder cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// `${` without `}`.
+    #[error("`${{` is never closed")]
+    Open,
+    /// Not a placeholder that there is.
+    #[error("unknown placeholder `${{{0}}}`")]
+    Unknown(String),
+}
+
+/// The pieces of a string.
+///
+/// # Errors
+/// If a placeholder is not closed.
+pub fn parts(text: &str) -> Result<Vec<Part<'_>>, TemplateError> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        if start > 0 {
+            parts.push(Part::Text(&rest[..start]));
+        }
+        let inside = &rest[start + 2..];
+        let end = inside.find('}').ok_or(TemplateError::Open)?;
+        parts.push(Part::Slot(&inside[..end]));
+        rest = &inside[end + 1..];
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest));
+    }
+    Ok(parts)
+}
+
+/// The fixed words that placeholders begin with; Gateway aliases come on top.
+pub const WORDS: [&str; 8] = ["host", "ns", "name", "class", "controller", "port", "token", "tls"];
+
+/// Reads the inside of a placeholder. `is_gateway` says which aliases are Gateways.
+///
+/// # Errors
+/// If there is no such placeholder.
+pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, TemplateError> {
+    let (word, argument) = inside.split_once(':').map_or((inside, None), |(w, a)| (w, Some(a)));
+    let unknown = || TemplateError::Unknown(inside.to_owned());
+    let own = |argument: Option<&str>| match argument {
+        Some("") => Err(unknown()),
+        Some(alias) => Ok(alias.to_owned()),
+        None => Err(unknown()),
+    };
+    match word {
+        "host" => Ok(Slot::Host(argument.unwrap_or("host").to_owned())),
+        "ns" => Ok(Slot::Namespace(argument.unwrap_or("ns").to_owned())),
+        "tls" => Ok(Slot::Tls(argument.unwrap_or("host").to_owned())),
+        "name" => Ok(Slot::Name(own(argument)?)),
+        "port" => {
+            let alias = own(argument)?;
+            if is_port_alias(&alias) { Ok(Slot::Port(alias)) } else { Err(unknown()) }
+        }
+        "class" if argument.is_none() => Ok(Slot::Class),
+        "controller" if argument.is_none() => Ok(Slot::Controller),
+        "token" if argument.is_none() => Ok(Slot::Token),
+        _ if argument.is_none() => {
+            let (alias, field) = word.split_once('.').map_or((word, None), |(a, f)| (a, Some(f)));
+            if !is_gateway(alias) {
+                return Err(unknown());
+            }
+            match field {
+                None => Ok(Slot::Gateway(alias.to_owned())),
+                Some("name") => Ok(Slot::GatewayName(alias.to_owned())),
+                Some("namespace") => Ok(Slot::GatewayNamespace(alias.to_owned())),
+                Some(_) => Err(unknown()),
+            }
+        }
+        _ => Err(unknown()),
+    }
+}
+
+/// Port aliases: a protocol, with a number from 2 for further ports of it.
+pub fn is_port_alias(alias: &str) -> bool {
+    let (protocol, number) = alias.split_once('-').map_or((alias, None), |(p, n)| (p, Some(n)));
+    matches!(protocol, "http" | "https" | "tcp") && number.is_none_or(|n| matches!(n.as_bytes(), [b'2'..=b'9']))
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Slot::Gateway(alias) => write!(f, "${{{alias}}}"),
+            Slot::GatewayName(alias) => write!(f, "${{{alias}.name}}"),
+            Slot::GatewayNamespace(alias) => write!(f, "${{{alias}.namespace}}"),
+            Slot::Host(alias) => write!(f, "${{host:{alias}}}"),
+            Slot::Namespace(alias) => write!(f, "${{ns:{alias}}}"),
+            Slot::Name(alias) => write!(f, "${{name:{alias}}}"),
+            Slot::Class => f.write_str("${class}"),
+            Slot::Controller => f.write_str("${controller}"),
+            Slot::Port(alias) => write!(f, "${{port:{alias}}}"),
+            Slot::Token => f.write_str("${token}"),
+            Slot::Tls(alias) => write!(f, "${{tls:{alias}}}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("gw", Slot::Gateway("gw".into()))]
+    #[case("gw.name", Slot::GatewayName("gw".into()))]
+    #[case("gw.namespace", Slot::GatewayNamespace("gw".into()))]
+    #[case("host", Slot::Host("host".into()))]
+    #[case("host:b", Slot::Host("b".into()))]
+    #[case("ns", Slot::Namespace("ns".into()))]
+    #[case("ns:b", Slot::Namespace("b".into()))]
+    #[case("name:b", Slot::Name("b".into()))]
+    #[case("port:tcp-2", Slot::Port("tcp-2".into()))]
+    #[case("tls:host", Slot::Tls("host".into()))]
+    fn slots_are_read(#[case] inside: &str, #[case] expected: Slot) {
+        assert_eq!(slot(inside, |a| a == "gw").unwrap(), expected);
+    }
+
+    #[rstest]
+    #[case("gv")]
+    #[case("gw.port")]
+    #[case("name")]
+    #[case("name:")]
+    #[case("port:udp")]
+    #[case("port:http-1")]
+    #[case("class:x")]
+    fn other_slots_are_refused(#[case] inside: &str) {
+        assert!(slot(inside, |a| a == "gw").is_err());
+    }
+
+    #[test]
+    fn strings_are_cut_at_placeholders() {
+        let cut = parts("a${host}/b${token}").unwrap();
+        assert_eq!(cut, [Part::Text("a"), Part::Slot("host"), Part::Text("/b"), Part::Slot("token")]);
+        assert_eq!(parts("plain").unwrap(), [Part::Text("plain")]);
+        assert_eq!(parts("a${b").unwrap_err(), TemplateError::Open);
+    }
+}

@@ -1,0 +1,60 @@
+//! The names that manifests may use.
+
+use std::collections::BTreeSet;
+
+/// The names that manifests may use. Anything else is an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Vocabulary {
+    /// Features.
+    pub features: BTreeSet<String>,
+    /// Requirement IDs, `upstream:TEST` and `blind:TEST.n`.
+    pub clauses: BTreeSet<String>,
+    /// Shapes of pool Gateways.
+    pub shapes: BTreeSet<String>,
+    /// Condition types without a domain.
+    pub conditions: BTreeSet<String>,
+}
+
+/// Shapes of Gateways that the pool can make.
+const SHAPES: [&str; 4] = ["http", "http-8080", "https", "tcp"];
+
+/// Condition types without a domain that some release of the Gateway API, or Kubernetes itself, defines.
+const CONDITIONS: [&str; 10] = [
+    "Accepted",
+    "Conflicted",
+    "InsecureFrontendValidationMode",
+    "OverlappingTLSConfig",
+    "PartiallyInvalid",
+    "Programmed",
+    "Ready",
+    "ResolvedRefs",
+    "SupportedVersion",
+    "Established",
+];
+
+impl Vocabulary {
+    /// What the embedded suites define.
+    pub fn builtin() -> Vocabulary {
+        let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
+        let requirements = gateproof_suites::requirements().iter().map(|r| r.id.clone());
+        let upstream = gateproof_suites::upstream_tests().iter().map(|t| format!("upstream:{}", t.name));
+        let blind = gateproof_suites::blind_spots().iter().map(|b| format!("blind:{}", b.id));
+        Vocabulary {
+            features: gateproof_suites::features().iter().map(|f| f.name.clone()).collect(),
+            clauses: requirements.chain(upstream).chain(blind).collect(),
+            shapes: names(&SHAPES),
+            conditions: names(&CONDITIONS),
+        }
+    }
+}
+
+/// The known name nearest to what was written, if any is near enough to be meant.
+pub fn suggest<'n>(written: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let lower = written.to_lowercase();
+    let allowed = (written.chars().count() / 3).clamp(1, 4);
+    known
+        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,43 @@
+//! Names of upstream's conformance tests, by which scenarios can be selected.
+
+use std::sync::OnceLock;
+
+/// A test of the upstream suite at v1.6.1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamTest {
+    /// Its short name.
+    pub name: &'static str,
+    /// The features that it needs.
+    pub features: Vec<&'static str>,
+}
+
+/// Every upstream test, in order of name.
+pub fn upstream_tests() -> &'static [UpstreamTest] {
+    static TABLE: OnceLock<Vec<UpstreamTest>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let lines = include_str!("../upstream-tests.txt").lines().filter(|line| !line.starts_with('#'));
+        lines
+            .filter_map(|line| {
+                let mut words = line.split_whitespace();
+                Some(UpstreamTest { name: words.next()?, features: words.collect() })
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_there_in_order_with_known_features() {
+        assert_eq!(upstream_tests().len(), 153);
+        assert!(upstream_tests().is_sorted_by(|a, b| a.name < b.name));
+        for test in upstream_tests() {
+            assert!(!test.features.is_empty(), "{}", test.name);
+            for feature in &test.features {
+                assert!(crate::features().iter().any(|f| f.name == *feature), "{feature}");
+            }
+        }
+    }
+}
