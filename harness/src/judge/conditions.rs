@@ -194,3 +194,20 @@ pub fn parent_refs(object: &Value) -> Vec<ParentRef> {
 pub fn listener_entry<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     array(object.pointer("/status/listeners")).iter().find(|l| l.get("name").and_then(Value::as_str) == Some(name))
 }
+
+/// Every condition list of an object's status with its path: the object's own, its listeners', its parents' or
+/// ancestors'.
+pub fn conditions_in(object: &Value) -> Vec<(String, Vec<Condition<'_>>)> {
+    let mut lists = Vec::new();
+    if let Some(own) = object.pointer("/status/conditions") {
+        lists.push(("status.conditions".to_owned(), list(Some(own))));
+    }
+    for part in ["listeners", "parents", "ancestors"] {
+        let entries = array(object.get("status").and_then(|s| s.get(part)));
+        for (index, entry) in entries.iter().enumerate() {
+            let key = entry.get("name").and_then(Value::as_str).map_or_else(|| index.to_string(), str::to_owned);
+            lists.push((format!("status.{part}[{key}].conditions"), list(entry.get("conditions"))));
+        }
+    }
+    lists
+}
