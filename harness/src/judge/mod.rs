@@ -1,1 +1,37 @@
-//! The verdict as a function of scenario and log. No clock, no I/O.
+//! The verdict as a pure function of a scenario and its log: no clock, no I/O.
+//!
+//! A [`Judge`] is a state machine over the steps of one scenario execution. The run feeds it every event
+//! ([`Judge::observe`]), asks what to do next ([`Judge::next`]) and obeys; replay feeds a recorded log and asks for the
+//! [`Verdict`]. Both take the same path, because nothing but events moves the machine.
+//!
+//! - [`history`], [`conditions`]: what was seen of each object
+//! - [`expect`]: one expectation against one version of an object
+//! - `settle`, `hold`, `probe`, `admission`: one kind of step each
+//! - [`statistics`]: the sequential test behind shares
+//! - [`contract`]: the status contract that is always on
+
+mod action;
+mod admission;
+mod answer;
+pub mod conditions;
+pub mod contract;
+mod deadline;
+mod env;
+pub mod expect;
+pub mod history;
+mod hold;
+mod label;
+mod machine;
+mod probe;
+mod request;
+mod settle;
+mod shares;
+pub mod statistics;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use action::{Action, Context, Next, WriteTarget};
+pub use machine::Judge;
+pub use verdict::{ShareRecord, Verdict};

@@ -1,0 +1,102 @@
+//! What the judge asks of the run, and what it needs to know beforehand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::contract::Contract;
+use crate::log::{Elapsed, ProbeRequest, Role, Timing, WriteVerb};
+use crate::scenario::model::{Channel, ObjectRef, PatchKind, Version};
+
+/// What a scenario is judged under. All of it is constant while the scenario runs.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Budgets, windows and counts.
+    pub timing: Timing,
+    /// The status contract.
+    pub contract: Arc<Contract>,
+    /// Release of the installed CRDs; binds `since` and `until`.
+    pub version: Version,
+    /// Channel of the installed CRDs.
+    pub channel: Channel,
+    /// The controller under test: only its entries in `status.parents` count.
+    pub controller_name: String,
+    /// Longest time that a settle of the run took so far; a hold is a multiple of it.
+    pub slowest_settle: Duration,
+    /// Most probes that one test of shares may use.
+    pub max_probes: u32,
+}
+
+/// What the run has to do now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// Do all of these: writes in order, probes at once. Ask again only after the judge observed every result.
+    Perform(Vec<Action>),
+    /// Wait for any event, or until this time; then log a `Tick`.
+    Wait {
+        /// When a limit of the judge passes; `None` if only an event can move it.
+        until: Option<Elapsed>,
+    },
+    /// Nothing more to ask: end the scenario.
+    Finished,
+}
+
+/// One thing to do, each of which ends in exactly one logged event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// A write to the API server; ends in `Body::Wrote`.
+    Write {
+        /// The step that asks.
+        step: usize,
+        /// Position within the step.
+        ordinal: usize,
+        /// How.
+        verb: WriteVerb,
+        /// What.
+        target: WriteTarget,
+    },
+    /// One attempt on the data path; ends in `Body::Probed`.
+    Probe {
+        /// The step that asks.
+        step: usize,
+        /// 0, 1, 2 … within the step and role.
+        attempt: u32,
+        /// What it is for.
+        role: Role,
+        /// Unique within the run. The prober sends it as `X-Gateproof-Request` or as the first TCP line, and logs it
+        /// as the exchange's `id`.
+        id: String,
+        /// What to send, and where.
+        request: ProbeRequest,
+        /// Not to be sent earlier: back-off after a miss.
+        not_before: Elapsed,
+    },
+    /// Read what the backends noted of these requests; ends in `Body::Journal`.
+    ReadJournal {
+        /// The step that asks.
+        step: usize,
+        /// Request ids.
+        ids: Vec<String>,
+    },
+}
+
+/// What a write is about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WriteTarget {
+    /// Server-side apply of this object.
+    Object(Value),
+    /// A patch of an object.
+    Patch {
+        /// Which object.
+        target: ObjectRef,
+        /// `status`, or nothing.
+        subresource: Option<String>,
+        /// How the patch is meant.
+        kind: PatchKind,
+        /// The patch.
+        patch: Value,
+    },
+    /// Deletion of an object.
+    Delete(ObjectRef),
+}

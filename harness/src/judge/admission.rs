@@ -1,0 +1,226 @@
+//! Writes and their answers: what must be admitted, and what must be refused just so.
+
+use gateproof_report::record::Severity;
+
+use super::action::{Action, Next, WriteTarget};
+use super::answer::plain_miss;
+use super::deadline::{Deadline, Phase};
+use super::env::{Env, Report, perform, wait};
+use super::history::Latest;
+use crate::log::{Elapsed, Write, WriteOutcome, WriteVerb};
+use crate::scenario::model::{Ending, ObjectRef, Refusal, Settle, Verb};
+
+/// Writes of a step in progress, one at a time.
+#[derive(Debug, Clone)]
+pub(super) struct Writing {
+    writes: Vec<(WriteVerb, WriteTarget)>,
+    /// The one that is asked for.
+    ordinal: usize,
+    /// For deletions: what must be gone.
+    going: Vec<ObjectRef>,
+    deadline: Deadline,
+}
+
+/// What comes after a step's writes.
+pub(super) enum AfterWrites {
+    /// The step is over.
+    Over(Report),
+    /// It was admitted, and one of these must settle.
+    Settle(Vec<(String, Settle)>),
+}
+
+impl Writing {
+    /// The writes that a step asks for; `None` if it asks for none.
+    pub(super) fn of(verb: &Verb, now: Elapsed, env: &Env<'_>) -> Option<Writing> {
+        let (writes, going) = match verb {
+            Verb::Apply(apply) => {
+                let writes = apply.objects.iter().map(|o| (WriteVerb::Apply, WriteTarget::Object(o.clone())));
+                (writes.collect(), Vec::new())
+            }
+            Verb::Patch(patch) => {
+                let target = WriteTarget::Patch {
+                    target: patch.target.clone(),
+                    subresource: patch.subresource.clone(),
+                    kind: patch.kind,
+                    patch: patch.patch.clone(),
+                };
+                (vec![(WriteVerb::Patch, target)], Vec::new())
+            }
+            Verb::Delete(delete) => {
+                let writes = delete.objects.iter().map(|o| (WriteVerb::Delete, WriteTarget::Delete(o.clone())));
+                (writes.collect(), delete.objects.clone())
+            }
+            Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) => return None,
+        };
+        let timing = &env.context.timing;
+        let deadline = Deadline::new(now, timing.delete, timing.grace);
+        Some(Writing { writes, ordinal: 0, going, deadline })
+    }
+
+    pub(super) fn lag(&mut self) {
+        self.deadline.lag();
+    }
+
+    pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        match self.writes.get(self.ordinal) {
+            Some((verb, target)) => perform(Action::Write {
+                step: env.step.index,
+                ordinal: self.ordinal,
+                verb: *verb,
+                target: target.clone(),
+            }),
+            None => wait(self.deadline.wake(now)),
+        }
+    }
+
+    /// A write was answered.
+    pub(super) fn wrote(&mut self, write: &Write, now: Elapsed, env: &Env<'_>) -> Option<AfterWrites> {
+        if write.ordinal != self.ordinal {
+            return None;
+        }
+        match &write.outcome {
+            WriteOutcome::Failed { error } => Some(AfterWrites::Over(Report::inconclusive(format!(
+                "steps[{}]: {} could not be written: {error}",
+                env.step.index, write.key
+            )))),
+            WriteOutcome::Refused { .. } => Some(AfterWrites::Over(refused(write, env))),
+            WriteOutcome::Admitted { .. } => {
+                self.ordinal += 1;
+                if self.ordinal < self.writes.len() {
+                    return None;
+                }
+                let timing = &env.context.timing;
+                self.deadline = Deadline::new(now, timing.delete, timing.grace);
+                self.going.is_empty().then(|| admitted(write, now, env))
+            }
+        }
+    }
+
+    /// Whether all that was deleted is gone.
+    pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<AfterWrites> {
+        if self.ordinal < self.writes.len() {
+            return None;
+        }
+        let left = self.going.iter().find_map(|object| match env.history.latest(object) {
+            Latest::Current(version) | Latest::Behind { seen: version, .. } => Some((object, version)),
+            Latest::Gone | Latest::Unknown => None,
+        });
+        let Some((object, version)) = left else {
+            return Some(AfterWrites::Over(Report::default()));
+        };
+        match self.deadline.phase(now) {
+            Phase::InTime | Phase::Grace => None,
+            Phase::HarnessLate => Some(AfterWrites::Over(Report::inconclusive(format!(
+                "the harness itself was late while steps[{}] waited for a deletion",
+                env.step.index
+            )))),
+            Phase::Over => {
+                let name = env.label(object);
+                let finalizers = super::conditions::array(version.object.pointer("/metadata/finalizers"));
+                if finalizers.is_empty() {
+                    return Some(AfterWrites::Over(Report::inconclusive(format!(
+                        "steps[{}]: the deletion of {name} was taken, but no watch has shown it",
+                        env.step.index
+                    ))));
+                }
+                let finalizers: Vec<String> = finalizers.iter().map(ToString::to_string).collect();
+                let miss = plain_miss(
+                    format!("steps[{}].delete.{name}", env.step.index),
+                    format!("{name} is gone within {:.3} s of its deletion", self.deadline.budget.as_secs_f64()),
+                    format!("it is still there, held by the finalizers {}", finalizers.join(", ")),
+                    Severity::Failure,
+                );
+                let findings = vec![env.finding(&miss, "deletion", false, now)];
+                Some(AfterWrites::Over(Report { findings, checked: 1, ..Report::default() }))
+            }
+        }
+    }
+}
+
+/// The legal ends of the step at the target's version.
+fn endings<'a>(env: &Env<'a>) -> impl Iterator<Item = (usize, &'a Ending)> {
+    let context = env.context;
+    env.step.either.iter().enumerate().filter(move |(_, ending)| match ending {
+        Ending::Refused(_, bounds) | Ending::Settle(_, bounds) => bounds.admits(context.version, context.channel),
+    })
+}
+
+fn admitted(write: &Write, now: Elapsed, env: &Env<'_>) -> AfterWrites {
+    let settles: Vec<(String, Settle)> = endings(env)
+        .filter_map(|(index, ending)| match ending {
+            Ending::Settle(settle, _) => Some((format!("either[{index}].settle"), settle.clone())),
+            Ending::Refused(..) => None,
+        })
+        .collect();
+    if !settles.is_empty() {
+        return AfterWrites::Settle(settles);
+    }
+    let refusals: Vec<String> = endings(env)
+        .filter_map(|(_, ending)| match ending {
+            Ending::Refused(refusal, _) => Some(in_words(refusal)),
+            Ending::Settle(..) => None,
+        })
+        .collect();
+    if refusals.is_empty() {
+        return AfterWrites::Over(Report::default());
+    }
+    let miss = plain_miss(
+        format!("steps[{}].refused", env.step.index),
+        format!("{} is refused with {}", write.key.kind, refusals.join(", or with ")),
+        "it was admitted".to_owned(),
+        Severity::Failure,
+    );
+    let findings = vec![env.finding(&miss, "admission", false, now)];
+    AfterWrites::Over(Report { findings, checked: 1, ..Report::default() })
+}
+
+/// A refusal passes only if it is the one that is expected. Any other says nothing of what the step is about: another
+/// rule was in the way, or the API server is not what the manifest was written for.
+fn refused(write: &Write, env: &Env<'_>) -> Report {
+    let mut expected = endings(env).filter_map(|(_, ending)| match ending {
+        Ending::Refused(refusal, _) => Some(refusal),
+        Ending::Settle(..) => None,
+    });
+    if expected.any(|refusal| fits(refusal, &write.outcome)) {
+        return Report { checked: 1, ..Report::default() };
+    }
+    let legal: Vec<String> = endings(env)
+        .map(|(_, ending)| match ending {
+            Ending::Refused(refusal, _) => format!("a refusal with {}", in_words(refusal)),
+            Ending::Settle(..) => "admission".to_owned(),
+        })
+        .collect();
+    let legal = if legal.is_empty() { "admission".to_owned() } else { legal.join(", or ") };
+    Report::inconclusive(format!(
+        "steps[{}]: the API server, not the controller under test, refused {} with {}; expected was {legal}",
+        env.step.index,
+        write.key,
+        seen(&write.outcome)
+    ))
+}
+
+fn fits(expected: &Refusal, outcome: &WriteOutcome) -> bool {
+    let WriteOutcome::Refused { code, reason, causes, .. } = outcome else { return false };
+    let at_field = match &expected.field {
+        None => true,
+        Some(field) => causes.iter().any(|cause| cause.field == *field || begins_with(&cause.field, field)),
+    };
+    *code == expected.code && *reason == expected.reason && at_field
+}
+
+/// Whether `path` lies below `field`, on the border of a path element.
+fn begins_with(path: &str, field: &str) -> bool {
+    path.strip_prefix(field).is_some_and(|rest| rest.starts_with(['.', '[']))
+}
+
+fn in_words(refusal: &Refusal) -> String {
+    let at = refusal.field.as_ref().map_or_else(String::new, |field| format!(" at {field}"));
+    format!("{} {}{at}", refusal.code, refusal.reason)
+}
+
+fn seen(outcome: &WriteOutcome) -> String {
+    let WriteOutcome::Refused { code, reason, message, causes } = outcome else { return "nothing".to_owned() };
+    let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
+    let at = if fields.is_empty() { String::new() } else { format!(" at {}", fields.join(", ")) };
+    format!("{code} {reason}{at} ({message})")
+}

@@ -1,0 +1,222 @@
+//! One exchange against the answer that is expected.
+
+use gateproof_report::record::Severity;
+use serde_json::Value;
+
+use super::env::{any_of, severity};
+use super::expect::Miss;
+use crate::log::{Bindings, Exchange, HttpAnswer, ProbeError, TcpEnd};
+use crate::scenario::model::{Answer, HeaderTest, Level, Seen, Share};
+
+/// Holds an exchange against what is expected. Nothing missed: it agrees. Weaker misses than a failure of the probe's
+/// own level do not keep it from agreeing.
+pub(super) fn compare(answer: &Answer, exchange: &Exchange, level: Level, prefix: &str, bindings: &Bindings) -> Vec<Miss> {
+    let mut check = Check { prefix, bindings, level, misses: Vec::new() };
+    if let Some(ProbeError::Unreachable(why)) = &exchange.error {
+        let miss = check.miss("", level, "an answer".to_owned(), format!("there is no way to the address: {why}"));
+        miss.blind = true;
+        return check.misses;
+    }
+    match answer {
+        Answer::Http(seen) => check.http(seen, exchange),
+        Answer::TcpBackend(name) => {
+            let expected = format!("a line from backend {name}");
+            if answered_by(exchange, bindings) != Some(name.as_str()) {
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::TcpRefused => {
+            let refused = matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte))
+                || matches!(exchange.error, Some(ProbeError::ConnectRefused(_) | ProbeError::Broken(_)));
+            if !refused {
+                let expected = "the connection is refused, reset or closed before any byte".to_owned();
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::NoAnswer => {
+            let none = exchange.http.is_none()
+                && matches!(
+                    exchange.error,
+                    Some(
+                        ProbeError::ConnectRefused(_)
+                            | ProbeError::ConnectTimedOut
+                            | ProbeError::Handshake(_)
+                            | ProbeError::Broken(_)
+                    )
+                );
+            if !none {
+                let expected = "no connection is accepted, or it is closed without an answer".to_owned();
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::Shares { .. } => {}
+    }
+    check.misses
+}
+
+/// Whether misses keep an exchange from agreeing: those as binding as the probe itself do.
+pub(super) fn agrees(misses: &[Miss], level: Level) -> bool {
+    misses.iter().all(|m| m.severity < severity(level) && !m.blind)
+}
+
+struct Check<'a> {
+    prefix: &'a str,
+    bindings: &'a Bindings,
+    level: Level,
+    misses: Vec<Miss>,
+}
+
+impl Check<'_> {
+    fn miss(&mut self, part: &str, level: Level, expected: String, seen: String) -> &mut Miss {
+        let index = self.misses.len();
+        self.misses.push(Miss {
+            expectation: format!("{}{part}", self.prefix),
+            expected,
+            seen,
+            severity: severity(level),
+            clauses: Vec::new(),
+            line: 0,
+            stale: false,
+            blind: false,
+        });
+        &mut self.misses[index]
+    }
+
+    fn http(&mut self, expected: &Seen, exchange: &Exchange) {
+        let legal: &[u16] = if expected.status.is_empty() { &[200] } else { &expected.status };
+        let words = match &expected.backend {
+            Some(backend) => format!("status {} from backend {backend}", any_of(legal)),
+            None => format!("status {}", any_of(legal)),
+        };
+        let Some(answer) = &exchange.http else {
+            self.miss(".status", self.level, words, in_words(exchange, self.bindings));
+            return;
+        };
+        if !legal.contains(&answer.status) {
+            self.miss(".status", self.level, words, in_words(exchange, self.bindings));
+            return;
+        }
+        if !expected.preferred.is_empty() && !expected.preferred.contains(&answer.status) {
+            let words = format!("preferably status {}", any_of(&expected.preferred));
+            self.miss(".prefer", Level::Should.min(self.level), words, format!("status {}", answer.status));
+        }
+        if let Some(backend) = &expected.backend {
+            if answered_by(exchange, self.bindings) != Some(backend.as_str()) {
+                self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
+                return;
+            }
+        }
+        for (name, test) in &expected.headers {
+            let values: Vec<&str> = answer.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str()).collect();
+            self.header(&format!(".headers.{name}"), &format!("response header {name}"), test, &values);
+        }
+        self.echoed(expected, answer);
+    }
+
+    /// What the backend says it received.
+    fn echoed(&mut self, expected: &Seen, answer: &HttpAnswer) {
+        let echo = answer.echo.as_ref();
+        let text = |field: &str| echo.and_then(|e| e.get(field)).and_then(Value::as_str);
+        for (field, wanted) in [("path", &expected.seen_path), ("host", &expected.seen_host)] {
+            let Some(wanted) = wanted else { continue };
+            if text(field) != Some(wanted.as_str()) {
+                let words = format!("the backend sees {field} {wanted:?}");
+                let seen = text(field).map_or("no echo".to_owned(), |seen| format!("it saw {seen:?}"));
+                self.miss(&format!(".seen.{field}"), self.level, words, seen);
+            }
+        }
+        let headers = echo.and_then(|e| e.get("headers")).and_then(Value::as_object);
+        for (name, test) in &expected.seen_headers {
+            let Some(headers) = headers else {
+                let words = format!("the backend tells which headers it saw, {name} among them");
+                self.miss(&format!(".seen.headers.{name}"), self.level, words, "no echo".to_owned());
+                continue;
+            };
+            let values: Vec<&str> = headers
+                .iter()
+                .filter(|(n, _)| n.eq_ignore_ascii_case(name))
+                .flat_map(|(_, v)| match v {
+                    Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+                    other => other.as_str().into_iter().collect::<Vec<_>>(),
+                })
+                .collect();
+            self.header(&format!(".seen.headers.{name}"), &format!("request header {name} at the backend"), test, &values);
+        }
+    }
+
+    fn header(&mut self, part: &str, what: &str, test: &HeaderTest, values: &[&str]) {
+        let (good, words) = match test {
+            // Several lines of one header are one value, joined by commas (RFC 9110, section 5.3).
+            HeaderTest::Equals(wanted) => {
+                let joined = values.iter().map(|v| v.trim()).collect::<Vec<_>>().join(",");
+                let squeezed = |text: &str| text.split(',').map(str::trim).collect::<Vec<_>>().join(",");
+                let good = !values.is_empty() && (joined == *wanted || squeezed(&joined) == squeezed(wanted));
+                (good, format!("{what} is {wanted:?}"))
+            }
+            HeaderTest::Absent => (values.is_empty(), format!("{what} is not there")),
+            HeaderTest::Present => (!values.is_empty(), format!("{what} is there")),
+        };
+        if !good {
+            let seen = if values.is_empty() { "it is not there".to_owned() } else { format!("it is {:?}", values.join(",")) };
+            self.miss(part, self.level, words, seen);
+        }
+    }
+}
+
+/// The backend of the manifest that answered, by the identity in its echo.
+pub(super) fn answered_by<'a>(exchange: &Exchange, bindings: &'a Bindings) -> Option<&'a str> {
+    let pod = echo_of(exchange)?.get("pod")?.as_str()?;
+    bindings.backends.iter().find(|(_, b)| b.identity == pod).map(|(name, _)| name.as_str())
+}
+
+/// The share that an answer counts for.
+pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &Bindings) -> Option<usize> {
+    let backend = answered_by(exchange, bindings);
+    let status = exchange.http.as_ref().map(|answer| answer.status);
+    parts.iter().position(|(share, _)| match share {
+        Share::Backend(name) => backend == Some(name.as_str()) && status.is_none_or(|s| s < 400),
+        Share::Status(code) => backend.is_none() && status == Some(*code),
+    })
+}
+
+fn echo_of(exchange: &Exchange) -> Option<&Value> {
+    match (&exchange.http, &exchange.tcp) {
+        (Some(answer), _) => answer.echo.as_ref(),
+        (None, Some(TcpEnd::Answered { echo, .. })) => echo.as_ref(),
+        _ => None,
+    }
+}
+
+/// What came back, for a reader who did not see it.
+pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
+    let from = || match (answered_by(exchange, bindings), echo_of(exchange).and_then(|e| e.get("pod"))) {
+        (Some(name), _) => format!("from backend {name}"),
+        (None, Some(pod)) => format!("from a backend that is not the scenario's: {pod}"),
+        (None, None) => "from no backend".to_owned(),
+    };
+    if let Some(answer) = &exchange.http {
+        return format!("status {} {}", answer.status, from());
+    }
+    match &exchange.tcp {
+        Some(TcpEnd::Answered { line, .. }) => {
+            return format!("a line {}: {}", from(), line.chars().take(80).collect::<String>());
+        }
+        Some(TcpEnd::ClosedBeforeAnyByte) => return "the connection was closed before any byte".to_owned(),
+        Some(TcpEnd::Hung) => return "the connection stayed open, but nothing came".to_owned(),
+        None => {}
+    }
+    match &exchange.error {
+        Some(ProbeError::Unreachable(why)) => format!("no way to the address: {why}"),
+        Some(ProbeError::ConnectRefused(why)) => format!("the connection was refused: {why}"),
+        Some(ProbeError::ConnectTimedOut) => "connecting timed out".to_owned(),
+        Some(ProbeError::Handshake(why)) => format!("the TLS handshake failed: {why}"),
+        Some(ProbeError::Broken(why)) => format!("the connection broke before a whole answer: {why}"),
+        Some(ProbeError::TimedOut) => "no whole answer in time".to_owned(),
+        None => "no answer".to_owned(),
+    }
+}
+
+/// A miss of the probe itself.
+pub(super) fn plain_miss(expectation: String, expected: String, seen: String, severity: Severity) -> Miss {
+    Miss { expectation, expected, seen, severity, clauses: Vec::new(), line: 0, stale: false, blind: false }
+}

@@ -1,0 +1,213 @@
+//! Reading conditions, parent references and status entries of any object.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Reasons of the placeholders that the API server itself puts into a new object's status (K8S-10).
+const PLACEHOLDER_REASONS: [&str; 2] = ["Pending", "Waiting"];
+/// Their `lastTransitionTime`.
+const EPOCH: &str = "1970-01-01T00:00:00Z";
+
+/// One condition, read leniently: what is missing is empty or `None`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Condition<'a> {
+    /// The whole entry.
+    pub raw: &'a Value,
+    /// `type`.
+    pub type_: &'a str,
+    /// `status`; an empty one reads as `Unknown` (K8S-02).
+    pub status: &'a str,
+    /// `reason`.
+    pub reason: &'a str,
+    /// `message`.
+    pub message: &'a str,
+    /// `observedGeneration`.
+    pub observed_generation: Option<i64>,
+    /// `lastTransitionTime` as written.
+    pub last_transition_time: Option<&'a str>,
+}
+
+impl<'a> Condition<'a> {
+    /// Reads one entry of a condition list.
+    pub fn of(raw: &'a Value) -> Condition<'a> {
+        let text = |field: &str| raw.get(field).and_then(Value::as_str).unwrap_or_default();
+        let status = match text("status") {
+            "" => "Unknown",
+            status => status,
+        };
+        Condition {
+            raw,
+            type_: text("type"),
+            status,
+            reason: text("reason"),
+            message: text("message"),
+            observed_generation: raw.get("observedGeneration").and_then(Value::as_i64),
+            last_transition_time: raw.get("lastTransitionTime").and_then(Value::as_str),
+        }
+    }
+
+    /// Whether the API server's schema defaults put it there, so no controller has spoken yet (K8S-10).
+    pub fn is_placeholder(&self) -> bool {
+        self.last_transition_time == Some(EPOCH)
+            && self.status == "Unknown"
+            && PLACEHOLDER_REASONS.contains(&self.reason)
+            && self.observed_generation.is_none()
+    }
+}
+
+impl fmt::Display for Condition<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}/{}", self.type_, self.status, self.reason)?;
+        match self.observed_generation {
+            Some(generation) => write!(f, " at observedGeneration {generation}")?,
+            None => write!(f, " without observedGeneration")?,
+        }
+        if self.message.is_empty() {
+            write!(f, " with an empty message")
+        } else {
+            write!(f, " ({:?})", self.message)
+        }
+    }
+}
+
+/// The conditions in a list; nothing if it is missing or no list.
+pub fn list(value: Option<&Value>) -> Vec<Condition<'_>> {
+    array(value).iter().map(Condition::of).collect()
+}
+
+/// The condition of a type.
+pub fn find<'a>(conditions: &[Condition<'a>], type_: &str) -> Option<Condition<'a>> {
+    conditions.iter().find(|c| c.type_ == type_).copied()
+}
+
+/// Whether the list says that the controller fell back to the last good spec, which lets `Accepted` keep an older
+/// generation: `PartiallyInvalid` is True and its message starts with "Fall Back".
+pub fn fell_back(conditions: &[Condition<'_>]) -> bool {
+    find(conditions, "PartiallyInvalid").is_some_and(|c| c.status == "True" && c.message.starts_with("Fall Back"))
+}
+
+/// The items of a list; nothing if it is missing or no list.
+pub fn array(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// `metadata.generation`, or 0.
+pub fn generation(object: &Value) -> i64 {
+    object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// `metadata.uid`, or nothing.
+pub fn uid(object: &Value) -> &str {
+    object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `metadata.namespace`, or nothing.
+pub fn namespace(object: &Value) -> &str {
+    object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A parentRef or ancestorRef with the specification's defaults filled in, so that two can be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ParentRef {
+    /// `group`, by default `gateway.networking.k8s.io`.
+    pub group: String,
+    /// `kind`, by default `Gateway`.
+    pub kind: String,
+    /// `namespace`, by default the route's.
+    pub namespace: String,
+    /// `name`.
+    pub name: String,
+    /// `sectionName`, if any.
+    pub section: Option<String>,
+    /// `port`, if any.
+    pub port: Option<i64>,
+}
+
+impl ParentRef {
+    /// Reads a reference made by an object in `namespace`.
+    pub fn of(raw: &Value, namespace: &str) -> ParentRef {
+        let text = |field: &str| raw.get(field).and_then(Value::as_str).map(str::to_owned);
+        ParentRef {
+            group: text("group").unwrap_or_else(|| "gateway.networking.k8s.io".to_owned()),
+            kind: text("kind").unwrap_or_else(|| "Gateway".to_owned()),
+            namespace: text("namespace").filter(|n| !n.is_empty()).unwrap_or_else(|| namespace.to_owned()),
+            name: text("name").unwrap_or_default(),
+            section: text("sectionName").filter(|s| !s.is_empty()),
+            port: raw.get("port").and_then(Value::as_i64),
+        }
+    }
+}
+
+impl fmt::Display for ParentRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)?;
+        if self.group != "gateway.networking.k8s.io" {
+            write!(f, " of group {:?}", self.group)?;
+        }
+        if let Some(section) = &self.section {
+            write!(f, " section {section}")?;
+        }
+        if let Some(port) = self.port {
+            write!(f, " port {port}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One entry of `status.parents` or `status.ancestors`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParentEntry<'a> {
+    /// Whom it is about.
+    pub parent: ParentRef,
+    /// Who wrote it.
+    pub controller_name: &'a str,
+    /// Its conditions.
+    pub conditions: Vec<Condition<'a>>,
+    /// The whole entry.
+    pub raw: &'a Value,
+}
+
+/// The entries of `status.parents` (or `status.ancestors` for policies), in order.
+pub fn parent_entries(object: &Value) -> Vec<ParentEntry<'_>> {
+    let (entries, reference) = match object.pointer("/status/ancestors") {
+        Some(ancestors) => (Some(ancestors), "ancestorRef"),
+        None => (object.pointer("/status/parents"), "parentRef"),
+    };
+    array(entries)
+        .iter()
+        .map(|raw| ParentEntry {
+            parent: ParentRef::of(raw.get(reference).unwrap_or(&Value::Null), namespace(object)),
+            controller_name: raw.get("controllerName").and_then(Value::as_str).unwrap_or_default(),
+            conditions: list(raw.get("conditions")),
+            raw,
+        })
+        .collect()
+}
+
+/// The parentRefs of a route's spec, in order.
+pub fn parent_refs(object: &Value) -> Vec<ParentRef> {
+    array(object.pointer("/spec/parentRefs")).iter().map(|raw| ParentRef::of(raw, namespace(object))).collect()
+}
+
+/// The entry of `status.listeners` with this name.
+pub fn listener_entry<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
+    array(object.pointer("/status/listeners")).iter().find(|l| l.get("name").and_then(Value::as_str) == Some(name))
+}
+
+/// Every condition list of an object's status with its path: the object's own, its listeners', its parents' or
+/// ancestors'.
+pub fn conditions_in(object: &Value) -> Vec<(String, Vec<Condition<'_>>)> {
+    let mut lists = Vec::new();
+    if let Some(own) = object.pointer("/status/conditions") {
+        lists.push(("status.conditions".to_owned(), list(Some(own))));
+    }
+    for part in ["listeners", "parents", "ancestors"] {
+        let entries = array(object.get("status").and_then(|s| s.get(part)));
+        for (index, entry) in entries.iter().enumerate() {
+            let key = entry.get("name").and_then(Value::as_str).map_or_else(|| index.to_string(), str::to_owned);
+            lists.push((format!("status.{part}[{key}].conditions"), list(entry.get("conditions"))));
+        }
+    }
+    lists
+}

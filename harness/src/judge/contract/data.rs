@@ -1,0 +1,368 @@
+//! The contract as data: strict reading of `suites/contracts/*.yaml`.
+
+use std::str::FromStr;
+
+use indexmap::IndexMap;
+use regex::Regex;
+use serde::Deserialize;
+
+use super::rule::Rule;
+use crate::scenario::model::{Level, Version};
+
+/// Why a contract could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ContractError {
+    /// Not YAML of this shape.
+    #[error("reading the contract: {0}")]
+    Parse(String),
+    /// A rule that does not exist.
+    #[error("no rule is named `{name}`{}", hint.as_ref().map_or_else(String::new, |h| format!("; did you mean `{h}`?")))]
+    UnknownRule {
+        /// As written.
+        name: String,
+        /// The nearest one.
+        hint: Option<String>,
+    },
+    /// A set of conditions that is not defined.
+    #[error("{kind} refers to the conditions `{set}`, which are not defined")]
+    UnknownConditions {
+        /// The kind that refers to it.
+        kind: String,
+        /// As written.
+        set: String,
+    },
+    /// A reason that is not `Name [since V] [until V]`.
+    #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
+    Reason(String),
+    /// A version that is none.
+    #[error("{0}")]
+    Version(String),
+}
+
+/// A status contract: which kinds have which conditions, and which rules hold.
+#[derive(Debug)]
+pub struct Contract {
+    name: String,
+    rules: IndexMap<Rule, Terms>,
+    pub(super) transition: Transition,
+    pub(super) message_required: bool,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) reason_form: Regex,
+    pub(super) reason_lint: Regex,
+    pub(super) type_form: Regex,
+    pub(super) controller_form: Regex,
+}
+
+/// How binding a rule is, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// How binding.
+    pub level: Level,
+    /// Clauses that state it.
+    #[serde(default)]
+    pub clauses: Vec<String>,
+}
+
+/// When `lastTransitionTime` moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Transition {
+    /// Exactly when the status flips, as the Kubernetes API conventions have it (K8S-07).
+    OnStatusChange,
+    /// Whenever anything of the condition changes (K8S-08).
+    OnAnyChange,
+    /// Whenever the status flips; it may move otherwise.
+    Either,
+}
+
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) group: String,
+    pub(super) kind: String,
+    pub(super) subjects: Vec<Subject>,
+    pub(super) sorted: Vec<SortedField>,
+}
+
+/// One place in the status where conditions stand.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) at: Place,
+    pub(super) conditions: IndexMap<String, ConditionTerms>,
+    pub(super) counts: Vec<String>,
+    pub(super) one_per_listener: bool,
+}
+
+/// Where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Place {
+    /// `status.conditions`.
+    Object,
+    /// `status.listeners[].conditions`, keyed by name.
+    Listeners,
+    /// `status.parents[].conditions`, keyed by parentRef and controllerName.
+    Parents,
+    /// `status.ancestors[].conditions`, keyed by ancestorRef and controllerName.
+    Ancestors,
+}
+
+#[derive(Debug)]
+pub(super) struct ConditionTerms {
+    pub(super) presence: Presence,
+    pub(super) negative: bool,
+    pub(super) explains: bool,
+    pub(super) closed: bool,
+    pub(super) since: Option<Version>,
+    pub(super) until: Option<Version>,
+    pub(super) reasons: IndexMap<String, Vec<Reason>>,
+}
+
+impl ConditionTerms {
+    /// Whether the type has a meaning at a version.
+    pub(super) fn known_at(&self, version: Version) -> bool {
+        self.since.is_none_or(|since| version >= since) && self.until.is_none_or(|until| version < until)
+    }
+}
+
+/// When a condition must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Presence {
+    /// In every status that the controller writes.
+    Always,
+    /// As soon as `Accepted` is there.
+    WithAccepted,
+    /// Only while True.
+    OnlyTrue,
+    /// Only while True is better, an explicit False is legal.
+    PreferablyTrue,
+    /// As the implementation likes.
+    Optional,
+    /// Not to be used, or replaced by another.
+    Retired,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reason {
+    pub(super) name: String,
+    since: Option<Version>,
+    until: Option<Version>,
+}
+
+impl Reason {
+    pub(super) fn known_at(&self, version: Version) -> bool {
+        self.since.is_none_or(|since| version >= since) && self.until.is_none_or(|until| version < until)
+    }
+}
+
+impl FromStr for Reason {
+    type Err = ContractError;
+    fn from_str(text: &str) -> Result<Reason, ContractError> {
+        let bad = || ContractError::Reason(text.to_owned());
+        let mut words = text.split_whitespace();
+        let mut reason = Reason { name: words.next().ok_or_else(bad)?.to_owned(), since: None, until: None };
+        while let Some(word) = words.next() {
+            let version = version(words.next().ok_or_else(bad)?)?;
+            match word {
+                "since" => reason.since = Some(version),
+                "until" => reason.until = Some(version),
+                _ => return Err(bad()),
+            }
+        }
+        Ok(reason)
+    }
+}
+
+fn version(text: &str) -> Result<Version, ContractError> {
+    text.parse().map_err(ContractError::Version)
+}
+
+/// A list that must be sorted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SortedField {
+    /// JSON pointer.
+    pub(super) at: String,
+    /// Field of its items.
+    pub(super) by: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Document {
+    api_version: ApiVersion,
+    kind: DocumentKind,
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+enum ApiVersion {
+    #[serde(rename = "gateproof.dev/v1alpha1")]
+    V1Alpha1,
+}
+
+#[derive(Deserialize)]
+enum DocumentKind {
+    StatusContract,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Spec {
+    transition_time: Transition,
+    message_required: bool,
+    forms: Forms,
+    rules: IndexMap<String, Terms>,
+    conditions: IndexMap<String, IndexMap<String, RawCondition>>,
+    kinds: Vec<RawKind>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Forms {
+    reason: String,
+    reason_lint: String,
+    r#type: String,
+    controller_name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct RawCondition {
+    presence: Presence,
+    #[serde(default)]
+    negative: bool,
+    #[serde(default)]
+    explains: bool,
+    #[serde(default)]
+    closed: bool,
+    since: Option<String>,
+    until: Option<String>,
+    #[serde(default)]
+    reasons: IndexMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct RawKind {
+    kind: String,
+    group: String,
+    subjects: Vec<RawSubject>,
+    #[serde(default)]
+    sorted: Vec<SortedField>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct RawSubject {
+    at: Place,
+    conditions: String,
+    #[serde(default)]
+    counts: Vec<String>,
+    #[serde(default)]
+    one_per_listener: bool,
+}
+
+impl Contract {
+    /// Reads a contract. Anything that it does not know is an error.
+    pub fn parse(text: &str) -> Result<Contract, ContractError> {
+        let document: Document = serde_yaml::from_str(text).map_err(|e| ContractError::Parse(e.to_string()))?;
+        let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } = document;
+        let mut rules = IndexMap::new();
+        for (name, terms) in spec.rules {
+            let rule = Rule::named(&name).ok_or_else(|| unknown_rule(&name))?;
+            rules.insert(rule, terms);
+        }
+        let kinds = spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
+        Ok(Contract {
+            name: metadata.name,
+            rules,
+            transition: spec.transition_time,
+            message_required: spec.message_required,
+            kinds,
+            reason_form: regex(&spec.forms.reason)?,
+            reason_lint: regex(&spec.forms.reason_lint)?,
+            type_form: regex(&spec.forms.r#type)?,
+            controller_form: regex(&spec.forms.controller_name)?,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How binding a rule is; `None` if the contract does not hold it.
+    pub fn rule(&self, rule: Rule) -> Option<&Terms> {
+        self.rules.get(&rule)
+    }
+
+    pub(super) fn kind(&self, group: &str, kind: &str) -> Option<&Kind> {
+        self.kinds.iter().find(|k| k.kind == kind && k.group == group)
+    }
+}
+
+fn regex(text: &str) -> Result<Regex, ContractError> {
+    Regex::new(text).map_err(|e| ContractError::Parse(e.to_string()))
+}
+
+fn unknown_rule(name: &str) -> ContractError {
+    let nearest = Rule::ALL
+        .into_iter()
+        .map(|rule| (strsim::jaro_winkler(name, rule.name()), rule.name()))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    ContractError::UnknownRule { name: name.to_owned(), hint: nearest.map(|(_, name)| name.to_owned()) }
+}
+
+fn read_kind(
+    raw: RawKind,
+    sets: &IndexMap<String, IndexMap<String, RawCondition>>,
+) -> Result<Kind, ContractError> {
+    let mut subjects = Vec::new();
+    for subject in raw.subjects {
+        let set = sets.get(&subject.conditions).ok_or_else(|| ContractError::UnknownConditions {
+            kind: raw.kind.clone(),
+            set: subject.conditions.clone(),
+        })?;
+        let conditions = set
+            .iter()
+            .map(|(type_, raw)| Ok((type_.clone(), read_condition(raw)?)))
+            .collect::<Result<_, ContractError>>()?;
+        subjects.push(Subject {
+            at: subject.at,
+            conditions,
+            counts: subject.counts,
+            one_per_listener: subject.one_per_listener,
+        });
+    }
+    Ok(Kind { group: raw.group, kind: raw.kind, subjects, sorted: raw.sorted })
+}
+
+fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
+    let reasons = raw
+        .reasons
+        .iter()
+        .map(|(status, reasons)| {
+            let reasons = reasons.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+            Ok((status.clone(), reasons))
+        })
+        .collect::<Result<_, ContractError>>()?;
+    Ok(ConditionTerms {
+        presence: raw.presence,
+        negative: raw.negative,
+        explains: raw.explains,
+        closed: raw.closed,
+        since: raw.since.as_deref().map(version).transpose()?,
+        until: raw.until.as_deref().map(version).transpose()?,
+        reasons,
+    })
+}

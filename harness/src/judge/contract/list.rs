@@ -1,0 +1,246 @@
+//! Rules about one condition list in one version.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
+use super::rule::Rule;
+use crate::judge::conditions::{Condition, ParentRef, array, find, list, namespace};
+use crate::scenario::model::Version;
+
+/// Longest type that the schema admits.
+const LONGEST_TYPE: usize = 316;
+
+/// A condition list of our controller, with its place in the status.
+#[derive(Debug)]
+pub(super) struct List<'a> {
+    pub(super) path: String,
+    pub(super) subject: &'a Subject,
+    pub(super) entry: Option<&'a Value>,
+    pub(super) conditions: Vec<Condition<'a>>,
+}
+
+impl<'a> List<'a> {
+    /// The terms of a type that has a meaning at this version.
+    pub(super) fn terms(&self, type_: &str, version: Version) -> Option<&'a ConditionTerms> {
+        self.subject.conditions.get(type_).filter(|terms| terms.known_at(version))
+    }
+
+    /// Whether the controller has written here, so that what stands here is its word.
+    pub(super) fn visited(&self) -> bool {
+        self.conditions.iter().any(|c| self.subject.conditions.contains_key(c.type_) && !c.is_placeholder())
+    }
+
+    pub(super) fn path_of(&self, type_: &str) -> String {
+        format!("{}[{type_}]", self.path)
+    }
+
+    /// Types that must be there whatever the state.
+    pub(super) fn always(&self, version: Version) -> impl Iterator<Item = &'a String> {
+        self.subject
+            .conditions
+            .iter()
+            .filter(move |(_, terms)| terms.presence == Presence::Always && terms.known_at(version))
+            .map(|(type_, _)| type_)
+    }
+}
+
+/// Whether a rule held, where it was held against, and what was seen if it did not.
+pub(super) struct Finding {
+    pub(super) rule: Rule,
+    pub(super) path: String,
+    pub(super) seen: Option<String>,
+}
+
+pub(super) fn held(rule: Rule, path: String, good: bool, seen: impl FnOnce() -> String) -> Finding {
+    Finding { rule, path, seen: (!good).then(seen) }
+}
+
+/// Every condition list of an object that our controller answers for.
+pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str) -> Vec<List<'a>> {
+    let mut lists = Vec::new();
+    for subject in &kind.subjects {
+        match subject.at {
+            Place::Object => lists.push(List {
+                path: "status.conditions".to_owned(),
+                subject,
+                entry: None,
+                conditions: list(object.pointer("/status/conditions")),
+            }),
+            Place::Listeners => {
+                for entry in array(object.pointer("/status/listeners")) {
+                    let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
+                    lists.push(List {
+                        path: format!("status.listeners[{name}].conditions"),
+                        subject,
+                        entry: Some(entry),
+                        conditions: list(entry.get("conditions")),
+                    });
+                }
+            }
+            Place::Parents | Place::Ancestors => {
+                for (entry, parent) in entries(subject.at, object) {
+                    if entry.get("controllerName").and_then(Value::as_str) == Some(controller) {
+                        lists.push(List {
+                            path: format!("status.{}[{parent}].conditions", part(subject.at)),
+                            subject,
+                            entry: Some(entry),
+                            conditions: list(entry.get("conditions")),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    lists
+}
+
+/// The name of the status field behind a place.
+pub(super) fn part(at: Place) -> &'static str {
+    match at {
+        Place::Object => "conditions",
+        Place::Listeners => "listeners",
+        Place::Parents => "parents",
+        Place::Ancestors => "ancestors",
+    }
+}
+
+/// Entries of `status.parents` or `status.ancestors` with whom they are about.
+pub(super) fn entries(at: Place, object: &Value) -> Vec<(&Value, ParentRef)> {
+    let reference = if at == Place::Ancestors { "ancestorRef" } else { "parentRef" };
+    array(object.get("status").and_then(|s| s.get(part(at))))
+        .iter()
+        .map(|entry| (entry, ParentRef::of(entry.get(reference).unwrap_or(&Value::Null), namespace(object))))
+        .collect()
+}
+
+/// Holds the rules of one list in one version that need no history.
+pub(super) fn check(list: &List<'_>, generation: i64, contract: &Contract, version: Version) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut seen_types = HashSet::new();
+    for condition in &list.conditions {
+        let path = list.path_of(condition.type_);
+        let unique = seen_types.insert(condition.type_);
+        found.push(held(Rule::UniqueType, path.clone(), unique, || "two conditions of this type".to_owned()));
+        schema(list, condition, contract, &mut found);
+        if condition.is_placeholder() {
+            continue;
+        }
+        match list.terms(condition.type_, version) {
+            Some(terms) => {
+                known(list, condition, terms, version, &mut found);
+                generations(list, condition, generation, &mut found);
+            }
+            None => {
+                let prefixed = condition.type_.contains('/');
+                found.push(held(Rule::TypePrefixed, path, prefixed, || {
+                    "a type that the specification does not define, without a domain".to_owned()
+                }));
+            }
+        }
+    }
+    programmed(list, version, &mut found);
+    if list.visited() && list.terms("SupportedVersion", version).is_some_and(|t| t.presence == Presence::WithAccepted) {
+        let there = find(&list.conditions, "SupportedVersion").is_some();
+        let path = list.path_of("SupportedVersion");
+        found.push(held(Rule::SupportedVersionPresent, path, there, || "Accepted without it".to_owned()));
+    }
+    if let Some(entry) = list.entry {
+        for count in &list.subject.counts {
+            let path = format!("{}.{count}", list.path.trim_end_matches(".conditions"));
+            let value = entry.get(count);
+            let good = value.and_then(Value::as_i64).is_some_and(|n| n >= 0);
+            found.push(held(Rule::CountPresent, path, good, || value.map_or("nothing".to_owned(), Value::to_string)));
+        }
+    }
+    found
+}
+
+/// What the conditions' schema says.
+fn schema(list: &List<'_>, condition: &Condition<'_>, contract: &Contract, found: &mut Vec<Finding>) {
+    let path = || list.path_of(condition.type_);
+    let text = |field: &str| condition.raw.get(field).and_then(Value::as_str);
+    let status = text("status");
+    let good = matches!(status, Some("True" | "False" | "Unknown"));
+    found.push(held(Rule::TriState, path(), good, || format!("status {status:?}")));
+    let good = contract.reason_form.is_match(condition.reason);
+    found.push(held(Rule::ReasonForm, path(), good, || format!("reason {:?}", condition.reason)));
+    if good {
+        let good = contract.reason_lint.is_match(condition.reason);
+        found.push(held(Rule::ReasonCamelCase, path(), good, || format!("reason {:?}", condition.reason)));
+    }
+    let good = contract.type_form.is_match(condition.type_) && condition.type_.len() <= LONGEST_TYPE;
+    found.push(held(Rule::TypeForm, path(), good, || format!("type {:?}", condition.type_)));
+    if contract.message_required {
+        found.push(held(Rule::MessagePresent, path(), text("message").is_some(), || "no message".to_owned()));
+    }
+}
+
+/// What the specification says of a type that it defines.
+fn known(
+    list: &List<'_>,
+    condition: &Condition<'_>,
+    terms: &ConditionTerms,
+    version: Version,
+    found: &mut Vec<Finding>,
+) {
+    let path = || list.path_of(condition.type_);
+    let seen = || condition.to_string();
+    let retired = terms.presence == Presence::Retired;
+    found.push(held(Rule::TypeRetired, path(), !retired, || format!("a retired type: {}", seen())));
+    if retired {
+        return;
+    }
+    let legal = match terms.presence {
+        Presence::OnlyTrue => condition.status == "True",
+        Presence::PreferablyTrue => condition.status != "Unknown",
+        _ => true,
+    };
+    if terms.negative {
+        found.push(held(Rule::NegativeOnlyWhileTrue, path(), legal, seen));
+    }
+    let trouble = if terms.negative { condition.status == "True" } else { condition.status == "False" };
+    if terms.explains && trouble {
+        let good = !condition.message.trim().is_empty();
+        found.push(held(Rule::MessageExplains, path(), good, seen));
+    }
+    if legal && !terms.reasons.is_empty() {
+        let rule = if terms.closed { Rule::ReasonClosed } else { Rule::ReasonListed };
+        let listed = terms.reasons.get(condition.status);
+        let good = listed
+            .is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(version)));
+        found.push(held(rule, path(), good, || {
+            let names: Vec<&str> = listed.into_iter().flatten().map(|r| r.name.as_str()).collect();
+            let names = if names.is_empty() { "no reason".to_owned() } else { names.join(", ") };
+            format!("{}; listed for {} is {names}", seen(), condition.status)
+        }));
+    }
+}
+
+fn generations(list: &List<'_>, condition: &Condition<'_>, generation: i64, found: &mut Vec<Finding>) {
+    let path = || list.path_of(condition.type_);
+    let observed = condition.observed_generation;
+    found.push(held(Rule::ObservedGenerationPresent, path(), observed.is_some(), || condition.to_string()));
+    if let Some(observed) = observed {
+        let good = observed <= generation && observed >= 0;
+        found.push(held(Rule::ObservedGenerationNotAhead, path(), good, || {
+            format!("observedGeneration {observed} at generation {generation}")
+        }));
+    }
+}
+
+/// Programmed=True needs Accepted=True of the same generation, or of a later one.
+fn programmed(list: &List<'_>, version: Version, found: &mut Vec<Finding>) {
+    if list.terms("Programmed", version).is_none() || list.terms("Accepted", version).is_none() {
+        return;
+    }
+    let Some(programmed) = find(&list.conditions, "Programmed").filter(|c| c.status == "True") else { return };
+    let accepted = find(&list.conditions, "Accepted");
+    let good = accepted
+        .is_some_and(|a| a.status == "True" && a.observed_generation >= programmed.observed_generation);
+    found.push(held(Rule::ProgrammedAfterAccepted, list.path_of("Programmed"), good, || match accepted {
+        Some(accepted) => format!("{programmed}, but {accepted}"),
+        None => format!("{programmed} without Accepted"),
+    }));
+}

@@ -1,0 +1,359 @@
+//! Folding over events: what was seen of each object, and which rules it broke.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use gateproof_report::record::Breach;
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::data::{Contract, Kind, Place};
+use super::foreign::Marks;
+use super::list::{Finding, List, check, entries, held, lists, part};
+use super::rule::Rule;
+use super::times::{self, Memory};
+use crate::judge::conditions::{array, fell_back, generation, uid};
+use crate::judge::history::names;
+use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, WriteOutcome, WriteVerb};
+use crate::scenario::model::{ObjectRef, Version};
+
+/// The contract's account of the objects of one scenario, or of pool Gateways over a run.
+#[derive(Debug, Clone)]
+pub struct ContractState {
+    contract: Arc<Contract>,
+    version: Version,
+    controller: String,
+    objects: IndexMap<ObjectKey, Seen>,
+    found: Vec<Found>,
+    checked: IndexMap<String, u64>,
+}
+
+/// What is remembered of one object.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    last: Option<Last>,
+    /// Versions may have been missed before the next one.
+    gap: bool,
+    memories: HashMap<String, Memory>,
+    /// Condition types of each list that the controller has written to.
+    visited: HashMap<String, HashSet<String>>,
+    marks: Marks,
+    /// resourceVersions that the harness itself wrote.
+    ours: HashSet<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Last {
+    object: Arc<Value>,
+    seq: u64,
+    scenario: String,
+}
+
+#[derive(Debug, Clone)]
+struct Found {
+    key: ObjectKey,
+    resource_version: String,
+    name: String,
+    breach: Breach,
+}
+
+/// One version with all that its rules look at.
+struct Look<'a> {
+    key: &'a ObjectKey,
+    object: &'a Arc<Value>,
+    at: Elapsed,
+    /// Whether the harness wrote this version: it says nothing of the controller.
+    ours: bool,
+}
+
+impl ContractState {
+    /// Nothing seen yet. `version` is that of the installed CRDs; only entries of `controller_name` are judged.
+    pub fn new(contract: Arc<Contract>, version: Version, controller_name: String) -> ContractState {
+        ContractState {
+            contract,
+            version,
+            controller: controller_name,
+            objects: IndexMap::new(),
+            found: Vec::new(),
+            checked: IndexMap::new(),
+        }
+    }
+
+    /// Takes in an event.
+    pub fn observe(&mut self, event: &Event) {
+        match &event.body {
+            Body::Observed { key, change, object } => {
+                let scenario = match &event.scope {
+                    Scope::Scenario(name) => name.to_string(),
+                    Scope::Run | Scope::Pool(_) => String::new(),
+                };
+                self.version_seen(key, *change, object, event, scenario);
+            }
+            Body::Wrote(write) => {
+                if let WriteOutcome::Admitted { resource_version, .. } = &write.outcome {
+                    let seen = self.objects.entry(write.key.clone()).or_default();
+                    seen.ours.insert(resource_version.clone());
+                    // The watch may have been faster than the answer to the write.
+                    self.found.retain(|f| !(f.key == write.key && f.resource_version == *resource_version));
+                    if let (WriteVerb::Patch, Some(sent)) = (write.verb, &write.sent) {
+                        seen.marks.written(sent, &self.controller, seen.last.as_ref().map(|last| &*last.object));
+                    }
+                }
+            }
+            Body::Gap { .. } => self.objects.values_mut().for_each(|seen| seen.gap = true),
+            _ => {}
+        }
+    }
+
+    /// An object's status has stood still for a quiet window: the rules about settled states hold now.
+    pub fn settled(&mut self, object: &ObjectRef) {
+        let Some((key, seen)) = self.objects.iter().find(|(key, _)| names(object, key)) else { return };
+        let (key, contract) = (key.clone(), self.contract.clone());
+        let (Some(last), Some(kind)) = (seen.last.clone(), contract.kind(&key.group, &key.kind)) else { return };
+        if !self.is_ours(&key, &last.object) {
+            return;
+        }
+        let mut found = Vec::new();
+        let generation = generation(&last.object);
+        let lists = lists(kind, &last.object, &self.controller);
+        for list in lists.iter().filter(|list| list.visited()) {
+            for condition in &list.conditions {
+                if list.terms(condition.type_, self.version).is_none() {
+                    continue;
+                }
+                let good = condition.observed_generation == Some(generation)
+                    || (condition.type_ == "Accepted" && fell_back(&list.conditions));
+                let path = list.path_of(condition.type_);
+                found.push(held(Rule::ObservedGenerationCurrent, path, good, || {
+                    format!("{condition} at generation {generation}")
+                }));
+            }
+            for type_ in list.always(self.version) {
+                let there = list.conditions.iter().any(|c| c.type_ == type_);
+                found.push(held(Rule::AlwaysPresent, list.path_of(type_), there, || "it is not there".to_owned()));
+            }
+        }
+        let visited = lists.iter().any(List::visited);
+        if visited && kind.subjects.iter().any(|s| s.one_per_listener) {
+            found.extend(listeners_complete(&last.object));
+        }
+        self.take(&key, &last, found);
+    }
+
+    /// Every breach with its rule's name `contract/<kind>/<rule>`, in order of time; one a rule, object and place.
+    pub fn breaches(&self) -> Vec<(String, Breach)> {
+        self.found.iter().map(|f| (f.name.clone(), f.breach.clone())).collect()
+    }
+
+    /// How many times each rule was held against something.
+    pub fn checked(&self) -> Vec<(String, u64)> {
+        self.checked.iter().map(|(name, count)| (name.clone(), *count)).collect()
+    }
+
+    /// A GatewayClass of another controller is none of ours.
+    fn is_ours(&self, key: &ObjectKey, object: &Value) -> bool {
+        key.kind != "GatewayClass"
+            || object.pointer("/spec/controllerName").and_then(Value::as_str) == Some(self.controller.as_str())
+    }
+
+    fn version_seen(&mut self, key: &ObjectKey, change: Change, object: &Arc<Value>, event: &Event, scenario: String) {
+        let contract = self.contract.clone();
+        let Some(kind) = contract.kind(&key.group, &key.kind) else { return };
+        if !self.is_ours(key, object) {
+            return;
+        }
+        let mut seen = self.objects.swap_remove(key).unwrap_or_default();
+        let reborn = seen.last.as_ref().is_some_and(|last| uid(&last.object) != uid(object));
+        if reborn || seen.gap {
+            let ours = std::mem::take(&mut seen.ours);
+            let marks = if reborn { Marks::default() } else { std::mem::take(&mut seen.marks) };
+            seen = Seen { ours, marks, ..Seen::default() };
+        }
+        let last = Last { object: object.clone(), seq: event.seq, scenario };
+        if change != Change::Deleted {
+            let ours = resource_version(object).is_some_and(|v| seen.ours.contains(v));
+            let look = Look { key, object, at: event.at, ours };
+            let found = self.look(kind, &mut seen, &look);
+            if !ours {
+                self.take(key, &last, found);
+            }
+        }
+        seen.last = Some(last);
+        self.objects.insert(key.clone(), seen);
+    }
+
+    /// All rules against one version; what it shows is remembered for the next.
+    fn look(&self, kind: &Kind, seen: &mut Seen, look: &Look<'_>) -> Vec<Finding> {
+        let object = look.object;
+        let mut found = Vec::new();
+        let all = lists(kind, object, &self.controller);
+        let mut memories = HashMap::new();
+        let mut visited = HashMap::new();
+        for list in &all {
+            found.extend(check(list, generation(object), &self.contract, self.version));
+            let before = seen.visited.get(&list.path);
+            if list.visited() || before.is_some() {
+                found.extend(self.presence(list, before));
+                visited.insert(list.path.clone(), list.conditions.iter().map(|c| c.type_.to_owned()).collect());
+            }
+            let fallen = fell_back(&list.conditions);
+            for condition in &list.conditions {
+                let path = list.path_of(condition.type_);
+                let before = seen.memories.get(&path);
+                if let (Some(before), Some(_)) = (before, list.terms(condition.type_, self.version)) {
+                    let may_fall_back = fallen && condition.type_ == "Accepted";
+                    let transition = self.contract.transition;
+                    found.extend(times::check(&path, before, condition, look.at, transition, may_fall_back));
+                }
+                memories.insert(path, Memory::of(condition, before, look.at));
+            }
+        }
+        seen.memories = memories;
+        seen.visited = visited;
+        found.extend(kind.subjects.iter().flat_map(|subject| unique_entries(subject.at, object)));
+        found.extend(kind.subjects.iter().flat_map(|subject| self.controller_names(subject.at, object)));
+        for sorted in &kind.sorted {
+            if let Some(list) = object.pointer(&sorted.at) {
+                let keys: Vec<_> =
+                    array(Some(list)).iter().map(|i| i.get(&sorted.by).and_then(Value::as_str)).collect();
+                let path = sorted.at.trim_start_matches('/').replace('/', ".");
+                found.push(held(Rule::Sorted, path, keys.is_sorted(), || format!("{keys:?}")));
+            }
+        }
+        found.extend(seen.marks.check(object, look.ours));
+        if let Some(last) = &seen.last {
+            found.extend(quiescent(&last.object, object));
+        }
+        found
+    }
+
+    fn presence(&self, list: &List<'_>, before: Option<&HashSet<String>>) -> Vec<Finding> {
+        list.always(self.version)
+            .filter_map(|type_| {
+                let there = list.conditions.iter().any(|c| c.type_ == type_);
+                let path = list.path_of(type_);
+                match before {
+                    None => {
+                        Some(held(Rule::AlwaysFromFirstWrite, path, there, || "not in the first write".to_owned()))
+                    }
+                    Some(before) if before.contains(type_) => {
+                        Some(held(Rule::AlwaysPresent, path, there, || "it was there, and is gone".to_owned()))
+                    }
+                    Some(_) => None,
+                }
+            })
+            .collect()
+    }
+
+    fn controller_names(&self, at: Place, object: &Value) -> Vec<Finding> {
+        if !matches!(at, Place::Parents | Place::Ancestors) {
+            return Vec::new();
+        }
+        entries(at, object)
+            .into_iter()
+            .map(|(entry, parent)| {
+                let name = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
+                let path = format!("status.{}[{parent}].controllerName", part(at));
+                let good = self.contract.controller_form.is_match(name);
+                held(Rule::ControllerNameForm, path, good, || format!("{name:?}"))
+            })
+            .collect()
+    }
+
+    fn take(&mut self, key: &ObjectKey, last: &Last, found: Vec<Finding>) {
+        for Finding { rule, path, seen } in found {
+            if self.contract.rule(rule).is_none() {
+                continue;
+            }
+            let name = format!("contract/{}/{}", key.kind, rule.name());
+            *self.checked.entry(name.clone()).or_default() += 1;
+            let Some(seen) = seen else { continue };
+            let object = key.to_string();
+            if self.found.iter().any(|f| f.name == name && f.breach.object == object && f.breach.path == path) {
+                continue;
+            }
+            self.found.push(Found {
+                key: key.clone(),
+                resource_version: resource_version(&last.object).unwrap_or_default().to_owned(),
+                name,
+                breach: Breach { scenario: last.scenario.clone(), object, path, seen, seq: last.seq },
+            });
+        }
+    }
+}
+
+fn resource_version(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/resourceVersion").and_then(Value::as_str)
+}
+
+fn unique_entries(at: Place, object: &Value) -> Vec<Finding> {
+    let keys: Vec<String> = match at {
+        Place::Object => return Vec::new(),
+        Place::Listeners => array(object.pointer("/status/listeners"))
+            .iter()
+            .map(|entry| entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
+            .collect(),
+        Place::Parents | Place::Ancestors => entries(at, object)
+            .into_iter()
+            .map(|(entry, parent)| {
+                let controller = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
+                format!("{parent} by {controller}")
+            })
+            .collect(),
+    };
+    let mut known = HashSet::new();
+    keys.iter()
+        .map(|key| {
+            let path = format!("status.{}[{key}]", part(at));
+            held(Rule::EntryUnique, path, known.insert(key.clone()), || "more than one entry".to_owned())
+        })
+        .collect()
+}
+
+fn listeners_complete(object: &Value) -> Vec<Finding> {
+    let named = |pointer: &str| -> Vec<String> {
+        let names = array(object.pointer(pointer)).iter().filter_map(|l| l.get("name").and_then(Value::as_str));
+        names.map(str::to_owned).collect()
+    };
+    let (specified, reported) = (named("/spec/listeners"), named("/status/listeners"));
+    let missing = specified.iter().map(|name| {
+        let there = reported.contains(name);
+        held(Rule::ListenersComplete, format!("status.listeners[{name}]"), there, || "no entry".to_owned())
+    });
+    let surplus = reported.iter().filter(|name| !specified.contains(name)).map(|name| {
+        let seen = || "an entry of a listener that is not in the spec".to_owned();
+        held(Rule::ListenersComplete, format!("status.listeners[{name}]"), false, seen)
+    });
+    missing.chain(surplus).collect()
+}
+
+/// Whether a write changed anything beside times.
+fn quiescent(before: &Value, after: &Value) -> Option<Finding> {
+    if resource_version(before) == resource_version(after) {
+        return None;
+    }
+    let same = without_times(before) == without_times(after);
+    Some(held(Rule::Quiescent, "status".to_owned(), !same, || "a write that changed nothing but times".to_owned()))
+}
+
+fn without_times(object: &Value) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            Value::Object(fields) => {
+                fields.remove("lastTransitionTime");
+                fields.values_mut().for_each(strip);
+            }
+            _ => {}
+        }
+    }
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+        metadata.remove("managedFields");
+    }
+    if let Some(status) = object.get_mut("status") {
+        strip(status);
+    }
+    object
+}

@@ -1,0 +1,90 @@
+//! Rules about how one condition changes from version to version.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::data::Transition;
+use super::list::{Finding, held};
+use super::rule::Rule;
+use crate::judge::conditions::Condition;
+use crate::log::Elapsed;
+
+/// lastTransitionTime has whole seconds, so a flip within a second of the old value need not show. What is measured
+/// here is when the watch delivered both, which can stretch the time between them: half a second covers that.
+const SURELY_ANOTHER_SECOND: Duration = Duration::from_millis(1500);
+
+/// What is remembered of a condition.
+#[derive(Debug, Clone)]
+pub(super) struct Memory {
+    status: String,
+    /// Everything but the time and the generation.
+    text: String,
+    time: Option<String>,
+    /// When this `lastTransitionTime` was first seen.
+    time_since: Elapsed,
+    generation: Option<i64>,
+    placeholder: bool,
+}
+
+impl Memory {
+    pub(super) fn of(condition: &Condition<'_>, before: Option<&Memory>, now: Elapsed) -> Memory {
+        let time = condition.last_transition_time.map(str::to_owned);
+        let time_since = before.filter(|b| b.time == time).map_or(now, |b| b.time_since);
+        Memory {
+            status: condition.status.to_owned(),
+            text: format!("{}\n{}\n{}", condition.status, condition.reason, condition.message),
+            time,
+            time_since,
+            generation: condition.observed_generation,
+            placeholder: condition.is_placeholder(),
+        }
+    }
+}
+
+/// Holds the step from what is remembered to what is there now.
+pub(super) fn check(
+    path: &str,
+    before: &Memory,
+    now: &Condition<'_>,
+    at: Elapsed,
+    transition: Transition,
+    may_fall_back: bool,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let (Some(old), Some(new), false) = (before.generation, now.observed_generation, may_fall_back) {
+        let seen = || format!("observedGeneration {new} after {old}");
+        found.push(held(Rule::ObservedGenerationNotBackwards, path.to_owned(), new >= old, seen));
+    }
+    let moved = before.time.as_deref() != now.last_transition_time;
+    let times = || {
+        format!(
+            "lastTransitionTime {} after {}, status {} after {}",
+            now.last_transition_time.unwrap_or("none"),
+            before.time.as_deref().unwrap_or("none"),
+            now.status,
+            before.status
+        )
+    };
+    let flipped = before.status != now.status;
+    let changed = before.text != format!("{}\n{}\n{}", now.status, now.reason, now.message);
+    let must_move = match transition {
+        Transition::OnStatusChange | Transition::Either => flipped,
+        Transition::OnAnyChange => changed,
+    };
+    if must_move && (before.placeholder || at - before.time_since >= SURELY_ANOTHER_SECOND) {
+        found.push(held(Rule::TransitionTimeMoves, path.to_owned(), moved, times));
+    }
+    // The controller's first word replaces a time that is none, even if it repeats the status.
+    if !must_move && transition != Transition::Either && !before.placeholder {
+        found.push(held(Rule::TransitionTimeStays, path.to_owned(), !moved, times));
+    }
+    if let (Some(old), Some(new)) = (instant(before.time.as_deref()), instant(now.last_transition_time)) {
+        found.push(held(Rule::TransitionTimeNotBackwards, path.to_owned(), new >= old, times));
+    }
+    found
+}
+
+fn instant(time: Option<&str>) -> Option<Timestamp> {
+    time?.parse().ok()
+}

@@ -1,0 +1,128 @@
+//! What every kind of step is given, and what it hands back.
+
+use std::time::Duration;
+
+use gateproof_report::record::{Finding, Severity, Stage};
+
+use super::action::{Action, Context, Next};
+use super::expect::{Miss, Rules};
+use super::history::History;
+use super::label::label;
+use super::verdict::ShareRecord;
+use crate::log::{Bindings, Elapsed};
+use crate::scenario::model::{Clause, Level, ObjectRef, Step};
+
+/// The surroundings of a step, all of it read-only.
+#[derive(Clone, Copy)]
+pub(super) struct Env<'a> {
+    pub(super) context: &'a Context,
+    pub(super) bindings: &'a Bindings,
+    pub(super) history: &'a History,
+    pub(super) step: &'a Step,
+    /// When the scenario began.
+    pub(super) started: Elapsed,
+    /// Longest settle so far, of the run or of this scenario.
+    pub(super) slowest_settle: Duration,
+}
+
+impl<'a> Env<'a> {
+    pub(super) fn label(&self, object: &ObjectRef) -> String {
+        label(object, self.bindings)
+    }
+
+    /// What the evaluation of a subject has to know, with expectation names below `part` of this step.
+    pub(super) fn rules(&self, part: &str) -> Rules<'a> {
+        Rules {
+            prefix: format!("steps[{}].{part}", self.step.index),
+            context: self.context,
+            bindings: self.bindings,
+            strict_freshness: true,
+        }
+    }
+
+    /// A finding of this step.
+    pub(super) fn finding(&self, miss: &Miss, stage: &str, late: bool, now: Elapsed) -> Finding {
+        Finding {
+            expectation: miss.expectation.clone(),
+            severity: miss.severity,
+            clauses: self.clauses(&miss.clauses),
+            line: if miss.line == 0 { self.step.place.line } else { miss.line },
+            stage: stage.to_owned(),
+            expected: miss.expected.clone(),
+            seen: miss.seen.clone(),
+            late,
+            consequence: false,
+            at_ms: millis(now - self.started),
+        }
+    }
+
+    fn clauses(&self, own: &[Clause]) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for clause in self.step.proves.iter().chain(own) {
+            if !all.iter().any(|known| **known == **clause) {
+                all.push(clause.to_string());
+            }
+        }
+        all
+    }
+}
+
+/// How a step came out.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) findings: Vec<Finding>,
+    pub(super) stages: Vec<Stage>,
+    /// Expectations that were held against something.
+    pub(super) checked: u64,
+    /// Why nothing can be said, if so; the scenario stops.
+    pub(super) inconclusive: Option<String>,
+    /// How long a settle took.
+    pub(super) settled_after: Option<Duration>,
+    /// Objects whose status stood still for a quiet window.
+    pub(super) settled: Vec<ObjectRef>,
+    /// An address that is now known to answer from a backend.
+    pub(super) answered: Option<String>,
+    pub(super) shares: Option<ShareRecord>,
+}
+
+impl Report {
+    pub(super) fn inconclusive(reason: impl Into<String>) -> Report {
+        Report { inconclusive: Some(reason.into()), ..Report::default() }
+    }
+
+    /// Whether the scenario cannot usefully go on: something binding is wrong for good, or nothing can be said.
+    pub(super) fn stops(&self) -> bool {
+        self.inconclusive.is_some() || self.findings.iter().any(|f| f.severity == Severity::Failure && !f.late)
+    }
+}
+
+/// What a step needs next.
+pub(super) fn wait(until: Elapsed) -> Next {
+    Next::Wait { until: Some(until) }
+}
+
+pub(super) fn perform(action: Action) -> Next {
+    Next::Perform(vec![action])
+}
+
+pub(super) fn severity(level: Level) -> Severity {
+    match level {
+        Level::Must => Severity::Failure,
+        Level::Should => Severity::Warning,
+        Level::May => Severity::Note,
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// `a, b or c`.
+pub(super) fn any_of<T: ToString>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    match items.split_last() {
+        None => "anything".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+    }
+}

@@ -1,0 +1,493 @@
+//! One expectation against one version of an object.
+
+use std::fmt::Write as _;
+
+use gateproof_report::record::Severity;
+use serde_json::{Value, json};
+
+use super::action::Context;
+use super::conditions::{
+    Condition, ParentEntry, ParentRef, array, fell_back, find, generation, list, listener_entry, namespace,
+    parent_entries, parent_refs, uid,
+};
+use super::env::{any_of, severity};
+use super::history::Latest;
+use super::label::label;
+use crate::log::Bindings;
+use crate::scenario::model::{
+    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Parents, SubjectExpectation,
+};
+
+/// Clauses behind what is demanded of every subject, whether the manifest says so or not.
+const FRESH: [&str; 2] = ["GEP1364-08", "IMPL-25"];
+const ENTRIES: [&str; 2] = ["IMPL-20", "blind:Generic.8"];
+const LISTENERS: [&str; 1] = ["blind:Generic.10"];
+
+/// What an evaluation has to know beside the object.
+pub struct Rules<'a> {
+    pub(super) prefix: String,
+    pub(super) context: &'a Context,
+    pub(super) bindings: &'a Bindings,
+    /// Whether a condition must carry the current generation to count. Otherwise it must only not carry an older one.
+    pub(super) strict_freshness: bool,
+}
+
+/// Something that was not as expected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Miss {
+    /// Name of the expectation.
+    pub expectation: String,
+    /// What was expected, in words.
+    pub expected: String,
+    /// What was seen, in words.
+    pub seen: String,
+    /// How binding.
+    pub severity: Severity,
+    /// Clauses beside the step's.
+    pub clauses: Vec<Clause>,
+    /// Line of the manifest; 0 for the step's.
+    pub line: usize,
+    /// Whether the controller has not spoken of this generation yet.
+    pub stale: bool,
+    /// Whether the harness has not seen enough: not the target's fault.
+    pub blind: bool,
+}
+
+/// How one version compares with what is expected of the object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// What was not as expected; nothing if all was.
+    pub misses: Vec<Miss>,
+    /// All that was asked about, without what may change freely; equal views mean that nothing asked has changed.
+    pub view: Value,
+    /// Expectations that were held against the version.
+    pub checked: u64,
+}
+
+impl Evaluation {
+    /// Whether everything binding is as expected.
+    pub fn met(&self) -> bool {
+        self.misses.iter().all(|m| m.severity != Severity::Failure)
+    }
+
+    /// Whether the controller has spoken of this generation in everything asked about.
+    pub fn observed(&self) -> bool {
+        !self.misses.iter().any(|m| m.stale || m.blind)
+    }
+}
+
+/// Holds the latest version of a subject against what is expected of it.
+pub fn evaluate(expected: &SubjectExpectation, latest: Latest<'_>, rules: &Rules<'_>) -> Evaluation {
+    let name = label(&expected.subject, rules.bindings);
+    let mut check = Check {
+        id: format!("{}.{name}", rules.prefix),
+        name,
+        line: expected.place.line,
+        rules,
+        generation: 0,
+        misses: Vec::new(),
+        view: Vec::new(),
+        checked: 0,
+    };
+    match latest {
+        Latest::Current(version) => check.object(expected, &version.object),
+        Latest::Behind { written, seen } => check.unseen(format!(
+            "the watch shows generation {} only, while generation {written} was written",
+            generation(&seen.object)
+        )),
+        Latest::Gone => check.unseen("the object is deleted".to_owned()),
+        Latest::Unknown => check.unseen("the watch has not shown the object".to_owned()),
+    }
+    Evaluation { misses: check.misses, view: Value::Array(check.view), checked: check.checked }
+}
+
+struct Check<'a> {
+    id: String,
+    name: String,
+    line: usize,
+    rules: &'a Rules<'a>,
+    generation: i64,
+    misses: Vec<Miss>,
+    view: Vec<Value>,
+    checked: u64,
+}
+
+impl Check<'_> {
+    fn miss(&mut self, part: &str, level: Level, expected: String, seen: String) -> &mut Miss {
+        let index = self.misses.len();
+        self.misses.push(Miss {
+            expectation: format!("{}{part}", self.id),
+            expected,
+            seen,
+            severity: severity(level),
+            clauses: Vec::new(),
+            line: self.line,
+            stale: false,
+            blind: false,
+        });
+        &mut self.misses[index]
+    }
+
+    fn unseen(&mut self, seen: String) {
+        self.view.push(json!(seen));
+        let expected = format!("a version of {} that shows what was written", self.name);
+        self.miss("", Level::Must, expected, seen).blind = true;
+    }
+
+    fn object(&mut self, expected: &SubjectExpectation, object: &Value) {
+        self.generation = generation(object);
+        self.view.push(json!([uid(object), self.generation]));
+        let kind = expected.subject.kind.as_str();
+        if kind.ends_with("Route") {
+            self.parents(expected, object);
+        } else if kind.ends_with("Policy") && object.pointer("/status/conditions").is_none() {
+            self.ancestors(expected, object);
+        } else {
+            let conditions = list(object.pointer("/status/conditions"));
+            let name = self.name.clone();
+            self.conditions(&expected.conditions, &conditions, "", &name);
+            self.address(expected, object);
+        }
+        for (listener, expectation) in &expected.listeners {
+            self.listener(listener, expectation, object);
+        }
+        for field in &expected.fields {
+            self.field(field, object);
+        }
+    }
+
+    /// A Gateway that is Programmed has an address to send to.
+    fn address(&mut self, expected: &SubjectExpectation, object: &Value) {
+        let programmed = expected
+            .conditions
+            .get("Programmed")
+            .is_some_and(|c| c.status == ["True"] && c.level == Level::Must && self.binding(c));
+        if expected.subject.kind != "Gateway" || !programmed {
+            return;
+        }
+        let addresses = object.pointer("/status/addresses");
+        self.view.push(addresses.cloned().unwrap_or_default());
+        self.checked += 1;
+        if array(addresses).is_empty() {
+            let expected = format!("{} has an address in status.addresses once it is Programmed", self.name);
+            self.miss(".addresses", Level::Must, expected, "status.addresses is empty".to_owned());
+        }
+    }
+
+    fn binding(&self, expected: &ConditionExpectation) -> bool {
+        expected.bounds.admits(self.rules.context.version, self.rules.context.channel)
+    }
+
+    fn parents(&mut self, expected: &SubjectExpectation, object: &Value) {
+        let entries = parent_entries(object);
+        let own: Vec<&ParentEntry<'_>> =
+            entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
+        self.view.push(json!(own.iter().map(|e| e.parent.to_string()).collect::<Vec<_>>()));
+        let specified = parent_refs(object);
+        match &expected.parents {
+            Parents::Absent => {
+                self.checked += 1;
+                for entry in &own {
+                    let expected = format!("{} has no status.parents entry of our controller", self.name);
+                    let seen = format!("an entry for {} with {}", entry.parent, conditions_in_words(&entry.conditions));
+                    self.entries_miss(".parents", expected, seen);
+                }
+            }
+            Parents::Every => {
+                for (index, parent) in specified.iter().enumerate() {
+                    let part = if specified.len() == 1 { String::new() } else { format!(".parents[{index}]") };
+                    self.parent(&part, parent, &expected.conditions, &own);
+                }
+                self.surplus(&own, &specified);
+            }
+            Parents::Selected(selected) => {
+                for (index, one) in selected.iter().enumerate() {
+                    let parent = ParentRef::of(&one.parent_ref, namespace(object));
+                    let part = format!(".parents[{index}]");
+                    if one.absent {
+                        self.checked += 1;
+                        if let Some(entry) = own.iter().find(|e| e.parent == parent) {
+                            let expected = format!("{} has no status.parents entry for {parent}", self.name);
+                            let seen = format!("an entry with {}", conditions_in_words(&entry.conditions));
+                            self.entries_miss(&part, expected, seen);
+                        }
+                    } else {
+                        let mut conditions = expected.conditions.clone();
+                        conditions.extend(one.conditions.clone());
+                        self.parent(&part, &parent, &conditions, &own);
+                    }
+                }
+                self.surplus(&own, &specified);
+            }
+        }
+    }
+
+    /// Policies: the conditions are asked of every ancestor entry of our controller, and there must be one.
+    fn ancestors(&mut self, expected: &SubjectExpectation, object: &Value) {
+        let entries = parent_entries(object);
+        let own: Vec<_> =
+            entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
+        self.checked += 1;
+        if own.is_empty() {
+            let expected = format!("{} has a status.ancestors entry of our controller", self.name);
+            self.entries_miss(".ancestors", expected, "no such entry".to_owned()).stale = true;
+        }
+        for (index, entry) in own.iter().enumerate() {
+            let part = if own.len() == 1 { String::new() } else { format!(".ancestors[{index}]") };
+            let subject = format!("{} for {}", self.name, entry.parent);
+            self.conditions(&expected.conditions, &entry.conditions, &part, &subject);
+        }
+    }
+
+    fn entries_miss(&mut self, part: &str, expected: String, seen: String) -> &mut Miss {
+        let miss = self.miss(part, Level::Must, expected, seen);
+        miss.clauses = ENTRIES.map(Clause::from).to_vec();
+        miss
+    }
+
+    fn parent(
+        &mut self,
+        part: &str,
+        parent: &ParentRef,
+        conditions: &indexmap::IndexMap<String, ConditionExpectation>,
+        own: &[&ParentEntry<'_>],
+    ) {
+        let matching: Vec<_> = own.iter().filter(|e| e.parent == *parent).collect();
+        self.checked += 1;
+        match matching.as_slice() {
+            [entry] => {
+                let subject = format!("{} for {parent}", self.name);
+                self.conditions(conditions, &entry.conditions, part, &subject);
+            }
+            [] => {
+                let expected = format!("{} has a status.parents entry of our controller for {parent}", self.name);
+                let seen = match own {
+                    [] => "no entry of our controller".to_owned(),
+                    own => format!("only {}", any_of(&own.iter().map(|e| &e.parent).collect::<Vec<_>>())),
+                };
+                self.entries_miss(&format!("{part}.entry"), expected, seen).stale = own.is_empty();
+            }
+            several => {
+                let expected = format!("{} has exactly one entry of our controller for {parent}", self.name);
+                let seen = format!("{} entries", several.len());
+                self.entries_miss(&format!("{part}.entry"), expected, seen);
+            }
+        }
+    }
+
+    fn surplus(&mut self, own: &[&ParentEntry<'_>], specified: &[ParentRef]) {
+        self.checked += 1;
+        for entry in own.iter().filter(|e| !specified.contains(&e.parent)) {
+            let expected = format!("{} has no status.parents entry beside those of its parentRefs", self.name);
+            let seen = format!("an entry of our controller for {}", entry.parent);
+            self.entries_miss(".parents.surplus", expected, seen);
+        }
+    }
+
+    fn listener(&mut self, listener: &str, expected: &ListenerExpectation, object: &Value) {
+        let part = format!(".listeners.{listener}");
+        let subject = format!("listener {listener} of {}", self.name);
+        self.checked += 1;
+        let Some(entry) = listener_entry(object, listener) else {
+            self.view.push(Value::Null);
+            let miss = self.miss(
+                &format!("{part}.entry"),
+                Level::Must,
+                format!("{} has a status.listeners entry named {listener}", self.name),
+                "no such entry".to_owned(),
+            );
+            miss.clauses = LISTENERS.map(Clause::from).to_vec();
+            miss.stale = true;
+            return;
+        };
+        self.conditions(&expected.conditions, &list(entry.get("conditions")), &part, &subject);
+        if let Some(attached) = expected.attached_routes {
+            let seen = entry.get("attachedRoutes").cloned().unwrap_or_default();
+            self.checked += 1;
+            if seen.as_i64() != Some(attached) {
+                let part = format!("{part}.attachedRoutes");
+                self.miss(&part, Level::Must, format!("{subject} has attachedRoutes {attached}"), seen.to_string());
+            }
+            self.view.push(seen);
+        }
+        if let Some(expected_kinds) = &expected.supported_kinds {
+            let kinds = array(entry.get("supportedKinds"));
+            self.view.push(json!(kinds));
+            self.checked += 1;
+            let same = kinds.len() == expected_kinds.len()
+                && expected_kinds.iter().all(|kind| kinds.iter().any(|seen| is_kind(seen, kind)));
+            if !same {
+                let expected = match expected_kinds.as_slice() {
+                    [] => format!("{subject} lists no supportedKinds"),
+                    kinds => format!("{subject} has exactly the supportedKinds {}", kinds.join(", ")),
+                };
+                let seen = Value::Array(kinds.to_vec()).to_string();
+                self.miss(&format!("{part}.supportedKinds"), Level::Must, expected, seen);
+            }
+        }
+    }
+
+    fn conditions(
+        &mut self,
+        expected: &indexmap::IndexMap<String, ConditionExpectation>,
+        conditions: &[Condition<'_>],
+        part: &str,
+        subject: &str,
+    ) {
+        for (type_, expectation) in expected {
+            if !self.binding(expectation) {
+                continue;
+            }
+            self.checked += 1;
+            let first = self.misses.len();
+            let seen = find(conditions, type_);
+            self.view.push(match seen {
+                Some(c) if expectation.message.is_some() => {
+                    json!([type_, c.status, c.reason, c.observed_generation, c.message])
+                }
+                Some(c) => json!([type_, c.status, c.reason, c.observed_generation]),
+                None => json!([type_]),
+            });
+            self.condition(type_, expectation, seen, conditions, &format!("{part}.{type_}"), subject);
+            for miss in &mut self.misses[first..] {
+                miss.clauses.splice(0..0, expectation.proves.iter().cloned());
+            }
+        }
+    }
+
+    fn condition(
+        &mut self,
+        type_: &str,
+        expected: &ConditionExpectation,
+        seen: Option<Condition<'_>>,
+        conditions: &[Condition<'_>],
+        part: &str,
+        subject: &str,
+    ) {
+        let words = in_words(type_, expected, subject);
+        let Some(seen) = seen else {
+            if expected.absent || expected.optional {
+                // Absence says something only once the controller has spoken of this generation.
+                let witness = find(conditions, "Accepted").filter(|c| self.is_stale(c, conditions));
+                if let (Some(witness), true) = (witness, self.rules.strict_freshness) {
+                    self.stale(part, words, format!("no {type_} yet, but {witness}"), expected.level);
+                }
+                return;
+            }
+            let seen = format!("no condition {type_}; there is {}", conditions_in_words(conditions));
+            let unvisited = conditions.iter().all(Condition::is_placeholder);
+            self.miss(&format!("{part}.status"), expected.level, words, seen).stale = unvisited;
+            return;
+        };
+        if self.is_stale(&seen, conditions) && !(seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown"))
+        {
+            if self.rules.strict_freshness || seen.observed_generation.is_some() {
+                let words = format!("{words}, at observedGeneration {}", self.generation);
+                self.stale(part, words, seen.to_string(), expected.level);
+                return;
+            }
+        }
+        if expected.absent {
+            self.miss(&format!("{part}.absent"), expected.level, words, seen.to_string());
+            return;
+        }
+        if !expected.status.is_empty() && !expected.status.iter().any(|s| s == seen.status) {
+            self.miss(&format!("{part}.status"), expected.level, words, seen.to_string());
+            return;
+        }
+        if !expected.reason.is_empty() && !expected.reason.iter().any(|r| r == seen.reason) {
+            let level = expected.reason_level.unwrap_or(expected.level).min(expected.level);
+            self.miss(&format!("{part}.reason"), level, words.clone(), seen.to_string());
+        }
+        if let Some(message) = &expected.message {
+            for text in message.mentions.iter().filter(|text| !seen.message.contains(text.as_str())) {
+                let expected = format!("the message of {type_} of {subject} mentions {text:?}");
+                self.miss(&format!("{part}.message"), message.level, expected, format!("{:?}", seen.message));
+            }
+        }
+    }
+
+    fn is_stale(&self, condition: &Condition<'_>, conditions: &[Condition<'_>]) -> bool {
+        match condition.observed_generation {
+            Some(observed) if observed == self.generation => false,
+            Some(observed) if observed < self.generation => !(condition.type_ == "Accepted" && fell_back(conditions)),
+            _ => self.generation != 0,
+        }
+    }
+
+    fn stale(&mut self, part: &str, expected: String, seen: String, level: Level) {
+        let miss = self.miss(&format!("{part}.observedGeneration"), level, expected, seen);
+        miss.stale = true;
+        miss.clauses = FRESH.map(Clause::from).to_vec();
+    }
+
+    fn field(&mut self, expected: &FieldExpectation, object: &Value) {
+        let seen = object.pointer(&expected.pointer).filter(|v| !v.is_null());
+        self.view.push(json!([expected.pointer, seen]));
+        self.checked += 1;
+        let empty = seen.is_none_or(is_empty);
+        let path = format!("{} of {}", expected.pointer, self.name);
+        let (good, words) = match &expected.test {
+            FieldTest::Equals(value) => (seen == Some(value), format!("{path} is {value}")),
+            FieldTest::NotEmpty => (!empty, format!("{path} is not empty")),
+            FieldTest::Empty => (empty, format!("{path} is empty")),
+            FieldTest::SortedBy(field) => {
+                let keys: Vec<_> = array(seen).iter().map(|i| i.get(field).and_then(Value::as_str)).collect();
+                (!empty && keys.is_sorted(), format!("{path} is a list sorted by {field}"))
+            }
+            FieldTest::Contains(value) => (array(seen).contains(value), format!("{path} contains {value}")),
+        };
+        if !good {
+            let part = format!(".fields[{}]", expected.pointer);
+            self.miss(&part, expected.level, words, seen.map_or("nothing".to_owned(), shortened));
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A value as text, cut where it would flood a report.
+pub(super) fn shortened(value: &Value) -> String {
+    const LONGEST: usize = 400;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn is_kind(seen: &Value, expected: &str) -> bool {
+    let (group, kind) = expected.rsplit_once('/').unwrap_or(("gateway.networking.k8s.io", expected));
+    let seen_group = seen.get("group").and_then(Value::as_str).unwrap_or("gateway.networking.k8s.io");
+    seen_group == group && seen.get("kind").and_then(Value::as_str) == Some(kind)
+}
+
+fn in_words(type_: &str, expected: &ConditionExpectation, subject: &str) -> String {
+    if expected.absent {
+        return format!("{subject} has no condition {type_}");
+    }
+    let mut words = format!("condition {type_} of {subject} is {}", any_of(&expected.status));
+    if !expected.reason.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(words, " with reason {}", any_of(&expected.reason));
+    }
+    if expected.optional {
+        words.push_str(", or is absent");
+    }
+    words
+}
+
+pub(super) fn conditions_in_words(conditions: &[Condition<'_>]) -> String {
+    match conditions {
+        [] => "no condition at all".to_owned(),
+        some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    }
+}

@@ -1,0 +1,209 @@
+//! Holding: for a while, every version seen must, or must not, be so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateproof_report::record::{Severity, Stage};
+use serde_json::Value;
+
+use super::action::Next;
+use super::conditions::{conditions_in, uid};
+use super::env::{Env, Report, millis, wait};
+use super::expect::{Evaluation, Miss, conditions_in_words, evaluate};
+use super::history::Latest;
+use crate::log::Elapsed;
+use crate::scenario::model::{Hold, HoldFor, SubjectExpectation};
+
+/// How often a hold starts over because versions may have been missed.
+const RESTARTS: u32 = 3;
+
+/// A hold in progress.
+#[derive(Debug, Clone)]
+pub(super) struct Holding {
+    hold: Hold,
+    start: Elapsed,
+    until: Elapsed,
+    duration: Duration,
+    gaps: u32,
+    restarts: u32,
+    /// The versions of the `unchanged` objects at the start.
+    before: Vec<Option<Arc<Value>>>,
+    breaches: Vec<Miss>,
+    /// What of `always` could not be seen in the latest version.
+    blind: Option<Miss>,
+    checked: u64,
+}
+
+impl Holding {
+    pub(super) fn new(hold: Hold, now: Elapsed, env: &Env<'_>) -> Holding {
+        let timing = &env.context.timing;
+        let duration = match hold.duration {
+            HoldFor::Quiet => {
+                (env.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min)
+            }
+            HoldFor::Millis(millis) => Duration::from_millis(millis),
+        };
+        let before = hold.unchanged.iter().map(|o| current(env, o).cloned()).collect();
+        let mut holding = Holding {
+            hold,
+            start: now,
+            until: now + duration,
+            duration,
+            gaps: env.history.gaps(),
+            restarts: 0,
+            before,
+            breaches: Vec::new(),
+            blind: None,
+            checked: 0,
+        };
+        holding.changed(now, env);
+        holding
+    }
+
+    /// Something may have changed: every version counts, so this is called for each.
+    pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
+        if env.history.gaps() != self.gaps {
+            self.gaps = env.history.gaps();
+            self.restarts += 1;
+            self.until = now + self.duration;
+        }
+        let mut breaches = Vec::new();
+        for (index, subject) in self.hold.never.iter().enumerate() {
+            self.checked += 1;
+            let mut rules = env.rules(&format!("hold.never[{index}]"));
+            rules.strict_freshness = false;
+            let seen = evaluate(subject, env.history.latest(&subject.subject), &rules);
+            if seen.misses.is_empty() && seen.checked > 0 {
+                breaches.push(never(subject, env, rules.prefix));
+            }
+        }
+        self.blind = None;
+        for (index, subject) in self.hold.always.iter().enumerate() {
+            let rules = env.rules(&format!("hold.always[{index}]"));
+            let Evaluation { misses, checked, .. } = evaluate(subject, env.history.latest(&subject.subject), &rules);
+            self.checked += checked;
+            let (blind, seen): (Vec<Miss>, Vec<Miss>) = misses.into_iter().partition(|m| m.blind);
+            self.blind = self.blind.take().or(blind.into_iter().next());
+            breaches.extend(seen);
+        }
+        for (index, object) in self.hold.unchanged.iter().enumerate() {
+            self.checked += 1;
+            let Some(now) = current(env, object) else { continue };
+            let Some(before) = self.before[index].replace(now.clone()) else { continue };
+            if uid(&before) == uid(now) && status_was_written(&before, now) {
+                breaches.push(written(&before, now, env.label(object), env.step.index, index));
+            }
+        }
+        for breach in breaches {
+            if !self.breaches.iter().any(|known| known.expectation == breach.expectation) {
+                self.breaches.push(breach);
+            }
+        }
+    }
+
+    pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let failed = self.breaches.iter().any(|b| b.severity == Severity::Failure);
+        if !failed && self.restarts > RESTARTS {
+            return Some(Report::inconclusive(format!(
+                "steps[{}]: the watch was lost {} times during the hold, so versions may have been missed",
+                env.step.index, self.restarts
+            )));
+        }
+        if !failed && now < self.until {
+            return None;
+        }
+        let mut report = Report { checked: self.checked, ..Report::default() };
+        if let (Some(blind), false) = (&self.blind, failed) {
+            report.inconclusive = Some(format!("{}: {}", blind.expectation, blind.seen));
+            return Some(report);
+        }
+        report.findings = self.breaches.iter().map(|b| env.finding(b, "hold", false, now)).collect();
+        if !failed {
+            report.stages.push(Stage {
+                step: env.step.index,
+                stage: "hold".to_owned(),
+                reached_ms: 0,
+                settled_ms: millis(now - self.start),
+                limit_ms: millis(self.duration),
+                waited_ms: millis(self.duration),
+            });
+        }
+        Some(report)
+    }
+
+    pub(super) fn next(&self) -> Next {
+        wait(self.until)
+    }
+}
+
+fn current<'a>(env: &Env<'a>, object: &crate::scenario::model::ObjectRef) -> Option<&'a Arc<Value>> {
+    match env.history.latest(object) {
+        Latest::Current(version) | Latest::Behind { seen: version, .. } => Some(&version.object),
+        Latest::Gone | Latest::Unknown => None,
+    }
+}
+
+fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
+    let name = env.label(&subject.subject);
+    let seen = current(env, &subject.subject).map_or_else(
+        || "the object is gone".to_owned(),
+        |object| {
+            conditions_in(object)
+                .into_iter()
+                .map(|(path, conditions)| format!("{path}: {}", conditions_in_words(&conditions)))
+                .collect::<Vec<_>>()
+                .join("; ")
+        },
+    );
+    let state: Vec<String> = subject
+        .conditions
+        .iter()
+        .map(|(type_, c)| format!("{type_}={}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/")))
+        .chain(subject.listeners.keys().map(|l| format!("what is listed for listener {l}")))
+        .collect();
+    Miss {
+        expectation: format!("{prefix}.{name}"),
+        expected: format!("{name} is never {}", state.join(" with ")),
+        seen,
+        severity: Severity::Failure,
+        clauses: subject.conditions.values().flat_map(|c| c.proves.clone()).collect(),
+        line: subject.place.line,
+        stale: false,
+        blind: false,
+    }
+}
+
+/// Whether the newer version comes from a write of the status, even one that changed nothing.
+fn status_was_written(before: &Value, after: &Value) -> bool {
+    if before.get("status") != after.get("status") {
+        return true;
+    }
+    let without_version = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("resourceVersion");
+        }
+        object
+    };
+    before.pointer("/metadata/resourceVersion") != after.pointer("/metadata/resourceVersion")
+        && without_version(before) == without_version(after)
+}
+
+fn written(before: &Value, after: &Value, name: String, step: usize, index: usize) -> Miss {
+    let status = |object: &Value| super::expect::shortened(object.get("status").unwrap_or(&Value::Null));
+    let seen = if before.get("status") == after.get("status") {
+        "it was written again without any change".to_owned()
+    } else {
+        format!("from {} to {}", status(before), status(after))
+    };
+    Miss {
+        expectation: format!("steps[{step}].hold.unchanged[{index}].{name}"),
+        expected: format!("the status of {name} is not written"),
+        seen,
+        severity: Severity::Failure,
+        clauses: Vec::new(),
+        line: 0,
+        stale: false,
+        blind: false,
+    }
+}

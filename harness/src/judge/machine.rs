@@ -1,0 +1,324 @@
+//! The cursor over a scenario's steps.
+//!
+//! A scenario stops at its first binding miss: what comes after it would be asked of a state that is not the one that
+//! the manifest describes. A miss that only came late does not stop it, since the state is the right one. Whatever
+//! else is found after the first failure (other misses of the same step) is marked as its consequence.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateproof_report::record::{Finding, Severity, Stage};
+
+use super::action::{Context, Next};
+use super::admission::{AfterWrites, Writing};
+use super::contract::ContractState;
+use super::env::{Env, Report};
+use super::history::History;
+use super::hold::Holding;
+use super::probe::{Probing, place};
+use super::settle::Settling;
+use super::shares::Sharing;
+use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
+use crate::log::{Bindings, Body, Elapsed, Ended, Event, Scope};
+use crate::scenario::model::{Answer, Scenario, Step, Verb};
+
+/// The judge of one execution of a scenario: a state machine that events alone move.
+#[derive(Debug, Clone)]
+pub struct Judge {
+    scenario: Arc<Scenario>,
+    context: Context,
+    bindings: Bindings,
+    history: History,
+    contract: ContractState,
+    started: Elapsed,
+    ended: Option<Ended>,
+    cursor: usize,
+    doing: Doing,
+    findings: Vec<Finding>,
+    stages: Vec<Stage>,
+    shares: Vec<ShareRecord>,
+    checked: u64,
+    inconclusive: Option<String>,
+    slowest: Duration,
+    answered: HashSet<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Doing {
+    /// `ScenarioStarted` has not been seen.
+    Waiting,
+    Writing(Writing),
+    Settling(Settling),
+    Holding(Holding),
+    Probing(Box<Probing>),
+    Sharing(Box<Sharing>),
+    Done,
+}
+
+impl Judge {
+    /// A judge for one execution of a bound scenario.
+    pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
+        let contract = ContractState::new(
+            context.contract.clone(),
+            context.version,
+            context.controller_name.clone(),
+        );
+        Judge {
+            scenario,
+            context,
+            bindings: Bindings::default(),
+            history: History::default(),
+            contract,
+            started: Elapsed(0),
+            ended: None,
+            cursor: 0,
+            doing: Doing::Waiting,
+            findings: Vec::new(),
+            stages: Vec::new(),
+            shares: Vec::new(),
+            checked: 0,
+            inconclusive: None,
+            slowest: Duration::ZERO,
+            answered: HashSet::new(),
+        }
+    }
+
+    /// Takes in an event: every one of the scenario's scope and of the pool Gateways that it is bound to, in the order
+    /// of the log, those before its start too.
+    pub fn observe(&mut self, event: &Event) {
+        let now = event.at;
+        if matches!(event.body, Body::Lagged { .. }) {
+            match &mut self.doing {
+                Doing::Writing(writing) => writing.lag(),
+                Doing::Settling(settling) => settling.lag(),
+                Doing::Probing(probing) => probing.lag(),
+                Doing::Sharing(sharing) => sharing.lag(),
+                Doing::Waiting | Doing::Holding(_) | Doing::Done => {}
+            }
+        }
+        // Limits that passed before the event count before it.
+        self.poll(now);
+        self.history.observe(event);
+        // A pool Gateway is held against the contract once for the run, not once for each scenario.
+        if !matches!(event.scope, Scope::Pool(_)) {
+            self.contract.observe(event);
+        }
+        match &event.body {
+            Body::ScenarioStarted(bindings) => {
+                self.bindings = (**bindings).clone();
+                self.started = now;
+                self.begin(now);
+            }
+            Body::ScenarioEnded(ended) => self.ended = Some(ended.clone()),
+            Body::Observed { .. } | Body::Gap { .. } => self.changed(now),
+            Body::Wrote(write) if write.step == self.cursor => {
+                if let Some((mut doing, env)) = self.split() {
+                    let after = match &mut doing {
+                        Doing::Writing(writing) => writing.wrote(write, now, &env),
+                        _ => None,
+                    };
+                    self.doing = doing;
+                    self.after_writes(after, now);
+                }
+            }
+            Body::Probed { step, role, exchange, .. } if *step == self.cursor => {
+                self.drive(now, |doing, env| match doing {
+                    Doing::Probing(probing) => probing.probed(*role, exchange, now, env),
+                    Doing::Sharing(sharing) => sharing.probed(exchange, now, env),
+                    _ => None,
+                });
+            }
+            Body::Journal { step, entries } if *step == self.cursor => {
+                self.drive(now, |doing, env| match doing {
+                    Doing::Probing(probing) => probing.journal(entries, now, env),
+                    _ => None,
+                });
+            }
+            _ => {}
+        }
+        // A step may be over at once, and the next one too.
+        let mut before = None;
+        while before != Some(self.cursor) {
+            before = Some(self.cursor);
+            self.poll(now);
+        }
+    }
+
+    /// What the run has to do. The same question gets the same answer until an event was observed, so it is to be
+    /// asked again only after every action's event was.
+    pub fn next(&self, now: Elapsed) -> Next {
+        let Some(env) = self.env() else {
+            return match self.doing {
+                Doing::Waiting => Next::Wait { until: None },
+                _ => Next::Finished,
+            };
+        };
+        match &self.doing {
+            Doing::Waiting => Next::Wait { until: None },
+            Doing::Writing(writing) => writing.next(now, &env),
+            Doing::Settling(settling) => settling.next(now, &env),
+            Doing::Holding(holding) => holding.next(),
+            Doing::Probing(probing) => probing.next(now, &env),
+            Doing::Sharing(sharing) => sharing.next(now, &env),
+            Doing::Done => Next::Finished,
+        }
+    }
+
+    /// The verdict, once `ScenarioEnded` was observed. Before, it is inconclusive unless something failed already.
+    pub fn verdict(&self) -> Verdict {
+        let open_step = match self.doing {
+            Doing::Done => None,
+            _ => Some(self.cursor),
+        };
+        let (outcome, reason) = outcome(&Evidence {
+            findings: &self.findings,
+            ended: self.ended.as_ref(),
+            inconclusive: self.inconclusive.as_deref(),
+            open_step,
+            checked: self.checked,
+        });
+        Verdict {
+            outcome,
+            reason,
+            findings: self.findings.clone(),
+            stages: self.stages.clone(),
+            shares: self.shares.clone(),
+            checked: self.checked,
+            contract: self.contract.breaches().to_vec(),
+            contract_checked: self.contract.checked(),
+            slowest_settle: self.slowest,
+        }
+    }
+
+    fn env(&self) -> Option<Env<'_>> {
+        self.env_of(self.scenario.steps.get(self.cursor)?)
+    }
+
+    fn env_of<'a>(&'a self, step: &'a Step) -> Option<Env<'a>> {
+        if matches!(self.doing, Doing::Done) {
+            return None;
+        }
+        Some(Env {
+            context: &self.context,
+            bindings: &self.bindings,
+            history: &self.history,
+            step,
+            started: self.started,
+            slowest_settle: self.slowest.max(self.context.slowest_settle),
+        })
+    }
+
+    /// What is being done, to be changed, beside all else, to be read.
+    fn split(&self) -> Option<(Doing, Env<'_>)> {
+        let env = self.env()?;
+        Some((self.doing.clone(), env))
+    }
+
+    fn drive(&mut self, now: Elapsed, ask: impl FnOnce(&mut Doing, &Env<'_>) -> Option<Report>) {
+        let Some((mut doing, env)) = self.split() else { return };
+        let report = ask(&mut doing, &env);
+        self.doing = doing;
+        if let Some(report) = report {
+            self.over(report, now);
+        }
+    }
+
+    fn changed(&mut self, now: Elapsed) {
+        self.drive(now, |doing, env| {
+            match doing {
+                Doing::Settling(settling) => settling.changed(now, env),
+                Doing::Holding(holding) => holding.changed(now, env),
+                _ => {}
+            }
+            None
+        });
+    }
+
+    fn poll(&mut self, now: Elapsed) {
+        if let Doing::Writing(_) = self.doing {
+            let Some((mut doing, env)) = self.split() else { return };
+            let after = match &mut doing {
+                Doing::Writing(writing) => writing.poll(now, &env),
+                _ => None,
+            };
+            self.doing = doing;
+            self.after_writes(after, now);
+            return;
+        }
+        self.drive(now, |doing, env| match doing {
+            Doing::Settling(settling) => settling.poll(now, env),
+            Doing::Holding(holding) => holding.poll(now, env),
+            Doing::Probing(probing) => probing.poll(now, env),
+            Doing::Sharing(sharing) => sharing.poll(now, env),
+            Doing::Waiting | Doing::Writing(_) | Doing::Done => None,
+        });
+    }
+
+    fn after_writes(&mut self, after: Option<AfterWrites>, now: Elapsed) {
+        match after {
+            None => {}
+            Some(AfterWrites::Over(report)) => self.over(report, now),
+            Some(AfterWrites::Settle(ends)) => {
+                let Some(env) = self.env() else { return };
+                self.doing = Doing::Settling(Settling::new(ends, now, &env));
+            }
+        }
+    }
+
+    /// A step came out.
+    fn over(&mut self, report: Report, now: Elapsed) {
+        let stops = report.stops();
+        self.checked += report.checked;
+        for mut finding in report.findings {
+            finding.consequence = self.findings.iter().any(|f| f.severity == Severity::Failure);
+            self.findings.push(finding);
+        }
+        self.stages.extend(report.stages);
+        self.shares.extend(report.shares);
+        self.answered.extend(report.answered);
+        self.slowest = self.slowest.max(report.settled_after.unwrap_or_default());
+        for object in &report.settled {
+            self.contract.settled(object);
+        }
+        self.inconclusive = self.inconclusive.take().or(report.inconclusive);
+        if stops {
+            self.doing = Doing::Done;
+        } else {
+            self.cursor += 1;
+            self.begin(now);
+        }
+    }
+
+    /// Starts the step at the cursor, past those that have no meaning at the target's version.
+    fn begin(&mut self, now: Elapsed) {
+        let steps = &self.scenario.steps;
+        while steps
+            .get(self.cursor)
+            .is_some_and(|step| !step.bounds.admits(self.context.version, self.context.channel))
+        {
+            self.cursor += 1;
+        }
+        let doing = match self.env() {
+            None => Doing::Done,
+            Some(env) => match &env.step.verb {
+                Verb::Settle(settle) => {
+                    Doing::Settling(Settling::new(vec![("settle".to_owned(), settle.clone())], now, &env))
+                }
+                Verb::Hold(hold) => Doing::Holding(Holding::new(hold.clone(), now, &env)),
+                Verb::Probe(probe) => match &probe.answer {
+                    Answer::Shares { parts, margin } => {
+                        Doing::Sharing(Box::new(Sharing::new(probe.clone(), parts.clone(), *margin, now, &env)))
+                    }
+                    _ => {
+                        let probing = Probing::new(probe.clone(), now, &env);
+                        let turned = self.answered.contains(&place(probe, &env));
+                        Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
+                    }
+                },
+                verb => Writing::of(verb, now, &env).map_or(Doing::Done, Doing::Writing),
+            },
+        };
+        self.doing = doing;
+    }
+}

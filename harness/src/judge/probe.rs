@@ -1,0 +1,303 @@
+//! Probing until the data path agrees a number of times in a row, with its controls.
+//!
+//! A 4xx or 5xx alone does not prove who answered and why, so after it the *contrast* is sent: the same address and
+//! path under a hostname that no route claims. If that gets the same status, nothing is proven, and the step is
+//! inconclusive. There is no contrast where it could not tell anything: if a backend's echo is demanded as well, if 404
+//! is among the legal codes (an unclaimed hostname gets 404 too; only a turn proves that one), or if an earlier probe
+//! of the scenario got a backend's answer at the very same place (the *turn*, which proves more).
+
+use std::time::Duration;
+
+use gateproof_report::record::Stage;
+
+use super::action::{Action, Next};
+use super::answer::{agrees, compare, in_words, plain_miss};
+use super::deadline::{Deadline, Phase};
+use super::env::{Env, Report, millis, perform, severity, wait};
+use super::expect::Miss;
+use super::request::{RequestError, build};
+use super::settle::seconds;
+use crate::log::{Elapsed, Exchange, JournalEntry, Role};
+use crate::scenario::model::{Answer, Probe};
+
+/// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
+/// while the answer to its original is already there.
+const JOURNAL_READS: u32 = 5;
+
+/// A probe in progress.
+#[derive(Debug, Clone)]
+pub(super) struct Probing {
+    probe: Probe,
+    deadline: Deadline,
+    asking: Asking,
+    attempt: u32,
+    not_before: Elapsed,
+    pause: Duration,
+    /// Ids of the agreeing answers in a row.
+    streak: Vec<String>,
+    streak_began: Elapsed,
+    last_status: Option<u16>,
+    misses: Vec<Miss>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asking {
+    Main,
+    Contrast,
+    Journal { reads: u32 },
+}
+
+impl Probing {
+    pub(super) fn new(probe: Probe, now: Elapsed, env: &Env<'_>) -> Probing {
+        let timing = &env.context.timing;
+        Probing {
+            probe,
+            deadline: Deadline::new(now, timing.converge, timing.grace),
+            asking: Asking::Main,
+            attempt: 0,
+            not_before: now,
+            pause: timing.backoff_min,
+            streak: Vec::new(),
+            streak_began: now,
+            last_status: None,
+            misses: Vec::new(),
+        }
+    }
+
+    pub(super) fn lag(&mut self) {
+        self.deadline.lag();
+    }
+
+    pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        let step = env.step.index;
+        let (role, attempt, host) = match self.asking {
+            Asking::Journal { .. } if now < self.not_before => return wait(self.not_before),
+            Asking::Journal { .. } => return perform(Action::ReadJournal { step, ids: self.streak.clone() }),
+            Asking::Main => (Role::Main, self.attempt, None),
+            Asking::Contrast => (Role::Contrast, 0, Some(contrast_host(env))),
+        };
+        match build(&self.probe, host.as_deref(), env) {
+            Ok(request) => perform(Action::Probe {
+                step,
+                attempt,
+                role,
+                id: request_id(env, role, attempt),
+                request,
+                not_before: self.not_before,
+            }),
+            Err(_) => wait(self.deadline.wake(now)),
+        }
+    }
+
+    /// Ends a probe that cannot be sent; one that can is ended by its answers.
+    pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let error = build(&self.probe, None, env).err()?;
+        if let RequestError::NoListener(why) = error {
+            return Some(Report::inconclusive(format!("steps[{}]: {why}", env.step.index)));
+        }
+        match self.deadline.phase(now) {
+            Phase::InTime | Phase::Grace => None,
+            Phase::HarnessLate => Some(harness_late(env)),
+            Phase::Over if matches!(error, RequestError::NotSeen(_)) => {
+                Some(Report::inconclusive(format!("steps[{}]: {error}", env.step.index)))
+            }
+            Phase::Over => {
+                let expected = "the Gateway has an address to probe".to_owned();
+                let level = severity(self.probe.level);
+                let miss = plain_miss(format!("{}.address", prefix(env)), expected, error.to_string(), level);
+                let findings = vec![env.finding(&miss, "programmed", false, now)];
+                Some(Report { findings, checked: 1, ..Report::default() })
+            }
+        }
+    }
+
+    /// An attempt ended.
+    pub(super) fn probed(&mut self, role: Role, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        if role == Role::Contrast {
+            return self.contrasted(exchange, now, env);
+        }
+        self.attempt += 1;
+        let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
+        let good = agrees(&misses, self.probe.level);
+        self.misses = misses;
+        if !good {
+            return self.missed(now, env);
+        }
+        if self.streak.is_empty() {
+            self.streak_began = exchange.started;
+        }
+        self.streak.push(exchange.id.clone());
+        self.last_status = exchange.http.as_ref().map(|answer| answer.status);
+        self.pause = env.context.timing.backoff_min;
+        self.not_before = now;
+        if self.streak.len() < env.context.timing.consecutive as usize {
+            return None;
+        }
+        if !mirrors(&self.probe).is_empty() {
+            self.asking = Asking::Journal { reads: 0 };
+            return None;
+        }
+        self.agreed(now, env)
+    }
+
+    /// The journals were read.
+    pub(super) fn journal(&mut self, entries: &[JournalEntry], now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let Asking::Journal { reads } = self.asking else { return None };
+        let level = severity(self.probe.level);
+        self.misses = mirrors(&self.probe)
+            .iter()
+            .filter_map(|backend| {
+                let counts = self
+                    .streak
+                    .iter()
+                    .map(|id| entries.iter().filter(|e| e.id == *id && e.backend == *backend).count());
+                let wrong = counts.clone().filter(|&count| count != 1).count();
+                let most = counts.max().unwrap_or(0);
+                (wrong > 0).then(|| {
+                    let seen = if most > 1 {
+                        format!("backend {backend} noted one of them {most} times")
+                    } else {
+                        format!("backend {backend} noted {wrong} of {} not at all", self.streak.len())
+                    };
+                    let expected = format!("backend {backend} notes each request once, as its mirror");
+                    plain_miss(format!("{}.mirrored.{backend}", prefix(env)), expected, seen, level)
+                })
+            })
+            .collect();
+        if self.misses.is_empty() {
+            return self.agreed(now, env);
+        }
+        if reads + 1 < JOURNAL_READS {
+            self.asking = Asking::Journal { reads: reads + 1 };
+            self.back_off(now, env);
+            return None;
+        }
+        self.asking = Asking::Main;
+        self.missed(now, env)
+    }
+
+    fn back_off(&mut self, now: Elapsed, env: &Env<'_>) {
+        self.not_before = now + self.pause;
+        self.pause = (self.pause * 2).min(env.context.timing.backoff_max);
+    }
+
+    fn missed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.streak.clear();
+        self.back_off(now, env);
+        match self.deadline.phase(now) {
+            Phase::InTime | Phase::Grace => None,
+            Phase::HarnessLate => Some(harness_late(env)),
+            Phase::Over => {
+                let mut report = Report { checked: 1, ..Report::default() };
+                if let Some(blind) = self.misses.iter().find(|m| m.blind) {
+                    report.inconclusive = Some(format!("{}: {}", blind.expectation, blind.seen));
+                } else {
+                    let findings = self.misses.iter().map(|m| env.finding(m, "converged", false, now));
+                    report.findings = findings.collect();
+                }
+                Some(report)
+            }
+        }
+    }
+
+    fn agreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        if self.needs_contrast() {
+            self.asking = Asking::Contrast;
+            return None;
+        }
+        Some(self.converged(now, env))
+    }
+
+    fn needs_contrast(&self) -> bool {
+        let Answer::Http(seen) = &self.probe.answer else { return false };
+        self.probe.contrast
+            && seen.backend.is_none()
+            && !seen.status.is_empty()
+            && seen.status.iter().all(|&status| status >= 400 && status != 404)
+    }
+
+    /// Nothing more is to be proven by contrast: the turn is.
+    pub(super) fn turned(mut self) -> Probing {
+        self.probe.contrast = false;
+        self
+    }
+
+    fn contrasted(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let status = exchange.http.as_ref().map(|answer| answer.status);
+        if status.is_some() && status == self.last_status {
+            return Some(Report::inconclusive(format!(
+                "{}: a hostname that no route claims gets the same ({}), so the answer does not show what the route does",
+                prefix(env),
+                in_words(exchange, env.bindings)
+            )));
+        }
+        Some(self.converged(now, env))
+    }
+
+    fn converged(&self, now: Elapsed, env: &Env<'_>) -> Report {
+        let start = self.deadline.start;
+        let mut report = Report { checked: 1, ..Report::default() };
+        if !self.deadline.met_by(self.streak_began) {
+            let expected = format!("the data path agrees within {}", seconds(self.deadline.budget));
+            let seen = format!("it agreed after {}", seconds(self.streak_began - start));
+            let miss = plain_miss(prefix(env), expected, seen, severity(self.probe.level));
+            report.findings.push(env.finding(&miss, "converged", true, now));
+        }
+        report.findings.extend(self.misses.iter().map(|m| env.finding(m, "converged", false, now)));
+        report.stages.push(Stage {
+            step: env.step.index,
+            stage: "converged".to_owned(),
+            reached_ms: millis(self.streak_began - start),
+            settled_ms: millis(now - start),
+            limit_ms: millis(self.deadline.budget),
+            waited_ms: 0,
+        });
+        let by_backend = match &self.probe.answer {
+            Answer::Http(seen) => seen.backend.is_some(),
+            Answer::TcpBackend(_) => true,
+            _ => false,
+        };
+        report.answered = by_backend.then(|| place(&self.probe, env));
+        report
+    }
+}
+
+/// Where a probe goes, for the turn: the same request target at the same listener.
+pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
+    format!(
+        "{} {} {} {} {}",
+        env.label(&probe.target.gateway),
+        probe.target.listener.as_deref().unwrap_or_default(),
+        probe.method.as_deref().unwrap_or("tcp"),
+        probe.host.as_deref().unwrap_or_default(),
+        probe.path
+    )
+}
+
+pub(super) fn prefix(env: &Env<'_>) -> String {
+    format!("steps[{}].probe", env.step.index)
+}
+
+pub(super) fn request_id(env: &Env<'_>, role: Role, attempt: u32) -> String {
+    let role = match role {
+        Role::Main => "",
+        Role::Contrast => "c",
+    };
+    format!("{}-{}-{role}{attempt}", env.bindings.token, env.step.index)
+}
+
+pub(super) fn harness_late(env: &Env<'_>) -> Report {
+    Report::inconclusive(format!("the harness itself was late while it probed in steps[{}]", env.step.index))
+}
+
+fn contrast_host(env: &Env<'_>) -> String {
+    format!("contrast-{}.invalid", env.bindings.token)
+}
+
+fn mirrors(probe: &Probe) -> &[String] {
+    match &probe.answer {
+        Answer::Http(seen) => &seen.mirrored_to,
+        _ => &[],
+    }
+}
+

@@ -1,0 +1,92 @@
+//! From a probe of the manifest to bytes for an address: the address and port are the Gateway's own.
+
+use std::net::IpAddr;
+
+use serde_json::Value;
+
+use super::conditions::array;
+use super::env::Env;
+use super::history::Latest;
+use crate::log::{HttpRequest, ProbeRequest};
+use crate::scenario::model::Probe;
+
+/// Why a probe cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum RequestError {
+    /// May come yet.
+    #[error("{0} has no usable address in status.addresses")]
+    NoAddress(String),
+    /// May come yet.
+    #[error("the watch has not shown {0}")]
+    NotSeen(String),
+    /// Will never come: the manifest or the shape of the Gateway is at fault.
+    #[error("{0}")]
+    NoListener(String),
+}
+
+/// The request for a probe, by what is known of the Gateway now. `host` replaces the Host header of a contrast.
+pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<ProbeRequest, RequestError> {
+    let gateway = &probe.target.gateway;
+    let name = env.label(gateway);
+    let object = match env.history.latest(gateway) {
+        Latest::Current(version) | Latest::Behind { seen: version, .. } => &version.object,
+        Latest::Gone | Latest::Unknown => return Err(RequestError::NotSeen(name)),
+    };
+    let port = listener_port(probe, object, &name)?;
+    let address = usable_address(object).ok_or(RequestError::NoAddress(name))?;
+    let Some(method) = &probe.method else {
+        return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send: probe.path.clone() });
+    };
+    let own_host = probe.host.as_deref().unwrap_or(address);
+    Ok(ProbeRequest::Http(HttpRequest {
+        host: address.to_owned(),
+        port,
+        tls_server_name: probe.tls.then(|| without_port(own_host).to_owned()),
+        method: method.clone(),
+        target: probe.path.clone(),
+        authority: host.unwrap_or(own_host).to_owned(),
+        headers: probe.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        body: probe.body.clone(),
+    }))
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// The first address of a type that can be dialed, and that names one host.
+fn usable_address(object: &Value) -> Option<&str> {
+    array(object.pointer("/status/addresses")).iter().find_map(|address| {
+        let type_ = address.get("type").and_then(Value::as_str).unwrap_or("IPAddress");
+        let value = address.get("value").and_then(Value::as_str)?;
+        let usable = match type_ {
+            "IPAddress" => value.parse::<IpAddr>().is_ok_and(|ip| !ip.is_unspecified()),
+            "Hostname" => !value.is_empty(),
+            _ => false,
+        };
+        usable.then_some(value)
+    })
+}
+
+fn listener_port(probe: &Probe, object: &Value, name: &str) -> Result<u16, RequestError> {
+    let protocols: &[&str] = match (&probe.method, probe.tls) {
+        (None, _) => &["TCP", "TLS"],
+        (Some(_), true) => &["HTTPS", "TLS"],
+        (Some(_), false) => &["HTTP"],
+    };
+    let text = |listener: &Value, field: &str| listener.get(field).and_then(Value::as_str).map(str::to_owned);
+    let listener = array(object.pointer("/spec/listeners")).iter().find(|listener| match &probe.target.listener {
+        Some(wanted) => text(listener, "name").as_deref() == Some(wanted.as_str()),
+        None => text(listener, "protocol").is_some_and(|p| protocols.contains(&p.as_str())),
+    });
+    let port = listener.and_then(|l| l.get("port")).and_then(Value::as_u64).and_then(|p| u16::try_from(p).ok());
+    port.ok_or_else(|| {
+        RequestError::NoListener(match &probe.target.listener {
+            Some(wanted) => format!("{name} has no listener {wanted}"),
+            None => format!("{name} has no listener for {}", protocols.join(" or ")),
+        })
+    })
+}

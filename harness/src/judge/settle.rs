@@ -1,0 +1,190 @@
+//! Settling: a state is reached, and then what was asked about stays unchanged for the quiet window.
+
+use std::time::Duration;
+
+use gateproof_report::record::Stage;
+use serde_json::Value;
+
+use super::action::Next;
+use super::deadline::{Deadline, Phase};
+use super::env::{Env, Report, millis, wait};
+use super::expect::{Evaluation, Miss, evaluate};
+use crate::log::{Elapsed, Timing};
+use crate::scenario::model::{Settle, SubjectExpectation};
+
+/// A settle in progress. With several legal ends, the first that settles counts.
+#[derive(Debug, Clone)]
+pub(super) struct Settling {
+    ends: Vec<End>,
+    deadline: Deadline,
+    gaps: u32,
+}
+
+#[derive(Debug, Clone)]
+struct End {
+    settle: Settle,
+    part: String,
+    seen: Vec<Evaluation>,
+    view: Vec<Value>,
+    observed: Option<Elapsed>,
+    /// Since when everything binding has been met with this very view.
+    met: Option<Elapsed>,
+}
+
+impl Settling {
+    /// Starts at `now`. Each end comes with the part of the step's name that its expectations stand under. The budget
+    /// is the largest of the subjects', because they may depend on one another.
+    pub(super) fn new(ends: Vec<(String, Settle)>, now: Elapsed, env: &Env<'_>) -> Settling {
+        let timing = &env.context.timing;
+        let subjects = ends.iter().flat_map(|(_, settle)| &settle.subjects);
+        let budget = subjects.map(|subject| budget(subject, timing)).max().unwrap_or(timing.route);
+        let ends = ends
+            .into_iter()
+            .map(|(part, settle)| End { settle, part, seen: Vec::new(), view: Vec::new(), observed: None, met: None })
+            .collect();
+        let mut settling =
+            Settling { ends, deadline: Deadline::new(now, budget, timing.grace), gaps: env.history.gaps() };
+        settling.changed(now, env);
+        settling
+    }
+
+    pub(super) fn lag(&mut self) {
+        self.deadline.lag();
+    }
+
+    /// Something may have changed.
+    pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
+        let gap = env.history.gaps() != self.gaps;
+        self.gaps = env.history.gaps();
+        for end in &mut self.ends {
+            let rules = env.rules(&end.part);
+            end.seen =
+                end.settle.subjects.iter().map(|s| evaluate(s, env.history.latest(&s.subject), &rules)).collect();
+            let view: Vec<Value> = end.seen.iter().map(|e| e.view.clone()).collect();
+            let still = view == end.view && !gap;
+            let observed = end.seen.iter().all(Evaluation::observed);
+            end.observed = if observed { end.observed.or(Some(now)) } else { None };
+            end.met = match (end.seen.iter().all(Evaluation::met), still) {
+                (true, true) => end.met.or(Some(now)),
+                (true, false) => Some(now),
+                (false, _) => None,
+            };
+            end.view = view;
+        }
+    }
+
+    /// What is to be said at `now`, if anything.
+    pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let quiet = env.context.timing.quiet;
+        let settled = self.ends.iter().find_map(|end| end.met.filter(|met| now >= *met + quiet).map(|met| (end, met)));
+        if let Some((end, met)) = settled {
+            return Some(self.settled(end, met, now, env));
+        }
+        let phase = self.deadline.phase(now);
+        // What was reached in time may still be in its quiet window.
+        if self.ends.iter().any(|end| end.met.is_some()) && phase != Phase::HarnessLate {
+            return None;
+        }
+        match phase {
+            Phase::InTime | Phase::Grace => None,
+            Phase::Over => Some(self.missed(now, env)),
+            Phase::HarnessLate => Some(Report::inconclusive(format!(
+                "the harness itself was late while it waited for steps[{}] to settle",
+                env.step.index
+            ))),
+        }
+    }
+
+    pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        let quiet = env.context.timing.quiet;
+        match self.ends.iter().filter_map(|end| end.met).min() {
+            Some(met) => wait(met + quiet),
+            None => wait(self.deadline.wake(now)),
+        }
+    }
+
+    fn settled(&self, end: &End, met: Elapsed, now: Elapsed, env: &Env<'_>) -> Report {
+        let start = self.deadline.start;
+        let late = !self.deadline.met_by(met);
+        let mut report = self.report(end);
+        if late {
+            for subject in &end.settle.subjects {
+                let miss = self.late_miss(subject, end, met, env);
+                report.findings.push(env.finding(&miss, "programmed", true, now));
+            }
+        }
+        // What only should be so is judged once everything else stands still.
+        for miss in end.seen.iter().flat_map(|e| &e.misses) {
+            report.findings.push(env.finding(miss, stage_of(miss), false, now));
+        }
+        let observed = end.observed.unwrap_or(met).min(met);
+        report.stages = [("observed", observed), ("programmed", met)]
+            .map(|(stage, reached)| Stage {
+                step: env.step.index,
+                stage: stage.to_owned(),
+                reached_ms: millis(reached - start),
+                settled_ms: millis(now - start),
+                limit_ms: millis(self.deadline.budget),
+                waited_ms: millis(env.context.timing.quiet),
+            })
+            .to_vec();
+        report.settled_after = Some(met - start);
+        report.settled = end.settle.subjects.iter().map(|s| s.subject.clone()).collect();
+        report
+    }
+
+    fn late_miss(&self, subject: &SubjectExpectation, end: &End, met: Elapsed, env: &Env<'_>) -> Miss {
+        let name = env.label(&subject.subject);
+        Miss {
+            expectation: format!("{}.{name}", env.rules(&end.part).prefix),
+            expected: format!("{name} settles within {}", seconds(self.deadline.budget)),
+            seen: format!("it came after {}", seconds(met - self.deadline.start)),
+            severity: gateproof_report::record::Severity::Failure,
+            clauses: Vec::new(),
+            line: subject.place.line,
+            stale: false,
+            blind: false,
+        }
+    }
+
+    fn missed(&self, now: Elapsed, env: &Env<'_>) -> Report {
+        // The end that came nearest tells most.
+        let nearest = self.ends.iter().min_by_key(|end| end.seen.iter().map(|e| e.misses.len()).sum::<usize>());
+        let Some(end) = nearest else {
+            return Report::inconclusive(format!("steps[{}] has no legal end at this version", env.step.index));
+        };
+        let mut report = self.report(end);
+        let misses: Vec<&Miss> = end.seen.iter().flat_map(|e| &e.misses).collect();
+        if let Some(blind) = misses.iter().find(|m| m.blind) {
+            report.inconclusive = Some(format!("{}: {}", blind.expectation, blind.seen));
+            return report;
+        }
+        for miss in misses {
+            report.findings.push(env.finding(miss, stage_of(miss), false, now));
+        }
+        report
+    }
+
+    fn report(&self, end: &End) -> Report {
+        Report { checked: end.seen.iter().map(|e| e.checked).sum(), ..Report::default() }
+    }
+}
+
+fn stage_of(miss: &Miss) -> &'static str {
+    if miss.stale { "observed" } else { "programmed" }
+}
+
+pub(super) fn seconds(duration: Duration) -> String {
+    format!("{:.3} s", duration.as_secs_f64())
+}
+
+/// The budget of a subject by its kind. Listeners have one of their own unless the Gateway itself is asked about too.
+fn budget(subject: &SubjectExpectation, timing: &Timing) -> Duration {
+    match subject.subject.kind.as_str() {
+        "GatewayClass" => timing.gateway_class,
+        "Gateway" if subject.conditions.is_empty() && !subject.listeners.is_empty() => timing.listener,
+        "Gateway" => timing.gateway,
+        "ListenerSet" | "XListenerSet" => timing.listener,
+        _ => timing.route,
+    }
+}

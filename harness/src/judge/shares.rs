@@ -1,0 +1,232 @@
+//! Probing for shares: batches of requests until the sequential test decides.
+
+use std::time::Duration;
+
+use gateproof_report::record::Stage;
+
+use super::action::{Action, Next};
+use super::answer::{in_words, plain_miss, share_of};
+use super::deadline::{Deadline, Phase};
+use super::env::{Env, Report, millis, severity, wait};
+use super::probe::{harness_late, prefix, request_id};
+use super::request::{RequestError, build};
+use super::statistics::{Decision, FALSE_ALARM, OVERLOOKED, SharePlan, next};
+use super::verdict::ShareRecord;
+use crate::log::{Elapsed, Exchange, ProbeError, Role};
+use crate::scenario::model::{Probe, Share};
+
+/// A test of shares in progress. A test that disagrees within the budget starts over with fresh counts, because the
+/// data path may not have converged yet; the last one counts.
+#[derive(Debug, Clone)]
+pub(super) struct Sharing {
+    probe: Probe,
+    parts: Vec<(Share, u32)>,
+    plan: SharePlan,
+    deadline: Deadline,
+    attempt: u32,
+    /// Answers that the batch under way still owes.
+    owed: u32,
+    not_before: Elapsed,
+    pause: Duration,
+    began: Elapsed,
+    counts: Vec<u32>,
+    others: u32,
+    other: Option<String>,
+    unreachable: Option<String>,
+}
+
+impl Sharing {
+    pub(super) fn new(probe: Probe, parts: Vec<(Share, u32)>, margin: f64, now: Elapsed, env: &Env<'_>) -> Sharing {
+        let timing = &env.context.timing;
+        let total: u32 = parts.iter().map(|(_, weight)| weight).sum();
+        let expected = parts.iter().map(|(_, weight)| f64::from(*weight) / f64::from(total.max(1))).collect();
+        let plan = SharePlan {
+            expected,
+            margin: margin / 100.0,
+            false_alarm: FALSE_ALARM,
+            overlooked: OVERLOOKED,
+            max_probes: env.context.max_probes,
+        };
+        let counts = vec![0; parts.len()];
+        let owed = batch(&plan, &counts, 0);
+        Sharing {
+            probe,
+            parts,
+            plan,
+            deadline: Deadline::new(now, timing.converge, timing.grace),
+            attempt: 0,
+            owed,
+            not_before: now,
+            pause: timing.backoff_min,
+            began: now,
+            counts,
+            others: 0,
+            other: None,
+            unreachable: None,
+        }
+    }
+
+    pub(super) fn lag(&mut self) {
+        self.deadline.lag();
+    }
+
+    pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        match build(&self.probe, None, env) {
+            Ok(request) => Next::Perform(
+                (self.attempt..self.attempt + self.owed)
+                    .map(|attempt| Action::Probe {
+                        step: env.step.index,
+                        attempt,
+                        role: Role::Main,
+                        id: request_id(env, Role::Main, attempt),
+                        request: request.clone(),
+                        not_before: self.not_before,
+                    })
+                    .collect(),
+            ),
+            Err(_) => wait(self.deadline.wake(now)),
+        }
+    }
+
+    /// Ends a test whose probes cannot be sent.
+    pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let error = build(&self.probe, None, env).err()?;
+        match self.deadline.phase(now) {
+            _ if matches!(error, RequestError::NoListener(_)) => {
+                Some(Report::inconclusive(format!("{}: {error}", prefix(env))))
+            }
+            Phase::InTime | Phase::Grace => None,
+            Phase::HarnessLate => Some(harness_late(env)),
+            Phase::Over => Some(Report::inconclusive(format!("{}: {error}", prefix(env)))),
+        }
+    }
+
+    pub(super) fn probed(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.attempt += 1;
+        self.owed = self.owed.saturating_sub(1);
+        if let Some(ProbeError::Unreachable(why)) = &exchange.error {
+            self.unreachable = Some(why.clone());
+        }
+        match share_of(exchange, &self.parts, env.bindings) {
+            Some(part) => self.counts[part] += 1,
+            None => {
+                self.others += 1;
+                self.other = Some(in_words(exchange, env.bindings));
+            }
+        }
+        if self.owed > 0 {
+            return None;
+        }
+        match next(&self.plan, &self.counts, self.others) {
+            Decision::MoreProbes(more) => {
+                self.owed = more;
+                None
+            }
+            Decision::Agree { p } => Some(self.agreed(p, now, env)),
+            Decision::Disagree { p } => self.disagreed(p, now, env),
+            Decision::Undecided { p } => Some(Report {
+                shares: Some(self.record(p, env)),
+                checked: 1,
+                ..Report::inconclusive(format!(
+                    "{}: {} answers do not decide ({})",
+                    prefix(env),
+                    self.total(),
+                    self.in_words()
+                ))
+            }),
+        }
+    }
+
+    fn agreed(&self, p: f64, now: Elapsed, env: &Env<'_>) -> Report {
+        let start = self.deadline.start;
+        let mut report = Report { checked: 1, shares: Some(self.record(p, env)), ..Report::default() };
+        if !self.deadline.met_by(self.began) {
+            let seen = format!("they came after {:.3} s", (self.began - start).as_secs_f64());
+            let miss = plain_miss(prefix(env), self.expected(), seen, severity(self.probe.level));
+            report.findings.push(env.finding(&miss, "converged", true, now));
+        }
+        report.stages.push(Stage {
+            step: env.step.index,
+            stage: "converged".to_owned(),
+            reached_ms: millis(self.began - start),
+            settled_ms: millis(now - start),
+            limit_ms: millis(self.deadline.budget),
+            waited_ms: 0,
+        });
+        report
+    }
+
+    fn disagreed(&mut self, p: f64, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        match self.deadline.phase(now) {
+            Phase::InTime | Phase::Grace => {
+                self.not_before = now + self.pause;
+                self.began = self.not_before;
+                self.pause = (self.pause * 2).min(env.context.timing.backoff_max);
+                self.counts.fill(0);
+                self.others = 0;
+                self.other = None;
+                self.unreachable = None;
+                self.owed = batch(&self.plan, &self.counts, 0);
+                None
+            }
+            Phase::HarnessLate => Some(harness_late(env)),
+            Phase::Over => {
+                let mut report = Report { checked: 1, shares: Some(self.record(p, env)), ..Report::default() };
+                if let Some(why) = &self.unreachable {
+                    report.inconclusive = Some(format!("{}: no way to the address: {why}", prefix(env)));
+                    return Some(report);
+                }
+                let seen = format!("{}, p = {p:.1e}", self.in_words());
+                let level = severity(self.probe.level);
+                let miss = plain_miss(format!("{}.shares", prefix(env)), self.expected(), seen, level);
+                report.findings.push(env.finding(&miss, "converged", false, now));
+                Some(report)
+            }
+        }
+    }
+
+    fn total(&self) -> u32 {
+        self.counts.iter().sum::<u32>() + self.others
+    }
+
+    fn expected(&self) -> String {
+        let parts: Vec<String> = self
+            .parts
+            .iter()
+            .zip(&self.plan.expected)
+            .map(|((share, _), expected)| format!("{} {:.0} %", share_name(share), expected * 100.0))
+            .collect();
+        format!("shares {} within {:.0} points", parts.join(", "), self.plan.margin * 100.0)
+    }
+
+    fn in_words(&self) -> String {
+        let parts: Vec<String> =
+            self.parts.iter().zip(&self.counts).map(|((share, _), n)| format!("{} {n}", share_name(share))).collect();
+        let other = self.other.as_ref().map_or_else(String::new, |o| format!(", others {} (such as {o})", self.others));
+        format!("of {} answers {}{other}", self.total(), parts.join(", "))
+    }
+
+    fn record(&self, p: f64, env: &Env<'_>) -> ShareRecord {
+        let counts = self.parts.iter().zip(&self.plan.expected).zip(&self.counts);
+        ShareRecord {
+            step: env.step.index,
+            n: self.total(),
+            counts: counts.map(|(((share, _), expected), count)| (share_name(share), *expected, *count)).collect(),
+            p,
+        }
+    }
+}
+
+fn batch(plan: &SharePlan, counts: &[u32], others: u32) -> u32 {
+    match next(plan, counts, others) {
+        Decision::MoreProbes(n) => n,
+        _ => 0,
+    }
+}
+
+fn share_name(share: &Share) -> String {
+    match share {
+        Share::Backend(name) => name.clone(),
+        Share::Status(code) => format!("status {code}"),
+    }
+}

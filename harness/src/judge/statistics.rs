@@ -1,0 +1,121 @@
+//! A sequential test of shares: how many more answers are needed, and when to stop.
+//!
+//! Every part of the traffic is held against its expected share `p` by two of Wald's sequential probability ratio
+//! tests, one for `p + margin`, one for `p - margin`. The likelihood ratio of a true `p` is a martingale, so by Ville's
+//! inequality it ever reaches `1/a` with a probability of at most `a`, no matter how often one looks: `false_alarm` is
+//! split among the tests and holds for the whole of them. The same inequality the other way round bounds `overlooked`.
+//! Nothing asks whether the counts are more even than chance would have it: that is never a failure.
+
+/// What is tested.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharePlan {
+    /// Expected share of each part, 0 to 1, all together 1.
+    pub expected: Vec<f64>,
+    /// Deviation that matters, 0 to 1 (10 percentage points are 0.1).
+    pub margin: f64,
+    /// Chance to call a true share wrong, over the whole test.
+    pub false_alarm: f64,
+    /// Chance to call a share right that is off by the margin.
+    pub overlooked: f64,
+    /// Most answers to count.
+    pub max_probes: u32,
+}
+
+/// Chance to call a true share wrong.
+pub const FALSE_ALARM: f64 = 1e-6;
+/// Chance to call a share right that is off by the margin.
+pub const OVERLOOKED: f64 = 1e-4;
+/// Answers between two looks.
+const BATCH: u32 = 40;
+
+/// What to do after the answers so far. `p` is the exact two-sided binomial probability of the count that deviates
+/// most, for the record: the decision is the ratio test's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Decision {
+    /// Count this many more.
+    MoreProbes(u32),
+    /// The shares are as expected, within the margin.
+    Agree {
+        /// See [`Decision`].
+        p: f64,
+    },
+    /// They are not.
+    Disagree {
+        /// See [`Decision`].
+        p: f64,
+    },
+    /// The most answers that may be counted do not decide.
+    Undecided {
+        /// See [`Decision`].
+        p: f64,
+    },
+}
+
+/// Decides by the counts of each part, and of answers that belong to none.
+pub fn next(plan: &SharePlan, counts: &[u32], others: u32) -> Decision {
+    let n = counts.iter().sum::<u32>() + others;
+    if n == 0 {
+        return Decision::MoreProbes(BATCH.min(plan.max_probes.max(1)));
+    }
+    let p = || counts.iter().zip(&plan.expected).map(|(&count, &share)| two_sided(n, count, share)).fold(1.0, f64::min);
+    // What must never answer has answered: no chance explains that.
+    if others > 0 || counts.iter().zip(&plan.expected).any(|(&count, &share)| count > 0 && share <= 0.0) {
+        return Decision::Disagree { p: 0.0 };
+    }
+    let alternatives: Vec<(u32, f64, f64)> = counts
+        .iter()
+        .zip(&plan.expected)
+        .filter(|&(_, &share)| share > 0.0 && share < 1.0)
+        .flat_map(|(&count, &share)| {
+            [(count, share, (share + plan.margin).min(1.0)), (count, share, (share - plan.margin).max(0.0))]
+        })
+        .collect();
+    let sides = f64::from(u32::try_from(alternatives.len().max(1)).unwrap_or(u32::MAX));
+    let ratios: Vec<f64> = alternatives.iter().map(|&(count, p0, p1)| log_ratio(n, count, p0, p1)).collect();
+    if ratios.iter().any(|&ratio| ratio >= (sides / plan.false_alarm).ln()) {
+        return Decision::Disagree { p: p() };
+    }
+    if n >= BATCH.min(plan.max_probes) && ratios.iter().all(|&ratio| ratio <= (plan.overlooked / sides).ln()) {
+        return Decision::Agree { p: p() };
+    }
+    if n >= plan.max_probes {
+        return Decision::Undecided { p: p() };
+    }
+    Decision::MoreProbes(BATCH.min(plan.max_probes - n))
+}
+
+/// Logarithm of the likelihood of `count` among `n` under `p1` over that under `p0` (0 < p0 < 1).
+fn log_ratio(n: u32, count: u32, p0: f64, p1: f64) -> f64 {
+    let term = |times: u32, one: f64, zero: f64| match (times, one) {
+        (0, _) => 0.0,
+        (_, one) if one <= 0.0 => f64::NEG_INFINITY,
+        (times, one) => f64::from(times) * (one / zero).ln(),
+    };
+    term(count, p1, p0) + term(n - count, 1.0 - p1, 1.0 - p0)
+}
+
+/// Exact two-sided binomial probability: twice the smaller tail that holds `count`, at most 1.
+pub fn two_sided(n: u32, count: u32, share: f64) -> f64 {
+    if share <= 0.0 {
+        return if count == 0 { 1.0 } else { 0.0 };
+    }
+    if share >= 1.0 {
+        return if count == n { 1.0 } else { 0.0 };
+    }
+    let factorial: Vec<f64> = std::iter::once(0.0)
+        .chain((1..=n).scan(0.0, |sum, k| {
+            *sum += f64::from(k).ln();
+            Some(*sum)
+        }))
+        .collect();
+    let log_factorial = |k: u32| factorial.get(k as usize).copied().unwrap_or(0.0);
+    let mass = |k: u32| {
+        (log_factorial(n) - log_factorial(k) - log_factorial(n - k)
+            + f64::from(k) * share.ln()
+            + f64::from(n - k) * (1.0 - share).ln())
+        .exp()
+    };
+    let lower: f64 = (0..=count).map(mass).sum();
+    let upper: f64 = (count..=n).map(mass).sum();
+    (2.0 * lower.min(upper)).min(1.0)
+}
