@@ -3,7 +3,7 @@
 mod diagnostic;
 pub mod expectations;
 pub mod load;
-mod model;
+pub mod model;
 mod parse;
 pub mod template;
 mod vocabulary;
