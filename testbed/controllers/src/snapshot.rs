@@ -262,6 +262,19 @@ impl Snapshot {
         }
     }
 
+    /// Changes objects of a kind in place. One that no longer reads as its kind afterwards stays as it was.
+    pub fn edit(&mut self, kind: Kind, mut change: impl FnMut(&mut Value)) {
+        for object in self.objects.get_mut(&kind).into_iter().flat_map(BTreeMap::values_mut) {
+            let mut raw = (*object.raw).clone();
+            change(&mut raw);
+            if raw != *object.raw
+                && let Ok(changed) = Object::read(kind, raw)
+            {
+                *object = Arc::new(changed);
+            }
+        }
+    }
+
     /// All objects of a kind, by namespace and name.
     pub fn all(&self, kind: Kind) -> impl Iterator<Item = &Arc<Object>> {
         self.objects.get(&kind).into_iter().flat_map(BTreeMap::values)

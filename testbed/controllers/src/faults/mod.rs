@@ -1,1 +1,109 @@
-//! x
+//! Named ways to misbehave, one at a time.
+//!
+//! A fault replaces exactly one seam, so the implementation itself knows of none. It declares the clauses that it
+//! breaks; a suite that does not notice has a hole there.
+
+mod config;
+mod exchange;
+mod snapshot;
+mod statuses;
+mod surface;
+mod tools;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, LazyLock};
+
+use gateproof_proxy::exchange::{Exchange, Plain};
+use serde_json::Value;
+
+use crate::runtime::seams::{ConfigSeam, Seams, SnapshotSeam, StatusWriterSeam, StatusesSeam};
+
+/// A named misbehaviour.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// Stable name, in kebab case.
+    pub name: &'static str,
+    /// What the implementation does wrong, as one sentence.
+    pub summary: &'static str,
+    /// IDs of the requirements that it breaks.
+    pub clauses: &'static [&'static str],
+    /// Where it sits.
+    pub seam: Seam,
+}
+
+/// The seam that a fault replaces, with the maker of its replacement: every run gets a fresh one.
+#[derive(Clone, Copy, Debug)]
+pub enum Seam {
+    /// What the reconciler gets to see.
+    Snapshot(fn() -> Box<dyn SnapshotSeam>),
+    /// What the statuses should say.
+    Statuses(fn() -> Box<dyn StatusesSeam>),
+    /// How statuses get into the cluster.
+    StatusWriter(fn() -> Arc<dyn StatusWriterSeam>),
+    /// What the data plane is told.
+    Config(fn() -> Box<dyn ConfigSeam>),
+    /// What the data plane does in one exchange.
+    Exchange(fn() -> Arc<dyn Exchange>),
+    /// Which CRDs the API server serves.
+    ApiSurface(fn(&mut Vec<Value>)),
+}
+
+impl Seam {
+    /// The name of the seam.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Snapshot(_) => "snapshot",
+            Self::Statuses(_) => "statuses",
+            Self::StatusWriter(_) => "status writer",
+            Self::Config(_) => "proxy config",
+            Self::Exchange(_) => "exchange",
+            Self::ApiSurface(_) => "API surface",
+        }
+    }
+}
+
+impl Fault {
+    /// The seams of the runtime with this fault in its place.
+    pub fn seams(&self) -> Seams {
+        let mut seams = Seams::default();
+        match self.seam {
+            Seam::Snapshot(make) => seams.snapshot = make(),
+            Seam::Statuses(make) => seams.statuses = make(),
+            Seam::StatusWriter(make) => seams.writer = make(),
+            Seam::Config(make) => seams.config = make(),
+            Seam::Exchange(_) | Seam::ApiSurface(_) => {}
+        }
+        seams
+    }
+
+    /// The seam of the data plane.
+    pub fn exchange(&self) -> Arc<dyn Exchange> {
+        match self.seam {
+            Seam::Exchange(make) => make(),
+            _ => Arc::new(Plain),
+        }
+    }
+
+    /// Changes the CRDs that the API server is about to serve.
+    pub fn reshape(&self, crds: &mut Vec<Value>) {
+        if let Seam::ApiSurface(change) = self.seam {
+            change(crds);
+        }
+    }
+}
+
+/// Every fault, by seam.
+pub fn catalogue() -> &'static [Fault] {
+    static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
+        [snapshot::FAULTS, statuses::FAULTS, writer::FAULTS, config::FAULTS, exchange::FAULTS, surface::FAULTS].concat()
+    });
+    &ALL
+}
+
+/// The fault of that name.
+pub fn find(name: &str) -> Option<&'static Fault> {
+    catalogue().iter().find(|fault| fault.name == name)
+}

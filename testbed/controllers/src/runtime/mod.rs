@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::seams::Seams;
 use self::{
+    seams::Seen,
     store::{Change, Store},
     watch::Watches,
     writer::{Batch, Writer},
@@ -103,13 +104,13 @@ struct Round {
 impl Round {
     async fn run(&mut self, known: Snapshot, watches: &Watches) -> Batch {
         let mut seen = self.snapshot.view(known);
-        seen.addresses = self.addresses.clone();
-        seen.binds = self.binds.clone();
+        seen.addresses = std::mem::take(&mut self.addresses);
+        seen.binds = std::mem::take(&mut self.binds);
         let mut outcome = reconcile(&seen, &self.settings);
-        self.addresses = outcome.addresses.clone();
+        seen.addresses = outcome.addresses;
 
         let mut config = outcome.config;
-        self.config.edit(&seen, &mut config);
+        self.config.edit(Seen { snapshot: &seen, settings: &self.settings }, &mut config);
         let applied = self.proxy.apply(config).await;
         for problem in &applied.problems {
             tracing::error!(subject = problem.subject, reason = problem.reason, "the data plane cannot serve a part");
@@ -118,17 +119,19 @@ impl Round {
             Ok(_) => Bind::Bound,
             Err(failure) => Bind::Failed(failure.to_string()),
         };
-        self.binds = applied
+        let binds: Binds = applied
             .listeners
             .iter()
             .map(|listener| ((listener.key.address, listener.key.port), bind(&listener.bound)))
             .collect();
-        if self.binds != seen.binds {
-            seen.addresses = self.addresses.clone();
-            seen.binds = self.binds.clone();
+        if binds != seen.binds {
+            seen.binds = binds;
             outcome.statuses = reconcile(&seen, &self.settings).statuses;
         }
-        self.statuses.edit(&seen, &mut outcome.statuses);
-        Batch::new(outcome.statuses, &seen, watches)
+        self.statuses.edit(Seen { snapshot: &seen, settings: &self.settings }, &mut outcome.statuses);
+        let batch = Batch::new(outcome.statuses, &seen, watches);
+        self.addresses = seen.addresses;
+        self.binds = seen.binds;
+        batch
     }
 }

@@ -14,9 +14,29 @@ use kube::{
 use serde_json::Value;
 
 use crate::{
+    reconcile::{Outcome, reconcile},
+    settings::Settings,
     snapshot::Snapshot,
     status::{self, StatusUpdate},
 };
+
+/// What a round was worked out from.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The snapshot, as the snapshot seam gave it.
+    pub snapshot: &'a Snapshot,
+    /// The settings.
+    pub settings: &'a Settings,
+}
+
+impl Seen<'_> {
+    /// What would follow if the cluster looked otherwise.
+    pub fn otherwise(&self, change: impl FnOnce(&mut Snapshot)) -> Outcome {
+        let mut snapshot = self.snapshot.clone();
+        change(&mut snapshot);
+        reconcile(&snapshot, self.settings)
+    }
+}
 
 /// What the reconciler gets to see. May keep state from one round to the next.
 pub trait SnapshotSeam: Send {
@@ -27,13 +47,13 @@ pub trait SnapshotSeam: Send {
 /// What the statuses should say.
 pub trait StatusesSeam: Send {
     /// Changes the desired statuses of this round.
-    fn edit(&mut self, snapshot: &Snapshot, statuses: &mut Vec<StatusUpdate>);
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>);
 }
 
 /// What the data plane is told.
 pub trait ConfigSeam: Send {
     /// Changes the configuration of this round.
-    fn edit(&mut self, snapshot: &Snapshot, config: &mut Config);
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config);
 }
 
 /// How statuses get into the cluster. Every method has the plain behaviour.
@@ -78,11 +98,11 @@ impl SnapshotSeam for Plain {
 }
 
 impl StatusesSeam for Plain {
-    fn edit(&mut self, _: &Snapshot, _: &mut Vec<StatusUpdate>) {}
+    fn edit(&mut self, _: Seen<'_>, _: &mut Vec<StatusUpdate>) {}
 }
 
 impl ConfigSeam for Plain {
-    fn edit(&mut self, _: &Snapshot, _: &mut Config) {}
+    fn edit(&mut self, _: Seen<'_>, _: &mut Config) {}
 }
 
 impl StatusWriterSeam for Plain {}

@@ -1,0 +1,1 @@
+use super::Fault; pub(super) const FAULTS: &[Fault] = &[];

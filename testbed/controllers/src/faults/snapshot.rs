@@ -1,0 +1,466 @@
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    Fault, Seam,
+    tools::{Memory, Remembering, View, backend_refs, drop_field, each},
+};
+use crate::{
+    model::GATEWAY_GROUP,
+    runtime::seams::SnapshotSeam,
+    snapshot::{Kind, Snapshot},
+};
+
+fn view(change: fn(&mut Snapshot)) -> Box<dyn SnapshotSeam> {
+    Box::new(View(change))
+}
+
+fn remember(change: fn(&mut Memory, &mut Snapshot)) -> Box<dyn SnapshotSeam> {
+    Box::new(Remembering(Memory::default(), change))
+}
+
+/// A grant in every namespace that lets everything of ours refer to everything there.
+pub(super) fn grant_everything(snapshot: &mut Snapshot) {
+    let names: Vec<String> = snapshot.namespaces().map(|(object, _)| object.meta.name.clone()).collect();
+    let kinds = ["HTTPRoute", "TCPRoute", "Gateway"];
+    let from = |kind| names.iter().map(move |from| json!({"group": GATEWAY_GROUP, "kind": kind, "namespace": from}));
+    let from: Vec<Value> = kinds.into_iter().flat_map(from).collect();
+    for namespace in &names {
+        let grant = json!({
+            "metadata": {"namespace": namespace, "name": "everything"},
+            "spec": {"from": from, "to": [{"group": "", "kind": "Service"}, {"group": "", "kind": "Secret"}]},
+        });
+        if let Err(error) = snapshot.put(Kind::ReferenceGrant, grant) {
+            tracing::error!(%error, "the fault made an unreadable grant");
+        }
+    }
+}
+
+/// One grant for each namespace with every `from` and every `to` of the grants there.
+fn mix_grants(snapshot: &mut Snapshot) {
+    let halves = |namespace: &Value, field: &str| -> Vec<Value> {
+        let there = snapshot.all(Kind::ReferenceGrant).filter(|grant| grant.raw["metadata"]["namespace"] == *namespace);
+        there.filter_map(|grant| grant.raw["spec"][field].as_array()).flatten().cloned().collect()
+    };
+    let mixed: Vec<Value> = snapshot
+        .all(Kind::ReferenceGrant)
+        .map(|grant| &grant.raw["metadata"])
+        .map(|metadata| {
+            let namespace = &metadata["namespace"];
+            json!({"metadata": metadata, "spec": {"from": halves(namespace, "from"), "to": halves(namespace, "to")}})
+        })
+        .collect();
+    for grant in mixed {
+        if let Err(error) = snapshot.put(Kind::ReferenceGrant, grant) {
+            tracing::error!(%error, "the fault made an unreadable grant");
+        }
+    }
+}
+
+/// Hides Services that appeared after a route referred to them.
+fn miss_late_services(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let mut wanted = BTreeSet::new();
+    for route in snapshot.all(Kind::HttpRoute) {
+        let mut raw = (*route.raw).clone();
+        for reference in backend_refs(&mut raw) {
+            let namespace = reference["namespace"].as_str().unwrap_or(&route.meta.namespace).to_owned();
+            wanted.insert((namespace, reference["name"].as_str().unwrap_or_default().to_owned()));
+        }
+    }
+    let known = |memory: &Memory, object: &crate::snapshot::Object| {
+        memory.objects.get(&(Kind::Service, object.key())).is_some_and(|seen| seen.meta.uid == object.meta.uid)
+    };
+    let services: Vec<_> = snapshot.all(Kind::Service).cloned().collect();
+    for service in services {
+        let is_wanted = wanted.contains(&(service.meta.namespace.clone(), service.meta.name.clone()));
+        if !is_wanted || known(memory, &service) {
+            memory.objects.insert((Kind::Service, service.key()), Arc::clone(&service));
+        } else {
+            snapshot.remove(Kind::Service, &service.key());
+        }
+    }
+}
+
+/// Declares every port that a route asks an existing Service for, under the name of its first port.
+fn invent_ports(snapshot: &mut Snapshot) {
+    let mut asked = Vec::new();
+    for route in snapshot.all(Kind::HttpRoute) {
+        let mut raw = (*route.raw).clone();
+        for reference in backend_refs(&mut raw) {
+            let namespace = reference["namespace"].as_str().unwrap_or(&route.meta.namespace).to_owned();
+            asked.push((namespace, reference["name"].clone(), reference["port"].clone()));
+        }
+    }
+    snapshot.edit(Kind::Service, |service| {
+        for (namespace, name, port) in &asked {
+            let is_here = service["metadata"]["namespace"] == namespace.as_str() && service["metadata"]["name"] == *name;
+            let Some(ports) = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut).filter(|_| is_here) else {
+                continue;
+            };
+            if let Some(mut invented) = ports.first().cloned()
+                && !ports.iter().any(|known| known["port"] == *port)
+            {
+                invented["port"] = port.clone();
+                ports.push(invented);
+            }
+        }
+    });
+}
+
+/// Puts the numeric targetPort of the Service in place of the port that its slices give.
+fn dial_target_ports(snapshot: &mut Snapshot) {
+    let mut targets = Vec::new();
+    for service in snapshot.all(Kind::Service) {
+        for port in service.raw["spec"]["ports"].as_array().into_iter().flatten() {
+            let target = if port["targetPort"].is_u64() { &port["targetPort"] } else { &port["port"] };
+            targets.push((service.key(), port["name"].as_str().unwrap_or_default().to_owned(), target.clone()));
+        }
+    }
+    snapshot.edit(Kind::EndpointSlice, |slice| {
+        let namespace = slice["metadata"]["namespace"].as_str().unwrap_or_default();
+        let service = slice["metadata"]["labels"]["kubernetes.io/service-name"].as_str().unwrap_or_default();
+        let key = crate::snapshot::ObjectKey::new(namespace, service);
+        for port in each(slice, "/ports") {
+            let name = port["name"].as_str().unwrap_or_default().to_owned();
+            if let Some((.., target)) = targets.iter().find(|(of, named, _)| *of == key && *named == name) {
+                port["port"] = target.clone();
+            }
+        }
+    });
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "ignores-reference-grants",
+        summary: "Follows references into other namespaces whether or not a ReferenceGrant permits them.",
+        clauses: &["GEP1364-42", "GEP1364-50", "IMPL-41"],
+        seam: Seam::Snapshot(|| view(grant_everything)),
+    },
+    Fault {
+        name: "mixes-halves-of-grants",
+        summary: "Takes the from of one ReferenceGrant and the to of another as a permission.",
+        clauses: &["blind:HTTPRouteInvalidReferenceGrant.2"],
+        seam: Seam::Snapshot(|| view(mix_grants)),
+    },
+    Fault {
+        name: "grants-ignore-to-name",
+        summary: "Reads a grant for one Service as a grant for all of them.",
+        clauses: &["IMPL-41"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::ReferenceGrant, |grant| {
+                    each(grant, "/spec/to").for_each(|to| drop_field(to, "name"));
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "grants-need-to-name",
+        summary: "Takes no notice of a grant that does not name its referent.",
+        clauses: &["blind:HTTPRouteReferenceGrant.3"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::ReferenceGrant, |grant| {
+                    if let Some(to) = grant.pointer_mut("/spec/to").and_then(Value::as_array_mut) {
+                        to.retain(|to| to["name"].as_str().is_some_and(|name| !name.is_empty()));
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "grants-ignore-from-kind",
+        summary: "Reads a grant for one kind of referrer as a grant for every kind.",
+        clauses: &["IMPL-41"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::ReferenceGrant, |grant| {
+                    let all: Vec<Value> = each(grant, "/spec/from")
+                        .flat_map(|from| {
+                            ["HTTPRoute", "TCPRoute", "Gateway"].map(|kind| {
+                                json!({"group": GATEWAY_GROUP, "kind": kind, "namespace": from["namespace"]})
+                            })
+                        })
+                        .collect();
+                    grant["spec"]["from"] = all.into();
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "grants-ignore-from-namespace",
+        summary: "Reads a grant for referrers of one namespace as a grant for those of every namespace.",
+        clauses: &["IMPL-41"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                let names: Vec<String> = snapshot.namespaces().map(|(object, _)| object.meta.name.clone()).collect();
+                snapshot.edit(Kind::ReferenceGrant, |grant| {
+                    let anywhere = |from: &mut Value| {
+                        let (group, kind) = (from["group"].clone(), from["kind"].clone());
+                        names.iter().map(|name| json!({"group": group, "kind": kind, "namespace": name})).collect::<Vec<_>>()
+                    };
+                    let all: Vec<Value> = each(grant, "/spec/from").flat_map(anywhere).collect();
+                    grant["spec"]["from"] = all.into();
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "deaf-to-grant-removal",
+        summary: "Goes on following a reference after its ReferenceGrant is deleted.",
+        clauses: &["IMPL-42", "blind:HTTPRouteReferenceGrant.1", "blind:TCPRouteReferenceGrant.1"],
+        seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant))),
+    },
+    Fault {
+        name: "deaf-to-new-grants",
+        summary: "Does not look at a ReferenceGrant that comes after the route which needs it.",
+        clauses: &["IMPL-42", "blind:HTTPRouteInvalidReferenceGrant.3"],
+        seam: Seam::Snapshot(|| {
+            remember(|memory, snapshot| {
+                let routes = snapshot.all(Kind::HttpRoute).map(|route| route.meta.creation_timestamp.clone()).min();
+                let grants: Vec<_> = snapshot.all(Kind::ReferenceGrant).cloned().collect();
+                for grant in grants {
+                    let id = (Kind::ReferenceGrant, grant.key());
+                    if memory.objects.contains_key(&id) || routes.is_none() {
+                        memory.objects.insert(id, grant);
+                    } else {
+                        snapshot.remove(Kind::ReferenceGrant, &grant.key());
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "deaf-to-new-services",
+        summary: "Does not pick up a Service that is created after the route which refers to it.",
+        clauses: &["blind:HTTPRouteInvalidNonExistentBackendRef.3"],
+        seam: Seam::Snapshot(|| remember(miss_late_services)),
+    },
+    Fault {
+        name: "deaf-to-service-removal",
+        summary: "Does not notice that the Service of a backend is gone.",
+        clauses: &["GEP1364-41", "GEP1364-48"],
+        seam: Seam::Snapshot(|| {
+            remember(|memory, snapshot| {
+                memory.keep_removed(snapshot, Kind::Service);
+                memory.keep_removed(snapshot, Kind::EndpointSlice);
+            })
+        }),
+    },
+    Fault {
+        name: "deaf-to-endpoint-changes",
+        summary: "Stays with the endpoints that a Service had at first.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::EndpointSlice))),
+    },
+    Fault {
+        name: "deaf-to-namespace-labels",
+        summary: "Keeps the labels that a namespace had at first when it selects namespaces.",
+        clauses: &["blind:HTTPRouteCrossNamespace.2"],
+        seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::Namespace))),
+    },
+    Fault {
+        name: "deaf-to-certificate-rotation",
+        summary: "Goes on serving the certificate that a Secret held at first.",
+        clauses: &["blind:HTTPRouteHTTPSListener.2"],
+        seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::Secret))),
+    },
+    Fault {
+        name: "deaf-to-route-changes",
+        summary: "Works from the first spec of an HTTPRoute whatever comes after, and says so by its generation.",
+        clauses: &["IMPL-25", "GEP1364-08", "upstream:HTTPRouteObservedGenerationBump"],
+        seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::HttpRoute))),
+    },
+    Fault {
+        name: "ignores-match-expressions",
+        summary: "Leaves matchExpressions out when it selects namespaces.",
+        clauses: &["blind:HTTPRouteCrossNamespace.3"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::Gateway, |gateway| {
+                    for listener in each(gateway, "/spec/listeners") {
+                        if let Some(selector) = listener.pointer_mut("/allowedRoutes/namespaces/selector") {
+                            drop_field(selector, "matchExpressions");
+                        }
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "selects-every-namespace",
+        summary: "Lets routes of every namespace in where the listener asks for a label.",
+        clauses: &["blind:HTTPRouteCrossNamespace.1"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::Gateway, |gateway| {
+                    for listener in each(gateway, "/spec/listeners") {
+                        if let Some(namespaces) = listener.pointer_mut("/allowedRoutes/namespaces")
+                            && namespaces["from"] == "Selector"
+                        {
+                            *namespaces = json!({"from": "All"});
+                        }
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "sends-to-unready-endpoints",
+        summary: "Sends traffic to endpoints that are not ready.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::EndpointSlice, |slice| {
+                    each(slice, "/endpoints").for_each(|endpoint| drop_field(endpoint, "conditions"));
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "dials-target-ports",
+        summary: "Connects to the targetPort of the Service instead of the port in its EndpointSlices.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Snapshot(|| view(dial_target_ports)),
+    },
+    Fault {
+        name: "invents-service-ports",
+        summary: "Forwards to a port that the Service does not declare.",
+        clauses: &["blind:HTTPRouteInvalidNonExistentBackendRef.1"],
+        seam: Seam::Snapshot(|| view(invent_ports)),
+    },
+    Fault {
+        name: "takes-any-kind-for-a-service",
+        summary: "Looks for a Service of the name whatever kind a backendRef asks for.",
+        clauses: &["GEP1364-38", "blind:HTTPRouteInvalidBackendRefUnknownKind.1"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::HttpRoute, |route| {
+                    for reference in backend_refs(route) {
+                        reference["group"] = "".into();
+                        reference["kind"] = "Service".into();
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "ignores-app-protocol",
+        summary: "Speaks HTTP/1.1 to every backend, whatever its Service port says.",
+        clauses: &["blind:HTTPRouteBackendProtocolH2C.3", "blind:HTTPRouteBackendProtocolH2C.4"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::Service, |service| {
+                    each(service, "/spec/ports").for_each(|port| drop_field(port, "appProtocol"));
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "skips-extension-filters",
+        summary: "Leaves out a filter of an unknown kind and carries on as if it were not there.",
+        clauses: &["GEP1364-52"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::HttpRoute, |route| {
+                    for rule in each(route, "/spec/rules") {
+                        if let Some(filters) = rule.pointer_mut("/filters").and_then(Value::as_array_mut) {
+                            filters.retain(|filter| filter["type"] != "ExtensionRef");
+                        }
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "skips-class-parameters",
+        summary: "Accepts a GatewayClass with a parametersRef that it cannot follow.",
+        clauses: &["IMPL-31", "blind:GatewayClassObservedGenerationBump.1"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| snapshot.edit(Kind::GatewayClass, |class| drop_field(&mut class["spec"], "parametersRef")))
+        }),
+    },
+    Fault {
+        name: "skips-gateway-parameters",
+        summary: "Accepts a Gateway with an infrastructure.parametersRef that it cannot follow.",
+        clauses: &["upstream:GatewayInvalidParametersRef"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_field(&mut gateway["spec"], "infrastructure")))
+        }),
+    },
+    Fault {
+        name: "serves-gateways-without-class",
+        summary: "Takes up a Gateway whose class does not exist.",
+        clauses: &["GEP1364-36", "IMPL-32"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                let known: Vec<String> =
+                    snapshot.gateway_classes().map(|(object, _)| object.meta.name.clone()).collect();
+                let Some(first) = known.first().cloned() else { return };
+                snapshot.edit(Kind::Gateway, |gateway| {
+                    let class = &mut gateway["spec"]["gatewayClassName"];
+                    if !known.iter().any(|name| *class == name.as_str()) {
+                        *class = first.clone().into();
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "ignores-requested-addresses",
+        summary: "Gives a Gateway some address of its own choice instead of the ones it asks for.",
+        clauses: &["upstream:GatewayStaticAddresses"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_field(&mut gateway["spec"], "addresses")))
+        }),
+    },
+    Fault {
+        name: "orders-routes-by-name",
+        summary: "Decides between equal matches of two routes by name, not by age.",
+        clauses: &["blind:HTTPRouteMatchingAcrossRoutes.1"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                let untimed = |route: &mut Value| drop_field(&mut route["metadata"], "creationTimestamp");
+                snapshot.edit(Kind::HttpRoute, untimed);
+            })
+        }),
+    },
+    Fault {
+        name: "newest-tcproute-wins",
+        summary: "Gives a TCP listener to the route that sorts first by name, however new it is.",
+        clauses: &["upstream:TCPRouteMultipleRoutesAttachment"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                let untimed = |route: &mut Value| drop_field(&mut route["metadata"], "creationTimestamp");
+                snapshot.edit(Kind::TcpRoute, untimed);
+            })
+        }),
+    },
+    Fault {
+        name: "forgets-query-matches",
+        summary: "Leaves query parameter matches out.",
+        clauses: &["upstream:HTTPRouteQueryParamMatching"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::HttpRoute, |route| {
+                    for rule in each(route, "/spec/rules") {
+                        each(rule, "/matches").for_each(|one| drop_field(one, "queryParams"));
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "knows-every-bundle-version",
+        summary: "Says SupportedVersion=True whatever version the CRDs have.",
+        clauses: &["IMPL-19"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::CustomResourceDefinition, |crd| {
+                    crd["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"] = "v1.6.1".into();
+                });
+            })
+        }),
+    },
+];

@@ -1,0 +1,84 @@
+use serde_json::Value;
+
+use super::{
+    Fault, Seam,
+    tools::{drop_field, each},
+};
+
+/// Runs over every object inside a value.
+fn walk(value: &mut Value, change: &mut impl FnMut(&mut Value)) {
+    change(value);
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, change)),
+        Value::Object(map) => map.values_mut().for_each(|item| walk(item, change)),
+        _ => {}
+    }
+}
+
+/// Runs over the schema of every list of conditions.
+fn condition_lists(crds: &mut [Value], mut change: impl FnMut(&mut Value)) {
+    for schema in crds.iter_mut().flat_map(|crd| each(crd, "/spec/versions")) {
+        walk(schema, &mut |value| {
+            if let Some(conditions) = value.pointer_mut("/properties/conditions").filter(|list| list["type"] == "array") {
+                change(conditions);
+            }
+        });
+    }
+}
+
+fn without_annotation(crds: &mut [Value], annotation: &str) {
+    for crd in crds {
+        drop_field(&mut crd["metadata"]["annotations"], annotation);
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "crds-without-bundle-version",
+        summary: "Serves CRDs that do not say which release they are of.",
+        clauses: &["IMPL-01"],
+        seam: Seam::ApiSurface(|crds| without_annotation(crds, "gateway.networking.k8s.io/bundle-version")),
+    },
+    Fault {
+        name: "crds-without-channel",
+        summary: "Serves CRDs that do not say which channel they are of.",
+        clauses: &["IMPL-02"],
+        seam: Seam::ApiSurface(|crds| without_annotation(crds, "gateway.networking.k8s.io/channel")),
+    },
+    Fault {
+        name: "crds-with-any-condition-status",
+        summary: "Serves CRDs that store any text as the status of a condition.",
+        clauses: &["GEP1364-04", "GEP1364-06"],
+        seam: Seam::ApiSurface(|crds| {
+            condition_lists(crds, |list| {
+                if let Some(status) = list.pointer_mut("/items/properties/status") {
+                    drop_field(status, "enum");
+                }
+            });
+        }),
+    },
+    Fault {
+        name: "crds-with-any-condition-reason",
+        summary: "Serves CRDs that store any text, also none, as the reason of a condition.",
+        clauses: &["GEP1364-07"],
+        seam: Seam::ApiSurface(|crds| {
+            condition_lists(crds, |list| {
+                if let Some(reason) = list.pointer_mut("/items/properties/reason") {
+                    drop_field(reason, "pattern");
+                    drop_field(reason, "minLength");
+                }
+            });
+        }),
+    },
+    Fault {
+        name: "crds-with-repeated-condition-types",
+        summary: "Serves CRDs that store two conditions of one type in a list.",
+        clauses: &["GEP1364-03"],
+        seam: Seam::ApiSurface(|crds| {
+            condition_lists(crds, |list| {
+                drop_field(list, "x-kubernetes-list-type");
+                drop_field(list, "x-kubernetes-list-map-keys");
+            });
+        }),
+    },
+];

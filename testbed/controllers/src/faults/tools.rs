@@ -1,0 +1,203 @@
+//! What several faults need to be a few lines each.
+
+use std::collections::BTreeMap;
+
+use gateproof_proxy::config::{Backend, Config, Filter, Listener, Protocol, Route, VirtualHost};
+use serde_json::Value;
+
+use crate::{
+    runtime::seams::{ConfigSeam, Seen, SnapshotSeam, StatusesSeam},
+    snapshot::{Kind, Object, ObjectKey, Snapshot},
+    status::{Condition, DesiredStatus, ListenerStatus, ParentStatus, StatusUpdate, Truth},
+};
+
+/// A snapshot fault without memory.
+pub(super) struct View(pub(super) fn(&mut Snapshot));
+
+impl SnapshotSeam for View {
+    fn view(&mut self, mut snapshot: Snapshot) -> Snapshot {
+        (self.0)(&mut snapshot);
+        snapshot
+    }
+}
+
+/// A snapshot fault that remembers objects; what it does with them is up to the function.
+#[derive(Default)]
+pub(super) struct Memory {
+    pub(super) objects: BTreeMap<(Kind, ObjectKey), std::sync::Arc<Object>>,
+}
+
+/// A snapshot fault with memory.
+pub(super) struct Remembering(pub(super) Memory, pub(super) fn(&mut Memory, &mut Snapshot));
+
+impl SnapshotSeam for Remembering {
+    fn view(&mut self, mut snapshot: Snapshot) -> Snapshot {
+        (self.1)(&mut self.0, &mut snapshot);
+        snapshot
+    }
+}
+
+impl Memory {
+    /// Puts back every object of the kind that was ever seen and is gone.
+    pub(super) fn keep_removed(&mut self, snapshot: &mut Snapshot, kind: Kind) {
+        for object in snapshot.all(kind) {
+            self.objects.insert((kind, object.key()), object.clone());
+        }
+        for ((of, _), object) in &self.objects {
+            if *of == kind {
+                snapshot.insert(kind, object.clone());
+            }
+        }
+    }
+
+    /// Shows every object of the kind as it was when it was first seen.
+    pub(super) fn keep_first(&mut self, snapshot: &mut Snapshot, kind: Kind) {
+        let now: Vec<_> = snapshot.all(kind).cloned().collect();
+        self.objects.retain(|(of, key), _| *of != kind || now.iter().any(|object| object.key() == *key));
+        for object in now {
+            let first = self.objects.entry((kind, object.key())).or_insert_with(|| object.clone());
+            if first.meta.uid == object.meta.uid {
+                snapshot.insert(kind, first.clone());
+            } else {
+                *first = object;
+            }
+        }
+    }
+}
+
+/// A status fault without memory.
+pub(super) struct Say(pub(super) fn(Seen<'_>, &mut Vec<StatusUpdate>));
+
+impl StatusesSeam for Say {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        (self.0)(seen, statuses);
+    }
+}
+
+/// A configuration fault without memory.
+pub(super) struct Serve(pub(super) fn(Seen<'_>, &mut Config));
+
+impl ConfigSeam for Serve {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        (self.0)(seen, config);
+    }
+}
+
+/// A configuration fault that works from another view of the cluster than the statuses do.
+pub(super) struct ServeFrom<S>(pub(super) S);
+
+impl<S: SnapshotSeam> ConfigSeam for ServeFrom<S> {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        *config = seen.otherwise(|snapshot| *snapshot = self.0.view(snapshot.clone())).config;
+    }
+}
+
+/// A status fault that works from another view of the cluster than the data plane does.
+pub(super) struct SayFrom<S>(pub(super) S);
+
+impl<S: SnapshotSeam> StatusesSeam for SayFrom<S> {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        *statuses = seen.otherwise(|snapshot| *snapshot = self.0.view(snapshot.clone())).statuses;
+    }
+}
+
+/// Own entries of every route.
+pub(super) fn parents(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut ParentStatus> {
+    statuses.iter_mut().flat_map(|update| match &mut update.status {
+        DesiredStatus::Route { parents } => parents.iter_mut(),
+        _ => [].iter_mut(),
+    })
+}
+
+/// Entries of every listener.
+pub(super) fn listeners(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut ListenerStatus> {
+    statuses.iter_mut().flat_map(|update| match &mut update.status {
+        DesiredStatus::Gateway { listeners, .. } => listeners.iter_mut(),
+        _ => [].iter_mut(),
+    })
+}
+
+/// Own conditions of every object of a kind; not those of listeners.
+pub(super) fn own(statuses: &mut [StatusUpdate], kind: Kind) -> impl Iterator<Item = &mut Vec<Condition>> {
+    statuses.iter_mut().filter(move |update| update.kind == kind).filter_map(|update| match &mut update.status {
+        DesiredStatus::GatewayClass { conditions, .. } | DesiredStatus::Gateway { conditions, .. } => Some(conditions),
+        DesiredStatus::Route { .. } => None,
+    })
+}
+
+/// Every condition of every status.
+pub(super) fn every(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut Condition> {
+    statuses.iter_mut().flat_map(StatusUpdate::condition_lists).flatten()
+}
+
+/// The condition of a type.
+pub(super) fn find<'a>(conditions: &'a mut [Condition], r#type: &str) -> Option<&'a mut Condition> {
+    conditions.iter_mut().find(|condition| condition.r#type == r#type)
+}
+
+/// Whether the condition of a type stands there with this status.
+pub(super) fn is(conditions: &[Condition], r#type: &str, status: Truth) -> bool {
+    conditions.iter().any(|condition| condition.r#type == r#type && condition.status == status)
+}
+
+/// Whether the condition of a type stands there with this reason.
+pub(super) fn has_reason(conditions: &[Condition], r#type: &str, reason: &str) -> bool {
+    conditions.iter().any(|condition| condition.r#type == r#type && condition.reason == reason)
+}
+
+/// Gives the condition of a type another status and reason.
+pub(super) fn set(conditions: &mut [Condition], r#type: &str, status: Truth, reason: &str) {
+    if let Some(condition) = find(conditions, r#type) {
+        condition.status = status;
+        condition.reason = reason.into();
+    }
+}
+
+/// Every virtual host of the configuration.
+pub(super) fn hosts(config: &mut Config) -> impl Iterator<Item = &mut VirtualHost> {
+    config.listeners.iter_mut().flat_map(|listener| virtual_hosts(listener))
+}
+
+/// The virtual hosts of one listener.
+pub(super) fn virtual_hosts(listener: &mut Listener) -> Vec<&mut VirtualHost> {
+    match &mut listener.protocol {
+        Protocol::Http(http) => http.virtual_hosts.iter_mut().collect(),
+        Protocol::Https(tls) => tls.iter_mut().map(|tls| &mut tls.virtual_host).collect(),
+        Protocol::Tcp(_) => Vec::new(),
+    }
+}
+
+/// Every rule of the configuration.
+pub(super) fn rules(config: &mut Config) -> impl Iterator<Item = &mut Route> {
+    hosts(config).flat_map(|host| host.routes.iter_mut())
+}
+
+/// Every backend of every rule.
+pub(super) fn backends(config: &mut Config) -> impl Iterator<Item = &mut Backend> {
+    rules(config).flat_map(|rule| rule.backends.iter_mut())
+}
+
+/// Every list of filters: of rules and of backends.
+pub(super) fn filters(config: &mut Config) -> impl Iterator<Item = &mut Vec<Filter>> {
+    rules(config).flat_map(|rule| {
+        let Route { filters, backends, .. } = rule;
+        std::iter::once(filters).chain(backends.iter_mut().map(|backend| &mut backend.filters))
+    })
+}
+
+/// Every entry of a list at this place in an object.
+pub(super) fn each<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
+    object.pointer_mut(pointer).and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// Every backendRef of a route, those of mirrors not included.
+pub(super) fn backend_refs(route: &mut Value) -> impl Iterator<Item = &mut Value> {
+    each(route, "/spec/rules").flat_map(|rule| each(rule, "/backendRefs"))
+}
+
+/// Takes a field out of an object.
+pub(super) fn drop_field(object: &mut Value, field: &str) {
+    if let Some(map) = object.as_object_mut() {
+        map.remove(field);
+    }
+}

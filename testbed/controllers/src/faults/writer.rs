@@ -1,0 +1,309 @@
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use kube::{
+    Api,
+    api::{DynamicObject, PostParams},
+};
+use serde_json::{Value, json};
+
+use super::{Fault, Seam, tools::{drop_field, each}};
+use crate::{
+    runtime::seams::StatusWriterSeam,
+    snapshot::Kind,
+    status::{self, StatusUpdate},
+};
+
+/// A fault in how the status is put together. The function gets the object as it is and the right status.
+struct Merge(fn(&Value, &StatusUpdate, &mut Value));
+
+impl StatusWriterSeam for Merge {
+    fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
+        let mut status = status::merge(live, desired, now);
+        (self.0)(live, desired, &mut status);
+        status
+    }
+}
+
+fn merge(change: fn(&Value, &StatusUpdate, &mut Value)) -> Arc<dyn StatusWriterSeam> {
+    Arc::new(Merge(change))
+}
+
+/// Every list of conditions in a status.
+fn lists(status: &mut Value) -> Vec<&mut Vec<Value>> {
+    let Some(map) = status.as_object_mut() else { return Vec::new() };
+    let mut lists = Vec::new();
+    for (field, value) in map {
+        match field.as_str() {
+            "conditions" => lists.extend(value.as_array_mut()),
+            "listeners" | "parents" => {
+                let entries = value.as_array_mut().into_iter().flatten();
+                lists.extend(entries.filter_map(|entry| entry.get_mut("conditions")?.as_array_mut()));
+            }
+            _ => {}
+        }
+    }
+    lists
+}
+
+fn is_own(r#type: &Value) -> bool {
+    !r#type.as_str().unwrap_or_default().contains('/')
+}
+
+/// Whether a controller, rather than the defaults of the CRD, has written the conditions before.
+fn was_visited(live: &Value) -> bool {
+    let mut status = live["status"].clone();
+    lists(&mut status).into_iter().flatten().any(|condition| condition.get("observedGeneration").is_some())
+}
+
+/// Moves `lastTransitionTime` with every change, whether or not the status changed.
+struct MovesTimes;
+
+impl StatusWriterSeam for MovesTimes {
+    fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
+        let mut status = status::merge(live, desired, now);
+        if !status::same(live, &status) {
+            for condition in lists(&mut status).into_iter().flatten().filter(|condition| is_own(&condition["type"])) {
+                condition["lastTransitionTime"] = now.into();
+            }
+        }
+        status
+    }
+}
+
+/// Says the same thing again and again, in a message that counts.
+#[derive(Default)]
+struct Restless(Mutex<u64>);
+
+/// Between two needless writes, so that a machine stays usable.
+const RESTLESS_PAUSE: Duration = Duration::from_millis(50);
+
+#[async_trait]
+impl StatusWriterSeam for Restless {
+    fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
+        let mut status = status::merge(live, desired, now);
+        if desired.kind == Kind::HttpRoute {
+            let mut count = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            *count += 1;
+            for condition in each(&mut status, "/parents").flat_map(|entry| each(entry, "/conditions")) {
+                condition["message"] = format!("reconciled {} times", *count).into();
+            }
+        }
+        status
+    }
+
+    async fn before(&self, _: &StatusUpdate) {
+        tokio::time::sleep(RESTLESS_PAUSE).await;
+    }
+}
+
+/// Writes every status late.
+struct Late;
+
+/// Longer than any deadline of the embedded profile.
+const LATE: Duration = Duration::from_secs(7);
+
+#[async_trait]
+impl StatusWriterSeam for Late {
+    async fn before(&self, desired: &StatusUpdate) {
+        if desired.kind == Kind::TcpRoute {
+            tokio::time::sleep(LATE).await;
+        }
+    }
+}
+
+/// Writes a status only once; what happens to it afterwards goes unnoticed.
+#[derive(Default)]
+struct WritesOnce(Mutex<BTreeMap<(Kind, String), StatusUpdate>>);
+
+impl StatusWriterSeam for WritesOnce {
+    fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
+        let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match written.insert((desired.kind, uid), desired.clone()) {
+            Some(before) if before == *desired => live.get("status").cloned().unwrap_or_else(|| json!({})),
+            _ => status::merge(live, desired, now),
+        }
+    }
+}
+
+/// Writes over whatever version is there.
+struct Overwrites;
+
+#[async_trait]
+impl StatusWriterSeam for Overwrites {
+    async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
+        let name = object.metadata.name.clone().unwrap_or_default();
+        object.metadata.resource_version = None;
+        api.replace_status(&name, &PostParams::default(), &object).await
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "drops-foreign-conditions",
+        summary: "Removes conditions that somebody else put on the object.",
+        clauses: &["K8S-11", "GEP1364-19"],
+        seam: Seam::StatusWriter(|| {
+            merge(|_, _, status| {
+                lists(status).into_iter().for_each(|list| list.retain(|condition| is_own(&condition["type"])));
+            })
+        }),
+    },
+    Fault {
+        name: "reorders-conditions",
+        summary: "Sorts conditions by type, those of others included.",
+        clauses: &["K8S-11"],
+        seam: Seam::StatusWriter(|| {
+            merge(|_, _, status| {
+                for list in lists(status) {
+                    list.sort_by_key(|condition| condition["type"].as_str().unwrap_or_default().to_owned());
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "drops-foreign-parents",
+        summary: "Removes the entries of other controllers from status.parents.",
+        clauses: &["IMPL-20", "IMPL-36"],
+        seam: Seam::StatusWriter(|| {
+            merge(|_, desired, status| {
+                if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {
+                    parents.retain(|entry| entry["controllerName"] == desired.controller_name.as_str());
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "keeps-parent-entries",
+        summary: "Leaves its own entries in status.parents after the parentRef is gone.",
+        clauses: &["blind:Generic.8", "blind:HTTPRouteMultipleGateways.1"],
+        seam: Seam::StatusWriter(|| {
+            merge(|live, _, status| {
+                let before = live.pointer("/status/parents").and_then(Value::as_array).cloned().unwrap_or_default();
+                if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {
+                    for entry in before {
+                        let is_same = |one: &Value| {
+                            (&one["parentRef"], &one["controllerName"]) == (&entry["parentRef"], &entry["controllerName"])
+                        };
+                        if !parents.iter().any(is_same) {
+                            parents.push(entry);
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "moves-transition-times",
+        summary: "Sets lastTransitionTime to the time of every write, whether or not the status changed.",
+        clauses: &["K8S-07", "blind:Generic.12"],
+        seam: Seam::StatusWriter(|| Arc::new(MovesTimes)),
+    },
+    Fault {
+        name: "freezes-transition-times",
+        summary: "Keeps the first lastTransitionTime of a condition when its status flips.",
+        clauses: &["K8S-07"],
+        seam: Seam::StatusWriter(|| {
+            merge(|live, _, status| {
+                let mut before = live.get("status").cloned().unwrap_or_else(|| json!({}));
+                if !was_visited(live) {
+                    return;
+                }
+                for (old, new) in lists(&mut before).into_iter().zip(lists(status)) {
+                    for condition in new {
+                        if let Some(same) = old.iter().find(|one| one["type"] == condition["type"]) {
+                            condition["lastTransitionTime"] = same["lastTransitionTime"].clone();
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "writes-accepted-first",
+        summary: "Leaves ResolvedRefs out of the first status that it writes on a route.",
+        clauses: &["GEP1364-10", "GEP1364-15", "K8S-09"],
+        seam: Seam::StatusWriter(|| {
+            merge(|live, desired, status| {
+                if matches!(desired.kind, Kind::HttpRoute | Kind::TcpRoute) && !was_visited(live) {
+                    for list in lists(status) {
+                        list.retain(|condition| condition["type"] != "ResolvedRefs");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "programs-before-accepting",
+        summary: "Says Programmed=True on a Gateway while Accepted is still Unknown.",
+        clauses: &["IMPL-22"],
+        seam: Seam::StatusWriter(|| {
+            merge(|live, desired, status| {
+                if desired.kind == Kind::Gateway && !was_visited(live) {
+                    for condition in each(status, "/conditions").filter(|condition| condition["type"] == "Accepted") {
+                        condition["status"] = "Unknown".into();
+                        condition["reason"] = "Pending".into();
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "denies-before-it-knows",
+        summary: "Says Programmed=False on a new Gateway and True a moment later, where nothing was wrong.",
+        clauses: &["GEP1364-58"],
+        seam: Seam::StatusWriter(|| {
+            merge(|live, desired, status| {
+                if desired.kind == Kind::Gateway && !was_visited(live) {
+                    for condition in each(status, "/conditions").filter(|condition| condition["type"] == "Programmed") {
+                        condition["status"] = "False".into();
+                        condition["reason"] = "Pending".into();
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "forgets-observed-generation",
+        summary: "Publishes no observedGeneration on routes.",
+        clauses: &["GEP1364-08", "IMPL-25"],
+        seam: Seam::StatusWriter(|| {
+            merge(|_, desired, status| {
+                if matches!(desired.kind, Kind::HttpRoute | Kind::TcpRoute) {
+                    for condition in lists(status).into_iter().flatten() {
+                        drop_field(condition, "observedGeneration");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "never-stops-writing",
+        summary: "Rewrites the status of routes over and over although nothing has changed.",
+        clauses: &["K8S-15"],
+        seam: Seam::StatusWriter(|| Arc::new(Restless::default())),
+    },
+    Fault {
+        name: "writes-once",
+        summary: "Does not restore a status that somebody else has wiped.",
+        clauses: &["K8S-13"],
+        seam: Seam::StatusWriter(|| Arc::new(WritesOnce::default())),
+    },
+    Fault {
+        name: "overwrites-concurrent-changes",
+        summary: "Writes a status over whatever version is there, so that what others wrote meanwhile is lost.",
+        clauses: &["K8S-11"],
+        seam: Seam::StatusWriter(|| Arc::new(Overwrites)),
+    },
+    Fault {
+        name: "writes-late",
+        summary: "Writes the right status of a TCPRoute long after the deadline.",
+        clauses: &["upstream:TCPRouteInvalidBackendRefNonexistent", "upstream:TCPRouteInvalidCrossNamespaceBackendRef"],
+        seam: Seam::StatusWriter(|| Arc::new(Late)),
+    },
+];

@@ -1,0 +1,60 @@
+use rstest::rstest;
+
+use super::{World, conditions, message, update};
+use crate::{
+    settings::SUPPORTED_FEATURES,
+    snapshot::Kind,
+    status::DesiredStatus,
+};
+
+#[rstest]
+#[case::known("annotations: {gateway.networking.k8s.io/bundle-version: v1.6.1}", "True/SupportedVersion")]
+#[case::older("annotations: {gateway.networking.k8s.io/bundle-version: v1.0.0}", "True/SupportedVersion")]
+#[case::candidate("annotations: {gateway.networking.k8s.io/bundle-version: v1.6.0-rc.1}", "True/SupportedVersion")]
+#[case::newer("annotations: {gateway.networking.k8s.io/bundle-version: v1.99.0}", "False/UnsupportedVersion")]
+#[case::garbled("annotations: {gateway.networking.k8s.io/bundle-version: '1.6'}", "False/UnsupportedVersion")]
+#[case::absent("labels: {}", "False/UnsupportedVersion")]
+fn supported_version_follows_the_annotation_of_every_crd(#[case] metadata: &str, #[case] expected: &str) {
+    let mut world = World::with(&format!(
+        "- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, \
+         metadata: {{name: gateways.gateway.networking.k8s.io, {metadata}}}, \
+         spec: {{group: gateway.networking.k8s.io, names: {{kind: Gateway, plural: gateways}}}}}}"
+    ));
+    let outcome = world.settle();
+    let found = conditions(&outcome, Kind::GatewayClass, "ours");
+    assert_eq!(found, [format!("Accepted=True/Accepted SupportedVersion={expected}")]);
+}
+
+#[test]
+fn parameters_are_refused_and_gateways_of_the_class_are_left_alone() {
+    let mut world = World::with(
+        "- {apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: ours, generation: 2}, spec: \
+         {controllerName: gateproof.dev/reference, parametersRef: {group: x.dev, kind: Settings, name: big}}}",
+    );
+    world.http_route("route", "rules: [{backendRefs: [{name: echo, port: 8080}]}]");
+    let outcome = world.settle();
+    let found = conditions(&outcome, Kind::GatewayClass, "ours");
+    assert_eq!(found, ["Accepted=False/InvalidParameters SupportedVersion=True/SupportedVersion"]);
+    assert!(message(&outcome, Kind::GatewayClass, "ours", "Accepted").contains("Settings big"));
+    assert_eq!(update(&outcome, Kind::Gateway, "gw"), None);
+    assert_eq!(update(&outcome, Kind::HttpRoute, "route"), None);
+    assert!(outcome.config.listeners.is_empty());
+}
+
+#[test]
+fn classes_of_other_controllers_are_left_alone() {
+    let mut world = World::with(
+        "- {apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: theirs}, spec: \
+         {controllerName: example.com/other}}",
+    );
+    assert_eq!(update(&world.settle(), Kind::GatewayClass, "theirs"), None);
+}
+
+#[test]
+fn features_are_sorted_and_unique() {
+    assert!(SUPPORTED_FEATURES.is_sorted_by(|one, other| one < other));
+    let outcome = World::with("[]").settle();
+    let status = &update(&outcome, Kind::GatewayClass, "ours").unwrap().status;
+    let DesiredStatus::GatewayClass { supported_features, .. } = status else { panic!("{status:?}") };
+    assert_eq!(supported_features, SUPPORTED_FEATURES);
+}

@@ -1,0 +1,175 @@
+use std::collections::BTreeSet;
+
+use rstest::rstest;
+
+use super::{World, conditions, lanes, listeners, message, update};
+use crate::{
+    snapshot::{Bind, Kind},
+    status::DesiredStatus,
+};
+
+const ACCEPTED: &str = "Accepted=True/Accepted Programmed=True/Programmed";
+
+fn gateway(name: &str, created: u32, spec: &str) -> String {
+    format!(
+        "- {{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {{namespace: demo, name: {name}, uid: \
+         {name}, generation: 1, creationTimestamp: '2026-01-01T00:00:{created:02}Z'}}, spec: {{gatewayClassName: ours, \
+         {spec}}}}}"
+    )
+}
+
+const HTTP: &str = "listeners: [{name: http, port: 80, protocol: HTTP}]";
+
+fn addresses(outcome: &super::Outcome, name: &str) -> Vec<String> {
+    let Some(DesiredStatus::Gateway { addresses, .. }) = update(outcome, Kind::Gateway, name).map(|update| &update.status)
+    else {
+        return Vec::new();
+    };
+    addresses.iter().map(|address| format!("{} {}", address.r#type, address.value)).collect()
+}
+
+#[test]
+fn a_gateway_gets_an_address_and_is_programmed() {
+    let outcome = World::with("[]").settle();
+    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), [ACCEPTED]);
+    assert_eq!(addresses(&outcome, "gw"), ["IPAddress 127.90.0.1"]);
+    assert_eq!(
+        listeners(&outcome),
+        ["http 0 [HTTPRoute] Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"]
+    );
+    let mut update = update(&outcome, Kind::Gateway, "gw").unwrap().clone();
+    let generations: Vec<_> =
+        update.condition_lists().into_iter().flatten().map(|condition| condition.observed_generation).collect();
+    assert_eq!(generations, vec![Some(3); 5]);
+}
+
+#[test]
+fn nothing_is_claimed_before_the_data_plane_has_answered() {
+    let world = World::with("[]");
+    let outcome = super::reconcile(&world.snapshot, &world.settings);
+    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=True/Accepted Programmed=Unknown/Pending"]);
+    assert_eq!(
+        listeners(&outcome),
+        ["http 0 [HTTPRoute] Accepted=True/Accepted Programmed=Unknown/Pending ResolvedRefs=True/ResolvedRefs"]
+    );
+}
+
+#[test]
+fn a_port_that_cannot_be_bound_is_unavailable_and_tried_again() {
+    let mut world = World::with(&gateway(
+        "gw",
+        0,
+        "listeners: [{name: good, port: 80, protocol: HTTP}, {name: bad, port: 81, protocol: HTTP}]",
+    ));
+    let bad = |port| if port == 81 { Bind::Failed("in use".into()) } else { Bind::Bound };
+    let outcome = world.settle_with(bad);
+    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]);
+    assert_eq!(
+        listeners(&outcome)[1],
+        "bad 0 [HTTPRoute] Accepted=False/PortUnavailable Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
+    );
+    let outcome = world.settle();
+    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), [ACCEPTED]);
+}
+
+#[test]
+fn a_gateway_with_no_port_at_all_stays_in_the_configuration() {
+    let outcome = World::with("[]").settle_with(|_| Bind::Failed("in use".into()));
+    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=False/ListenersNotValid Programmed=False/Invalid"]);
+    assert_eq!(lanes(&outcome), ["127.90.0.1:80 *"]);
+}
+
+#[test]
+fn ports_outside_the_settings_are_unavailable() {
+    let mut world = World::with("[]");
+    world.settings.ports = Some(BTreeSet::from([8080]));
+    let outcome = world.settle();
+    assert_eq!(
+        listeners(&outcome),
+        ["http 0 [HTTPRoute] Accepted=False/PortUnavailable Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"]
+    );
+    assert!(outcome.config.listeners.is_empty());
+}
+
+#[rstest]
+#[case::parameters(
+    "infrastructure: {parametersRef: {group: x.dev, kind: Settings, name: big}}, ",
+    "Accepted=False/InvalidParameters Programmed=False/Invalid"
+)]
+#[case::labels_only("infrastructure: {labels: {a: b}}, ", ACCEPTED)]
+#[case::address_type(
+    "addresses: [{type: x.dev/fake, value: a}, {type: IPAddress, value: 127.90.0.9}], ",
+    "Accepted=False/UnsupportedAddress Programmed=False/Invalid"
+)]
+#[case::hostname("addresses: [{type: Hostname, value: a.b}], ", "Accepted=False/UnsupportedAddress Programmed=False/Invalid")]
+#[case::unusable(
+    "addresses: [{type: IPAddress, value: 203.0.113.1}, {type: IPAddress, value: 127.90.0.9}], ",
+    "Accepted=True/Accepted Programmed=False/AddressNotUsable"
+)]
+#[case::usable("addresses: [{type: IPAddress, value: 127.90.0.9}], ", ACCEPTED)]
+#[case::any_value("addresses: [{type: IPAddress}], ", ACCEPTED)]
+fn a_gateway_is_judged_by_its_own_spec(#[case] spec: &str, #[case] expected: &str) {
+    let mut world = World::with(&gateway("gw", 0, &format!("{spec}{HTTP}")));
+    let outcome = world.settle();
+    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), [expected]);
+    assert_eq!(outcome.config.listeners.is_empty(), expected != ACCEPTED);
+    assert_eq!(addresses(&outcome, "gw").is_empty(), expected != ACCEPTED);
+    assert_eq!(listeners(&outcome)[0].contains("Programmed=True"), expected == ACCEPTED);
+}
+
+#[test]
+fn requested_addresses_are_given_and_kept_from_others() {
+    let mut world = World::with(&gateway("gw", 0, HTTP));
+    world.settle();
+    world.add(&gateway("second", 1, &format!("addresses: [{{type: IPAddress, value: 127.90.0.1}}], {HTTP}")));
+    world.add(&gateway("third", 2, &format!("addresses: [{{type: IPAddress, value: 127.90.0.7}}], {HTTP}")));
+    let outcome = world.settle();
+    assert_eq!(addresses(&outcome, "gw"), ["IPAddress 127.90.0.1"]);
+    assert_eq!(conditions(&outcome, Kind::Gateway, "second"), ["Accepted=True/Accepted Programmed=False/AddressNotUsable"]);
+    assert_eq!(addresses(&outcome, "third"), ["IPAddress 127.90.0.7"]);
+}
+
+#[test]
+fn addresses_run_out_and_come_back() {
+    let mut world = World::with(&gateway("second", 1, HTTP));
+    world.settings.hosts = 1..=1;
+    let outcome = world.settle();
+    assert_eq!(conditions(&outcome, Kind::Gateway, "second"), ["Accepted=True/Accepted Programmed=False/AddressNotAssigned"]);
+    world.snapshot.remove(Kind::Gateway, &crate::snapshot::ObjectKey::new("demo", "gw"));
+    let outcome = world.settle();
+    assert_eq!(addresses(&outcome, "second"), ["IPAddress 127.90.0.1"]);
+}
+
+#[test]
+fn a_released_address_is_not_the_next_one_given() {
+    let mut world = World::with("[]");
+    world.settle();
+    world.snapshot.remove(Kind::Gateway, &crate::snapshot::ObjectKey::new("demo", "gw"));
+    world.add(&gateway("second", 1, HTTP));
+    assert_eq!(addresses(&world.settle(), "second"), ["IPAddress 127.90.0.2"]);
+}
+
+#[test]
+fn without_room_the_newest_gateway_waits() {
+    let mut world = World::with(&gateway("second", 1, HTTP));
+    world.settings.max_gateways = Some(1);
+    let outcome = world.settle();
+    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), [ACCEPTED]);
+    assert_eq!(conditions(&outcome, Kind::Gateway, "second"), ["Accepted=True/Accepted Programmed=False/NoResources"]);
+    assert_eq!(lanes(&outcome), ["127.90.0.1:80 *"]);
+}
+
+#[test]
+fn a_gateway_of_an_unknown_class_is_not_touched() {
+    let mut world = World::with(&gateway("gw", 0, HTTP).replace("ours", "nobodys"));
+    let outcome = world.settle();
+    assert_eq!(update(&outcome, Kind::Gateway, "gw"), None);
+    assert!(outcome.config.listeners.is_empty());
+}
+
+#[test]
+fn messages_name_the_listeners_at_fault() {
+    let spec = "listeners: [{name: good, port: 80, protocol: HTTP}, {name: odd, port: 81, protocol: x.dev/odd}]";
+    let outcome = World::with(&gateway("gw", 0, spec)).settle();
+    assert!(message(&outcome, Kind::Gateway, "gw", "Accepted").contains("odd"));
+}
