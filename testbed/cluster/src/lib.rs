@@ -1,1 +1,169 @@
-//! The embedded target.
+//! The embedded target: API server, reference implementation and data plane put together.
+//!
+//! It knows nothing of who tests it. A [`Testbed`] is a cluster with one GatewayClass and, unless asked otherwise, an
+//! implementation that answers for it; a named fault makes that implementation misbehave in one way.
+
+mod ports;
+
+use std::sync::Arc;
+
+use gateproof_apiserver::crds::{Channel, gateway_api};
+use gateproof_apiserver::{Options, Server, StartError};
+use gateproof_controllers::faults::{self, Fault};
+use gateproof_controllers::runtime::{Controllers, Seams};
+use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
+use gateproof_proxy::{Plain, Proxy, ProxyOptions};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use serde_json::{Value, json};
+
+pub use gateproof_apiserver::RequestCount;
+pub use ports::PortMapping;
+
+/// Name of the GatewayClass that the embedded implementation answers for.
+pub const GATEWAY_CLASS: &str = "gateproof";
+
+/// How a testbed starts.
+#[derive(Debug, Clone, Default)]
+pub struct TestbedOptions {
+    /// Name of the fault that the implementation has; none for the plain one.
+    pub fault: Option<String>,
+    /// CustomResourceDefinitions to serve; our own of the standard channel when there are none.
+    pub crds: Vec<Value>,
+    /// How declared ports become bound ones.
+    pub ports: PortMapping,
+    /// Leaves the implementation out, for somebody else's. There is no GatewayClass either then.
+    pub no_controller: bool,
+    /// How many Gateways the implementation can program; no limit unless given.
+    pub max_gateways: Option<usize>,
+    /// Address and port of the API server; a free port on loopback unless given.
+    pub bind: Option<std::net::SocketAddr>,
+}
+
+/// Why a testbed did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// There is no such fault.
+    #[error("there is no fault `{0}`")]
+    UnknownFault(String),
+    /// The API server did not start.
+    #[error("cannot start the embedded API server")]
+    ApiServer(#[from] StartError),
+    /// The GatewayClass was refused.
+    #[error("cannot create the GatewayClass of the embedded implementation")]
+    GatewayClass(#[source] Box<kube::Error>),
+}
+
+/// A running embedded target. It ends with [`Testbed::shutdown`] or when it is dropped.
+pub struct Testbed {
+    server: Server,
+    proxy: Arc<Proxy>,
+    controllers: Option<Controllers>,
+    offset: Option<u16>,
+}
+
+impl Testbed {
+    /// Starts a testbed. Must run within a Tokio runtime.
+    ///
+    /// # Errors
+    /// [`TestbedError`] names the part that did not start.
+    pub async fn start(options: TestbedOptions) -> Result<Testbed, TestbedError> {
+        let fault = options.fault.as_deref().map(find).transpose()?;
+        let mut crds =
+            if options.crds.is_empty() { gateway_api(Channel::Standard) } else { options.crds };
+        if let Some(fault) = fault {
+            fault.reshape(&mut crds);
+        }
+        let mut server_options = Options { crds, admit_loopback_endpoints: true, ..Options::default() };
+        if let Some(bind) = options.bind {
+            server_options.bind = bind;
+        }
+        let server = Server::start(server_options).await?;
+        let network = network(server.addr().port());
+        let offset = options.ports.offset(network);
+        let exchange = fault.map_or_else(|| Arc::new(Plain) as Arc<_>, Fault::exchange);
+        let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, exchange));
+        let mut testbed = Testbed { server, proxy, controllers: None, offset };
+        if !options.no_controller {
+            let settings = Settings { network, max_gateways: options.max_gateways, ..Settings::default() };
+            let client = testbed.client();
+            create_class(client.clone()).await?;
+            let seams = fault.map_or_else(Seams::default, Fault::seams);
+            testbed.controllers = Some(Controllers::start(client, Arc::clone(&testbed.proxy), settings, seams));
+        }
+        Ok(testbed)
+    }
+
+    /// A client that reaches the API server without a socket.
+    pub fn client(&self) -> Client {
+        Client::new(self.server.service(), "default")
+    }
+
+    /// The API server's kubeconfig; it holds the token.
+    pub fn kubeconfig(&self) -> String {
+        self.server.kubeconfig()
+    }
+
+    /// The API server.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Name of the GatewayClass that the implementation answers for.
+    pub fn gateway_class(&self) -> &'static str {
+        GATEWAY_CLASS
+    }
+
+    /// How a client gets from an address and port in a status to the bound ones, as `HOST:PORT=ADDR:PORT` where `*`
+    /// stands for anything and keeps it, and `+N` adds to the port.
+    pub fn dial_rule(&self) -> String {
+        self.offset.map_or_else(|| "*:*=*:*".to_owned(), |offset| format!("*:*=*:+{offset}"))
+    }
+
+    /// What clients have asked of the API server so far.
+    pub fn requests(&self) -> Vec<RequestCount> {
+        self.server.requests()
+    }
+
+    /// Stops everything, the implementation first.
+    pub async fn shutdown(mut self) {
+        if let Some(controllers) = self.controllers.take() {
+            controllers.shutdown().await;
+        }
+        self.proxy.shutdown().await;
+        self.server.shutdown().await;
+    }
+}
+
+fn find(name: &str) -> Result<&'static Fault, TestbedError> {
+    faults::find(name).ok_or_else(|| TestbedError::UnknownFault(name.to_owned()))
+}
+
+/// The first three octets of the addresses that Gateways get. The API server's port is unique on this host's loopback
+/// address while it runs, so deriving them from it keeps testbeds apart.
+fn network(api_server_port: u16) -> [u8; 3] {
+    let [high, low] = api_server_port.to_be_bytes();
+    [127, high.max(1), low]
+}
+
+async fn create_class(client: Client) -> Result<(), TestbedError> {
+    let resource = ApiResource {
+        group: "gateway.networking.k8s.io".to_owned(),
+        version: "v1".to_owned(),
+        api_version: "gateway.networking.k8s.io/v1".to_owned(),
+        kind: "GatewayClass".to_owned(),
+        plural: "gatewayclasses".to_owned(),
+    };
+    let class: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": GATEWAY_CLASS},
+        "spec": {"controllerName": CONTROLLER_NAME},
+    }))
+    .map_err(|error| TestbedError::GatewayClass(Box::new(kube::Error::SerdeError(error))))?;
+    Api::<DynamicObject>::all_with(client, &resource)
+        .create(&PostParams::default(), &class)
+        .await
+        .map(drop)
+        .map_err(|error| TestbedError::GatewayClass(Box::new(error)))
+}
