@@ -215,9 +215,9 @@ mod tests {
             journal.write(entry(id));
         }
         assert_eq!(sequences(&journal.of_request("a")), [0, 3]);
-        assert_eq!(sequences(&journal.of_request("c")), []);
+        assert!(journal.of_request("c").is_empty());
         journal.forget("a");
-        assert_eq!(sequences(&journal.of_request("a")), []);
+        assert!(journal.of_request("a").is_empty());
     }
 
     #[test]

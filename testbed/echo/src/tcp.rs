@@ -27,9 +27,8 @@ struct Greeting<'a> {
 }
 
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
-    match closing.run_until_cancelled(converse(stream, peer, &backend)).await {
-        Some(Err(error)) => tracing::debug!(%error, "stream ended"),
-        Some(Ok(())) | None => {}
+    if let Some(Err(error)) = closing.run_until_cancelled(converse(stream, peer, &backend)).await {
+        tracing::debug!(%error, "stream ended");
     }
 }
 
