@@ -12,10 +12,10 @@ pub struct Sample {
     pub old: Option<Value>,
 }
 
-/// What a field is called in the corpus: the end of its path.
-pub fn name(path: &str) -> String {
-    let parts: Vec<_> = path.split('.').collect();
-    parts[parts.len().saturating_sub(2)..].join(".")
+/// What decides, besides the kind's own samples for `rules`, which samples a field gets.
+pub fn name(field: &Field) -> String {
+    let kind = if field.path.ends_with("rules") { &field.plural } else { "" };
+    format!("{kind} {}", field.path)
 }
 
 /// The samples of a field.

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use super::official;
 
+const RULES: &str = "x-kubernetes-validations";
+
 /// A field with rules.
 pub struct Field {
     /// Definition, version and path, for people.
@@ -12,19 +14,14 @@ pub struct Field {
     pub path: String,
     /// The plural of the kind.
     pub plural: String,
-    /// The schema of the field.
+    /// The schema of the field, with its own rules only.
     pub schema: Value,
 }
 
 impl Field {
     /// The rules of the field itself.
     pub fn rules(&self) -> Vec<&str> {
-        self.schema["x-kubernetes-validations"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|rule| rule["rule"].as_str().unwrap())
-            .collect()
+        self.schema[RULES].as_array().unwrap().iter().map(|rule| rule["rule"].as_str().unwrap()).collect()
     }
 }
 
@@ -46,8 +43,10 @@ pub fn with_rules(definition: &Value) -> Vec<Field> {
 }
 
 fn walk(schema: &Value, path: &str, found: &mut Vec<(String, Value)>) {
-    if schema["x-kubernetes-validations"].is_array() {
-        found.push((path.to_owned(), schema.clone()));
+    if schema[RULES].is_array() {
+        let mut own = bare(schema);
+        own[RULES] = schema[RULES].clone();
+        found.push((path.to_owned(), own));
     }
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let separator = if path.is_empty() { "" } else { "." };
@@ -57,5 +56,18 @@ fn walk(schema: &Value, path: &str, found: &mut Vec<(String, Value)>) {
         if schema[key].is_object() {
             walk(&schema[key], &format!("{path}{suffix}"), found);
         }
+    }
+}
+
+/// A schema without rules and descriptions, at any depth.
+fn bare(schema: &Value) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let kept =
+                object.iter().filter(|(key, value)| *key != RULES && !(*key == "description" && value.is_string()));
+            Value::Object(kept.map(|(key, value)| (key.clone(), bare(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(bare).collect(),
+        other => other.clone(),
     }
 }
