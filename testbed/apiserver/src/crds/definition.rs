@@ -58,7 +58,7 @@ fn expand(kind: &Kind, shared: &Shared, channel: Channel) -> Result<Value, Sourc
     }
     let versions =
         kind.versions.iter().map(|(name, words)| version(kind, shared, Variant { channel, version: name }, words));
-    Ok(json!({
+    let mut definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": metadata,
@@ -66,9 +66,10 @@ fn expand(kind: &Kind, shared: &Shared, channel: Channel) -> Result<Value, Sourc
             "group": kind.group,
             "names": names,
             "scope": match kind.scope { Scope::Namespaced => "Namespaced", Scope::Cluster => "Cluster" },
-            "versions": versions.collect::<Result<Vec<_>, _>>()?,
         },
-    }))
+    });
+    definition["spec"]["versions"] = Value::Array(versions.collect::<Result<_, _>>()?);
+    Ok(definition)
 }
 
 fn version(kind: &Kind, shared: &Shared, variant: Variant<'_>, words: &str) -> Result<Value, SourceError> {
@@ -97,7 +98,9 @@ fn version(kind: &Kind, shared: &Shared, variant: Variant<'_>, words: &str) -> R
         version["additionalPrinterColumns"] = json!(columns);
     }
     version["subresources"] = if kind.status.is_some() { json!({"status": {}}) } else { json!({}) };
-    version["schema"] = json!({"openAPIV3Schema": root(kind, shared, variant, &at)?});
+    // Moved in, never named within `json!`, which would copy all of it by serializing.
+    version["schema"] =
+        Value::Object(Map::from_iter([("openAPIV3Schema".to_owned(), root(kind, shared, variant, &at)?)]));
     Ok(version)
 }
 
@@ -122,11 +125,8 @@ fn columns(kind: &Kind, variant: Variant<'_>) -> Result<Vec<Value>, Problem> {
 }
 
 fn root(kind: &Kind, shared: &Shared, variant: Variant<'_>, at: &str) -> Result<Value, SourceError> {
-    let expander = Expander {
-        variant,
-        fragments: Fragments { own: &kind.fragments, shared: &shared.fragments },
-        defs: [&kind.defs, &shared.defs],
-    };
+    let fragments = Fragments { own: &kind.fragments, shared: &shared.fragments };
+    let expander = Expander::new(variant, fragments, [&kind.defs, &shared.defs]).map_err(|problem| problem.at(at))?;
     let mut fields = Map::new();
     for name in ["apiVersion", "kind"] {
         fields.insert(name.to_owned(), json!({"type": "string"}));
@@ -136,5 +136,7 @@ fn root(kind: &Kind, shared: &Shared, variant: Variant<'_>, at: &str) -> Result<
     if let Some(status) = &kind.status {
         fields.insert("status".to_owned(), Value::Object(expander.expand(status, &format!("{at}.status"))?));
     }
-    Ok(json!({"type": "object", "required": ["spec"], "properties": fields}))
+    let mut schema = json!({"type": "object", "required": ["spec"]});
+    schema["properties"] = Value::Object(fields);
+    Ok(schema)
 }

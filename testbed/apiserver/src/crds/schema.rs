@@ -1,5 +1,8 @@
 //! From the notation to structural OpenAPI schemas.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use super::error::{Problem, SourceError};
@@ -12,15 +15,31 @@ const DEPTH: usize = 64;
 
 /// Expands types of one kind for one variant.
 pub struct Expander<'a> {
-    pub variant: Variant<'a>,
-    pub fragments: Fragments<'a>,
-    /// Where names are looked up, in this order.
-    pub defs: [&'a Map<String, Value>; 2],
+    variant: Variant<'a>,
+    fragments: Fragments<'a>,
+    defs: HashMap<&'a str, &'a Value>,
+    expanded: RefCell<HashMap<String, Schema>>,
 }
 
 type Schema = Map<String, Value>;
 
-impl Expander<'_> {
+impl<'a> Expander<'a> {
+    /// An expander that looks names up in `defs`, the first first.
+    pub fn new(
+        variant: Variant<'a>,
+        fragments: Fragments<'a>,
+        defs: [&'a Map<String, Value>; 2],
+    ) -> Result<Self, Problem> {
+        let mut index = HashMap::new();
+        for (text, node) in defs.into_iter().flatten() {
+            let key = mark::key(text, variant)?;
+            if key.applies {
+                index.entry(key.name).or_insert(node);
+            }
+        }
+        Ok(Self { variant, fragments, defs: index, expanded: RefCell::default() })
+    }
+
     /// The schema of a type, which stands at a path.
     pub fn expand(&self, node: &Value, at: &str) -> Result<Schema, SourceError> {
         self.node(node, at, DEPTH)
@@ -93,16 +112,15 @@ impl Expander<'_> {
         Ok(schema)
     }
 
+    /// A definition, expanded once: HTTPRoute alone uses some of them twenty times.
     fn definition(&self, name: &str, at: &str, depth: usize) -> Result<Schema, SourceError> {
-        for defs in self.defs {
-            for (text, node) in defs {
-                let key = mark::key(text, self.variant).map_err(|problem| problem.at(at))?;
-                if key.applies && key.name == name {
-                    return self.node(node, at, depth);
-                }
-            }
+        if let Some(known) = self.expanded.borrow().get(name) {
+            return Ok(known.clone());
         }
-        Err(Problem::UnknownType(name.to_owned()).at(at))
+        let node = self.defs.get(name).ok_or_else(|| Problem::UnknownType(name.to_owned()).at(at))?;
+        let schema = self.node(node, at, depth)?;
+        self.expanded.borrow_mut().insert(name.to_owned(), schema.clone());
+        Ok(schema)
     }
 
     fn mapping(&self, entries: &Map<String, Value>, at: &str, depth: usize) -> Result<Schema, SourceError> {

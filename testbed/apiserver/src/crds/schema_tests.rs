@@ -20,11 +20,8 @@ fn expand(node: Value, channel: Channel) -> Result<Value, SourceError> {
         "endless": "endless",
     });
     let (own, empty) = (defs.as_object().unwrap(), Map::new());
-    let expander = Expander {
-        variant: Variant { channel, version: "v1" },
-        fragments: Fragments { own: &fragments, shared: &fragments },
-        defs: [own, &empty],
-    };
+    let fragments = Fragments { own: &fragments, shared: &fragments };
+    let expander = Expander::new(Variant { channel, version: "v1" }, fragments, [own, &empty]).unwrap();
     expander.expand(&node, "spec").map(Value::Object)
 }
 
