@@ -120,11 +120,7 @@ impl ApiError {
     }
 
     /// 409 of server-side apply, with one cause a field.
-    pub fn apply_conflict(causes: Vec<StatusCause>) -> Self {
-        let count = causes.len();
-        let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.message, cause.field)).collect();
-        let plural = if count == 1 { "" } else { "s" };
-        let message = format!("Apply failed with {count} conflict{plural}: {}", each.join("; "));
+    pub fn apply_conflict(message: String, causes: Vec<StatusCause>) -> Self {
         let details = Details { causes, ..Details::default() };
         Self { details: Some(Box::new(details)), ..Self::plain(StatusCode::CONFLICT, "Conflict", message) }
     }

@@ -6,7 +6,7 @@ use super::create::Managed;
 use super::{Cluster, Draft, Target, WriteOptions, Written};
 use crate::error::{ApiError, StatusCause};
 use crate::meta;
-use crate::patch::{PatchError, Writer, json_patch, merge_patch, server_side_apply, strategic_merge};
+use crate::patch::{Conflict, PatchError, Writer, json_patch, merge_patch, server_side_apply, strategic_merge};
 
 /// How a patch is to be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,17 +121,16 @@ fn restrict(target: Target<'_>, applied: Value) -> Value {
 }
 
 fn refusal(error: PatchError, target: Target<'_>) -> ApiError {
+    let message = error.to_string();
     match error {
-        PatchError::Conflicts(conflicts) => ApiError::apply_conflict(
-            conflicts
-                .into_iter()
-                .map(|conflict| StatusCause::new("FieldManagerConflict", conflict.field, conflict.message))
-                .collect(),
-        ),
-        PatchError::Invalid(why) => {
-            let cause = StatusCause::new("FieldValueInvalid", "", why);
+        PatchError::Conflicts(conflicts) => {
+            let cause = |conflict: Conflict| StatusCause::new("FieldManagerConflict", conflict.field, conflict.message);
+            ApiError::apply_conflict(message, conflicts.into_iter().map(cause).collect())
+        }
+        PatchError::Json(_) => {
+            let cause = StatusCause::new("FieldValueInvalid", "", message);
             ApiError::invalid(&target.resource.group, &target.resource.kind, target.name, vec![cause])
         }
-        PatchError::Json(why) => ApiError::bad_request(why),
+        PatchError::Invalid(_) => ApiError::bad_request(message),
     }
 }

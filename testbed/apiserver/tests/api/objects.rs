@@ -1,14 +1,12 @@
 //! Objects: creation, reading, writing, deletion, and how refusals look.
 #![allow(clippy::unwrap_used)]
 
-mod support;
-
 use gateproof_apiserver::{Options, Server};
 use k8s_openapi::api::core::v1::{Namespace, Secret, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use support::*;
+use crate::support::*;
 
 #[tokio::test]
 async fn life_of_an_object_over_both_ways_in() {

@@ -1,0 +1,8 @@
+//! The server as clients see it, over TLS and within the process.
+
+mod housekeeping;
+mod lists;
+mod objects;
+mod protocol;
+mod support;
+mod watches;
