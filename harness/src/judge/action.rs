@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::contract::Contract;
 use crate::log::{Elapsed, ProbeRequest, Role, Timing, WriteVerb};
-use crate::scenario::model::{Channel, ObjectRef, PatchKind, Version};
+use crate::scenario::{Channel, ObjectRef, PatchKind, Version};
 
 /// What a scenario is judged under. All of it is constant while the scenario runs.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, perform, wait};
 use super::history::Latest;
 use crate::log::{Elapsed, Write, WriteOutcome, WriteVerb};
-use crate::scenario::model::{Ending, ObjectRef, Refusal, Settle, Verb};
+use crate::scenario::{Ending, ObjectRef, Refusal, Settle, Verb};
 
 /// Writes of a step in progress, one at a time.
 #[derive(Debug, Clone)]

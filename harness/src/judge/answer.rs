@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::env::{any_of, severity};
 use super::expect::Miss;
 use crate::log::{Bindings, Exchange, HttpAnswer, ProbeError, TcpEnd};
-use crate::scenario::model::{Answer, HeaderTest, Level, Seen, Share};
+use crate::scenario::{Answer, HeaderTest, Level, Seen, Share};
 
 /// Holds an exchange against what is expected. Nothing missed: it agrees. Weaker misses than a failure of the probe's
 /// own level do not keep it from agreeing.

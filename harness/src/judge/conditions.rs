@@ -204,8 +204,14 @@ pub fn conditions_in(object: &Value) -> Vec<(String, Vec<Condition<'_>>)> {
     }
     for part in ["listeners", "parents", "ancestors"] {
         let entries = array(object.get("status").and_then(|s| s.get(part)));
-        for (index, entry) in entries.iter().enumerate() {
-            let key = entry.get("name").and_then(Value::as_str).map_or_else(|| index.to_string(), str::to_owned);
+        for entry in entries {
+            let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
+            let key = match entry.get("parentRef").or_else(|| entry.get("ancestorRef")) {
+                Some(reference) => {
+                    format!("{} by {}", ParentRef::of(reference, namespace(object)), text("controllerName"))
+                }
+                None => text("name").to_owned(),
+            };
             lists.push((format!("status.{part}[{key}].conditions"), list(entry.get("conditions"))));
         }
     }

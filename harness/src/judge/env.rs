@@ -10,7 +10,7 @@ use super::history::History;
 use super::label::label;
 use super::verdict::ShareRecord;
 use crate::log::{Bindings, Elapsed};
-use crate::scenario::model::{Clause, Level, ObjectRef, Step};
+use crate::scenario::{Clause, Level, ObjectRef, Step};
 
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]

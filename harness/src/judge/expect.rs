@@ -14,7 +14,7 @@ use super::env::{any_of, severity};
 use super::history::Latest;
 use super::label::label;
 use crate::log::Bindings;
-use crate::scenario::model::{
+use crate::scenario::{
     Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Parents, SubjectExpectation,
 };
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::conditions::{generation, uid};
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, WriteOutcome, WriteVerb};
-use crate::scenario::model::ObjectRef;
+use crate::scenario::ObjectRef;
 
 /// One version of an object.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use super::env::{Env, Report, millis, wait};
 use super::expect::{Evaluation, Miss, conditions_in_words, evaluate};
 use super::history::Latest;
 use crate::log::Elapsed;
-use crate::scenario::model::{Hold, HoldFor, SubjectExpectation};
+use crate::scenario::{Hold, HoldFor, SubjectExpectation};
 
 /// How often a hold starts over because versions may have been missed.
 const RESTARTS: u32 = 3;
@@ -136,7 +136,7 @@ impl Holding {
     }
 }
 
-fn current<'a>(env: &Env<'a>, object: &crate::scenario::model::ObjectRef) -> Option<&'a Arc<Value>> {
+fn current<'a>(env: &Env<'a>, object: &crate::scenario::ObjectRef) -> Option<&'a Arc<Value>> {
     match env.history.latest(object) {
         Latest::Current(version) | Latest::Behind { seen: version, .. } => Some(&version.object),
         Latest::Gone | Latest::Unknown => None,

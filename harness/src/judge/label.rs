@@ -1,7 +1,7 @@
 //! Names of objects as the manifest's author wrote them, the same in every run.
 
 use crate::log::Bindings;
-use crate::scenario::model::ObjectRef;
+use crate::scenario::ObjectRef;
 
 /// `Kind/name`, `Kind/alias/name`, `Kind/${name:alias}` or `${gw}` for a bound reference.
 pub(super) fn label(object: &ObjectRef, bindings: &Bindings) -> String {

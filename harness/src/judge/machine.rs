@@ -21,7 +21,7 @@ use super::settle::Settling;
 use super::shares::Sharing;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, Scope};
-use crate::scenario::model::{Answer, Scenario, Step, Verb};
+use crate::scenario::{Answer, Scenario, Step, Verb};
 
 /// The judge of one execution of a scenario: a state machine that events alone move.
 #[derive(Debug, Clone)]

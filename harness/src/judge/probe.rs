@@ -18,7 +18,7 @@ use super::expect::Miss;
 use super::request::{RequestError, build};
 use super::settle::seconds;
 use crate::log::{Elapsed, Exchange, JournalEntry, Role};
-use crate::scenario::model::{Answer, Probe};
+use crate::scenario::{Answer, Probe};
 
 /// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
 /// while the answer to its original is already there.

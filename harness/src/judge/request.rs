@@ -8,7 +8,7 @@ use super::conditions::array;
 use super::env::Env;
 use super::history::Latest;
 use crate::log::{HttpRequest, ProbeRequest};
-use crate::scenario::model::Probe;
+use crate::scenario::Probe;
 
 /// Why a probe cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

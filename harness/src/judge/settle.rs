@@ -10,7 +10,7 @@ use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, wait};
 use super::expect::{Evaluation, Miss, evaluate};
 use crate::log::{Elapsed, Timing};
-use crate::scenario::model::{Settle, SubjectExpectation};
+use crate::scenario::{Settle, SubjectExpectation};
 
 /// A settle in progress. With several legal ends, the first that settles counts.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use super::request::{RequestError, build};
 use super::statistics::{Decision, FALSE_ALARM, OVERLOOKED, SharePlan, next};
 use super::verdict::ShareRecord;
 use crate::log::{Elapsed, Exchange, ProbeError, Role};
-use crate::scenario::model::{Probe, Share};
+use crate::scenario::{Probe, Share};
 
 /// A test of shares in progress. A test that disagrees within the budget starts over with fresh counts, because the
 /// data path may not have converged yet; the last one counts.

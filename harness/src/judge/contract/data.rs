@@ -7,7 +7,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::rule::Rule;
-use crate::scenario::model::{Level, Version};
+use crate::scenario::{Level, Version};
 
 /// Why a contract could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::rule::Rule;
 use crate::judge::conditions::{Condition, ParentRef, array, find, list, namespace};
-use crate::scenario::model::Version;
+use crate::scenario::Version;
 
 /// Longest type that the schema admits.
 const LONGEST_TYPE: usize = 316;

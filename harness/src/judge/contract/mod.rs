@@ -16,7 +16,7 @@ use gateproof_report::record::{Breach, ContractRecord};
 
 use super::env::severity;
 use crate::log::Event;
-use crate::scenario::model::Version;
+use crate::scenario::Version;
 
 pub use data::{Contract, ContractError};
 pub use rule::Rule;

@@ -15,7 +15,7 @@ use super::times::{self, Memory};
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, WriteOutcome, WriteVerb};
-use crate::scenario::model::{ObjectRef, Version};
+use crate::scenario::{ObjectRef, Version};
 
 /// The contract's account of the objects of one scenario, or of pool Gateways over a run.
 #[derive(Debug, Clone)]
@@ -59,7 +59,6 @@ struct Found {
 
 /// One version with all that its rules look at.
 struct Look<'a> {
-    key: &'a ObjectKey,
     object: &'a Arc<Value>,
     at: Elapsed,
     /// Whether the harness wrote this version: it says nothing of the controller.
@@ -172,7 +171,7 @@ impl ContractState {
         let last = Last { object: object.clone(), seq: event.seq, scenario };
         if change != Change::Deleted {
             let ours = resource_version(object).is_some_and(|v| seen.ours.contains(v));
-            let look = Look { key, object, at: event.at, ours };
+            let look = Look { object, at: event.at, ours };
             let found = self.look(kind, &mut seen, &look);
             if !ours {
                 self.take(key, &last, found);
