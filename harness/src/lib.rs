@@ -6,4 +6,7 @@
 
 pub mod judge;
 pub mod log;
+pub mod probe;
+pub mod run;
 pub mod scenario;
+pub mod target;
