@@ -9,4 +9,7 @@ pub mod exit_codes;
 pub mod judge;
 pub mod kill;
 pub mod log;
+pub mod probe;
+pub mod run;
 pub mod scenario;
+pub mod target;

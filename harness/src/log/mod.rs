@@ -2,6 +2,7 @@
 //!
 //! Shells append [`Event`]s; the judge folds over them. Nothing here does I/O or reads a clock.
 
+pub mod codec;
 mod event;
 mod exchange;
 mod key;

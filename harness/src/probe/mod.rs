@@ -1,0 +1,44 @@
+//! Probes: one attempt each on the data path, over the dialer. Nothing here decides whether an answer is right.
+
+mod attempt;
+mod http;
+mod tcp;
+mod tls;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::log::{Elapsed, Exchange, ProbeRequest};
+use crate::target::dial::Dialer;
+
+/// The header that carries the exchange's id to the backends' journals.
+pub const REQUEST_HEADER: &str = "X-Gateproof-Request";
+
+/// Makes attempts.
+#[derive(Clone)]
+pub struct Prober {
+    dialer: Arc<dyn Dialer>,
+    budget: Duration,
+    tls: tokio_rustls::TlsConnector,
+}
+
+impl Prober {
+    /// Over a dialer; `budget` bounds one attempt from dialling to the last byte.
+    pub fn new(dialer: Arc<dyn Dialer>, budget: Duration) -> Prober {
+        Prober { dialer, budget, tls: tls::connector() }
+    }
+
+    /// One attempt over a fresh connection. Never fails: what went wrong stands in the exchange.
+    pub async fn attempt(&self, id: String, request: ProbeRequest, started: Elapsed) -> Exchange {
+        let exchange = Exchange { id, request, connected_to: None, started, http: None, tcp: None, error: None };
+        match exchange.request.clone() {
+            ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
+            ProbeRequest::Tcp { host, port, send } => tcp::attempt(self, exchange, &host, port, &send).await,
+        }
+    }
+}
+
+/// Whether JSON is an echo's account of what it received: it names its Pod.
+fn is_echo(value: &serde_json::Value) -> bool {
+    value.get("pod").is_some_and(serde_json::Value::is_string)
+}

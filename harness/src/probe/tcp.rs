@@ -1,0 +1,57 @@
+//! One TCP conversation: the exchange's id and the text go out, one line or the end comes back.
+
+use std::io::ErrorKind;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::time::Instant;
+
+use super::{Prober, attempt};
+use crate::log::{Exchange, ProbeError, TcpEnd};
+
+/// The longest line that is read, in bytes.
+const LONGEST_LINE: u64 = 4 * 1024;
+
+pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, send: &str) -> Exchange {
+    let end = Instant::now() + prober.budget;
+    let stream = match attempt::connect(prober, host, port, end).await {
+        Ok((stream, peer)) => {
+            exchange.connected_to = peer;
+            stream
+        }
+        Err(error) => {
+            exchange.error = Some(error);
+            return exchange;
+        }
+    };
+    let mut text = format!("{}\n", exchange.id);
+    if !send.is_empty() {
+        text.push_str(send);
+        text.push('\n');
+    }
+    let talking = async {
+        let mut stream = BufReader::new(stream);
+        stream.write_all(text.as_bytes()).await?;
+        let mut line = Vec::new();
+        (&mut stream).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
+        Ok::<_, std::io::Error>(line)
+    };
+    match tokio::time::timeout_at(end, talking).await {
+        Err(_) => exchange.tcp = Some(TcpEnd::Hung),
+        Ok(Ok(line)) if line.is_empty() => exchange.tcp = Some(TcpEnd::ClosedBeforeAnyByte),
+        Ok(Ok(line)) => {
+            let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+            let echo = serde_json::from_str(&line).ok().filter(super::is_echo);
+            exchange.tcp = Some(TcpEnd::Answered { line, echo });
+        }
+        Ok(Err(error))
+            if matches!(
+                error.kind(),
+                ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe
+            ) =>
+        {
+            exchange.tcp = Some(TcpEnd::ClosedBeforeAnyByte);
+        }
+        Ok(Err(error)) => exchange.error = Some(ProbeError::Broken(error.to_string())),
+    }
+    exchange
+}

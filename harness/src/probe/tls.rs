@@ -1,0 +1,69 @@
+//! TLS for probes: any certificate is taken, because what a listener presents is for the judge to see, not for the
+//! transport to refuse.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::TlsConnector;
+
+/// A connector that offers HTTP/1.1 and takes any certificate.
+pub(super) fn connector() -> TlsConnector {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
+    let mut config = config(provider, verifier);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // Sessions are never resumed: every attempt shows a whole handshake.
+    config.resumption = rustls::client::Resumption::disabled();
+    TlsConnector::from(Arc::new(config))
+}
+
+fn config(provider: Arc<CryptoProvider>, verifier: Arc<AnyCertificate>) -> ClientConfig {
+    ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(rustls::ALL_VERSIONS)
+        .expect("ring supports every version that rustls has")
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth()
+}
+
+/// Checks that the server holds its key, but not who vouches for it.
+#[derive(Debug)]
+struct AnyCertificate(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, &self.0)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
+}

@@ -1,0 +1,255 @@
+//! One execution of a scenario: a thin loop that does what the judge asks and logs what came of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::interrupt::Interrupt;
+use crate::judge::contract::Contract;
+use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
+use crate::log::{Bindings, Body, Ended, Event, Scope, Timing, WriteOutcome, WriteVerb};
+use crate::probe::Prober;
+use crate::scenario::model::{ObjectRef, PatchKind};
+use crate::scenario::{Scenario, bind::bind};
+use crate::target::backends::{Hosted, Hosting};
+use crate::target::discover::Facts;
+use crate::target::log_writer::LogWriter;
+use crate::target::pool;
+use crate::target::write::{PatchType, Writer};
+
+/// What all executions of a run share.
+pub struct Environment {
+    /// The log.
+    pub log: Arc<LogWriter>,
+    /// Writes to the target.
+    pub writer: Writer,
+    /// Attempts on its data path.
+    pub prober: Prober,
+    /// Backends.
+    pub hosting: Hosting,
+    /// The status contract.
+    pub contract: Arc<Contract>,
+    /// Limits.
+    pub timing: Timing,
+    /// The target.
+    pub facts: Facts,
+    /// Labels for every namespace.
+    pub namespace_labels: Vec<(String, String)>,
+    /// Most probes of one test of shares.
+    pub max_probes: u32,
+    /// Breaks executions off.
+    pub interrupt: Interrupt,
+    /// Microseconds of the slowest settle so far.
+    pub slowest_settle: AtomicU64,
+}
+
+/// An execution that is about to start.
+pub struct Execution {
+    /// Its name in the log.
+    pub name: Arc<str>,
+    /// The scenario, not yet bound.
+    pub scenario: Arc<Scenario>,
+    /// The names to bind it to.
+    pub bindings: Bindings,
+}
+
+/// Why an execution could not be set up.
+#[derive(Debug, thiserror::Error)]
+enum SetupError {
+    #[error("cannot bind the manifest: {0}")]
+    Bind(String),
+    #[error(transparent)]
+    Backend(#[from] crate::target::backends::BackendError),
+    #[error("cannot create {object}: {outcome}")]
+    Write { object: String, outcome: String },
+}
+
+/// Runs a scenario to its verdict. Its objects are left for the caller to remove.
+pub async fn execute(env: &Environment, execution: &Execution) -> Verdict {
+    let scope = Scope::Scenario(Arc::clone(&execution.name));
+    let mut scopes = vec![Scope::Run, scope.clone()];
+    scopes.extend(execution.bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str()))));
+    let events = env.log.subscribe(&scopes);
+    env.log.append(scope.clone(), Body::ScenarioStarted(Box::new(execution.bindings.clone())));
+    let bound = bind(&execution.scenario, &execution.bindings).map(Arc::new);
+    let judged = bound.as_ref().map_or_else(|_| Arc::clone(&execution.scenario), Arc::clone);
+    let context = Context {
+        timing: env.timing.clone(),
+        contract: Arc::clone(&env.contract),
+        version: env.facts.version,
+        channel: env.facts.channel,
+        controller_name: env.facts.controller_name.clone(),
+        slowest_settle: Duration::from_micros(env.slowest_settle.load(Ordering::Relaxed)),
+        max_probes: env.max_probes,
+    };
+    let mut conductor =
+        Conductor { env, scope, bindings: &execution.bindings, judge: Judge::new(judged, context), events };
+    let ended = match bound {
+        Err(error) => Ended::Environment { error: SetupError::Bind(error.to_string()).to_string() },
+        Ok(_) => conductor.conduct(&execution.scenario).await,
+    };
+    conductor.end(ended)
+}
+
+struct Conductor<'a> {
+    env: &'a Environment,
+    scope: Scope,
+    bindings: &'a Bindings,
+    judge: Judge,
+    events: UnboundedReceiver<Arc<Event>>,
+}
+
+impl Conductor<'_> {
+    async fn conduct(&mut self, scenario: &Scenario) -> Ended {
+        let env = self.env;
+        let hosted = match env.interrupt.unless(self.set_up(scenario)).await {
+            Ok(Ok(hosted)) => hosted,
+            Ok(Err(error)) => return Ended::Environment { error: error.to_string() },
+            Err(interrupted) => return interrupted,
+        };
+        let ended =
+            env.interrupt.unless(self.obey()).await.map_or_else(|interrupted| interrupted, |()| Ended::Completed);
+        hosted.stop().await;
+        ended
+    }
+
+    /// Namespaces first, then what publishes the backends in them.
+    async fn set_up(&self, scenario: &Scenario) -> Result<Hosted, SetupError> {
+        let env = self.env;
+        let hosted = env.hosting.start(&scenario.backends, self.bindings).await?;
+        let namespaces = self.bindings.namespaces.iter().map(|(alias, name)| {
+            let mut labels = env.namespace_labels.clone();
+            if let Some(decl) = scenario.namespaces.get(alias) {
+                labels.extend(decl.labels.iter().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            pool::namespace(&self.bindings.run_id, Some(&self.bindings.token), name, &labels)
+        });
+        self.create(namespaces).await?;
+        self.create(hosted.objects.iter().cloned()).await?;
+        Ok(hosted)
+    }
+
+    async fn create(&self, objects: impl Iterator<Item = Value>) -> Result<(), SetupError> {
+        let writes = objects.map(|object| async move {
+            let written = self.env.writer.apply(0, 0, &object).await;
+            match written.outcome {
+                WriteOutcome::Admitted { .. } => Ok(()),
+                outcome => {
+                    let (object, outcome) = (written.key.to_string(), pool::describe(&outcome));
+                    Err(SetupError::Write { object, outcome })
+                }
+            }
+        });
+        futures::future::try_join_all(writes).await.map(|_| ())
+    }
+
+    /// Does what the judge asks until it has nothing more to ask.
+    async fn obey(&mut self) {
+        loop {
+            self.catch_up();
+            match self.judge.next(self.env.log.now()) {
+                Next::Finished => return,
+                Next::Perform(actions) => self.perform(actions).await,
+                Next::Wait { until } => {
+                    let limit = async {
+                        match until {
+                            Some(until) => tokio::time::sleep_until(self.env.log.instant(until).into()).await,
+                            None => std::future::pending().await,
+                        }
+                    };
+                    tokio::select! {
+                        biased;
+                        event = self.events.recv() => {
+                            if let Some(event) = event {
+                                self.judge.observe(&event);
+                            }
+                        }
+                        () = limit => self.env.log.append(self.scope.clone(), Body::Tick),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets the judge see everything that is logged by now.
+    fn catch_up(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.judge.observe(&event);
+        }
+    }
+
+    /// Writes in order; everything else at once.
+    async fn perform(&self, actions: Vec<Action>) {
+        let (writes, others): (Vec<_>, Vec<_>) =
+            actions.into_iter().partition(|action| matches!(action, Action::Write { .. }));
+        let writing = async {
+            for action in writes {
+                self.act(action).await;
+            }
+        };
+        let rest = futures::future::join_all(others.into_iter().map(|action| self.act(action)));
+        futures::future::join(writing, rest).await;
+    }
+
+    async fn act(&self, action: Action) {
+        let env = self.env;
+        let body = match action {
+            Action::Write { step, ordinal, verb: _, target } => {
+                Body::Wrote(Box::new(self.write(step, ordinal, target).await))
+            }
+            Action::Probe { step, attempt, role, id, request, not_before } => {
+                tokio::time::sleep_until(env.log.instant(not_before).into()).await;
+                let exchange = env.prober.attempt(id, request, env.log.now()).await;
+                Body::Probed { step, attempt, role, exchange: Box::new(exchange) }
+            }
+            Action::ReadJournal { step, ids } => {
+                Body::Journal { step, entries: env.hosting.journal(&ids, self.bindings) }
+            }
+        };
+        env.log.append(self.scope.clone(), body);
+    }
+
+    async fn write(&self, step: usize, ordinal: usize, target: WriteTarget) -> crate::log::Write {
+        let writer = &self.env.writer;
+        let key = |object: &ObjectRef| writer.key(&object.kind, object.namespace.as_deref(), &object.name);
+        match target {
+            WriteTarget::Object(object) => writer.apply(step, ordinal, &object).await,
+            WriteTarget::Patch { target, subresource, kind, patch } => {
+                let patch_type = match kind {
+                    PatchKind::Merge => PatchType::Merge,
+                    PatchKind::Json => PatchType::Json,
+                };
+                writer.patch(step, ordinal, key(&target), patch_type, subresource.as_deref(), &patch).await
+            }
+            WriteTarget::Delete(object) => writer.delete(step, ordinal, key(&object)).await,
+        }
+    }
+
+    fn end(mut self, ended: Ended) -> Verdict {
+        self.env.log.append(self.scope.clone(), Body::ScenarioEnded(ended));
+        self.catch_up();
+        let verdict = self.judge.verdict();
+        let slowest = u64::try_from(verdict.slowest_settle.as_micros()).unwrap_or(u64::MAX);
+        self.env.slowest_settle.fetch_max(slowest, Ordering::Relaxed);
+        verdict
+    }
+}
+
+/// The cluster-scoped objects that a scenario wrote, from its log: they do not go with its namespaces.
+pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<crate::log::ObjectKey> {
+    let mut keys = Vec::new();
+    for event in events {
+        if let Body::Wrote(write) = &event.body
+            && write.key.namespace.is_none()
+            && write.verb == WriteVerb::Apply
+            && matches!(write.outcome, WriteOutcome::Admitted { .. })
+            && !keys.contains(&write.key)
+        {
+            keys.push(write.key.clone());
+        }
+    }
+    keys
+}

@@ -1,0 +1,183 @@
+//! What a run is asked to do.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::interrupt::Interrupt;
+use crate::judge::contract::Contract;
+use crate::log::{Timing, TimingProfile};
+use crate::scenario::{Channel, Version};
+use crate::target::connect::Source;
+use crate::target::dial::DialRule;
+use crate::target::shape::Ports;
+
+/// Which target.
+#[derive(Debug, Clone)]
+pub enum TargetChoice {
+    /// The embedded one, perhaps with a fault; it lives as long as the run.
+    Embedded {
+        /// Name of the fault.
+        fault: Option<String>,
+    },
+    /// A cluster that somebody else runs.
+    Cluster {
+        /// Where its address and credentials are.
+        source: Source,
+        /// The GatewayClass to test.
+        gateway_class: String,
+        /// How the user named it, for reports.
+        name: String,
+    },
+    /// An embedded target that is running already, and outlives the run.
+    Running {
+        /// Its kubeconfig.
+        kubeconfig: String,
+        /// The GatewayClass to test.
+        gateway_class: String,
+        /// How it is named in reports, such as `embedded:deaf`.
+        name: String,
+    },
+}
+
+impl TargetChoice {
+    /// Whether the target is an embedded one, which nobody else uses and which answers at once.
+    pub fn is_embedded(&self) -> bool {
+        !matches!(self, TargetChoice::Cluster { .. })
+    }
+
+    /// How reports name it.
+    pub fn name(&self) -> String {
+        match self {
+            TargetChoice::Embedded { fault: None } => "embedded".to_owned(),
+            TargetChoice::Embedded { fault: Some(fault) } => format!("embedded:{fault}"),
+            TargetChoice::Cluster { name, .. } | TargetChoice::Running { name, .. } => name.clone(),
+        }
+    }
+}
+
+/// Which features the target is held to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FeatureChoice {
+    /// Those that the GatewayClass claims in its status.
+    Claimed,
+    /// These.
+    Only(Vec<String>),
+    /// All that there are.
+    All,
+}
+
+/// A scenario that the user leaves out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// Name of the scenario; `*` stands for any characters.
+    pub pattern: String,
+    /// Why, for the reports.
+    pub reason: String,
+}
+
+/// Whose objects stay when the run is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Nobody's.
+    #[default]
+    Never,
+    /// Those of scenarios that failed or came late, and the pool with them.
+    OnFailure,
+    /// Everybody's.
+    Always,
+}
+
+/// Everything that a run is asked to do.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// Which target.
+    pub target: TargetChoice,
+    /// The status contract.
+    pub contract: Arc<Contract>,
+    /// Scenarios at once. Most of their time is waiting, so more than there are cores pay off.
+    pub jobs: usize,
+    /// Ends the run at the first failure.
+    pub fail_fast: bool,
+    /// How many times each scenario runs; at least once.
+    pub repeat: u32,
+    /// The table of limits; by default that of the target's kind.
+    pub timing: Option<Timing>,
+    /// Factor on every budget.
+    pub timeout_scale: f64,
+    /// Static map of addresses, before that of the embedded target.
+    pub dial: Vec<DialRule>,
+    /// Ports that the target permits.
+    pub ports: Ports,
+    /// Which features the target is held to.
+    pub features: FeatureChoice,
+    /// Features that it is not held to all the same.
+    pub exempt: Vec<String>,
+    /// Scenarios that the user leaves out.
+    pub skip: Vec<Skip>,
+    /// Merged into every Gateway that is applied.
+    pub gateway_patch: Option<Value>,
+    /// Labels for every namespace that is created.
+    pub namespace_labels: Vec<(String, String)>,
+    /// Most Gateways of one shape that are created for scenarios that need one for themselves.
+    pub max_gateways: usize,
+    /// Whose objects stay.
+    pub keep: Keep,
+    /// Permits scenarios that change cluster-scoped objects on a cluster that is not embedded.
+    pub allow_cluster_changes: bool,
+    /// Where the log is streamed to.
+    pub events_file: Option<PathBuf>,
+    /// Address that hosted backends bind and publish; by default one of this host's.
+    pub backend_address: Option<IpAddr>,
+    /// Release and channel, for CRDs that do not name them.
+    pub bundle: Option<(Version, Channel)>,
+    /// Most probes that one test of shares may use.
+    pub max_probes: u32,
+    /// How the user breaks the run off.
+    pub interrupt: Interrupt,
+}
+
+/// Scenarios at once, unless the user says otherwise.
+pub const DEFAULT_JOBS: usize = 32;
+/// Gateways of one shape for one scenario each, unless the user says otherwise.
+pub const DEFAULT_MAX_GATEWAYS: usize = 8;
+/// Probes that one test of shares may use, unless the user says otherwise.
+pub const DEFAULT_MAX_PROBES: u32 = 5000;
+
+impl RunOptions {
+    /// The defaults for a target.
+    pub fn new(target: TargetChoice, contract: Arc<Contract>) -> RunOptions {
+        RunOptions {
+            target,
+            contract,
+            jobs: DEFAULT_JOBS,
+            fail_fast: false,
+            repeat: 1,
+            timing: None,
+            timeout_scale: 1.0,
+            dial: Vec::new(),
+            ports: Ports::default(),
+            features: FeatureChoice::Claimed,
+            exempt: Vec::new(),
+            skip: Vec::new(),
+            gateway_patch: None,
+            namespace_labels: Vec::new(),
+            max_gateways: DEFAULT_MAX_GATEWAYS,
+            keep: Keep::default(),
+            allow_cluster_changes: false,
+            events_file: None,
+            backend_address: None,
+            bundle: None,
+            max_probes: DEFAULT_MAX_PROBES,
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// The table of limits in force.
+    pub fn timing(&self) -> Timing {
+        let profile = if self.target.is_embedded() { TimingProfile::Embedded } else { TimingProfile::Real };
+        self.timing.clone().unwrap_or_else(|| Timing::of(profile)).scaled(self.timeout_scale)
+    }
+}

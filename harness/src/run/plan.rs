@@ -1,0 +1,142 @@
+//! What runs on a target, what does not, and why. Pure.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::log::ObjectKey;
+use crate::scenario::{Isolation, Scenario, Verb};
+use crate::target::discover::Facts;
+
+use super::options::{FeatureChoice, RunOptions, Skip};
+
+/// What is decided for a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It runs.
+    Run,
+    /// The target does not claim a feature, or the scenario has no meaning there; the reason.
+    NotSupported(String),
+    /// The user leaves it out; the reason.
+    Skipped(String),
+}
+
+/// A scenario and what is decided for it.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// The scenario, not yet bound.
+    pub scenario: Arc<Scenario>,
+    /// The decision.
+    pub decision: Decision,
+}
+
+/// What the user says about which scenarios run.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// Which features the target is held to.
+    pub features: FeatureChoice,
+    /// Features that it is not held to all the same.
+    pub exempt: Vec<String>,
+    /// Scenarios left out.
+    pub skip: Vec<Skip>,
+    /// Whether scenarios may change cluster-scoped objects.
+    pub cluster_changes: bool,
+}
+
+impl Policy {
+    /// The policy of a run.
+    pub fn of(options: &RunOptions) -> Policy {
+        Policy {
+            features: options.features.clone(),
+            exempt: options.exempt.clone(),
+            skip: options.skip.clone(),
+            cluster_changes: options.target.is_embedded() || options.allow_cluster_changes,
+        }
+    }
+
+    /// The features that the target is held to, sorted; `None` for all that there are.
+    pub fn features(&self, facts: &Facts) -> Option<BTreeSet<String>> {
+        let held = match &self.features {
+            FeatureChoice::All => return None,
+            FeatureChoice::Claimed => &facts.features,
+            FeatureChoice::Only(features) => features,
+        };
+        Some(held.iter().filter(|feature| !self.exempt.contains(feature)).cloned().collect())
+    }
+}
+
+/// Decides for every scenario, in order of name.
+pub fn plan(scenarios: &[Arc<Scenario>], facts: &Facts, policy: &Policy) -> Vec<Planned> {
+    let features = policy.features(facts);
+    let mut plan: Vec<Planned> = scenarios
+        .iter()
+        .map(|scenario| {
+            let decision = decide(scenario, facts, policy, features.as_ref());
+            Planned { scenario: Arc::clone(scenario), decision }
+        })
+        .collect();
+    plan.sort_by(|a, b| a.scenario.name.cmp(&b.scenario.name));
+    plan
+}
+
+fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: Option<&BTreeSet<String>>) -> Decision {
+    // What the target does not support is said first: a skip of it would hide that it would not run anyway.
+    let missing: Vec<&str> = scenario
+        .features
+        .iter()
+        .filter(|feature| features.map_or(policy.exempt.contains(feature), |held| !held.contains(*feature)))
+        .map(String::as_str)
+        .collect();
+    if !missing.is_empty() {
+        let plural = if missing.len() == 1 { "feature" } else { "features" };
+        return Decision::NotSupported(format!("{plural} {} not claimed", missing.join(", ")));
+    }
+    if !scenario.bounds.admits(facts.version, facts.channel) {
+        let channel = format!("{:?}", facts.channel).to_lowercase();
+        return Decision::NotSupported(format!("has no meaning at {} in the {channel} channel", facts.version));
+    }
+    if let Some(kind) = unserved(scenario, facts) {
+        return Decision::NotSupported(format!("the target does not serve {kind}"));
+    }
+    if let Some(skip) = policy.skip.iter().find(|skip| matches(&skip.pattern, &scenario.name)) {
+        return Decision::Skipped(skip.reason.clone());
+    }
+    if scenario.isolation == Isolation::Cluster && !policy.cluster_changes {
+        let reason = "it changes cluster-scoped objects, which needs --allow-cluster-changes";
+        return Decision::Skipped(reason.to_owned());
+    }
+    Decision::Run
+}
+
+/// The first kind that a scenario applies and the target does not serve.
+fn unserved(scenario: &Scenario, facts: &Facts) -> Option<String> {
+    scenario
+        .steps
+        .iter()
+        .filter(|step| step.bounds.admits(facts.version, facts.channel))
+        .filter_map(|step| match &step.verb {
+            Verb::Apply(apply) => Some(&apply.objects),
+            _ => None,
+        })
+        .flatten()
+        .filter_map(ObjectKey::of)
+        .find(|key| facts.kinds.of(&key.group, &key.kind).is_none())
+        .map(|key| if key.group.is_empty() { key.kind } else { format!("{}.{}", key.kind, key.group) })
+}
+
+/// Whether a name fits a pattern in which `*` stands for any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(previous) = last.replace(part) {
+            let Some(at) = rest.find(previous) else { return false };
+            rest = &rest[at + previous.len()..];
+        }
+    }
+    last.map_or(rest.is_empty(), |part: &str| rest.ends_with(part))
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

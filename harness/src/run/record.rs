@@ -1,0 +1,217 @@
+//! From a closed log and its verdicts to the run record. Pure.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target};
+
+use crate::judge::Verdict;
+use crate::judge::contract::{Contract, ContractState, records};
+use crate::log::{Body, Event, RunStarted, Scope};
+use crate::scenario::{Clause, Scenario, Version};
+
+/// Version of the log's format.
+pub const LOG_FORMAT: u32 = 1;
+/// Version of the run record's format.
+pub const RECORD_FORMAT: u32 = 1;
+
+/// One selected scenario, or one execution of it, and what became of it.
+pub struct Entry {
+    /// Name, with `#2` and up for repeats.
+    pub name: Arc<str>,
+    /// The scenario.
+    pub scenario: Arc<Scenario>,
+    /// What became of it.
+    pub end: End,
+}
+
+/// What became of a selected scenario.
+pub enum End {
+    /// It ran.
+    Judged(Box<Verdict>),
+    /// It did not.
+    NotRun {
+        /// Skipped, not supported or inconclusive.
+        outcome: Outcome,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The record of one entry. `duration_ms` is that of its events.
+pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
+    let scenario = &entry.scenario;
+    let mut record = ScenarioRecord {
+        name: entry.name.to_string(),
+        suite: scenario.suite.clone(),
+        file: scenario.file.clone(),
+        summary: scenario.summary.clone(),
+        features: scenario.features.clone(),
+        proves: proves(scenario),
+        outcome: Outcome::Inconclusive,
+        reason: None,
+        findings: Vec::new(),
+        stages: Vec::new(),
+        duration_ms,
+    };
+    match &entry.end {
+        End::Judged(verdict) => {
+            record.outcome = verdict.outcome;
+            record.reason.clone_from(&verdict.reason);
+            record.findings.clone_from(&verdict.findings);
+            record.stages.clone_from(&verdict.stages);
+        }
+        End::NotRun { outcome, reason } => {
+            record.outcome = *outcome;
+            record.reason = Some(reason.clone());
+        }
+    }
+    record
+}
+
+/// The record of a run, from its closed log.
+pub fn run_record(
+    started: &RunStarted,
+    events: &[Event],
+    scenarios: Vec<ScenarioRecord>,
+    contract: Vec<ContractRecord>,
+    interrupted: bool,
+) -> RunRecord {
+    let mut scenarios = scenarios;
+    scenarios.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+    RunRecord {
+        format: RECORD_FORMAT,
+        producer: format!("gateproof {}", started.harness),
+        date: started.date.clone(),
+        target: Target {
+            name: started.target.clone(),
+            embedded: started.embedded,
+            gateway_class: started.gateway_class.clone(),
+            controller_name: started.controller_name.clone(),
+            gateway_api_version: started.gateway_api_version.clone(),
+            gateway_api_channel: started.gateway_api_channel.clone(),
+            features: started.features.clone(),
+        },
+        interrupted,
+        scenarios,
+        contract,
+        duration_ms: events.last().map_or(0, |event| event.at.0 / 1000),
+    }
+}
+
+/// Contract records of the whole run: what each scenario's objects gave, and once the objects that belong to nobody
+/// alone, which are the GatewayClass and the pool.
+pub fn contract_records(
+    contract: &Arc<Contract>,
+    version: Version,
+    controller: &str,
+    events: &[Event],
+    verdicts: &[(Arc<str>, &Verdict)],
+) -> Vec<ContractRecord> {
+    let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned());
+    for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
+        shared.observe(event);
+    }
+    let mut parts = vec![(shared.breaches().to_vec(), shared.checked())];
+    // A version that several scenarios saw breaks a rule once.
+    let mut known: HashSet<(String, u64, String)> = HashSet::new();
+    let mut news = |name: &String, breach: &Breach| known.insert((name.clone(), breach.seq, breach.path.clone()));
+    for (name, breach) in &parts[0].0 {
+        news(name, breach);
+    }
+    for (scenario, verdict) in verdicts {
+        let breaches = verdict
+            .contract
+            .iter()
+            .filter(|(name, breach)| news(name, breach))
+            .map(|(name, breach)| (name.clone(), Breach { scenario: scenario.to_string(), ..breach.clone() }));
+        parts.push((breaches.collect(), verdict.contract_checked.clone()));
+    }
+    records(contract, &parts)
+}
+
+/// Milliseconds from the first to the last event of each scenario.
+pub fn durations(events: &[Event]) -> HashMap<Arc<str>, u64> {
+    let mut spans: HashMap<Arc<str>, (u64, u64)> = HashMap::new();
+    for event in events {
+        if let Scope::Scenario(name) = &event.scope {
+            spans.entry(Arc::clone(name)).or_insert((event.at.0, event.at.0)).1 = event.at.0;
+        }
+    }
+    spans.into_iter().map(|(name, (first, last))| (name, (last - first) / 1000)).collect()
+}
+
+/// The events that the judge of one execution sees, in log order: its own, those of its pool Gateways, and the run's.
+/// Replay feeds these.
+pub fn events_of<'a>(events: &'a [Event], name: &str) -> impl Iterator<Item = &'a Event> {
+    let own = Scope::Scenario(Arc::from(name));
+    let mut scopes = vec![Scope::Run, own.clone()];
+    for event in events.iter().filter(|event| event.scope == own) {
+        if let Body::ScenarioStarted(bindings) = &event.body {
+            scopes.extend(bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str()))));
+        }
+    }
+    let end = events.iter().rposition(|event| event.scope == own).map_or(0, |last| last + 1);
+    events[..end].iter().filter(move |event| scopes.contains(&event.scope))
+}
+
+/// Every clause that a scenario proves, sorted.
+fn proves(scenario: &Scenario) -> Vec<String> {
+    let mut clauses: Vec<Clause> = Vec::new();
+    for step in &scenario.steps {
+        clauses.extend(step.proves.iter().cloned());
+        clauses.extend(super::clauses::of_step(step));
+    }
+    clauses.sort();
+    clauses.dedup();
+    clauses.iter().map(ToString::to_string).collect()
+}
+
+/// Orders `a`, `a#2`, `a#10` as people count.
+fn natural(name: &str) -> (&str, u32) {
+    name.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?))).unwrap_or((name, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::log::{Bindings, Elapsed, GatewayBinding};
+
+    fn event(seq: u64, scope: Scope, body: Body) -> Event {
+        Event { seq, at: Elapsed(seq * 1000), scope, body }
+    }
+
+    fn scenario(name: &str) -> Scope {
+        Scope::Scenario(Arc::from(name))
+    }
+
+    fn pool(name: &str) -> Scope {
+        Scope::Pool(Arc::from(name))
+    }
+
+    #[test]
+    fn a_judge_sees_its_own_scopes_up_to_its_end() {
+        let gateway = GatewayBinding { namespace: "p".into(), name: "http".into(), shape: "http".into() };
+        let bindings = Bindings { gateways: [("gw".to_owned(), gateway)].into_iter().collect(), ..Bindings::default() };
+        let events = vec![
+            event(0, Scope::Run, Body::Tick),
+            event(1, pool("http"), Body::Tick),
+            event(2, pool("https"), Body::Tick),
+            event(3, scenario("a"), Body::ScenarioStarted(Box::new(bindings))),
+            event(4, scenario("b"), Body::Tick),
+            event(5, scenario("a"), Body::Tick),
+            event(6, pool("http"), Body::Tick),
+        ];
+        let seen: Vec<u64> = events_of(&events, "a").map(|event| event.seq).collect();
+        assert_eq!(seen, [0, 1, 3, 5]);
+        assert_eq!(durations(&events)[&Arc::<str>::from("a")], 2);
+    }
+
+    #[test]
+    fn repeats_are_counted_as_people_count() {
+        let mut names = ["a#10", "b", "a#2", "a"];
+        names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+        assert_eq!(names, ["a", "a#2", "a#10", "b"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Which scenario starts next. Pure: it is told what ends and answers what may start.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use crate::log::Timing;
+use crate::scenario::{HoldFor, Isolation, Scenario, Verb};
+use crate::target::pool::Instance;
+use crate::target::shape::Shape;
+
+/// What one execution of a scenario needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Pool Gateways by alias.
+    pub gateways: Vec<(String, Shape)>,
+    /// What it must not share.
+    pub isolation: Isolation,
+    /// How long it will wait at least; the longest go first.
+    pub estimate: Duration,
+}
+
+/// An address and port: what data path state is shared by.
+type Lane = (String, u16);
+
+/// The start of a job: which one, and on which instances of the pool, by alias.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// Index of the job.
+    pub job: usize,
+    /// Alias and index of the instance.
+    pub gateways: Vec<(String, usize)>,
+}
+
+/// The schedule of a run.
+pub struct Schedule {
+    jobs: Vec<Job>,
+    pending: Vec<usize>,
+    running: HashMap<usize, Vec<usize>>,
+    instances: Vec<Instance>,
+    slots: usize,
+    merged: bool,
+    stopped: bool,
+}
+
+impl Job {
+    /// What a scenario needs.
+    pub fn of(scenario: &Scenario, gateways: Vec<(String, Shape)>, timing: &Timing) -> Job {
+        let declared = scenario.steps.iter().map(|step| match &step.verb {
+            Verb::Settle(_) => timing.quiet,
+            Verb::Hold(hold) => match hold.duration {
+                HoldFor::Quiet => timing.hold_min,
+                HoldFor::Millis(millis) => Duration::from_millis(millis),
+            },
+            // Many small waits rather than one: enough to put the busier scenario first.
+            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Probe(_) => Duration::from_millis(1),
+        });
+        Job { gateways, isolation: scenario.isolation, estimate: declared.sum() }
+    }
+
+    /// Whether it has the lanes of its Gateways for itself.
+    pub fn is_exclusive(&self) -> bool {
+        self.isolation != Isolation::Shared || self.gateways.iter().any(|(_, shape)| shape.protocol.is_layer_4())
+    }
+}
+
+impl Schedule {
+    /// All jobs pending. At most `slots` run at once; with one slot they run in a fixed order.
+    pub fn new(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize) -> Schedule {
+        let mut pending: Vec<usize> = (0..jobs.len()).collect();
+        // Those that run alone come last, when nothing else is left to wait for them.
+        pending.sort_by_key(|index| {
+            (jobs[*index].isolation == Isolation::Cluster, std::cmp::Reverse(jobs[*index].estimate), *index)
+        });
+        let mut addresses = BTreeSet::new();
+        let merged = instances.iter().any(|instance| instance.addresses.iter().any(|a| !addresses.insert(a.clone())));
+        Schedule { jobs, pending, running: HashMap::new(), instances, slots: slots.max(1), merged, stopped: false }
+    }
+
+    /// The next job that may start now, if any; it counts as running from here on.
+    pub fn start(&mut self) -> Option<Start> {
+        if self.running.len() >= self.slots {
+            return None;
+        }
+        // Lanes that a job further ahead waits for: nobody behind it may keep them busy.
+        let mut reserved: BTreeSet<Lane> = BTreeSet::new();
+        for position in 0..self.pending.len() {
+            let index = self.pending[position];
+            if self.jobs[index].isolation == Isolation::Cluster && !(self.running.is_empty() && position == 0) {
+                return None;
+            }
+            if let Some(gateways) = self.place(index, &reserved) {
+                self.pending.remove(position);
+                self.running.insert(index, gateways.iter().map(|(_, instance)| *instance).collect());
+                return Some(Start { job: index, gateways });
+            }
+            reserved.extend(self.wanted(index));
+        }
+        None
+    }
+
+    /// A job is over and its lanes are clean.
+    pub fn finished(&mut self, job: usize) {
+        self.running.remove(&job);
+    }
+
+    /// Takes every pending job away; nothing more will start.
+    pub fn stop(&mut self) -> Vec<usize> {
+        self.stopped = true;
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Whether nothing runs and nothing is pending.
+    pub fn is_done(&self) -> bool {
+        self.running.is_empty() && self.pending.is_empty()
+    }
+
+    /// Whether it was stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// The pool.
+    pub fn instances(&self) -> &[Instance] {
+        &self.instances
+    }
+
+    /// Free instances for every Gateway of a job, if there are.
+    fn place(&self, index: usize, reserved: &BTreeSet<Lane>) -> Option<Vec<(String, usize)>> {
+        let job = &self.jobs[index];
+        let exclusive = job.is_exclusive();
+        if exclusive && job.gateways.is_empty() && self.merged && self.is_own_gateway_running() {
+            return None;
+        }
+        let mut placed: Vec<(String, usize)> = Vec::new();
+        for (alias, shape) in &job.gateways {
+            let free = self.instances.iter().enumerate().find(|(candidate, instance)| {
+                let lanes = self.lanes(*candidate);
+                instance.shape == *shape
+                    && instance.exclusive == exclusive
+                    && (!exclusive || placed.iter().all(|(_, taken)| taken != candidate))
+                    && lanes.iter().all(|lane| !reserved.contains(lane) && self.is_free(lane, exclusive))
+            });
+            placed.push((alias.clone(), free?.0));
+        }
+        Some(placed)
+    }
+
+    /// Whether a lane can be had: by one job alone, or together with others who share.
+    fn is_free(&self, lane: &Lane, exclusive: bool) -> bool {
+        self.running.iter().all(|(running, instances)| {
+            let shares = !exclusive && !self.jobs[*running].is_exclusive();
+            shares || instances.iter().all(|instance| !self.lanes(*instance).contains(lane))
+        })
+    }
+
+    /// On targets that merge Gateways, those that scenarios bring themselves share lanes nobody can foresee.
+    fn is_own_gateway_running(&self) -> bool {
+        self.running.keys().any(|running| self.jobs[*running].is_exclusive() && self.jobs[*running].gateways.is_empty())
+    }
+
+    /// Every lane that a job could use.
+    fn wanted(&self, index: usize) -> Vec<Lane> {
+        let job = &self.jobs[index];
+        let wanted = |instance: &Instance| {
+            instance.exclusive == job.is_exclusive() && job.gateways.iter().any(|(_, shape)| *shape == instance.shape)
+        };
+        let candidates = self.instances.iter().enumerate().filter(|(_, instance)| wanted(instance));
+        candidates.flat_map(|(candidate, _)| self.lanes(candidate)).collect()
+    }
+
+    /// The lanes of an instance. One whose address is unknown has a lane of its own, named after it.
+    fn lanes(&self, index: usize) -> Vec<Lane> {
+        let instance = &self.instances[index];
+        if instance.addresses.is_empty() {
+            return vec![(instance.name.to_string(), instance.port)];
+        }
+        instance.addresses.iter().map(|address| (address.clone(), instance.port)).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -1,0 +1,207 @@
+//! A run from its first to its last event: the pool, the scenarios as the schedule lets them start, the clean-up.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use gateproof_report::record::{Outcome, ScenarioRecord};
+use tokio::task::JoinSet;
+
+use super::bindings::{Names, bindings};
+use super::execute::{Environment, Execution, cluster_scoped, execute};
+use super::options::{Keep, RunOptions};
+use super::record::{End, Entry, scenario_record};
+use super::schedule::{Job, Schedule, Start};
+use super::tidy::Tidy;
+use super::{Progress, SetUp};
+use crate::judge::Verdict;
+use crate::log::{Bindings, ObjectKey, Scope};
+use crate::scenario::Scenario;
+use crate::target::clean::Leftover;
+use crate::target::names::pool_namespace;
+
+/// One execution that the plan asks for.
+pub struct Slot {
+    /// Name in the log.
+    pub name: Arc<str>,
+    /// The scenario, not yet bound.
+    pub scenario: Arc<Scenario>,
+    /// Position in the run, from which its token is made.
+    pub index: usize,
+    /// What the schedule has to know.
+    pub job: Job,
+}
+
+/// What came of the scenarios.
+pub struct Outcomes {
+    /// One for each slot.
+    pub entries: Vec<Entry>,
+    /// Whether the user broke the run off.
+    pub interrupted: bool,
+    /// What could not be removed.
+    pub leftovers: Vec<Leftover>,
+    /// Namespaces and objects that stay because the user wants to look at them.
+    pub kept: Vec<String>,
+}
+
+/// What tasks tell the session.
+enum Report {
+    /// A verdict is there; cleaning up may still go on.
+    Judged(usize, Box<Verdict>),
+    /// The execution's lanes are free.
+    Released(usize),
+    /// Its objects are gone, or not.
+    Cleaned(Vec<Leftover>),
+}
+
+/// Runs every slot. Returns once everything that is not kept is gone, or known not to go.
+pub async fn session(
+    env: &Arc<Environment>,
+    tidy: &Tidy,
+    options: &RunOptions,
+    set_up: SetUp,
+    reporter: &mut dyn Progress,
+) -> Outcomes {
+    let SetUp { run_id, slots, instances } = set_up;
+    let jobs = slots.iter().map(|slot| slot.job.clone()).collect();
+    let mut schedule = Schedule::new(jobs, instances, options.jobs);
+    let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    let mut ends: HashMap<usize, End> = HashMap::new();
+    let mut leftovers = Vec::new();
+    let mut kept = Vec::new();
+    let mut failed_by: Option<Arc<str>> = None;
+    loop {
+        if env.interrupt.is_triggered() {
+            let (outcome, reason) = match &failed_by {
+                Some(name) => (Outcome::Skipped, format!("--fail-fast: {name} failed before")),
+                None => (Outcome::Inconclusive, "interrupted before it began".to_owned()),
+            };
+            for index in schedule.stop() {
+                ends.insert(index, End::NotRun { outcome, reason: reason.clone() });
+            }
+        }
+        while let Some(start) = schedule.start() {
+            let slot = &slots[start.job];
+            reporter.started(&slot.name);
+            let bindings = bind_names(env, options, &run_id, slot, &schedule, &start);
+            kept.push((start.job, kept_names(&bindings)));
+            let execution = Execution { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), bindings };
+            let task = Task { index: start.job, alone: slot.job.is_exclusive(), keep: options.keep };
+            tasks.spawn(task.run(Arc::clone(env), tidy.clone(), execution, sender.clone()));
+        }
+        if schedule.is_done() && tasks.is_empty() && reports.is_empty() {
+            break;
+        }
+        tokio::select! {
+            biased;
+            Some(report) = reports.recv() => match report {
+                Report::Judged(index, verdict) => {
+                    if options.fail_fast && matches!(verdict.outcome, Outcome::Failed | Outcome::Late) && failed_by.is_none() {
+                        failed_by = Some(Arc::clone(&slots[index].name));
+                        env.interrupt.trigger();
+                    }
+                    ends.insert(index, End::Judged(verdict));
+                    if let Some(record) = record_of(env, &slots[index], ends.get(&index)) {
+                        reporter.finished(&record);
+                    }
+                }
+                Report::Released(index) => schedule.finished(index),
+                Report::Cleaned(more) => leftovers.extend(more),
+            },
+            Some(ended) = tasks.join_next() => if let Err(error) = ended {
+                tracing::error!(%error, "a scenario's task broke off");
+            },
+            () = env.interrupt.triggered(), if !schedule.is_stopped() => {}
+        }
+    }
+    kept.retain(|(index, _)| ends.get(index).is_some_and(|end| stays(options.keep, end)));
+    if kept.is_empty() {
+        leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool_namespace(&run_id))]).await);
+    }
+    let entries = slots.into_iter().enumerate().map(|(index, slot)| {
+        let broken =
+            || End::NotRun { outcome: Outcome::Inconclusive, reason: "the harness broke off while it ran".to_owned() };
+        Entry { name: slot.name, scenario: slot.scenario, end: ends.remove(&index).unwrap_or_else(broken) }
+    });
+    let interrupted = env.interrupt.is_triggered() && failed_by.is_none();
+    Outcomes {
+        entries: entries.collect(),
+        interrupted,
+        leftovers,
+        kept: kept.into_iter().flat_map(|(_, names)| names).collect(),
+    }
+}
+
+/// One execution and its clean-up.
+struct Task {
+    index: usize,
+    alone: bool,
+    keep: Keep,
+}
+
+impl Task {
+    async fn run(
+        self,
+        env: Arc<Environment>,
+        tidy: Tidy,
+        execution: Execution,
+        reports: tokio::sync::mpsc::UnboundedSender<Report>,
+    ) {
+        let verdict = execute(&env, &execution).await;
+        let end = End::Judged(Box::new(verdict.clone()));
+        // The session outlives its tasks, so nothing that is sent to it is lost.
+        let send = |report| drop(reports.send(report));
+        send(Report::Judged(self.index, Box::new(verdict)));
+        if !self.alone {
+            send(Report::Released(self.index));
+        }
+        if !stays(self.keep, &end) {
+            let mut keys: Vec<ObjectKey> =
+                execution.bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
+            let events = env.log.events_in(&Scope::Scenario(Arc::clone(&execution.name)));
+            keys.extend(cluster_scoped(events.iter().map(|event| &**event)));
+            send(Report::Cleaned(tidy.remove(keys).await));
+        }
+        if self.alone {
+            // What it left on its lanes must be gone before the next one has them.
+            send(Report::Released(self.index));
+        }
+    }
+}
+
+fn stays(keep: Keep, end: &End) -> bool {
+    match keep {
+        Keep::Never => false,
+        Keep::Always => true,
+        Keep::OnFailure => {
+            matches!(end, End::Judged(verdict) if matches!(verdict.outcome, Outcome::Failed | Outcome::Late))
+        }
+    }
+}
+
+fn bind_names(
+    env: &Environment,
+    options: &RunOptions,
+    run_id: &str,
+    slot: &Slot,
+    schedule: &Schedule,
+    start: &Start,
+) -> Bindings {
+    let names = Names { run_id, index: slot.index, facts: &env.facts, ports: &options.ports };
+    let instances = schedule.instances();
+    let gateways: Vec<_> = start.gateways.iter().map(|(alias, index)| (alias.clone(), &instances[*index])).collect();
+    bindings(&slot.scenario, &names, &gateways)
+}
+
+fn kept_names(bindings: &Bindings) -> Vec<String> {
+    bindings.namespaces.values().cloned().collect()
+}
+
+fn record_of(env: &Environment, slot: &Slot, end: Option<&End>) -> Option<ScenarioRecord> {
+    let End::Judged(verdict) = end? else { return None };
+    let events = env.log.events_in(&Scope::Scenario(Arc::clone(&slot.name)));
+    let span = events.first().zip(events.last()).map_or(0, |(first, last)| (last.at.0 - first.at.0) / 1000);
+    let entry =
+        Entry { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), end: End::Judged(verdict.clone()) };
+    Some(scenario_record(&entry, span))
+}

@@ -1,0 +1,137 @@
+//! One call to the API server, with nothing between it and the caller: no retries, no caches.
+
+use futures::Stream;
+use http::{Method, Request, header};
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
+use kube::core::WatchEvent;
+use serde_json::Value;
+
+/// What the API server answered.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// HTTP code.
+    pub code: u16,
+    /// The JSON body; `Null` when it was not JSON.
+    pub body: Value,
+    /// Seconds of the header `Retry-After`, if there was one.
+    pub retry_after: Option<u64>,
+}
+
+/// Why a read has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// No answer: connection, TLS or protocol.
+    #[error("no answer from the API server: {0}")]
+    Transport(String),
+    /// An answer that is not success.
+    #[error("the API server answered {code} {reason}: {message}")]
+    Refused {
+        /// HTTP code.
+        code: u16,
+        /// Reason of the `Status`.
+        reason: String,
+        /// Text of the `Status`.
+        message: String,
+    },
+}
+
+impl ApiError {
+    /// Whether the object or resource is not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, ApiError::Refused { code: 404, .. })
+    }
+
+    /// Whether the asked resource version is too old to go on from.
+    pub fn is_expired(&self) -> bool {
+        matches!(self, ApiError::Refused { code: 410, .. })
+            || matches!(self, ApiError::Refused { reason, .. } if reason == "Expired" || reason == "Gone")
+    }
+}
+
+/// The API server of the target.
+#[derive(Clone)]
+pub struct Api {
+    client: Client,
+}
+
+impl Api {
+    /// Over a connected client.
+    pub fn new(client: Client) -> Api {
+        Api { client }
+    }
+
+    /// Sends one request and reads the whole answer.
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<Reply, ApiError> {
+        let transport = |error: &dyn std::error::Error| ApiError::Transport(chain(error));
+        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
+        if let Some(content_type) = content_type {
+            request = request.header(header::CONTENT_TYPE, content_type);
+        }
+        let request = request.body(Body::from(body)).map_err(|e| transport(&e))?;
+        let response = self.client.send(request).await.map_err(|e| transport(&e))?;
+        let code = response.status().as_u16();
+        let retry_after =
+            response.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+        let bytes = response.into_body().collect().await.map_err(|e| transport(&e))?.to_bytes();
+        Ok(Reply { code, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null), retry_after })
+    }
+
+    /// Reads one object, list or discovery document.
+    pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
+        let reply = self.call(Method::GET, path, None, Vec::new()).await?;
+        if reply.code < 300 { Ok(reply.body) } else { Err(refusal(&reply)) }
+    }
+
+    /// Opens a watch.
+    pub async fn watch(
+        &self,
+        path: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, kube::Error>> + use<>, ApiError> {
+        let request = Request::get(path).body(Vec::new()).map_err(|e| ApiError::Transport(chain(&e)))?;
+        self.client.request_events::<Value>(request).await.map_err(|error| watch_error(&error))
+    }
+}
+
+/// The error that a failed watch stands for.
+pub fn watch_error(error: &kube::Error) -> ApiError {
+    match error {
+        kube::Error::Api(status) => {
+            ApiError::Refused { code: status.code, reason: status.reason.clone(), message: status.message.clone() }
+        }
+        other => ApiError::Transport(chain(other)),
+    }
+}
+
+/// The error that an unsuccessful answer stands for.
+pub fn refusal(reply: &Reply) -> ApiError {
+    let text = |field: &str| reply.body.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    ApiError::Refused { code: reply.code, reason: text("reason"), message: text("message") }
+}
+
+/// An error with all its causes on one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// `key=value` selectors as a query parameter's value.
+pub fn encode(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

@@ -1,0 +1,194 @@
+//! Hosted backends: echoes in this process, published as Services without selector and EndpointSlices of ours.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
+use serde_json::{Value, json};
+
+use super::names;
+use crate::log::{Bindings, JournalEntry};
+use crate::scenario::{BackendDecl, BackendProtocol};
+
+/// Why backends cannot be hosted.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// This host has nothing that a cluster could reach.
+    #[error("this host has no address that the target could reach; name one with --backend-address")]
+    NoAddress,
+    /// An echo cannot be started.
+    #[error("cannot start backend `{name}`: {error}")]
+    Start {
+        /// As in the manifest.
+        name: String,
+        /// Why not.
+        error: gateproof_echo::EchoError,
+    },
+    /// A name of the manifest was not bound.
+    #[error("backend `{0}` is not bound to a name")]
+    Unbound(String),
+}
+
+/// Starts backends, and reads what they noted.
+#[derive(Clone)]
+pub struct Hosting {
+    address: IpAddr,
+    journal: Journal,
+    run_token: Arc<str>,
+}
+
+/// The running backends of one scenario. Dropping it stops them.
+pub struct Hosted {
+    echoes: Vec<Echo>,
+    /// Services and EndpointSlices that publish them.
+    pub objects: Vec<Value>,
+}
+
+impl Hosting {
+    /// On `given`, or on the first global unicast address of this host. `loopback_serves` is for targets in this
+    /// process, whose data plane reaches loopback: no other address is asked for.
+    pub fn new(given: Option<IpAddr>, loopback_serves: bool) -> Result<Hosting, BackendError> {
+        let address = match given {
+            Some(address) => address,
+            None if loopback_serves => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            None => own_address().ok_or(BackendError::NoAddress)?,
+        };
+        // Nobody but the run may read the journal over the network.
+        let run_token = Arc::from(format!("{:032x}", rand::random::<u128>()));
+        Ok(Hosting { address, journal: Journal::default(), run_token })
+    }
+
+    /// Starts every backend of a scenario that shall be ready, and describes the objects that publish them.
+    pub async fn start(&self, decls: &[BackendDecl], bindings: &Bindings) -> Result<Hosted, BackendError> {
+        let mut hosted = Hosted { echoes: Vec::new(), objects: Vec::new() };
+        for decl in decls {
+            let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
+            let endpoint = if decl.ready {
+                let identity = Identity {
+                    namespace: bound.namespace.clone(),
+                    ingress: String::new(),
+                    service: bound.service.clone(),
+                    pod: bound.identity.clone(),
+                };
+                let options = EchoOptions {
+                    bind: SocketAddr::new(self.address, 0),
+                    protocol: match decl.protocol {
+                        BackendProtocol::Http => Protocol::Http,
+                        BackendProtocol::Tcp => Protocol::Tcp,
+                    },
+                    identity,
+                    run_token: Some(self.run_token.to_string()),
+                    journal: self.journal.clone(),
+                };
+                let start = Echo::start(options).await;
+                let echo = start.map_err(|error| BackendError::Start { name: decl.name.clone(), error })?;
+                let endpoint = echo.addr();
+                hosted.echoes.push(echo);
+                Some(endpoint)
+            } else {
+                None
+            };
+            let labels = names::labels(&bindings.run_id, Some(&bindings.token));
+            let place = (bound.namespace.as_str(), bound.service.as_str());
+            hosted.objects.push(service(place, decl.port, endpoint, &labels));
+            hosted.objects.push(endpoint_slice(place, self.address, endpoint, &labels));
+        }
+        Ok(hosted)
+    }
+
+    /// What the backends of a scenario noted of these requests, in order of arrival.
+    pub fn journal(&self, ids: &[String], bindings: &Bindings) -> Vec<JournalEntry> {
+        let mut entries = Vec::new();
+        for id in ids {
+            for record in self.journal.of_request(id) {
+                let backend = bindings.backends.iter().find(|(_, bound)| bound.identity == record.backend.pod);
+                entries.push(JournalEntry {
+                    backend: backend.map_or_else(|| record.backend.pod.clone(), |(name, _)| name.clone()),
+                    id: id.clone(),
+                    method: record.method.clone(),
+                    path: record.path.clone(),
+                    host: record.host.clone(),
+                    headers: record.headers.clone(),
+                });
+            }
+        }
+        entries
+    }
+}
+
+impl Hosted {
+    /// Stops every backend.
+    pub async fn stop(self) {
+        futures::future::join_all(self.echoes.into_iter().map(Echo::shutdown)).await;
+    }
+}
+
+type Labels = serde_json::Map<String, Value>;
+
+fn service((namespace, name): (&str, &str), port: u16, endpoint: Option<SocketAddr>, labels: &Labels) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"ports": [{"port": port, "targetPort": endpoint.map_or(port, |e| e.port()), "protocol": "TCP"}]},
+    })
+}
+
+fn endpoint_slice(
+    (namespace, name): (&str, &str),
+    family: IpAddr,
+    endpoint: Option<SocketAddr>,
+    labels: &Labels,
+) -> Value {
+    let mut labels = labels.clone();
+    labels.insert("kubernetes.io/service-name".to_owned(), json!(name));
+    labels.insert("endpointslice.kubernetes.io/managed-by".to_owned(), json!(names::MANAGED_BY));
+    let mut slice = json!({
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": format!("{name}-hosted"), "namespace": namespace, "labels": labels},
+        "addressType": if family.is_ipv4() { "IPv4" } else { "IPv6" },
+        "endpoints": [],
+    });
+    if let Some(endpoint) = endpoint {
+        slice["endpoints"] = json!([{"addresses": [endpoint.ip().to_string()], "conditions": {"ready": true}}]);
+        slice["ports"] = json!([{"name": "", "port": endpoint.port(), "protocol": "TCP"}]);
+    }
+    slice
+}
+
+/// The address that this host would send from to the world: the first global unicast one. No packet is sent.
+fn own_address() -> Option<IpAddr> {
+    let own = |bind: &str, towards: &str| {
+        let socket = UdpSocket::bind(bind).ok()?;
+        // Documentation prefixes (RFC 5737, RFC 3849) are routed like any other address of the world.
+        socket.connect(towards).ok()?;
+        let address = socket.local_addr().ok()?.ip();
+        (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+    };
+    own("0.0.0.0:0", "192.0.2.1:9").or_else(|| own("[::]:0", "[2001:db8::1]:9"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_backend_that_is_not_ready_has_no_endpoints() {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let slice = endpoint_slice(("ns", "echo"), address, None, &Labels::new());
+        assert_eq!(slice.pointer("/endpoints"), Some(&json!([])));
+        assert_eq!(slice.get("ports"), None);
+    }
+
+    #[test]
+    fn a_slice_names_its_service_and_address() {
+        let endpoint: SocketAddr = "[2001:db8::1]:81".parse().unwrap();
+        let slice = endpoint_slice(("ns", "echo"), endpoint.ip(), Some(endpoint), &Labels::new());
+        assert_eq!(slice.pointer("/metadata/labels/kubernetes.io~1service-name"), Some(&json!("echo")));
+        assert_eq!(slice.pointer("/addressType"), Some(&json!("IPv6")));
+        assert_eq!(slice.pointer("/endpoints/0/addresses/0"), Some(&json!("2001:db8::1")));
+        assert_eq!(slice.pointer("/ports/0/port"), Some(&json!(81)));
+    }
+}

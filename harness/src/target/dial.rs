@@ -1,0 +1,194 @@
+//! How a probe gets from an address in a status to a connection: directly, or by a static map.
+
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use async_trait::async_trait;
+use tokio::net::TcpStream;
+
+/// Opens connections to addresses of the target. The seam under every protocol.
+#[async_trait]
+pub trait Dialer: Send + Sync {
+    /// Connects to the address and port that the target's status names. Has no limit of its own.
+    async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, DialError>;
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    /// There is no way to the address: not the target's fault.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Somebody is there and refuses.
+    #[error("{0}")]
+    Refused(std::io::Error),
+}
+
+/// A rule of the static map, `HOST:PORT=ADDR:PORT`. On the left `*` matches anything; on the right `*` keeps what was
+/// asked for, and the port `+N` adds N to it. IPv6 addresses stand in brackets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DialRule {
+    host: Option<String>,
+    port: Option<u16>,
+    to_host: Option<String>,
+    to_port: ToPort,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToPort {
+    Keep,
+    Fixed(u16),
+    Plus(u16),
+}
+
+/// Why a rule is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{rule}` is not a dial rule HOST:PORT=ADDR:PORT: {problem}")]
+pub struct DialRuleError {
+    /// The text.
+    pub rule: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl FromStr for DialRule {
+    type Err = DialRuleError;
+
+    fn from_str(rule: &str) -> Result<DialRule, DialRuleError> {
+        let wrong = |problem: String| DialRuleError { rule: rule.to_owned(), problem };
+        let (from, to) = rule.split_once('=').ok_or_else(|| wrong("there is no `=`".to_owned()))?;
+        let (host, port) = halves(from).map_err(wrong)?;
+        let (to_host, to_port) = halves(to).map_err(wrong)?;
+        let number = |text: &str| text.parse::<u16>().map_err(|_| wrong(format!("`{text}` is not a port")));
+        let to_port = match to_port {
+            "*" => ToPort::Keep,
+            text => match text.strip_prefix('+') {
+                Some(offset) => ToPort::Plus(number(offset)?),
+                None => ToPort::Fixed(number(text)?),
+            },
+        };
+        Ok(DialRule {
+            host: (host != "*").then(|| host.to_owned()),
+            port: if port == "*" { None } else { Some(number(port)?) },
+            to_host: (to_host != "*").then(|| to_host.to_owned()),
+            to_port,
+        })
+    }
+}
+
+fn halves(text: &str) -> Result<(&str, &str), String> {
+    let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("`{text}` has no port"))?;
+    let host = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.strip_suffix(']').ok_or_else(|| format!("`{host}` lacks its `]`"))?,
+        None if host.contains(':') => return Err(format!("the IPv6 address `{host}` needs brackets")),
+        None => host,
+    };
+    if host.is_empty() { Err(format!("`{text}` has no host")) } else { Ok((host, port)) }
+}
+
+impl DialRule {
+    /// Where to connect instead, if the rule matches and the port stays one.
+    pub fn map(&self, host: &str, port: u16) -> Option<(String, u16)> {
+        if self.host.as_deref().is_some_and(|own| !own.eq_ignore_ascii_case(host))
+            || self.port.is_some_and(|own| own != port)
+        {
+            return None;
+        }
+        let to_port = match self.to_port {
+            ToPort::Keep => port,
+            ToPort::Fixed(port) => port,
+            ToPort::Plus(offset) => port.checked_add(offset)?,
+        };
+        Some((self.to_host.clone().unwrap_or_else(|| host.to_owned()), to_port))
+    }
+}
+
+/// Connects straight from this host, after the first rule that matches.
+#[derive(Debug, Clone, Default)]
+pub struct StaticDialer {
+    rules: Vec<DialRule>,
+}
+
+impl StaticDialer {
+    /// With these rules, in order; with none it connects to the very address.
+    pub fn new(rules: Vec<DialRule>) -> StaticDialer {
+        StaticDialer { rules }
+    }
+
+    fn map(&self, host: &str, port: u16) -> (String, u16) {
+        self.rules.iter().find_map(|rule| rule.map(host, port)).unwrap_or_else(|| (host.to_owned(), port))
+    }
+}
+
+#[async_trait]
+impl Dialer for StaticDialer {
+    async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+        use std::io::ErrorKind;
+        let (host, port) = self.map(host, port);
+        let unreachable = |error: &dyn std::fmt::Display| DialError::Unreachable(format!("{host}:{port}: {error}"));
+        let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
+            Ok(address) => vec![SocketAddr::new(address, port)],
+            Err(_) => tokio::net::lookup_host((host.as_str(), port)).await.map_err(|e| unreachable(&e))?.collect(),
+        };
+        let mut last = unreachable(&"the name has no address");
+        for address in addresses {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    stream.set_nodelay(true).map_err(DialError::Refused)?;
+                    return Ok(stream);
+                }
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+                    ) =>
+                {
+                    last = DialError::Refused(error);
+                }
+                Err(error) => last = unreachable(&error),
+            }
+        }
+        Err(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("*:*=127.0.0.1:*", "10.0.0.1", 80, Some(("127.0.0.1", 80)))]
+    #[case("*:*=*:+20000", "127.0.1.2", 80, Some(("127.0.1.2", 20080)))]
+    #[case("*:80=127.0.0.1:8080", "10.0.0.1", 80, Some(("127.0.0.1", 8080)))]
+    #[case("*:80=127.0.0.1:8080", "10.0.0.1", 443, None)]
+    #[case("a.example:80=b:81", "A.Example", 80, Some(("b", 81)))]
+    #[case("[::1]:80=[::2]:81", "::1", 80, Some(("::2", 81)))]
+    #[case("*:*=*:+60000", "a", 9000, None)]
+    fn rules_map(#[case] rule: &str, #[case] host: &str, #[case] port: u16, #[case] expected: Option<(&str, u16)>) {
+        let mapped = rule.parse::<DialRule>().unwrap().map(host, port);
+        assert_eq!(mapped, expected.map(|(host, port)| (host.to_owned(), port)));
+    }
+
+    #[rstest]
+    #[case("a:80", "there is no `=`")]
+    #[case("a=b:80", "`a` has no port")]
+    #[case("a:80=b:eighty", "`eighty` is not a port")]
+    #[case("a:70000=b:80", "`70000` is not a port")]
+    #[case("::1:80=b:80", "the IPv6 address `::1` needs brackets")]
+    #[case(":80=b:80", "`:80` has no host")]
+    fn wrong_rules_are_errors(#[case] rule: &str, #[case] problem: &str) {
+        assert_eq!(rule.parse::<DialRule>().unwrap_err().problem, problem);
+    }
+
+    #[test]
+    fn the_first_matching_rule_wins() {
+        let rules = ["*:80=one:1", "*:*=two:2"].map(|rule| rule.parse().unwrap());
+        let dialer = StaticDialer::new(rules.to_vec());
+        assert_eq!(dialer.map("x", 80), ("one".to_owned(), 1));
+        assert_eq!(dialer.map("x", 81), ("two".to_owned(), 2));
+        assert_eq!(StaticDialer::default().map("x", 81), ("x".to_owned(), 81));
+    }
+}

@@ -1,0 +1,248 @@
+//! What the target is: kinds and versions served, CRD bundle, GatewayClass and its claims.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use kube::core::WatchEvent;
+use serde_json::Value;
+
+use super::api::{Api, ApiError, encode};
+use super::kinds::{GATEWAY_GROUP, Kinds};
+use crate::scenario::{Channel, Version};
+
+/// Facts about a target that the plan and the reports need.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The GatewayClass under test.
+    pub gateway_class: String,
+    /// Its controller.
+    pub controller_name: String,
+    /// Whether the class was accepted within the budget.
+    pub accepted: bool,
+    /// Bundle version as annotated, such as `v1.6.1`.
+    pub bundle: String,
+    /// The same, parsed.
+    pub version: Version,
+    /// Channel of the bundle.
+    pub channel: Channel,
+    /// Features claimed in `status.supportedFeatures`, sorted.
+    pub features: Vec<String>,
+    /// Kinds served.
+    pub kinds: Kinds,
+}
+
+/// Why a target cannot be tested, named for the phase that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    /// Discovery failed.
+    #[error("cannot discover what the target serves: {0}")]
+    Discovery(ApiError),
+    /// No Gateway API.
+    #[error("the target serves no gateway.networking.k8s.io; install the Gateway API CRDs first")]
+    NoGatewayApi,
+    /// The CRDs cannot be read.
+    #[error("cannot read the CustomResourceDefinition of Gateway: {0}")]
+    Crd(ApiError),
+    /// The CRDs do not say which release they are.
+    #[error(
+        "the Gateway CRD's annotation `{annotation}` is `{value}`, which names no release or channel; name them with --gateway-api-version and --gateway-api-channel"
+    )]
+    Bundle {
+        /// Which annotation.
+        annotation: &'static str,
+        /// What it holds.
+        value: String,
+    },
+    /// No such class.
+    #[error("the target has no GatewayClass `{name}`; it has: {}", known.join(", "))]
+    ClassMissing {
+        /// Asked for.
+        name: String,
+        /// There.
+        known: Vec<String>,
+    },
+    /// The class cannot be read.
+    #[error("cannot read GatewayClass `{name}`: {error}")]
+    Class {
+        /// Asked for.
+        name: String,
+        /// What went wrong.
+        error: ApiError,
+    },
+}
+
+/// A bundle version and channel given by the user, for CRDs that do not say.
+pub type GivenBundle = Option<(Version, Channel)>;
+
+/// Reads everything. `groups` are the API groups that the scenarios' objects belong to. Waits up to `budget` for the
+/// class to be accepted, because features are claimed in its status.
+pub async fn discover(
+    api: &Api,
+    class: &str,
+    groups: &BTreeSet<String>,
+    given: GivenBundle,
+    budget: Duration,
+) -> Result<Facts, DiscoverError> {
+    let kinds = kinds(api, groups).await.map_err(DiscoverError::Discovery)?;
+    if kinds.of(GATEWAY_GROUP, "Gateway").is_none() {
+        return Err(DiscoverError::NoGatewayApi);
+    }
+    let (bundle, version, channel) = bundle(api, given).await?;
+    let (object, accepted) = gateway_class(api, &kinds, class, budget).await?;
+    let controller_name = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok(Facts {
+        gateway_class: class.to_owned(),
+        controller_name,
+        accepted,
+        bundle,
+        version,
+        channel,
+        features: claimed(&object),
+        kinds,
+    })
+}
+
+/// The served kinds of `groups`, of Gateway API and of the groups that the run itself writes to.
+async fn kinds(api: &Api, groups: &BTreeSet<String>) -> Result<Kinds, ApiError> {
+    let mut kinds = Kinds::default();
+    add_resources(&mut kinds, "", "v1", &api.get("/api/v1").await?);
+    let served = api.get("/apis").await?;
+    for group in served.get("groups").and_then(Value::as_array).into_iter().flatten() {
+        let name = group.get("name").and_then(Value::as_str).unwrap_or_default();
+        if name != GATEWAY_GROUP && name != "discovery.k8s.io" && !groups.contains(name) {
+            continue;
+        }
+        for version in group.get("versions").and_then(Value::as_array).into_iter().flatten() {
+            let version = version.get("version").and_then(Value::as_str).unwrap_or_default();
+            add_resources(&mut kinds, name, version, &api.get(&format!("/apis/{name}/{version}")).await?);
+        }
+    }
+    Ok(kinds)
+}
+
+fn add_resources(kinds: &mut Kinds, group: &str, version: &str, list: &Value) {
+    for resource in list.get("resources").and_then(Value::as_array).into_iter().flatten() {
+        let text = |field: &str| resource.get(field).and_then(Value::as_str).unwrap_or_default();
+        let plural = text("name");
+        if plural.is_empty() || plural.contains('/') {
+            continue;
+        }
+        let namespaced = resource.get("namespaced").and_then(Value::as_bool).unwrap_or_default();
+        kinds.add(group, version, text("kind"), plural, namespaced);
+    }
+}
+
+async fn bundle(api: &Api, given: GivenBundle) -> Result<(String, Version, Channel), DiscoverError> {
+    if let Some((version, channel)) = given {
+        return Ok((version.to_string(), version, channel));
+    }
+    let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gateways.{GATEWAY_GROUP}");
+    let crd = api.get(&path).await.map_err(DiscoverError::Crd)?;
+    let annotation = |name: &str| {
+        let annotations = crd.pointer("/metadata/annotations").and_then(Value::as_object);
+        annotations.and_then(|all| all.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let value = annotation("gateway.networking.k8s.io/bundle-version");
+    let version = value.parse().map_err(|_| DiscoverError::Bundle {
+        annotation: "gateway.networking.k8s.io/bundle-version",
+        value: value.clone(),
+    })?;
+    let channel = match annotation("gateway.networking.k8s.io/channel").as_str() {
+        "standard" => Channel::Standard,
+        "experimental" => Channel::Experimental,
+        other => {
+            return Err(DiscoverError::Bundle {
+                annotation: "gateway.networking.k8s.io/channel",
+                value: other.to_owned(),
+            });
+        }
+    };
+    Ok((value, version, channel))
+}
+
+/// The class, once it is accepted or the budget is used up.
+async fn gateway_class(api: &Api, kinds: &Kinds, name: &str, budget: Duration) -> Result<(Value, bool), DiscoverError> {
+    let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
+    let collection = kinds.of(GATEWAY_GROUP, "GatewayClass").ok_or(DiscoverError::NoGatewayApi)?.collection(None);
+    let list = api.get(&collection).await.map_err(failed)?;
+    let items = list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let name_of = |item: &Value| item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let Some(mut class) = items.iter().find(|item| name_of(item) == name).cloned() else {
+        return Err(DiscoverError::ClassMissing { name: name.to_owned(), known: items.iter().map(name_of).collect() });
+    };
+    if is_accepted(&class) {
+        return Ok((class, true));
+    }
+    let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    let selector = encode(&format!("metadata.name={name}"));
+    let path = format!("{collection}?watch=true&fieldSelector={selector}&resourceVersion={version}");
+    let accepted = tokio::time::timeout(budget, async {
+        let mut events = std::pin::pin!(api.watch(&path).await?);
+        while let Ok(Some(event)) = events.try_next().await {
+            if let WatchEvent::Added(object) | WatchEvent::Modified(object) = event {
+                class = object;
+                if is_accepted(&class) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    })
+    .await
+    .unwrap_or(Ok(false))
+    .map_err(failed)?;
+    Ok((class, accepted))
+}
+
+fn is_accepted(class: &Value) -> bool {
+    let generation = class.pointer("/metadata/generation").and_then(Value::as_i64);
+    let conditions = class.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|condition| {
+        condition.get("type").and_then(Value::as_str) == Some("Accepted")
+            && condition.get("status").and_then(Value::as_str) == Some("True")
+            && condition.get("observedGeneration").and_then(Value::as_i64) == generation
+    })
+}
+
+/// Names of `status.supportedFeatures`: a list of objects since v1.3, of strings before.
+fn claimed(class: &Value) -> Vec<String> {
+    let list = class.pointer("/status/supportedFeatures").and_then(Value::as_array);
+    let mut features: Vec<String> = list
+        .into_iter()
+        .flatten()
+        .filter_map(|feature| feature.as_str().or_else(|| feature.get("name").and_then(Value::as_str)))
+        .map(str::to_owned)
+        .collect();
+    features.sort();
+    features.dedup();
+    features
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!([{"name": "HTTPRoute"}, {"name": "Gateway"}]), &["Gateway", "HTTPRoute"])]
+    #[case(json!(["Gateway"]), &["Gateway"])]
+    #[case(json!([]), &[])]
+    fn features_are_read_in_both_forms(#[case] list: Value, #[case] expected: &[&str]) {
+        assert_eq!(claimed(&json!({"status": {"supportedFeatures": list}})), expected);
+    }
+
+    #[rstest]
+    #[case("True", 2, true)]
+    #[case("True", 1, false)]
+    #[case("False", 2, false)]
+    fn a_class_is_accepted_at_its_own_generation(#[case] status: &str, #[case] observed: i64, #[case] expected: bool) {
+        let class = json!({
+            "metadata": {"generation": 2},
+            "status": {"conditions": [{"type": "Accepted", "status": status, "observedGeneration": observed}]},
+        });
+        assert_eq!(is_accepted(&class), expected);
+    }
+}

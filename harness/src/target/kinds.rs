@@ -1,0 +1,146 @@
+//! The kinds that the target serves, and where their objects live.
+
+use std::cmp::Reverse;
+
+use indexmap::IndexMap;
+
+use crate::log::ObjectKey;
+
+/// The API group of Gateway API.
+pub const GATEWAY_GROUP: &str = "gateway.networking.k8s.io";
+
+/// A served kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// API group; empty for core.
+    pub group: String,
+    /// Served versions, newest first by Kubernetes' order (v2 before v1 before v1beta1 before v1alpha2).
+    pub versions: Vec<String>,
+    /// The kind.
+    pub kind: String,
+    /// The resource, such as `httproutes`.
+    pub plural: String,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+}
+
+impl Kind {
+    /// `group/version`, or `version` alone for core, at the newest version served.
+    pub fn api_version(&self) -> String {
+        let version = self.versions.first().map_or("v1", String::as_str);
+        if self.group.is_empty() { version.to_owned() } else { format!("{}/{version}", self.group) }
+    }
+
+    /// URL path of the collection: in a namespace, or everywhere.
+    pub fn collection(&self, namespace: Option<&str>) -> String {
+        let version = self.versions.first().map_or("v1", String::as_str);
+        let root =
+            if self.group.is_empty() { format!("/api/{version}") } else { format!("/apis/{}/{version}", self.group) };
+        match namespace {
+            Some(namespace) if self.namespaced => format!("{root}/namespaces/{namespace}/{}", self.plural),
+            _ => format!("{root}/{}", self.plural),
+        }
+    }
+
+    /// URL path of one object.
+    pub fn object(&self, key: &ObjectKey) -> String {
+        format!("{}/{}", self.collection(key.namespace.as_deref()), key.name)
+    }
+
+    /// `plural.group`, as people name resources.
+    pub fn resource(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
+}
+
+/// Every kind that a run may need, by group and kind.
+#[derive(Debug, Clone, Default)]
+pub struct Kinds {
+    table: IndexMap<(String, String), Kind>,
+}
+
+impl Kinds {
+    /// Adds a version of a kind.
+    pub fn add(&mut self, group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) {
+        let entry = self.table.entry((group.to_owned(), kind.to_owned())).or_insert_with(|| Kind {
+            group: group.to_owned(),
+            versions: Vec::new(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+            namespaced,
+        });
+        if !entry.versions.iter().any(|known| known == version) {
+            entry.versions.push(version.to_owned());
+            entry.versions.sort_by_key(|version| Reverse(priority(version)));
+        }
+    }
+
+    /// A kind of a group, if it is served.
+    pub fn of(&self, group: &str, kind: &str) -> Option<&Kind> {
+        self.table.get(&(group.to_owned(), kind.to_owned()))
+    }
+
+    /// A kind named without its group, as manifests name subjects: Gateway API's first, then core's, then any.
+    pub fn named(&self, kind: &str) -> Option<&Kind> {
+        self.of(GATEWAY_GROUP, kind)
+            .or_else(|| self.of("", kind))
+            .or_else(|| self.table.values().find(|known| known.kind == kind))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Kind> {
+        self.table.values()
+    }
+}
+
+/// Kubernetes' order of versions: stable, beta, alpha; then major; then minor. Anything else comes last, by name.
+fn priority(version: &str) -> (u8, u32, u32, Reverse<String>) {
+    let other = (0, 0, 0, Reverse(version.to_owned()));
+    let Some(rest) = version.strip_prefix('v') else { return other };
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (major, rest) = rest.split_at(digits);
+    let Ok(major) = major.parse::<u32>() else { return other };
+    let stage = |name: &str, rank: u8| {
+        let minor = rest.strip_prefix(name)?.parse::<u32>().ok()?;
+        Some((rank, major, minor, Reverse(String::new())))
+    };
+    if rest.is_empty() {
+        return (3, major, 0, Reverse(String::new()));
+    }
+    stage("beta", 2).or_else(|| stage("alpha", 1)).unwrap_or(other)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn versions_are_in_kubernetes_order() {
+        let mut kinds = Kinds::default();
+        for version in ["v1alpha2", "v1", "foo", "v1beta1", "v2alpha1", "v2", "v1alpha3"] {
+            kinds.add("g", version, "Thing", "things", true);
+        }
+        let thing = kinds.of("g", "Thing").unwrap();
+        assert_eq!(thing.versions, ["v2", "v1", "v1beta1", "v2alpha1", "v1alpha3", "v1alpha2", "foo"]);
+        assert_eq!(thing.api_version(), "g/v2");
+    }
+
+    #[test]
+    fn paths_follow_group_and_scope() {
+        let mut kinds = Kinds::default();
+        kinds.add("", "v1", "Service", "services", true);
+        kinds.add(GATEWAY_GROUP, "v1", "GatewayClass", "gatewayclasses", false);
+        let key = |kind: &str, namespace: Option<&str>| ObjectKey {
+            group: String::new(),
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: "a".to_owned(),
+        };
+        let service = kinds.named("Service").unwrap();
+        assert_eq!(service.object(&key("Service", Some("n"))), "/api/v1/namespaces/n/services/a");
+        assert_eq!(service.collection(None), "/api/v1/services");
+        let class = kinds.named("GatewayClass").unwrap();
+        assert_eq!(class.object(&key("GatewayClass", None)), "/apis/gateway.networking.k8s.io/v1/gatewayclasses/a");
+    }
+}

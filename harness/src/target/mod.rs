@@ -1,0 +1,19 @@
+//! The cluster under test: how to reach it, what it serves, writing to it, and observing it.
+//!
+//! Everything that happens goes into the log through [`log_writer::LogWriter`]; nothing here judges.
+
+pub mod api;
+pub mod backends;
+pub mod clean;
+pub mod connect;
+pub mod dial;
+pub mod discover;
+pub mod kinds;
+pub mod log_writer;
+pub mod names;
+pub mod observe;
+pub mod pool;
+mod redact;
+pub mod shape;
+pub mod view;
+pub mod write;

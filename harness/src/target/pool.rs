@@ -1,0 +1,222 @@
+//! The pool: Gateways that scenarios share, and those that one scenario at a time has for itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::kinds::GATEWAY_GROUP;
+use super::names::{self, pool_namespace};
+use super::shape::{Ports, Protocol, Shape, certificate, gateway};
+use super::view::View;
+use super::write::Writer;
+use crate::log::{ObjectKey, WriteOutcome};
+
+/// A pool Gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Its name, and its scope in the log.
+    pub name: Arc<str>,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its listener's port.
+    pub port: u16,
+    /// Whether one scenario at a time has it for itself.
+    pub exclusive: bool,
+    /// The addresses of its status, once known; they and the port are its lanes.
+    pub addresses: Vec<String>,
+}
+
+/// Why the pool cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    /// A write was not taken.
+    #[error("cannot create pool object {object}: {outcome}")]
+    Write {
+        /// Which object.
+        object: String,
+        /// What came of it.
+        outcome: String,
+    },
+    /// No port.
+    #[error("no port is permitted for Gateways of shape {0}; name some with --ports")]
+    NoPort(Shape),
+    /// No certificate.
+    #[error("cannot generate the pool's certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+}
+
+/// How many Gateways of each shape a run needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Scenarios that share one.
+    pub shared: usize,
+    /// Scenarios that need one for themselves.
+    pub exclusive: usize,
+}
+
+/// The Gateways that satisfy a demand: one shared by all who share, and up to `limit` of each shape for those who don't,
+/// layer 4 ones each on a port of its own.
+pub fn layout(demand: &BTreeMap<Shape, Demand>, ports: &Ports, limit: usize) -> Result<Vec<Instance>, PoolError> {
+    let mut instances = Vec::new();
+    for (shape, demand) in demand {
+        let permitted: Vec<u16> = shape.port.map_or_else(|| ports.of(shape.protocol).to_vec(), |port| vec![port]);
+        let Some(first) = permitted.first().copied() else { return Err(PoolError::NoPort(*shape)) };
+        let instance = |name: String, port: u16, exclusive: bool| Instance {
+            name: Arc::from(name),
+            shape: *shape,
+            port,
+            exclusive,
+            addresses: Vec::new(),
+        };
+        let layer_4 = shape.protocol.is_layer_4();
+        if demand.shared > 0 && !layer_4 {
+            instances.push(instance(shape.to_string(), first, false));
+        }
+        let alone = if layer_4 { demand.shared + demand.exclusive } else { demand.exclusive };
+        let most = if layer_4 { limit.min(permitted.len()) } else { limit };
+        for index in 0..alone.min(most.max(1)) {
+            let port = if layer_4 { permitted[index % permitted.len()] } else { first };
+            instances.push(instance(format!("{shape}-own-{index}"), port, true));
+        }
+    }
+    Ok(instances)
+}
+
+/// Creates the pool's namespace and Gateways.
+pub async fn create(
+    writer: &Writer,
+    run_id: &str,
+    class: &str,
+    namespace_labels: &[(String, String)],
+    instances: &[Instance],
+) -> Result<(), PoolError> {
+    if instances.is_empty() {
+        return Ok(());
+    }
+    apply(writer, &namespace(run_id, None, &pool_namespace(run_id), namespace_labels)).await?;
+    if instances.iter().any(|instance| instance.shape.protocol == Protocol::Https) {
+        apply(writer, &certificate(run_id)?).await?;
+    }
+    let gateways = instances.iter().map(|instance| async move {
+        apply(writer, &gateway(run_id, class, &instance.name, instance.shape, instance.port)).await
+    });
+    futures::future::try_join_all(gateways).await?;
+    Ok(())
+}
+
+/// The manifest of a namespace of the run or of a scenario.
+pub fn namespace(run_id: &str, token: Option<&str>, name: &str, extra: &[(String, String)]) -> Value {
+    let mut labels = names::labels(run_id, token);
+    for (key, value) in extra {
+        labels.insert(key.clone(), Value::String(value.clone()));
+    }
+    serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+}
+
+async fn apply(writer: &Writer, object: &Value) -> Result<(), PoolError> {
+    let written = writer.apply(0, 0, object).await;
+    match written.outcome {
+        WriteOutcome::Admitted { .. } => Ok(()),
+        outcome => Err(PoolError::Write { object: written.key.to_string(), outcome: describe(&outcome) }),
+    }
+}
+
+/// What a write came to, in words.
+pub fn describe(outcome: &WriteOutcome) -> String {
+    match outcome {
+        WriteOutcome::Admitted { .. } => "taken".to_owned(),
+        WriteOutcome::Refused { code, reason, message, .. } => format!("refused with {code} {reason}: {message}"),
+        WriteOutcome::Failed { error } => error.clone(),
+    }
+}
+
+/// The key of a pool Gateway.
+pub fn key(run_id: &str, name: &str) -> ObjectKey {
+    ObjectKey {
+        group: GATEWAY_GROUP.to_owned(),
+        kind: "Gateway".to_owned(),
+        namespace: Some(pool_namespace(run_id)),
+        name: name.to_owned(),
+    }
+}
+
+/// Waits until every Gateway is programmed and has an address, or the budget is used up, and notes the addresses.
+/// Gateways that are late are not an error here: the scenarios on them will say so.
+pub async fn await_programmed(view: &View, run_id: &str, instances: &mut [Instance], budget: Duration) {
+    let keys: Vec<ObjectKey> = instances.iter().map(|instance| key(run_id, &instance.name)).collect();
+    let ready = view.until(|live| keys.iter().all(|key| live.get(key).is_some_and(|object| is_programmed(object))));
+    if tokio::time::timeout(budget, ready).await.is_err() {
+        tracing::warn!("some Gateways of the pool are not programmed after {budget:?}");
+    }
+    for (instance, key) in instances.iter_mut().zip(&keys) {
+        instance.addresses = view.get(key).map(|object| addresses(&object)).unwrap_or_default();
+    }
+}
+
+fn is_programmed(gateway: &Value) -> bool {
+    let conditions = gateway.pointer("/status/conditions").and_then(Value::as_array);
+    let programmed = conditions.into_iter().flatten().any(|condition| {
+        condition.get("type").and_then(Value::as_str) == Some("Programmed")
+            && condition.get("status").and_then(Value::as_str) == Some("True")
+    });
+    programmed && !addresses(gateway).is_empty()
+}
+
+fn addresses(gateway: &Value) -> Vec<String> {
+    let list = gateway.pointer("/status/addresses").and_then(Value::as_array);
+    let mut addresses: Vec<String> = list
+        .into_iter()
+        .flatten()
+        .filter_map(|address| address.get("value").and_then(Value::as_str))
+        .map(str::to_owned)
+        .collect();
+    addresses.sort();
+    addresses
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn names(demand: &[(&str, usize, usize)], limit: usize) -> Vec<(String, u16)> {
+        let demand = demand
+            .iter()
+            .map(|(shape, shared, exclusive)| {
+                (shape.parse().unwrap(), Demand { shared: *shared, exclusive: *exclusive })
+            })
+            .collect();
+        let layout = layout(&demand, &Ports::default(), limit).unwrap();
+        layout.into_iter().map(|instance| (instance.name.to_string(), instance.port)).collect()
+    }
+
+    #[test]
+    fn one_gateway_is_shared_and_some_are_not() {
+        let expected = [("http", 80), ("http-own-0", 80), ("http-own-1", 80)];
+        assert_eq!(names(&[("http", 100, 5)], 2), expected.map(|(name, port)| (name.to_owned(), port)));
+        assert_eq!(names(&[("http-8080", 1, 0)], 2), [("http-8080".to_owned(), 8080)]);
+        assert_eq!(names(&[("http", 0, 0)], 2), []);
+    }
+
+    #[test]
+    fn layer_4_scenarios_have_ports_of_their_own() {
+        let expected = [("tcp-own-0", 9000), ("tcp-own-1", 9001), ("tcp-own-2", 9002)];
+        assert_eq!(names(&[("tcp", 3, 0)], 8), expected.map(|(name, port)| (name.to_owned(), port)));
+        assert_eq!(names(&[("tcp", 30, 0)], 80).len(), 11);
+    }
+
+    #[test]
+    fn a_gateway_is_ready_with_condition_and_address() {
+        let gateway = |status: &str, addresses: serde_json::Value| {
+            serde_json::json!({"status": {
+                "conditions": [{"type": "Programmed", "status": status}], "addresses": addresses,
+            }})
+        };
+        let address = serde_json::json!([{"type": "IPAddress", "value": "127.0.1.1"}]);
+        assert!(is_programmed(&gateway("True", address.clone())));
+        assert!(!is_programmed(&gateway("False", address)));
+        assert!(!is_programmed(&gateway("True", serde_json::json!([]))));
+    }
+}
