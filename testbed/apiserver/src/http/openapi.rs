@@ -88,9 +88,7 @@ fn gvk(resource: &Resource) -> Value {
 
 fn object_meta() -> Value {
     let text = |description: &str| json!({"type": "string", "description": description});
-    let texts = |description: &str| {
-        json!({"type": "object", "additionalProperties": {"type": "string", "default": ""}, "description": description})
-    };
+    let texts = |description: &str| json!({"type": "object", "additionalProperties": {"type": "string", "default": ""}, "description": description});
     json!({
         "type": "object",
         "description": "What all objects have.",
@@ -153,7 +151,8 @@ fn operations(resource: &Resource) -> Vec<(String, Value)> {
     let reference = json!({"$ref": format!("#/components/schemas/{}", component(resource))});
     let responses = json!({"200": {"description": "OK", "content": {"application/json": {"schema": reference}}}});
     let parameters = |names: &[&str]| -> Value {
-        let query = |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
+        let query =
+            |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
         names.iter().map(query).collect()
     };
     let write = ["dryRun", "fieldManager", "fieldValidation"];
