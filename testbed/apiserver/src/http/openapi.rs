@@ -5,9 +5,11 @@ use serde_json::{Map, Value, json};
 
 use super::body::Body;
 use super::dispatch::json_answer;
+use super::messages;
 use crate::digest;
 use crate::error::ApiError;
 use crate::kinds::{Registry, Resource};
+use crate::wire::message_of;
 
 /// `/openapi/v3` and the documents below it.
 pub fn v3(registry: &Registry, path: &str) -> Result<Response<Body>, ApiError> {
@@ -40,10 +42,21 @@ fn index(registry: &Registry) -> Value {
 fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let (mut schemas, mut paths) = (Map::new(), Map::new());
     for resource in registry.resources(group, version)? {
-        schemas.insert(component(resource), schema(resource));
-        paths.extend(operations(resource));
+        let name = match message_of(group, version, &resource.kind) {
+            Some(message) if !resource.custom => {
+                messages::add(&mut schemas, message.name);
+                messages::component(message.name)
+            }
+            _ => {
+                let name = component(resource);
+                schemas.insert(name.clone(), schema(resource));
+                name
+            }
+        };
+        schemas[&name]["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
+        paths.extend(operations(resource, &name));
     }
-    schemas.insert("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta".into(), object_meta());
+    messages::add(&mut schemas, "meta.ObjectMeta");
     Some(json!({
         "openapi": "3.0.0",
         "info": {"title": "Gateproof", "version": "v1.36.0+gateproof"},
@@ -52,12 +65,9 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     }))
 }
 
-/// The name of a kind's schema: the group's labels in reverse order, then version and kind.
+/// The name of a custom kind's schema: the group's labels in reverse order, then version and kind.
 fn component(resource: &Resource) -> String {
-    let mut labels: Vec<&str> = match resource.group.as_str() {
-        "" => vec!["core", "api", "k8s", "io"],
-        group => group.split('.').collect(),
-    };
+    let mut labels: Vec<&str> = resource.group.split('.').collect();
     labels.reverse();
     format!("{}.{}.{}", labels.join("."), resource.version, resource.kind)
 }
@@ -78,7 +88,6 @@ fn schema(resource: &Resource) -> Value {
         "default": {},
         "description": "Name, labels and everything else that all objects have.",
     });
-    schema["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
     schema
 }
 
@@ -148,7 +157,7 @@ fn operations(resource: &Resource) -> Vec<(String, Value)> {
     };
     let scope = if resource.namespaced { "/namespaces/{namespace}" } else { "" };
     let collection = format!("{root}{scope}/{}", resource.plural);
-    let reference = json!({"$ref": format!("#/components/schemas/{}", component(resource))});
+    let reference = json!({"$ref": format!("#/components/schemas/{component}")});
     let responses = json!({"200": {"description": "OK", "content": {"application/json": {"schema": reference}}}});
     let parameters = |names: &[&str]| -> Value {
         let query =
@@ -174,12 +183,9 @@ fn operations(resource: &Resource) -> Vec<(String, Value)> {
     if resource.behaviour.review {
         return vec![(collection, json!({"post": post}))];
     }
-    let patches = [
-        "application/apply-patch+yaml",
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/strategic-merge-patch+json",
-    ];
+    // The schemas carry no merge keys, so clients shall not compute strategic merge patches from them. They do so for
+    // built-in kinds by what they know themselves.
+    let patches = ["application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"];
     let one = json!({
         "get": operation("get", &[]),
         "put": body(operation("put", &write), &["application/json"]),
