@@ -135,9 +135,9 @@ fn prune_abandoned<'e>(root: &Node, merged: &mut Value, previous: FieldSet, owne
         return;
     }
     let owned = owners.fold(FieldSet::default(), |owned, entry| owned.union(&entry.fields));
-    let abandoned = with_named_fields(root, previous).difference(&with_named_fields(root, owned));
+    let abandoned = with_named_fields(root, previous).difference(&with_named_fields(root, owned.clone()));
     // What names the object is in nobody's set, and stays.
-    remove(Some(root), merged, &abandoned.difference(&UNOWNED));
+    remove(Some(root), merged, &abandoned.difference(&UNOWNED), &owned);
 }
 
 /// Takes changed and removed fields from other managers, or reports the conflict.

@@ -8,11 +8,14 @@ mod cause;
 mod cel;
 mod correlate;
 mod defaults;
+mod example;
 mod formats;
 mod meta;
 pub(crate) mod node;
 mod path;
 mod prune;
+#[cfg(test)]
+mod tests;
 mod unique;
 mod validate;
 mod values;
@@ -117,6 +120,11 @@ impl CompiledSchema {
             cel::check(&self.root, object, old, &mut causes);
         }
         causes
+    }
+
+    /// An object that has every declared field: what `kubectl explain` would list, as an instance. It need not be valid.
+    pub fn example(&self) -> Value {
+        example::example(&self.root)
     }
 
     fn has_duplicates(&self, object: &Value) -> bool {
