@@ -133,6 +133,11 @@ impl CompiledSchema {
         !duplicates.is_empty()
     }
 
+    /// Whether this is one of the built-in kinds.
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.built_in.is_some()
+    }
+
     /// The root of the schema tree.
     pub(crate) fn root(&self) -> &Node {
         &self.root
