@@ -95,62 +95,7 @@ fn gvk(resource: &Resource) -> Value {
     json!({"group": resource.group, "version": resource.version, "kind": resource.kind})
 }
 
-fn object_meta() -> Value {
-    let text = |description: &str| json!({"type": "string", "description": description});
-    let texts = |description: &str| json!({"type": "object", "additionalProperties": {"type": "string", "default": ""}, "description": description});
-    json!({
-        "type": "object",
-        "description": "What all objects have.",
-        "properties": {
-            "name": text("The name, unique within the namespace."),
-            "generateName": text("A prefix to which the server adds random characters."),
-            "namespace": text("The namespace."),
-            "uid": text("Unique over all objects and all time."),
-            "resourceVersion": text("Changes with every write."),
-            "generation": {"type": "integer", "format": "int64", "description": "Counts changes of the desired state."},
-            "creationTimestamp": {"type": "string", "format": "date-time", "description": "When the object came."},
-            "deletionTimestamp": {"type": "string", "format": "date-time", "description": "When deletion began."},
-            "deletionGracePeriodSeconds": {"type": "integer", "format": "int64", "description": "Always 0 here."},
-            "labels": texts("What selectors select by."),
-            "annotations": texts("What tools note."),
-            "finalizers": {
-                "type": "array",
-                "items": {"type": "string", "default": ""},
-                "description": "Who must let go before the object does.",
-                "x-kubernetes-list-type": "set",
-                "x-kubernetes-patch-strategy": "merge",
-            },
-            "ownerReferences": {
-                "type": "array",
-                "description": "With whom the object goes.",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "apiVersion": text("The owner's apiVersion."),
-                        "kind": text("The owner's kind."),
-                        "name": text("The owner's name."),
-                        "uid": text("The owner's uid."),
-                        "controller": {"type": "boolean", "description": "Whether the owner manages the object."},
-                        "blockOwnerDeletion": {"type": "boolean", "description": "Whether the owner waits."},
-                    },
-                    "required": ["apiVersion", "kind", "name", "uid"],
-                },
-                "x-kubernetes-list-map-keys": ["uid"],
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-patch-merge-key": "uid",
-                "x-kubernetes-patch-strategy": "merge",
-            },
-            "managedFields": {
-                "type": "array",
-                "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-                "description": "Who owns which field.",
-            },
-            "selfLink": text("No longer filled in."),
-        },
-    })
-}
-
-fn operations(resource: &Resource) -> Vec<(String, Value)> {
+fn operations(resource: &Resource, component: &str) -> Vec<(String, Value)> {
     let root = match resource.group.as_str() {
         "" => format!("/api/{}", resource.version),
         group => format!("/apis/{group}/{}", resource.version),
@@ -160,8 +105,7 @@ fn operations(resource: &Resource) -> Vec<(String, Value)> {
     let reference = json!({"$ref": format!("#/components/schemas/{component}")});
     let responses = json!({"200": {"description": "OK", "content": {"application/json": {"schema": reference}}}});
     let parameters = |names: &[&str]| -> Value {
-        let query =
-            |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
+        let query = |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
         names.iter().map(query).collect()
     };
     let write = ["dryRun", "fieldManager", "fieldValidation"];
