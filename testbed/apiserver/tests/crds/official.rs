@@ -1,15 +1,15 @@
 //! The official bundles, where they are at hand.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use gateproof_apiserver::crds::{BUNDLE_VERSION, Channel, parse_bundle};
 use serde_json::Value;
 
 /// The text of the official bundle of a channel.
 pub fn text(channel: Channel) -> Option<String> {
-    let root = std::env::var_os("GATEPROOF_DATA")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")), PathBuf::from);
+    let workspace = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let root = workspace.join(std::env::var_os("GATEPROOF_DATA").unwrap_or_else(|| "../shared".into()));
     let file = root.join(format!("crds/gateway-api/{BUNDLE_VERSION}/{channel}.yaml"));
     if !file.exists() {
         println!("skipped: no official bundle at {}", file.display());
