@@ -1,10 +1,21 @@
 //! The command line: one file a verb. Verbs parse, call the library and print; they decide nothing.
 
+mod clean;
+mod crds;
+mod echo;
+mod explain;
+mod lint;
+mod list;
 mod options;
+mod output;
+mod plan;
 mod progress;
+mod replay;
 mod report;
 mod reports;
 mod run;
+mod schema;
+mod testbed;
 
 use std::process::ExitCode;
 
@@ -42,8 +53,26 @@ Exit codes: 0 all selected passed, 1 something failed or came late, 2 usage, man
 enum Verb {
     /// Run scenarios, write reports
     Run(Box<run::Args>),
+    /// Show what would run, what not, and why
+    Plan(Box<plan::Args>),
+    /// List scenarios, features, profiles, requirements or faults
+    List(list::Args),
+    /// Explain scenarios: clauses, expectations, faults that they notice
+    Explain(explain::Args),
+    /// Check scenario manifests
+    Lint(lint::Args),
+    /// Print the JSON Schema of scenario manifests
+    Schema(schema::Args),
+    /// Serve the embedded cluster and write a kubeconfig
+    Testbed(testbed::Args),
+    /// Judge a recorded run again, from its log
+    Replay(replay::Args),
     /// Render or lint reports
     Report(report::Args),
+    /// Remove what a run left behind in a cluster
+    Clean(clean::Args),
+    /// Serve the echo backend, described by the environment as in a Pod
+    Echo(echo::Args),
 }
 
 /// Why a verb ended without doing what was asked.
@@ -75,6 +104,15 @@ pub async fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(*args).await,
+        Verb::Plan(args) => plan::run(*args).await,
+        Verb::List(args) => list::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Lint(args) => lint::run(&args),
+        Verb::Schema(args) => schema::run(&args),
+        Verb::Testbed(args) => testbed::run(args).await,
+        Verb::Replay(args) => replay::run(&args),
+        Verb::Clean(args) => clean::run(args).await,
+        Verb::Echo(args) => echo::run(args).await,
         Verb::Report(args) => report::run(&args),
     };
     match outcome {

@@ -56,7 +56,10 @@ pub(crate) fn load_failure(error: LoadError) -> Failure {
             eprintln!("{:?}", miette::Report::new(problem.clone()));
         }
     }
-    Failure::usage(error, "nothing was applied; `gateproof lint` checks manifests, `gateproof schema manifest` is their schema")
+    Failure::usage(
+        error,
+        "nothing was applied; `gateproof lint` checks manifests, `gateproof schema manifest` is their schema",
+    )
 }
 
 /// Which target.

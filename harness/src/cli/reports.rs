@@ -26,7 +26,12 @@ pub(crate) struct IdentityArgs {
     #[arg(long, value_name = "URL", default_value = "", help_heading = "Conformance report")]
     url: String,
     /// Version of the implementation: a release, not a branch
-    #[arg(long = "implementation-version", value_name = "VERSION", default_value = "", help_heading = "Conformance report")]
+    #[arg(
+        long = "implementation-version",
+        value_name = "VERSION",
+        default_value = "",
+        help_heading = "Conformance report"
+    )]
     version: String,
     /// Whom to ask
     #[arg(long, value_name = "CONTACT", help_heading = "Conformance report")]

@@ -180,7 +180,9 @@ fn known_features(names: &[String]) -> Result<Vec<String>, Failure> {
 fn ports(texts: &[String]) -> Result<Ports, Failure> {
     let mut ports = Ports::default();
     for text in texts {
-        ports.set(text).map_err(|error| Failure::usage(error, "for example: --ports http=80,8080 --ports tcp=9000-9010"))?;
+        ports
+            .set(text)
+            .map_err(|error| Failure::usage(error, "for example: --ports http=80,8080 --ports tcp=9000-9010"))?;
     }
     Ok(ports)
 }
@@ -243,11 +245,14 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
 pub(crate) fn run_failure(error: RunError) -> Failure {
     match error {
         RunError::Connect(_) | RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
-            let unreachable = matches!(&error, RunError::Connect(ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. }));
+            let unreachable =
+                matches!(&error, RunError::Connect(ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. }));
             let help = "nothing was applied";
             if unreachable { Failure::environment(error, help) } else { Failure::usage(error, help) }
         }
-        other => Failure::environment(chain(&other), "nothing was judged; run again with GATEPROOF_LOG=debug to see more"),
+        other => {
+            Failure::environment(chain(&other), "nothing was judged; run again with GATEPROOF_LOG=debug to see more")
+        }
     }
 }
 

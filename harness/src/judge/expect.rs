@@ -227,8 +227,7 @@ impl Check<'_> {
     /// Policies: the conditions are asked of every ancestor entry of our controller, and there must be one.
     fn ancestors(&mut self, expected: &SubjectExpectation, object: &Value) {
         let entries = parent_entries(object);
-        let own: Vec<_> =
-            entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
+        let own: Vec<_> = entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
         self.checked += 1;
         if own.is_empty() {
             let expected = format!("{} has a status.ancestors entry of our controller", self.name);
@@ -379,7 +378,8 @@ impl Check<'_> {
             self.miss(&format!("{part}.{aspect}"), expected.level, words, seen).stale = unvisited;
             return;
         };
-        if self.is_stale(&seen, conditions) && !(seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown"))
+        if self.is_stale(&seen, conditions)
+            && !(seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown"))
         {
             if self.rules.strict_freshness || seen.observed_generation.is_some() {
                 let words = format!("{words}, at observedGeneration {}", self.generation);

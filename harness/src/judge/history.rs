@@ -109,9 +109,7 @@ impl History {
             };
         }
         match &track.written {
-            Some((uid_written, written))
-                if uid_written != uid(&seen.object) || *written > generation(&seen.object) =>
-            {
+            Some((uid_written, written)) if uid_written != uid(&seen.object) || *written > generation(&seen.object) => {
                 Latest::Behind { written: *written, seen }
             }
             _ => Latest::Current(seen),

@@ -14,6 +14,7 @@ pub mod options;
 pub mod plan;
 mod prepare;
 pub mod record;
+pub mod replay;
 pub mod schedule;
 mod session;
 mod tidy;

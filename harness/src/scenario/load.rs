@@ -40,18 +40,26 @@ pub fn builtin(vocabulary: &Vocabulary) -> Result<Vec<Scenario>, LoadError> {
 /// # Errors
 /// If something cannot be read, nothing is found, or manifests have problems.
 pub fn path(path: &Path, vocabulary: &Vocabulary) -> Result<Vec<Scenario>, LoadError> {
+    let texts = texts(path)?;
+    all(texts.iter().map(|(file, text)| (file.as_str(), text.as_str())), vocabulary)
+}
+
+/// Name and text of a file, or of every `*.yaml` and `*.yml` below a folder, in order of path.
+///
+/// # Errors
+/// If something cannot be read or nothing is found.
+pub fn texts(path: &Path) -> Result<Vec<(String, String)>, LoadError> {
     let mut files = Vec::new();
     find(path, true, &mut files)?;
     files.sort();
     if files.is_empty() {
         return Err(LoadError::Empty(path.to_owned()));
     }
-    let mut texts = Vec::new();
-    for file in files {
-        let text = std::fs::read_to_string(&file).map_err(|source| LoadError::Read { path: file.clone(), source })?;
-        texts.push((file.display().to_string(), text));
-    }
-    all(texts.iter().map(|(file, text)| (file.as_str(), text.as_str())), vocabulary)
+    let read = |file: PathBuf| match std::fs::read_to_string(&file) {
+        Ok(text) => Ok((file.display().to_string(), text)),
+        Err(source) => Err(LoadError::Read { path: file, source }),
+    };
+    files.into_iter().map(read).collect()
 }
 
 fn find(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {

@@ -14,6 +14,7 @@ pub mod names;
 pub mod observe;
 pub mod pool;
 mod redact;
+pub mod schemas;
 pub mod shape;
 pub mod view;
 pub mod write;

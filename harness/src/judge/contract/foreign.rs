@@ -89,7 +89,9 @@ impl Marks {
                 types.iter().filter(|t| other.contains(t)).cloned().collect()
             };
             let (was, is) = (common(&old, new), common(new, &old));
-            found.push(held(Rule::ForeignOrder, path, was == is, || format!("{} after {}", is.join(", "), was.join(", "))));
+            found.push(held(Rule::ForeignOrder, path, was == is, || {
+                format!("{} after {}", is.join(", "), was.join(", "))
+            }));
         }
         found
     }

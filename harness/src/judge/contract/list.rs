@@ -208,8 +208,8 @@ fn known(
     if legal && !terms.reasons.is_empty() {
         let rule = if terms.closed { Rule::ReasonClosed } else { Rule::ReasonListed };
         let listed = terms.reasons.get(condition.status);
-        let good = listed
-            .is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(version)));
+        let good =
+            listed.is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(version)));
         found.push(held(rule, path(), good, || {
             let names: Vec<&str> = listed.into_iter().flatten().map(|r| r.name.as_str()).collect();
             let names = if names.is_empty() { "no reason".to_owned() } else { names.join(", ") };
@@ -237,8 +237,7 @@ fn programmed(list: &List<'_>, version: Version, found: &mut Vec<Finding>) {
     }
     let Some(programmed) = find(&list.conditions, "Programmed").filter(|c| c.status == "True") else { return };
     let accepted = find(&list.conditions, "Accepted");
-    let good = accepted
-        .is_some_and(|a| a.status == "True" && a.observed_generation >= programmed.observed_generation);
+    let good = accepted.is_some_and(|a| a.status == "True" && a.observed_generation >= programmed.observed_generation);
     found.push(held(Rule::ProgrammedAfterAccepted, list.path_of("Programmed"), good, || match accepted {
         Some(accepted) => format!("{programmed}, but {accepted}"),
         None => format!("{programmed} without Accepted"),

@@ -232,9 +232,7 @@ impl ContractState {
                 let there = list.conditions.iter().any(|c| c.type_ == type_);
                 let path = list.path_of(type_);
                 match before {
-                    None => {
-                        Some(held(Rule::AlwaysFromFirstWrite, path, there, || "not in the first write".to_owned()))
-                    }
+                    None => Some(held(Rule::AlwaysFromFirstWrite, path, there, || "not in the first write".to_owned())),
                     Some(before) if before.contains(type_) => {
                         Some(held(Rule::AlwaysPresent, path, there, || "it was there, and is gone".to_owned()))
                     }

@@ -132,13 +132,19 @@ fn programmed() -> Vec<Value> {
 }
 
 fn listener(name: &str) -> Value {
-    let conditions = conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed", "ResolvedRefs=True:ResolvedRefs"]);
+    let conditions =
+        conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed", "ResolvedRefs=True:ResolvedRefs"]);
     json!({"name": name, "attachedRoutes": 0, "supportedKinds": [], "conditions": conditions})
 }
 
 fn class(controller: &str, conditions: Vec<Value>, features: &[&str]) -> Value {
     let features: Vec<Value> = features.iter().map(|name| json!({"name": name})).collect();
-    object("GatewayClass", 1, json!({"controllerName": controller}), json!({"conditions": conditions, "supportedFeatures": features}))
+    object(
+        "GatewayClass",
+        1,
+        json!({"controllerName": controller}),
+        json!({"conditions": conditions, "supportedFeatures": features}),
+    )
 }
 
 fn placeholder(type_: &str) -> Value {
@@ -161,8 +167,16 @@ fn placeholder(type_: &str) -> Value {
 #[case(Rule::AlwaysFromFirstWrite, route(conditions(&GOOD[..1])), route(conditions(&GOOD)))]
 #[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class("other.test/c", conditions(&GOOD[..1]), &[]))]
 #[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class(CONTROLLER, conditions(&[GOOD[0], "SupportedVersion=True:SupportedVersion"]), &[]))]
-#[case(Rule::NegativeOnlyWhileTrue, good_and(condition("PartiallyInvalid=False:Fine")), good_and(condition("PartiallyInvalid=True:UnsupportedValue")))]
-#[case(Rule::ReasonListed, good_with(condition("Accepted=True:Fine")), good_with(condition("Accepted=False:UnsupportedValue")))]
+#[case(
+    Rule::NegativeOnlyWhileTrue,
+    good_and(condition("PartiallyInvalid=False:Fine")),
+    good_and(condition("PartiallyInvalid=True:UnsupportedValue"))
+)]
+#[case(
+    Rule::ReasonListed,
+    good_with(condition("Accepted=True:Fine")),
+    good_with(condition("Accepted=False:UnsupportedValue"))
+)]
 #[case(Rule::ReasonListed, good_with(condition("Accepted=True:NoMatchingParent")), good_with(condition(GOOD[0])))]
 #[case(Rule::ReasonClosed,
     gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:Other"])].concat(), json!([])),
@@ -205,7 +219,8 @@ fn mark() -> Value {
 }
 
 fn foreign(section: &str) -> Value {
-    let parents = json!([entry("foreign.test/c", section, conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]);
+    let parents =
+        json!([entry("foreign.test/c", section, conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]);
     object("HTTPRoute", 1, json!({}), json!({"parents": parents}))
 }
 
@@ -312,7 +327,10 @@ fn what_a_contract_does_not_know_is_an_error() {
         ContractError::UnknownRule { hint, .. } => assert_eq!(hint.as_deref(), Some("unique-type")),
         other => panic!("{other}"),
     }
-    assert!(matches!(broken("conditions: gatewayclass}", "conditions: other}"), ContractError::UnknownConditions { .. }));
+    assert!(matches!(
+        broken("conditions: gatewayclass}", "conditions: other}"),
+        ContractError::UnknownConditions { .. }
+    ));
     assert!(matches!(broken("Unsupported since 1.2", "Unsupported from 1.2"), ContractError::Reason(_)));
     assert!(matches!(broken("Unsupported since 1.2", "Unsupported since x"), ContractError::Version(_)));
 }

@@ -88,12 +88,7 @@ pub(super) fn object(kind: &str, name: &str) -> ObjectRef {
 }
 
 pub(super) fn gateway_ref() -> ObjectRef {
-    ObjectRef {
-        kind: "Gateway".to_owned(),
-        namespace: Some("pool".to_owned()),
-        name: "gw-http".to_owned(),
-        pool: true,
-    }
+    ObjectRef { kind: "Gateway".to_owned(), namespace: Some("pool".to_owned()), name: "gw-http".to_owned(), pool: true }
 }
 
 /// The route that tests apply, with as many parentRefs as sections.
@@ -373,7 +368,8 @@ impl Play {
 }
 
 fn key_of(object: &ObjectRef) -> ObjectKey {
-    let group = if object.kind.ends_with("Route") || object.kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
+    let group =
+        if object.kind.ends_with("Route") || object.kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
     ObjectKey {
         group: group.to_owned(),
         kind: object.kind.clone(),

@@ -27,15 +27,19 @@ fn passes_once_the_asked_state_stood_still_for_the_quiet_window() {
     let good = route_version(1, &["http"], &[("http", GOOD)]);
     let verdict = routed(vec![(40, good)], &["Accepted=True/Accepted", "ResolvedRefs=True/ResolvedRefs"]).run();
     assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
-    let stages: Vec<_> =
-        verdict.stages.iter().map(|s| (s.stage.as_str(), s.reached_ms, s.settled_ms, s.limit_ms, s.waited_ms)).collect();
+    let stages: Vec<_> = verdict
+        .stages
+        .iter()
+        .map(|s| (s.stage.as_str(), s.reached_ms, s.settled_ms, s.limit_ms, s.waited_ms))
+        .collect();
     assert_eq!(stages, [("observed", 40, 190, 5000, 150), ("programmed", 40, 190, 5000, 150)]);
     assert_eq!(verdict.slowest_settle, Duration::from_millis(40));
 }
 
 #[test]
 fn a_change_of_what_is_asked_starts_the_quiet_window_again_and_another_does_not() {
-    let first = route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
+    let first =
+        route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
     let second = route_version(1, &["http"], &[("http", GOOD)]);
     let asked = |conditions: &[&str]| {
         let verdict = routed(vec![(40, first.clone()), (140, second.clone())], conditions).run();
@@ -71,7 +75,11 @@ fn names_what_is_wrong(#[case] conditions: &[&str], #[case] part: &str, #[case] 
 #[case::surplus(&["a"], vec![("a", GOOD), ("gone", GOOD)], ".parents")]
 #[case::twice(&["a"], vec![("a", GOOD), ("a", GOOD)], ".parents")]
 #[case::one_wrong(&["a", "b"], vec![("a", GOOD), ("b", &["Accepted=False/NoMatchingParent"])], ".Accepted.status")]
-fn every_parent_ref_has_its_own_entry(#[case] sections: &[&str], #[case] entries: Vec<(&str, &[&str])>, #[case] part: &str) {
+fn every_parent_ref_has_its_own_entry(
+    #[case] sections: &[&str],
+    #[case] entries: Vec<(&str, &[&str])>,
+    #[case] part: &str,
+) {
     let version = route_version(1, sections, &entries);
     let verdict = routed(vec![(10, version)], &["Accepted=True"]).run();
     assert_eq!(verdict.outcome, Outcome::Failed);
@@ -138,8 +146,7 @@ fn what_comes_within_the_grace_time_is_late_and_the_scenario_goes_on() {
         settle(vec![route_subject(&["Accepted=True"])]),
         settle(vec![route_subject(&["ResolvedRefs=True"])]),
     ]);
-    let mut play =
-        Play::under(steps, context).writes(move |_, _| (admitted(1), vec![(6000, modified(&good))]));
+    let mut play = Play::under(steps, context).writes(move |_, _| (admitted(1), vec![(6000, modified(&good))]));
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Late);
     assert_eq!(verdict.findings.len(), 1);
@@ -174,7 +181,8 @@ fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
         Some(MessageExpectation { mentions: vec!["gw-http".to_owned()], level: Level::Should });
     let verdict = routed_as(vec![(10, version)], subject).run();
     assert_eq!(verdict.outcome, Outcome::Passed);
-    let parts: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.rsplit_once('.').unwrap().1, f.severity)).collect();
+    let parts: Vec<_> =
+        verdict.findings.iter().map(|f| (f.expectation.rsplit_once('.').unwrap().1, f.severity)).collect();
     assert_eq!(parts, [("reason", Severity::Warning), ("message", Severity::Warning)]);
     assert_eq!(verdict.stages[1].settled_ms, 160);
 }
@@ -195,7 +203,11 @@ fn absence_counts_once_the_controller_has_spoken_of_this_generation() {
 #[test]
 fn accepted_may_keep_an_older_generation_while_the_controller_falls_back() {
     let fallen = |message: &str| {
-        let mut version = route_version(2, &["http"], &[("http", &["Accepted=True/Accepted@1", "PartiallyInvalid=True/UnsupportedValue"])]);
+        let mut version = route_version(
+            2,
+            &["http"],
+            &[("http", &["Accepted=True/Accepted@1", "PartiallyInvalid=True/UnsupportedValue"])],
+        );
         version["status"]["parents"][0]["conditions"][1]["message"] = json!(message);
         routed(vec![(10, version)], &["Accepted=True"]).run().outcome
     };

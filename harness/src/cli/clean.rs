@@ -1,0 +1,48 @@
+//! `gateproof clean`: what a killed run left behind.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::options::source;
+use super::{Failure, Outcome};
+use crate::exit_codes;
+use crate::log::{Timing, TimingProfile};
+use crate::target::clean::{CleanScope, clean};
+use crate::target::{api, connect, discover};
+
+/// Remove what a run left behind in a cluster
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  gateproof clean --context kind-dev\n  gateproof clean --run 3f9a2c --kubeconfig testbed.kubeconfig"
+)]
+pub(crate) struct Args {
+    /// Only what this run left, by the value of the label gateproof.dev/run
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// Kubeconfig file, instead of $KUBECONFIG and ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig, instead of the current one
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// Runs the verb.
+pub(crate) async fn run(args: Args) -> Outcome {
+    let environment = |error: &dyn std::error::Error| {
+        Failure::environment(api::chain(error), "check the cluster and the permissions of the user")
+    };
+    let api = connect::connect(&source(args.kubeconfig, args.context)).await.map_err(|e| environment(&e))?;
+    let kinds = discover::kinds(&api, &BTreeSet::new()).await.map_err(|e| environment(&e))?;
+    let scope = args.run.map_or(CleanScope::All, CleanScope::Run);
+    let budget = Timing::of(TimingProfile::Real).gateway;
+    let cleaned = clean(&api, &kinds, &scope, budget).await.map_err(|e| environment(&e))?;
+    for object in &cleaned.removed {
+        println!("removed {object}");
+    }
+    for leftover in &cleaned.leftovers {
+        println!("still there: {}: {}", leftover.object, leftover.diagnosis);
+    }
+    println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
+    Ok(if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE })
+}

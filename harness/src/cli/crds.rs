@@ -1,0 +1,61 @@
+//! `--crds FILE|URL`: Gateway API definitions of another release.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use gateproof_apiserver::crds::parse_bundle;
+use serde_json::Value;
+
+use super::Failure;
+
+/// Where definitions come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file.
+    File(PathBuf),
+    /// A page.
+    Url(url::Url),
+}
+
+impl FromStr for Source {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Source, String> {
+        if !text.starts_with("https://") && !text.starts_with("http://") {
+            return Ok(Source::File(PathBuf::from(text)));
+        }
+        text.parse().map(Source::Url).map_err(|error| format!("`{text}` is not a URL: {error}"))
+    }
+}
+
+/// Reads a bundle and says what of it is left out.
+pub(crate) async fn read(source: &Source) -> Result<Vec<Value>, Failure> {
+    let (name, text) = match source {
+        Source::File(path) => {
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                Failure::usage(format!("cannot read {name}: {error}"), "check the path given to --crds")
+            })?;
+            (name, text)
+        }
+        Source::Url(url) => (url.to_string(), fetch(url).await?),
+    };
+    let bundle = parse_bundle(&text).map_err(|error| {
+        Failure::usage(
+            format!("{name}: {error}"),
+            "an official standard-install.yaml or experimental-install.yaml is expected",
+        )
+    })?;
+    for note in &bundle.notes {
+        eprintln!("{name}: {note}");
+    }
+    Ok(bundle.definitions)
+}
+
+async fn fetch(url: &url::Url) -> Result<String, Failure> {
+    let failure = |error: reqwest::Error| {
+        Failure::environment(format!("cannot fetch {url}: {error}"), "download it and name the file instead")
+    };
+    let client = reqwest::Client::builder().build().map_err(failure)?;
+    let answer = client.get(url.clone()).send().await.map_err(failure)?.error_for_status().map_err(failure)?;
+    answer.text().await.map_err(failure)
+}

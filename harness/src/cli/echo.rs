@@ -1,0 +1,28 @@
+//! `gateproof echo`: the backend, as in a Pod.
+
+use super::{Failure, Outcome};
+use crate::exit_codes;
+
+/// Serve the echo backend, described by the environment as in a Pod
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Variables: HTTP_PORT (3000), TCP_ECHO_SERVER (set: TCP instead of HTTP), POD_NAME, NAMESPACE, SERVICE_NAME, INGRESS_NAME,
+GATEPROOF_TOKEN (opens the journal to whoever shows it).
+
+Example:
+  HTTP_PORT=8080 POD_NAME=here gateproof echo")]
+pub(crate) struct Args {}
+
+/// Runs the verb: serves until Ctrl-C.
+pub(crate) async fn run(_: Args) -> Outcome {
+    let stop = async {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::error!(%error, "cannot wait for Ctrl-C");
+            std::future::pending::<()>().await;
+        }
+    };
+    gateproof_echo::env::serve_from_env(stop)
+        .await
+        .map_err(|error| Failure::environment(error, "`gateproof help echo` lists the variables"))?;
+    Ok(exit_codes::PASSED)
+}
