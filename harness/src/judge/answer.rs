@@ -10,7 +10,13 @@ use crate::scenario::{Answer, HeaderTest, Level, Seen, Share};
 
 /// Holds an exchange against what is expected. Nothing missed: it agrees. Weaker misses than a failure of the probe's
 /// own level do not keep it from agreeing.
-pub(super) fn compare(answer: &Answer, exchange: &Exchange, level: Level, prefix: &str, bindings: &Bindings) -> Vec<Miss> {
+pub(super) fn compare(
+    answer: &Answer,
+    exchange: &Exchange,
+    level: Level,
+    prefix: &str,
+    bindings: &Bindings,
+) -> Vec<Miss> {
     let mut check = Check { prefix, bindings, level, misses: Vec::new() };
     if let Some(ProbeError::Unreachable(why)) = &exchange.error {
         let miss = check.miss("", level, "an answer".to_owned(), format!("there is no way to the address: {why}"));
@@ -100,14 +106,15 @@ impl Check<'_> {
             let words = format!("preferably status {}", any_of(&expected.preferred));
             self.miss(".preferred", Level::Should.min(self.level), words, format!("status {}", answer.status));
         }
-        if let Some(backend) = &expected.backend {
-            if answered_by(exchange, self.bindings) != Some(backend.as_str()) {
-                self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
-                return;
-            }
+        if let Some(backend) = &expected.backend
+            && answered_by(exchange, self.bindings) != Some(backend.as_str())
+        {
+            self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
+            return;
         }
         for (name, test) in &expected.headers {
-            let values: Vec<&str> = answer.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str()).collect();
+            let values: Vec<&str> =
+                answer.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str()).collect();
             self.header(&format!(".headers.{name}"), &format!("response header {name}"), test, &values);
         }
         self.echoed(expected, answer);
@@ -140,7 +147,12 @@ impl Check<'_> {
                     other => other.as_str().into_iter().collect::<Vec<_>>(),
                 })
                 .collect();
-            self.header(&format!(".seen.headers.{name}"), &format!("request header {name} at the backend"), test, &values);
+            self.header(
+                &format!(".seen.headers.{name}"),
+                &format!("request header {name} at the backend"),
+                test,
+                &values,
+            );
         }
     }
 
@@ -157,7 +169,8 @@ impl Check<'_> {
             HeaderTest::Present => (!values.is_empty(), format!("{what} is there")),
         };
         if !good {
-            let seen = if values.is_empty() { "it is not there".to_owned() } else { format!("it is {:?}", values.join(",")) };
+            let seen =
+                if values.is_empty() { "it is not there".to_owned() } else { format!("it is {:?}", values.join(",")) };
             self.miss(part, self.level, words, seen);
         }
     }

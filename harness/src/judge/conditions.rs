@@ -63,11 +63,7 @@ impl fmt::Display for Condition<'_> {
             Some(generation) => write!(f, " at observedGeneration {generation}")?,
             None => write!(f, " without observedGeneration")?,
         }
-        if self.message.is_empty() {
-            write!(f, " with an empty message")
-        } else {
-            write!(f, " ({:?})", self.message)
-        }
+        if self.message.is_empty() { write!(f, " with an empty message") } else { write!(f, " ({:?})", self.message) }
     }
 }
 

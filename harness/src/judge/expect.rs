@@ -92,7 +92,9 @@ pub fn evaluate(expected: &SubjectExpectation, latest: Latest<'_>, rules: &Rules
     match latest {
         Latest::Current(version) => check.object(expected, &version.object),
         Latest::Behind { written, seen } => check.unseen(format!(
-            "the watch shows generation {} only, while generation {written} was written",
+            "the watch shows resourceVersion {} of generation {} only, while a later one of generation {written} was \
+             written",
+            seen.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or("?"),
             generation(&seen.object)
         )),
         Latest::Gone => check.unseen("the object is deleted".to_owned()),
@@ -227,8 +229,7 @@ impl Check<'_> {
     /// Policies: the conditions are asked of every ancestor entry of our controller, and there must be one.
     fn ancestors(&mut self, expected: &SubjectExpectation, object: &Value) {
         let entries = parent_entries(object);
-        let own: Vec<_> =
-            entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
+        let own: Vec<_> = entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
         self.checked += 1;
         if own.is_empty() {
             let expected = format!("{} has a status.ancestors entry of our controller", self.name);
@@ -379,13 +380,12 @@ impl Check<'_> {
             self.miss(&format!("{part}.{aspect}"), expected.level, words, seen).stale = unvisited;
             return;
         };
-        if self.is_stale(&seen, conditions) && !(seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown"))
-        {
-            if self.rules.strict_freshness || seen.observed_generation.is_some() {
-                let words = format!("{words}, at observedGeneration {}", self.generation);
-                self.stale(part, words, seen.to_string(), expected.level);
-                return;
-            }
+        let untouched = seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown");
+        let counts = self.rules.strict_freshness || seen.observed_generation.is_some();
+        if self.is_stale(&seen, conditions) && !untouched && counts {
+            let words = format!("{words}, at observedGeneration {}", self.generation);
+            self.stale(part, words, seen.to_string(), expected.level);
+            return;
         }
         if expected.absent {
             self.miss(&format!("{part}.absent"), expected.level, words, seen.to_string());

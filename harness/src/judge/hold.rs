@@ -38,9 +38,7 @@ impl Holding {
     pub(super) fn new(hold: Hold, now: Elapsed, env: &Env<'_>) -> Holding {
         let timing = &env.context.timing;
         let duration = match hold.duration {
-            HoldFor::Quiet => {
-                (env.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min)
-            }
+            HoldFor::Quiet => (env.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min),
             HoldFor::Millis(millis) => Duration::from_millis(millis),
         };
         let before = hold.unchanged.iter().map(|o| current(env, o).cloned()).collect();
@@ -158,7 +156,9 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
     let state: Vec<String> = subject
         .conditions
         .iter()
-        .map(|(type_, c)| format!("{type_}={}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/")))
+        .map(|(type_, c)| {
+            format!("{type_}={}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/"))
+        })
         .chain(subject.listeners.keys().map(|l| format!("what is listed for listener {l}")))
         .collect();
     let type_ = subject.conditions.keys().next().map_or_else(String::new, |type_| format!(".{type_}"));

@@ -59,11 +59,7 @@ enum Doing {
 impl Judge {
     /// A judge for one execution of a bound scenario.
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
-        let contract = ContractState::new(
-            context.contract.clone(),
-            context.version,
-            context.controller_name.clone(),
-        );
+        let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone());
         Judge {
             scenario,
             context,
@@ -293,9 +289,7 @@ impl Judge {
     /// Starts the step at the cursor, past those that have no meaning at the target's version.
     fn begin(&mut self, now: Elapsed) {
         let steps = &self.scenario.steps;
-        while steps
-            .get(self.cursor)
-            .is_some_and(|step| !step.bounds.admits(self.context.version, self.context.channel))
+        while steps.get(self.cursor).is_some_and(|step| !step.bounds.admits(self.context.version, self.context.channel))
         {
             self.cursor += 1;
         }

@@ -300,4 +300,3 @@ fn mirrors(probe: &Probe) -> &[String] {
         _ => &[],
     }
 }
-

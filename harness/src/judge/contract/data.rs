@@ -275,7 +275,8 @@ impl Contract {
     /// Reads a contract. Anything that it does not know is an error.
     pub fn parse(text: &str) -> Result<Contract, ContractError> {
         let document: Document = serde_yaml::from_str(text).map_err(|e| ContractError::Parse(e.to_string()))?;
-        let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } = document;
+        let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } =
+            document;
         let mut rules = IndexMap::new();
         for (name, terms) in spec.rules {
             let rule = Rule::named(&name).ok_or_else(|| unknown_rule(&name))?;
@@ -323,10 +324,7 @@ fn unknown_rule(name: &str) -> ContractError {
     ContractError::UnknownRule { name: name.to_owned(), hint: nearest.map(|(_, name)| name.to_owned()) }
 }
 
-fn read_kind(
-    raw: RawKind,
-    sets: &IndexMap<String, IndexMap<String, RawCondition>>,
-) -> Result<Kind, ContractError> {
+fn read_kind(raw: RawKind, sets: &IndexMap<String, IndexMap<String, RawCondition>>) -> Result<Kind, ContractError> {
     let mut subjects = Vec::new();
     for subject in raw.subjects {
         let set = sets.get(&subject.conditions).ok_or_else(|| ContractError::UnknownConditions {

@@ -11,6 +11,8 @@ use crate::scenario::Version;
 
 /// Longest type that the schema admits.
 const LONGEST_TYPE: usize = 316;
+/// Longest reason that the schema admits.
+const LONGEST_REASON: usize = 1024;
 
 /// A condition list of our controller, with its place in the status.
 #[derive(Debug)]
@@ -164,7 +166,7 @@ fn schema(list: &List<'_>, condition: &Condition<'_>, contract: &Contract, found
     let status = text("status");
     let good = matches!(status, Some("True" | "False" | "Unknown"));
     found.push(held(Rule::TriState, path(), good, || format!("status {status:?}")));
-    let good = contract.reason_form.is_match(condition.reason);
+    let good = contract.reason_form.is_match(condition.reason) && condition.reason.len() <= LONGEST_REASON;
     found.push(held(Rule::ReasonForm, path(), good, || format!("reason {:?}", condition.reason)));
     if good {
         let good = contract.reason_lint.is_match(condition.reason);
@@ -208,8 +210,8 @@ fn known(
     if legal && !terms.reasons.is_empty() {
         let rule = if terms.closed { Rule::ReasonClosed } else { Rule::ReasonListed };
         let listed = terms.reasons.get(condition.status);
-        let good = listed
-            .is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(version)));
+        let good =
+            listed.is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(version)));
         found.push(held(rule, path(), good, || {
             let names: Vec<&str> = listed.into_iter().flatten().map(|r| r.name.as_str()).collect();
             let names = if names.is_empty() { "no reason".to_owned() } else { names.join(", ") };
@@ -237,8 +239,7 @@ fn programmed(list: &List<'_>, version: Version, found: &mut Vec<Finding>) {
     }
     let Some(programmed) = find(&list.conditions, "Programmed").filter(|c| c.status == "True") else { return };
     let accepted = find(&list.conditions, "Accepted");
-    let good = accepted
-        .is_some_and(|a| a.status == "True" && a.observed_generation >= programmed.observed_generation);
+    let good = accepted.is_some_and(|a| a.status == "True" && a.observed_generation >= programmed.observed_generation);
     found.push(held(Rule::ProgrammedAfterAccepted, list.path_of("Programmed"), good, || match accepted {
         Some(accepted) => format!("{programmed}, but {accepted}"),
         None => format!("{programmed} without Accepted"),

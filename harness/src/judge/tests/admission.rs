@@ -39,7 +39,11 @@ fn with(either: Vec<Ending>) -> Scenario {
 #[case::another_reason(None, refusal(422, "Forbidden", "spec"), Outcome::Inconclusive)]
 #[case::admitted(None, admitted(1), Outcome::Failed)]
 #[case::no_answer(None, WriteOutcome::Failed { error: "broken pipe".to_owned() }, Outcome::Inconclusive)]
-fn a_refusal_must_be_the_expected_one(#[case] field: Option<&str>, #[case] answer: WriteOutcome, #[case] outcome: Outcome) {
+fn a_refusal_must_be_the_expected_one(
+    #[case] field: Option<&str>,
+    #[case] answer: WriteOutcome,
+    #[case] outcome: Outcome,
+) {
     let mut play = Play::new(with(vec![expected(field)])).writes(move |_, _| (answer.clone(), Vec::new()));
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
@@ -83,7 +87,10 @@ fn an_unexpected_refusal_is_not_blamed_on_the_controller() {
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Inconclusive);
     let reason = verdict.reason.unwrap();
-    assert!(reason.contains("not the controller under test") && reason.contains("422 Invalid at spec.x (no)"), "{reason}");
+    assert!(
+        reason.contains("not the controller under test") && reason.contains("422 Invalid at spec.x (no)"),
+        "{reason}"
+    );
 }
 
 #[rstest]

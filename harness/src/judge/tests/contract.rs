@@ -3,7 +3,7 @@ use std::sync::Arc;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::driver::{CONTROLLER, NS};
+use super::driver::{CONTROLLER, NS, contract};
 use crate::judge::contract::{Contract, ContractError, ContractState, GATEWAY_API, Rule, over_log};
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
 use crate::scenario::ObjectRef;
@@ -21,8 +21,7 @@ enum Did {
 use Did::{Gap, Patch, See, Settle};
 
 fn breaches(history: &[Did]) -> Vec<String> {
-    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-    let mut state = ContractState::new(contract, "v1.6.1".parse().unwrap(), CONTROLLER.to_owned());
+    let mut state = ContractState::new(contract(), "v1.6.1".parse().unwrap(), CONTROLLER.to_owned());
     let mut now = 0;
     let mut key = None;
     for (seq, did) in history.iter().enumerate() {
@@ -132,13 +131,19 @@ fn programmed() -> Vec<Value> {
 }
 
 fn listener(name: &str) -> Value {
-    let conditions = conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed", "ResolvedRefs=True:ResolvedRefs"]);
+    let conditions =
+        conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed", "ResolvedRefs=True:ResolvedRefs"]);
     json!({"name": name, "attachedRoutes": 0, "supportedKinds": [], "conditions": conditions})
 }
 
 fn class(controller: &str, conditions: Vec<Value>, features: &[&str]) -> Value {
     let features: Vec<Value> = features.iter().map(|name| json!({"name": name})).collect();
-    object("GatewayClass", 1, json!({"controllerName": controller}), json!({"conditions": conditions, "supportedFeatures": features}))
+    object(
+        "GatewayClass",
+        1,
+        json!({"controllerName": controller}),
+        json!({"conditions": conditions, "supportedFeatures": features}),
+    )
 }
 
 fn placeholder(type_: &str) -> Value {
@@ -161,8 +166,16 @@ fn placeholder(type_: &str) -> Value {
 #[case(Rule::AlwaysFromFirstWrite, route(conditions(&GOOD[..1])), route(conditions(&GOOD)))]
 #[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class("other.test/c", conditions(&GOOD[..1]), &[]))]
 #[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class(CONTROLLER, conditions(&[GOOD[0], "SupportedVersion=True:SupportedVersion"]), &[]))]
-#[case(Rule::NegativeOnlyWhileTrue, good_and(condition("PartiallyInvalid=False:Fine")), good_and(condition("PartiallyInvalid=True:UnsupportedValue")))]
-#[case(Rule::ReasonListed, good_with(condition("Accepted=True:Fine")), good_with(condition("Accepted=False:UnsupportedValue")))]
+#[case(
+    Rule::NegativeOnlyWhileTrue,
+    good_and(condition("PartiallyInvalid=False:Fine")),
+    good_and(condition("PartiallyInvalid=True:UnsupportedValue"))
+)]
+#[case(
+    Rule::ReasonListed,
+    good_with(condition("Accepted=True:Fine")),
+    good_with(condition("Accepted=False:UnsupportedValue"))
+)]
 #[case(Rule::ReasonListed, good_with(condition("Accepted=True:NoMatchingParent")), good_with(condition(GOOD[0])))]
 #[case(Rule::ReasonClosed,
     gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:Other"])].concat(), json!([])),
@@ -205,7 +218,8 @@ fn mark() -> Value {
 }
 
 fn foreign(section: &str) -> Value {
-    let parents = json!([entry("foreign.test/c", section, conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]);
+    let parents =
+        json!([entry("foreign.test/c", section, conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]);
     object("HTTPRoute", 1, json!({}), json!({"parents": parents}))
 }
 
@@ -312,14 +326,17 @@ fn what_a_contract_does_not_know_is_an_error() {
         ContractError::UnknownRule { hint, .. } => assert_eq!(hint.as_deref(), Some("unique-type")),
         other => panic!("{other}"),
     }
-    assert!(matches!(broken("conditions: gatewayclass}", "conditions: other}"), ContractError::UnknownConditions { .. }));
+    assert!(matches!(
+        broken("conditions: gatewayclass}", "conditions: other}"),
+        ContractError::UnknownConditions { .. }
+    ));
     assert!(matches!(broken("Unsupported since 1.2", "Unsupported from 1.2"), ContractError::Reason(_)));
     assert!(matches!(broken("Unsupported since 1.2", "Unsupported since x"), ContractError::Version(_)));
 }
 
 #[test]
 fn a_log_becomes_records_with_counts_and_evidence() {
-    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let contract = contract();
     let object = good_with(condition("Accepted=True:Fine"));
     let body = Body::Observed { key: ObjectKey::of(&object).unwrap(), change: Change::Added, object: Arc::new(object) };
     let log = [Event { seq: 7, at: Elapsed(0), scope: Scope::Scenario("s".into()), body }];

@@ -1,6 +1,6 @@
 //! Plays a scripted target against a judge: time is a number, nothing waits.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use indexmap::IndexMap;
@@ -20,10 +20,16 @@ use crate::scenario::{
 pub(super) const CONTROLLER: &str = "example.test/controller";
 pub(super) const NS: &str = "ns-1";
 
+/// Reading it takes longer than most tests do.
+pub(super) fn contract() -> Arc<Contract> {
+    static CONTRACT: LazyLock<Arc<Contract>> = LazyLock::new(|| Arc::new(Contract::parse(GATEWAY_API).unwrap()));
+    CONTRACT.clone()
+}
+
 pub(super) fn context() -> Context {
     Context {
         timing: Timing::of(TimingProfile::Embedded),
-        contract: Arc::new(Contract::parse(GATEWAY_API).unwrap()),
+        contract: contract(),
         version: "v1.6.1".parse().unwrap(),
         channel: Channel::Standard,
         controller_name: CONTROLLER.to_owned(),
@@ -88,12 +94,7 @@ pub(super) fn object(kind: &str, name: &str) -> ObjectRef {
 }
 
 pub(super) fn gateway_ref() -> ObjectRef {
-    ObjectRef {
-        kind: "Gateway".to_owned(),
-        namespace: Some("pool".to_owned()),
-        name: "gw-http".to_owned(),
-        pool: true,
-    }
+    ObjectRef { kind: "Gateway".to_owned(), namespace: Some("pool".to_owned()), name: "gw-http".to_owned(), pool: true }
 }
 
 /// The route that tests apply, with as many parentRefs as sections.
@@ -373,7 +374,8 @@ impl Play {
 }
 
 fn key_of(object: &ObjectRef) -> ObjectKey {
-    let group = if object.kind.ends_with("Route") || object.kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
+    let group =
+        if object.kind.ends_with("Route") || object.kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
     ObjectKey {
         group: group.to_owned(),
         kind: object.kind.clone(),

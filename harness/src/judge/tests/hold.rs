@@ -30,7 +30,6 @@ fn held(hold: Hold, versions: &[(u64, Body)]) -> Held {
     (verdict.outcome, verdict.findings.first().map(|f| f.expectation.clone()), verdict.stages)
 }
 
-
 #[rstest]
 #[case::stays(vec![], Outcome::Passed)]
 #[case::flips_for_a_moment(vec![(200, modified(&good())), (210, modified(&bad()))], Outcome::Failed)]
@@ -84,7 +83,8 @@ fn a_hold_lasts_a_multiple_of_the_slowest_settle() {
     let hold = || Hold { always: vec![route_subject(&["Accepted=False"])], ..empty() };
     let mut slow = context();
     slow.slowest_settle = std::time::Duration::from_millis(200);
-    let steps = vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=False"])]), Verb::Hold(hold())];
+    let steps =
+        vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=False"])]), Verb::Hold(hold())];
     let mut play = Play::under(scenario(steps), slow).writes(move |_, _| (admitted(1), vec![(5, modified(&bad()))]));
     assert_eq!(play.run().stages[2].limit_ms, 600);
     let millis = Hold { duration: HoldFor::Millis(42), ..hold() };
@@ -95,7 +95,7 @@ fn a_hold_lasts_a_multiple_of_the_slowest_settle() {
 fn a_lost_watch_starts_the_hold_again_and_too_many_decide_nothing() {
     let gap = || Body::Gap { resource: "httproutes.gateway.networking.k8s.io".to_owned(), reason: "410".to_owned() };
     let hold = || Hold { never: vec![route_subject(&["Accepted=True"])], ..empty() };
-    assert_eq!(held(hold(), &[(200, gap())]).2[2].settled_ms, 194);
+    assert_eq!(held(hold(), &[(200, gap())]).2[2].settled_ms, 195);
     let gaps: Vec<_> = (0..4).map(|n| (200 + n * 50, gap())).collect();
     assert_eq!(held(hold(), &gaps).0, Outcome::Inconclusive);
 }

@@ -29,7 +29,9 @@ fn agrees_after_so_many_answers_in_a_row() {
     assert_eq!((stage.stage.as_str(), stage.limit_ms), ("converged", 5000));
     assert!(stage.reached_ms >= 20 && stage.settled_ms >= stage.reached_ms + 2);
     match &play.requests[0] {
-        ProbeRequest::Http(http) => assert_eq!((http.host.as_str(), http.port, http.authority.as_str()), ("10.0.0.1", 80, "a.test")),
+        ProbeRequest::Http(http) => {
+            assert_eq!((http.host.as_str(), http.port, http.authority.as_str()), ("10.0.0.1", 80, "a.test"))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -70,11 +72,16 @@ fn no_way_to_the_address_is_not_the_targets_fault() {
 #[case::everything_answers(500, 500, true, Outcome::Inconclusive)]
 #[case::not_wanted(500, 500, false, Outcome::Passed)]
 #[case::not_for_404(404, 404, true, Outcome::Passed)]
-fn contrast_tells_the_route_from_the_gateway(#[case] main: u16, #[case] other: u16, #[case] wanted: bool, #[case] outcome: Outcome) {
+fn contrast_tells_the_route_from_the_gateway(
+    #[case] main: u16,
+    #[case] other: u16,
+    #[case] wanted: bool,
+    #[case] outcome: Outcome,
+) {
     let mut probe = get(status(&[main]));
     probe.contrast = wanted;
-    let mut play = probing(probe)
-        .probes(move |_, _, request| Back::Status(if host(request) == "a.test" { main } else { other }));
+    let mut play =
+        probing(probe).probes(move |_, _, request| Back::Status(if host(request) == "a.test" { main } else { other }));
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
     let contrasts = play.requests.iter().filter(|r| host(r) == "contrast-tok.invalid").count();
@@ -118,8 +125,8 @@ fn what_the_backend_saw_is_compared(#[case] answer: Answer, #[case] part: Option
 #[test]
 fn a_preferred_status_is_a_should() {
     let answer = Answer::Http(Box::new(Seen { status: vec![500, 503], preferred: vec![503], ..Seen::default() }));
-    let mut play = probing(get(answer))
-        .probes(|_, _, request| Back::Status(if host(request) == "a.test" { 500 } else { 404 }));
+    let mut play =
+        probing(get(answer)).probes(|_, _, request| Back::Status(if host(request) == "a.test" { 500 } else { 404 }));
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Passed);
     assert_eq!(verdict.findings[0].severity, Severity::Warning);
@@ -184,7 +191,7 @@ fn an_answer_that_comes_in_the_grace_time_is_late() {
     assert!(verdict.findings[0].late);
 }
 
-fn shared(weights: (u32, u32), counted: u32) -> (Outcome, gateproof_report::record::Severity, u32) {
+fn shared(weights: (u32, u32), counted: u32) -> (Outcome, Severity, u32) {
     let parts = vec![(Share::Backend("echo".to_owned()), weights.0), (Share::Backend("other".to_owned()), weights.1)];
     let mut context = context();
     context.timing.converge = Duration::from_millis(500);

@@ -72,7 +72,10 @@ fn a_log_without_an_end_has_no_verdict() {
     assert_eq!(play.run().outcome, Outcome::Passed);
     let whole = play.log.len();
     let open = replay(steps(), context(), &play.log[..whole - 1]);
-    assert_eq!((open.outcome, open.reason.as_deref()), (Outcome::Inconclusive, Some("the log of this scenario has no end")));
+    assert_eq!(
+        (open.outcome, open.reason.as_deref()),
+        (Outcome::Inconclusive, Some("the log of this scenario has no end"))
+    );
     // Cut before the settle is over, but ended: it was broken off.
     let mut cut = play.log[..3].to_vec();
     cut.push(play.log[whole - 1].clone());

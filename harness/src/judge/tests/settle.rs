@@ -27,15 +27,19 @@ fn passes_once_the_asked_state_stood_still_for_the_quiet_window() {
     let good = route_version(1, &["http"], &[("http", GOOD)]);
     let verdict = routed(vec![(40, good)], &["Accepted=True/Accepted", "ResolvedRefs=True/ResolvedRefs"]).run();
     assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
-    let stages: Vec<_> =
-        verdict.stages.iter().map(|s| (s.stage.as_str(), s.reached_ms, s.settled_ms, s.limit_ms, s.waited_ms)).collect();
+    let stages: Vec<_> = verdict
+        .stages
+        .iter()
+        .map(|s| (s.stage.as_str(), s.reached_ms, s.settled_ms, s.limit_ms, s.waited_ms))
+        .collect();
     assert_eq!(stages, [("observed", 40, 190, 5000, 150), ("programmed", 40, 190, 5000, 150)]);
     assert_eq!(verdict.slowest_settle, Duration::from_millis(40));
 }
 
 #[test]
 fn a_change_of_what_is_asked_starts_the_quiet_window_again_and_another_does_not() {
-    let first = route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
+    let first =
+        route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
     let second = route_version(1, &["http"], &[("http", GOOD)]);
     let asked = |conditions: &[&str]| {
         let verdict = routed(vec![(40, first.clone()), (140, second.clone())], conditions).run();
@@ -71,7 +75,11 @@ fn names_what_is_wrong(#[case] conditions: &[&str], #[case] part: &str, #[case] 
 #[case::surplus(&["a"], vec![("a", GOOD), ("gone", GOOD)], ".parents")]
 #[case::twice(&["a"], vec![("a", GOOD), ("a", GOOD)], ".parents")]
 #[case::one_wrong(&["a", "b"], vec![("a", GOOD), ("b", &["Accepted=False/NoMatchingParent"])], ".Accepted.status")]
-fn every_parent_ref_has_its_own_entry(#[case] sections: &[&str], #[case] entries: Vec<(&str, &[&str])>, #[case] part: &str) {
+fn every_parent_ref_has_its_own_entry(
+    #[case] sections: &[&str],
+    #[case] entries: Vec<(&str, &[&str])>,
+    #[case] part: &str,
+) {
     let version = route_version(1, sections, &entries);
     let verdict = routed(vec![(10, version)], &["Accepted=True"]).run();
     assert_eq!(verdict.outcome, Outcome::Failed);
@@ -125,7 +133,7 @@ fn a_version_older_than_the_last_write_is_not_believed() {
     });
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Inconclusive);
-    assert!(verdict.reason.unwrap().contains("generation 1 only, while generation 2 was written"));
+    assert!(verdict.reason.unwrap().contains("of generation 1 only, while a later one of generation 2 was written"));
 }
 
 #[test]
@@ -138,8 +146,7 @@ fn what_comes_within_the_grace_time_is_late_and_the_scenario_goes_on() {
         settle(vec![route_subject(&["Accepted=True"])]),
         settle(vec![route_subject(&["ResolvedRefs=True"])]),
     ]);
-    let mut play =
-        Play::under(steps, context).writes(move |_, _| (admitted(1), vec![(6000, modified(&good))]));
+    let mut play = Play::under(steps, context).writes(move |_, _| (admitted(1), vec![(6000, modified(&good))]));
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Late);
     assert_eq!(verdict.findings.len(), 1);
@@ -152,8 +159,9 @@ fn what_comes_within_the_grace_time_is_late_and_the_scenario_goes_on() {
 fn a_late_harness_gets_its_deadline_extended_once() {
     let good = route_version(1, &["http"], &[("http", GOOD)]);
     let lag = || Body::Lagged { by: 2_000_000 };
+    let bare = route_version(1, &["http"], &[]);
     let late = |at: u64, lags: &[u64]| {
-        let mut play = routed(vec![(at, good.clone())], &["Accepted=True"]);
+        let mut play = routed(vec![(1, bare.clone()), (at, good.clone())], &["Accepted=True"]);
         for at in lags {
             play = play.at(*at, lag());
         }
@@ -174,7 +182,8 @@ fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
         Some(MessageExpectation { mentions: vec!["gw-http".to_owned()], level: Level::Should });
     let verdict = routed_as(vec![(10, version)], subject).run();
     assert_eq!(verdict.outcome, Outcome::Passed);
-    let parts: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.rsplit_once('.').unwrap().1, f.severity)).collect();
+    let parts: Vec<_> =
+        verdict.findings.iter().map(|f| (f.expectation.rsplit_once('.').unwrap().1, f.severity)).collect();
     assert_eq!(parts, [("reason", Severity::Warning), ("message", Severity::Warning)]);
     assert_eq!(verdict.stages[1].settled_ms, 160);
 }
@@ -195,7 +204,11 @@ fn absence_counts_once_the_controller_has_spoken_of_this_generation() {
 #[test]
 fn accepted_may_keep_an_older_generation_while_the_controller_falls_back() {
     let fallen = |message: &str| {
-        let mut version = route_version(2, &["http"], &[("http", &["Accepted=True/Accepted@1", "PartiallyInvalid=True/UnsupportedValue"])]);
+        let mut version = route_version(
+            2,
+            &["http"],
+            &[("http", &["Accepted=True/Accepted@1", "PartiallyInvalid=True/UnsupportedValue"])],
+        );
         version["status"]["parents"][0]["conditions"][1]["message"] = json!(message);
         routed(vec![(10, version)], &["Accepted=True"]).run().outcome
     };
@@ -268,4 +281,46 @@ fn fields_are_tested(#[case] test: FieldTest, #[case] value: Value, #[case] good
     });
     assert_eq!(outcome == Outcome::Passed, good);
     assert_eq!(parts.is_empty(), good);
+}
+
+#[test]
+fn what_never_stands_still_is_not_settled() {
+    let versions = (0..60).map(|n| {
+        let reason = if n % 2 == 0 { "Accepted=True/Accepted" } else { "Accepted=True/ListenersNotValid" };
+        (100 * n, route_version(1, &["http"], &[("http", &[reason])]))
+    });
+    let verdict = routed(versions.collect(), &["Accepted=True"]).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    assert_eq!(verdict.findings[0].expectation, "steps[1].settle.HTTPRoute/route");
+    assert!(verdict.findings[0].expected.contains("stays unchanged for 0.150 s"), "{}", verdict.findings[0].expected);
+}
+
+#[test]
+fn a_write_that_leaves_the_generation_is_awaited_by_its_resource_version() {
+    let at = |version: &str| {
+        let mut object = route_version(1, &["http"], &[("http", GOOD)]);
+        object["metadata"]["resourceVersion"] = json!(version);
+        modified(&object)
+    };
+    let wrote = |version: &str| crate::log::WriteOutcome::Admitted {
+        uid: "uid-route".to_owned(),
+        generation: 1,
+        resource_version: version.to_owned(),
+    };
+    let after = |seen: Option<u64>| {
+        let steps = vec![
+            apply(vec![route(&["http"])]),
+            settle(vec![route_subject(&["Accepted=True"])]),
+            apply(vec![route(&["http"])]),
+            settle(vec![route_subject(&["Accepted=True"])]),
+        ];
+        let mut play = Play::new(scenario(steps)).writes(move |step, _| match (step, seen) {
+            (0, _) => (wrote("9"), vec![(1, at("10"))]),
+            (_, Some(delay)) => (wrote("11"), vec![(delay, at("11"))]),
+            _ => (wrote("11"), Vec::new()),
+        });
+        play.run()
+    };
+    assert_eq!(after(Some(700)).stages[3].reached_ms, 700);
+    assert_eq!(after(None).outcome, Outcome::Inconclusive);
 }
