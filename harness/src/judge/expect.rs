@@ -12,10 +12,9 @@ use super::conditions::{
 };
 use super::env::{any_of, severity};
 use super::history::Latest;
-use super::label::label;
-use crate::log::Bindings;
 use crate::scenario::{
-    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Parents, SubjectExpectation,
+    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Parents, Scenario,
+    SubjectExpectation,
 };
 
 /// Clauses behind what is demanded of every subject, whether the manifest says so or not.
@@ -27,7 +26,7 @@ const LISTENERS: [&str; 1] = ["blind:Generic.10"];
 pub struct Rules<'a> {
     pub(super) prefix: String,
     pub(super) context: &'a Context,
-    pub(super) bindings: &'a Bindings,
+    pub(super) scenario: &'a Scenario,
     /// Whether a condition must carry the current generation to count. Otherwise it must only not carry an older one.
     pub(super) strict_freshness: bool,
 }
@@ -78,7 +77,7 @@ impl Evaluation {
 
 /// Holds the latest version of a subject against what is expected of it.
 pub fn evaluate(expected: &SubjectExpectation, latest: Latest<'_>, rules: &Rules<'_>) -> Evaluation {
-    let name = label(&expected.subject, rules.bindings);
+    let name = rules.scenario.label(&expected.subject).to_string();
     let mut check = Check {
         id: format!("{}.{name}", rules.prefix),
         name,

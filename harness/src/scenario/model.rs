@@ -38,6 +38,16 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// SHA-256 of the source document, hexadecimal.
     pub digest: String,
+    /// How the manifest writes the objects that binding renamed; empty before binding. Keeps the names of expectations
+    /// the same in every run.
+    pub labels: IndexMap<ObjectRef, Arc<str>>,
+}
+
+impl Scenario {
+    /// An object as the manifest writes it, whether the scenario is bound or not.
+    pub fn label(&self, object: &ObjectRef) -> Arc<str> {
+        self.labels.get(object).cloned().unwrap_or_else(|| Arc::from(object.to_string()))
+    }
 }
 
 /// A namespace of a scenario.
@@ -257,6 +267,7 @@ pub struct ObjectRef {
 impl fmt::Display for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {
+            None if self.pool => write!(f, "${{{}}}", self.name),
             Some(namespace) => write!(f, "{}/{}/{}", self.kind, namespace, self.name),
             None => write!(f, "{}/{}", self.kind, self.name),
         }

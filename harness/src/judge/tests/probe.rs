@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use rstest::rstest;
 
 use super::driver::*;
-use crate::log::{JournalEntry, ProbeError, ProbeRequest, TcpEnd};
+use crate::log::{Body, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd};
 use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share, Verb};
 
 fn probing(probe: Probe) -> Play {
@@ -94,6 +94,17 @@ fn a_turn_makes_the_contrast_needless() {
         .probes(|_, id, _| if id.starts_with("tok-0-") { Back::Echo("echo-pod") } else { Back::Status(500) });
     assert_eq!(play.run().outcome, Outcome::Passed);
     assert!(play.requests.iter().all(|r| host(r) == "a.test"));
+}
+
+#[test]
+fn answers_to_somebody_elses_writes_move_nothing() {
+    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), Verb::Probe(get(backend("echo")))]))
+        .writes(|_, _| (admitted(1), Vec::new()));
+    play.pool_write();
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    let own = play.log.iter().filter(|e| matches!(e.body, Body::Wrote(_)) && matches!(e.scope, Scope::Scenario(_)));
+    assert_eq!(own.count(), 1);
 }
 
 fn seen(change: impl FnOnce(&mut Seen)) -> Answer {
