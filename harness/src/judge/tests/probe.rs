@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use rstest::rstest;
 
 use super::driver::*;
-use crate::log::{Body, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd};
+use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd};
 use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share, Verb};
 
 fn probing(probe: Probe) -> Play {
@@ -94,6 +94,17 @@ fn a_turn_makes_the_contrast_needless() {
         .probes(|_, id, _| if id.starts_with("tok-0-") { Back::Echo("echo-pod") } else { Back::Status(500) });
     assert_eq!(play.run().outcome, Outcome::Passed);
     assert!(play.requests.iter().all(|r| host(r) == "a.test"));
+}
+
+#[test]
+fn a_deleted_gateway_is_asked_at_the_address_that_it_had() {
+    let gateway = pool_gateway();
+    let steps = vec![delete(vec![gateway_ref()]), Verb::Probe(get(Answer::NoAnswer))];
+    let mut play = Play::new(scenario(steps))
+        .writes(move |_, _| (admitted(0), vec![(5, super::driver::seen(Change::Deleted, &gateway))]))
+        .probes(|_, _, _| Back::Error(ProbeError::ConnectRefused(String::new())));
+    assert_eq!(play.run().outcome, Outcome::Passed);
+    assert!(matches!(&play.requests[0], ProbeRequest::Http(http) if http.host == "10.0.0.1"));
 }
 
 #[test]
