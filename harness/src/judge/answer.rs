@@ -106,11 +106,11 @@ impl Check<'_> {
             let words = format!("preferably status {}", any_of(&expected.preferred));
             self.miss(".preferred", Level::Should.min(self.level), words, format!("status {}", answer.status));
         }
-        if let Some(backend) = &expected.backend {
-            if answered_by(exchange, self.bindings) != Some(backend.as_str()) {
-                self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
-                return;
-            }
+        if let Some(backend) = &expected.backend
+            && answered_by(exchange, self.bindings) != Some(backend.as_str())
+        {
+            self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
+            return;
         }
         for (name, test) in &expected.headers {
             let values: Vec<&str> =

@@ -60,6 +60,11 @@ impl Deadline {
         time <= self.end
     }
 
+    /// When watching on ends.
+    pub(super) fn last(&self) -> Elapsed {
+        self.end + self.grace
+    }
+
     /// When the phase changes next, seen from `now`.
     pub(super) fn wake(&self, now: Elapsed) -> Elapsed {
         if now < self.end { self.end } else { self.end + self.grace }

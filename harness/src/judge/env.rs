@@ -7,15 +7,15 @@ use gateproof_report::record::{Finding, Severity, Stage};
 use super::action::{Action, Context, Next};
 use super::expect::{Miss, Rules};
 use super::history::History;
-use super::label::label;
 use super::verdict::ShareRecord;
 use crate::log::{Bindings, Elapsed};
-use crate::scenario::{Clause, Level, ObjectRef, Step};
+use crate::scenario::{Clause, Level, ObjectRef, Scenario, Step};
 
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'a> {
     pub(super) context: &'a Context,
+    pub(super) scenario: &'a Scenario,
     pub(super) bindings: &'a Bindings,
     pub(super) history: &'a History,
     pub(super) step: &'a Step,
@@ -27,7 +27,7 @@ pub(super) struct Env<'a> {
 
 impl<'a> Env<'a> {
     pub(super) fn label(&self, object: &ObjectRef) -> String {
-        label(object, self.bindings)
+        self.scenario.label(object).to_string()
     }
 
     /// What the evaluation of a subject has to know, with expectation names below `part` of this step.
@@ -35,7 +35,7 @@ impl<'a> Env<'a> {
         Rules {
             prefix: format!("steps[{}].{part}", self.step.index),
             context: self.context,
-            bindings: self.bindings,
+            scenario: self.scenario,
             strict_freshness: true,
         }
     }

@@ -12,10 +12,9 @@ use super::conditions::{
 };
 use super::env::{any_of, severity};
 use super::history::Latest;
-use super::label::label;
-use crate::log::Bindings;
 use crate::scenario::{
-    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Parents, SubjectExpectation,
+    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Parents, Scenario,
+    SubjectExpectation,
 };
 
 /// Clauses behind what is demanded of every subject, whether the manifest says so or not.
@@ -27,7 +26,7 @@ const LISTENERS: [&str; 1] = ["blind:Generic.10"];
 pub struct Rules<'a> {
     pub(super) prefix: String,
     pub(super) context: &'a Context,
-    pub(super) bindings: &'a Bindings,
+    pub(super) scenario: &'a Scenario,
     /// Whether a condition must carry the current generation to count. Otherwise it must only not carry an older one.
     pub(super) strict_freshness: bool,
 }
@@ -78,7 +77,7 @@ impl Evaluation {
 
 /// Holds the latest version of a subject against what is expected of it.
 pub fn evaluate(expected: &SubjectExpectation, latest: Latest<'_>, rules: &Rules<'_>) -> Evaluation {
-    let name = label(&expected.subject, rules.bindings);
+    let name = rules.scenario.label(&expected.subject).to_string();
     let mut check = Check {
         id: format!("{}.{name}", rules.prefix),
         name,
@@ -92,7 +91,9 @@ pub fn evaluate(expected: &SubjectExpectation, latest: Latest<'_>, rules: &Rules
     match latest {
         Latest::Current(version) => check.object(expected, &version.object),
         Latest::Behind { written, seen } => check.unseen(format!(
-            "the watch shows generation {} only, while generation {written} was written",
+            "the watch shows resourceVersion {} of generation {} only, while a later one of generation {written} was \
+             written",
+            seen.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or("?"),
             generation(&seen.object)
         )),
         Latest::Gone => check.unseen("the object is deleted".to_owned()),
@@ -378,14 +379,12 @@ impl Check<'_> {
             self.miss(&format!("{part}.{aspect}"), expected.level, words, seen).stale = unvisited;
             return;
         };
-        if self.is_stale(&seen, conditions)
-            && !(seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown"))
-        {
-            if self.rules.strict_freshness || seen.observed_generation.is_some() {
-                let words = format!("{words}, at observedGeneration {}", self.generation);
-                self.stale(part, words, seen.to_string(), expected.level);
-                return;
-            }
+        let untouched = seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown");
+        let counts = self.rules.strict_freshness || seen.observed_generation.is_some();
+        if self.is_stale(&seen, conditions) && !untouched && counts {
+            let words = format!("{words}, at observedGeneration {}", self.generation);
+            self.stale(part, words, seen.to_string(), expected.level);
+            return;
         }
         if expected.absent {
             self.miss(&format!("{part}.absent"), expected.level, words, seen.to_string());

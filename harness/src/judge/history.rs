@@ -27,7 +27,28 @@ pub struct Version {
 struct Track {
     versions: Vec<Version>,
     gone: bool,
-    written: Option<(String, i64)>,
+    written: Option<Written>,
+}
+
+/// What the harness last wrote.
+#[derive(Debug, Clone)]
+struct Written {
+    uid: String,
+    generation: i64,
+    resource_version: String,
+}
+
+impl Written {
+    /// Whether a version is older than this write. resourceVersions are compared where they are numbers, which
+    /// Kubernetes promises for its own resources; elsewhere only the generation tells.
+    fn is_after(&self, object: &Value) -> bool {
+        let seen = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        let newer = match (seen.parse::<u64>(), self.resource_version.parse::<u64>()) {
+            (Ok(seen), Ok(written)) => written > seen,
+            _ => false,
+        };
+        newer || self.uid != uid(object) || self.generation > generation(object)
+    }
 }
 
 /// What is known of every object of a scenario.
@@ -73,9 +94,13 @@ impl History {
                 track.versions.push(Version { seq: event.seq, at: event.at, object: object.clone(), after_gap });
             }
             Body::Wrote(write) if write.verb != WriteVerb::Delete => {
-                if let WriteOutcome::Admitted { uid, generation, .. } = &write.outcome {
+                if let WriteOutcome::Admitted { uid, generation, resource_version } = &write.outcome {
                     let track = self.tracks.entry(write.key.clone()).or_default();
-                    track.written = Some((uid.clone(), *generation));
+                    track.written = Some(Written {
+                        uid: uid.clone(),
+                        generation: *generation,
+                        resource_version: resource_version.clone(),
+                    });
                 }
             }
             Body::Gap { .. } => {
@@ -104,14 +129,12 @@ impl History {
         let Some(seen) = track.versions.last() else { return Latest::Unknown };
         if track.gone {
             return match &track.written {
-                Some((written, _)) if written != uid(&seen.object) => Latest::Unknown,
+                Some(written) if written.uid != uid(&seen.object) => Latest::Unknown,
                 _ => Latest::Gone,
             };
         }
         match &track.written {
-            Some((uid_written, written)) if uid_written != uid(&seen.object) || *written > generation(&seen.object) => {
-                Latest::Behind { written: *written, seen }
-            }
+            Some(written) if written.is_after(&seen.object) => Latest::Behind { written: written.generation, seen },
             _ => Latest::Current(seen),
         }
     }

@@ -97,7 +97,8 @@ impl Judge {
         self.poll(now);
         self.history.observe(event);
         // Pool Gateways and the GatewayClass are held against the contract once for the run, not for each scenario.
-        if matches!(event.scope, Scope::Scenario(_)) || matches!(event.body, Body::Gap { .. }) {
+        let own = matches!(event.scope, Scope::Scenario(_));
+        if own || matches!(event.body, Body::Gap { .. }) {
             self.contract.observe(event);
         }
         match &event.body {
@@ -108,7 +109,7 @@ impl Judge {
             }
             Body::ScenarioEnded(ended) => self.ended = Some(ended.clone()),
             Body::Observed { .. } | Body::Gap { .. } => self.changed(now),
-            Body::Wrote(write) if write.step == self.cursor => {
+            Body::Wrote(write) if own && write.step == self.cursor => {
                 if let Some((mut doing, env)) = self.split() {
                     let after = match &mut doing {
                         Doing::Writing(writing) => writing.wrote(write, now, &env),
@@ -118,14 +119,14 @@ impl Judge {
                     self.after_writes(after, now);
                 }
             }
-            Body::Probed { step, role, exchange, .. } if *step == self.cursor => {
+            Body::Probed { step, role, exchange, .. } if own && *step == self.cursor => {
                 self.drive(now, |doing, env| match doing {
                     Doing::Probing(probing) => probing.probed(*role, exchange, now, env),
                     Doing::Sharing(sharing) => sharing.probed(exchange, now, env),
                     _ => None,
                 });
             }
-            Body::Journal { step, entries } if *step == self.cursor => {
+            Body::Journal { step, entries } if own && *step == self.cursor => {
                 self.drive(now, |doing, env| match doing {
                     Doing::Probing(probing) => probing.journal(entries, now, env),
                     _ => None,
@@ -197,6 +198,7 @@ impl Judge {
         }
         Some(Env {
             context: &self.context,
+            scenario: &self.scenario,
             bindings: &self.bindings,
             history: &self.history,
             step,

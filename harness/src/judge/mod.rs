@@ -20,7 +20,6 @@ mod env;
 pub mod expect;
 pub mod history;
 mod hold;
-mod label;
 mod machine;
 mod probe;
 mod request;

@@ -30,7 +30,12 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
     let name = env.label(gateway);
     let object = match env.history.latest(gateway) {
         Latest::Current(version) | Latest::Behind { seen: version, .. } => &version.object,
-        Latest::Gone | Latest::Unknown => return Err(RequestError::NotSeen(name)),
+        // What a deleted Gateway leaves on its data path is asked at the address that it had.
+        Latest::Gone => match env.history.versions(gateway).last() {
+            Some(version) => &version.object,
+            None => return Err(RequestError::NotSeen(name)),
+        },
+        Latest::Unknown => return Err(RequestError::NotSeen(name)),
     };
     let port = listener_port(probe, object, &name)?;
     let address = usable_address(object).ok_or(RequestError::NoAddress(name))?;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use gateproof_report::record::Stage;
+use gateproof_report::record::{Severity, Stage};
 use serde_json::Value;
 
 use super::action::Next;
+use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, wait};
 use super::expect::{Evaluation, Miss, evaluate};
@@ -82,7 +83,8 @@ impl Settling {
         }
         let phase = self.deadline.phase(now);
         // What was reached in time may still be in its quiet window.
-        if self.ends.iter().any(|end| end.met.is_some()) && phase != Phase::HarnessLate {
+        let last = self.deadline.last();
+        if self.ends.iter().any(|end| end.met.is_some_and(|met| met <= last)) && phase != Phase::HarnessLate {
             return None;
         }
         match phase {
@@ -108,8 +110,9 @@ impl Settling {
         let late = !self.deadline.met_by(met);
         let mut report = self.report(end);
         if late {
-            for subject in &end.settle.subjects {
-                let miss = self.late_miss(subject, end, met, env);
+            let expected = format!("settles within {}", seconds(self.deadline.budget));
+            let seen = format!("it came after {}", seconds(met - start));
+            for miss in whole_misses(end, &expected, &seen, env) {
                 report.findings.push(env.finding(&miss, "programmed", true, now));
             }
         }
@@ -133,20 +136,6 @@ impl Settling {
         report
     }
 
-    fn late_miss(&self, subject: &SubjectExpectation, end: &End, met: Elapsed, env: &Env<'_>) -> Miss {
-        let name = env.label(&subject.subject);
-        Miss {
-            expectation: format!("{}.{name}", env.rules(&end.part).prefix),
-            expected: format!("{name} settles within {}", seconds(self.deadline.budget)),
-            seen: format!("it came after {}", seconds(met - self.deadline.start)),
-            severity: gateproof_report::record::Severity::Failure,
-            clauses: Vec::new(),
-            line: subject.place.line,
-            stale: false,
-            blind: false,
-        }
-    }
-
     fn missed(&self, now: Elapsed, env: &Env<'_>) -> Report {
         // The end that came nearest tells most.
         let nearest = self.ends.iter().min_by_key(|end| end.seen.iter().map(|e| e.misses.len()).sum::<usize>());
@@ -162,12 +151,30 @@ impl Settling {
         for miss in misses {
             report.findings.push(env.finding(miss, stage_of(miss), false, now));
         }
+        if end.met.is_some() {
+            let expected = format!("stays unchanged for {} once it is as asked", seconds(env.context.timing.quiet));
+            for miss in whole_misses(end, &expected, "it is as asked, but has kept changing", env) {
+                report.findings.push(env.finding(&miss, "programmed", false, now));
+            }
+        }
         report
     }
 
     fn report(&self, end: &End) -> Report {
         Report { checked: end.seen.iter().map(|e| e.checked).sum(), ..Report::default() }
     }
+}
+
+/// A miss of each subject as a whole.
+fn whole_misses(end: &End, expected: &str, seen: &str, env: &Env<'_>) -> Vec<Miss> {
+    let prefix = env.rules(&end.part).prefix;
+    let subjects = end.settle.subjects.iter().map(|subject| {
+        let name = env.label(&subject.subject);
+        let (expectation, expected) = (format!("{prefix}.{name}"), format!("what is asked of {name} {expected}"));
+        let miss = plain_miss(expectation, expected, seen.to_owned(), Severity::Failure);
+        Miss { line: subject.place.line, ..miss }
+    });
+    subjects.collect()
 }
 
 fn stage_of(miss: &Miss) -> &'static str {

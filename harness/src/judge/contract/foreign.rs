@@ -43,10 +43,10 @@ impl Marks {
             Value::Array(items) => items.iter().for_each(|item| self.learn(item, controller)),
             Value::Object(fields) => {
                 let text = |field: &str| fields.get(field).and_then(Value::as_str);
-                if let (Some(type_), Some(_)) = (text("type"), text("status")) {
-                    if type_.contains('/') {
-                        self.types.insert(type_.to_owned());
-                    }
+                if let (Some(type_), Some(_)) = (text("type"), text("status"))
+                    && type_.contains('/')
+                {
+                    self.types.insert(type_.to_owned());
                 }
                 if let Some(name) = text("controllerName").filter(|name| *name != controller) {
                     self.controllers.insert(name.to_owned());

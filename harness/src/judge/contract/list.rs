@@ -11,6 +11,8 @@ use crate::scenario::Version;
 
 /// Longest type that the schema admits.
 const LONGEST_TYPE: usize = 316;
+/// Longest reason that the schema admits.
+const LONGEST_REASON: usize = 1024;
 
 /// A condition list of our controller, with its place in the status.
 #[derive(Debug)]
@@ -164,7 +166,7 @@ fn schema(list: &List<'_>, condition: &Condition<'_>, contract: &Contract, found
     let status = text("status");
     let good = matches!(status, Some("True" | "False" | "Unknown"));
     found.push(held(Rule::TriState, path(), good, || format!("status {status:?}")));
-    let good = contract.reason_form.is_match(condition.reason);
+    let good = contract.reason_form.is_match(condition.reason) && condition.reason.len() <= LONGEST_REASON;
     found.push(held(Rule::ReasonForm, path(), good, || format!("reason {:?}", condition.reason)));
     if good {
         let good = contract.reason_lint.is_match(condition.reason);

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_report::record::Breach;
 use indexmap::IndexMap;
@@ -46,6 +47,8 @@ struct Seen {
 struct Last {
     object: Arc<Value>,
     seq: u64,
+    at: Elapsed,
+    deleted: bool,
     scenario: String,
 }
 
@@ -139,6 +142,19 @@ impl ContractState {
         self.take(&key, &last, found);
     }
 
+    /// Holds the rules about settled states against every object whose last version came at least `quiet` before `now`:
+    /// for pool Gateways at the end of a run, and for objects that are only looked at.
+    pub fn settled_by(&mut self, now: Elapsed, quiet: Duration) {
+        let still = self
+            .objects
+            .iter()
+            .filter(|(_, seen)| seen.last.as_ref().is_some_and(|last| !last.deleted && now - last.at >= quiet));
+        let still: Vec<ObjectKey> = still.map(|(key, _)| key.clone()).collect();
+        for ObjectKey { kind, namespace, name, .. } in still {
+            self.settled(&ObjectRef { kind, namespace, name, pool: false });
+        }
+    }
+
     /// Every breach with its rule's name `contract/<kind>/<rule>`, in order of time; one a rule, object and place.
     pub fn breaches(&self) -> Vec<(String, Breach)> {
         self.found.iter().map(|f| (f.name.clone(), f.breach.clone())).collect()
@@ -168,8 +184,9 @@ impl ContractState {
             let marks = if reborn { Marks::default() } else { std::mem::take(&mut seen.marks) };
             seen = Seen { ours, marks, ..Seen::default() };
         }
-        let last = Last { object: object.clone(), seq: event.seq, scenario };
-        if change != Change::Deleted {
+        let deleted = change == Change::Deleted;
+        let last = Last { object: object.clone(), seq: event.seq, at: event.at, deleted, scenario };
+        if !deleted {
             let ours = resource_version(object).is_some_and(|v| seen.ours.contains(v));
             let look = Look { object, at: event.at, ours };
             let found = self.look(kind, &mut seen, &look);

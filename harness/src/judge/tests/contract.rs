@@ -3,7 +3,7 @@ use std::sync::Arc;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::driver::{CONTROLLER, NS};
+use super::driver::{CONTROLLER, NS, contract};
 use crate::judge::contract::{Contract, ContractError, ContractState, GATEWAY_API, Rule, over_log};
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
 use crate::scenario::ObjectRef;
@@ -21,8 +21,7 @@ enum Did {
 use Did::{Gap, Patch, See, Settle};
 
 fn breaches(history: &[Did]) -> Vec<String> {
-    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-    let mut state = ContractState::new(contract, "v1.6.1".parse().unwrap(), CONTROLLER.to_owned());
+    let mut state = ContractState::new(contract(), "v1.6.1".parse().unwrap(), CONTROLLER.to_owned());
     let mut now = 0;
     let mut key = None;
     for (seq, did) in history.iter().enumerate() {
@@ -337,7 +336,7 @@ fn what_a_contract_does_not_know_is_an_error() {
 
 #[test]
 fn a_log_becomes_records_with_counts_and_evidence() {
-    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let contract = contract();
     let object = good_with(condition("Accepted=True:Fine"));
     let body = Body::Observed { key: ObjectKey::of(&object).unwrap(), change: Change::Added, object: Arc::new(object) };
     let log = [Event { seq: 7, at: Elapsed(0), scope: Scope::Scenario("s".into()), body }];

@@ -1,6 +1,6 @@
 //! Plays a scripted target against a judge: time is a number, nothing waits.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use indexmap::IndexMap;
@@ -10,7 +10,7 @@ use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
     BackendBinding, Bindings, Body, Change, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer, JournalEntry,
-    ObjectKey, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write, WriteOutcome,
+    ObjectKey, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
     Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
@@ -20,10 +20,16 @@ use crate::scenario::{
 pub(super) const CONTROLLER: &str = "example.test/controller";
 pub(super) const NS: &str = "ns-1";
 
+/// Reading it takes longer than most tests do.
+pub(super) fn contract() -> Arc<Contract> {
+    static CONTRACT: LazyLock<Arc<Contract>> = LazyLock::new(|| Arc::new(Contract::parse(GATEWAY_API).unwrap()));
+    CONTRACT.clone()
+}
+
 pub(super) fn context() -> Context {
     Context {
         timing: Timing::of(TimingProfile::Embedded),
-        contract: Arc::new(Contract::parse(GATEWAY_API).unwrap()),
+        contract: contract(),
         version: "v1.6.1".parse().unwrap(),
         channel: Channel::Standard,
         controller_name: CONTROLLER.to_owned(),
@@ -69,6 +75,11 @@ pub(super) fn scenario(verbs: Vec<Verb>) -> Scenario {
         backends: Vec::new(),
         steps,
         digest: String::new(),
+        labels: IndexMap::from([
+            (object("HTTPRoute", "route"), "HTTPRoute/route".into()),
+            (object("Gateway", "own"), "Gateway/own".into()),
+            (gateway_ref(), "${gw}".into()),
+        ]),
     }
 }
 
@@ -234,6 +245,7 @@ pub(super) struct Play {
     pub(super) on_probe: OnProbe,
     pub(super) on_journal: OnJournal,
     journals: u32,
+    foreign: bool,
     pub(super) requests: Vec<ProbeRequest>,
 }
 
@@ -252,6 +264,7 @@ impl Play {
             on_probe: Box::new(|_, _, _| Back::Echo("echo-pod")),
             on_journal: Box::new(|_, _| Vec::new()),
             journals: 0,
+            foreign: false,
             requests: Vec::new(),
         };
         play.push(Scope::Pool("http".into()), seen(Change::Added, &pool_gateway()));
@@ -283,6 +296,11 @@ impl Play {
         self.log.push(event);
     }
 
+    /// The run writes a pool Gateway once the scenario has started, under the very step and ordinal of its first write.
+    pub(super) fn pool_write(&mut self) {
+        self.foreign = true;
+    }
+
     fn own(&mut self, body: Body) {
         self.push(Scope::Scenario("test".into()), body);
     }
@@ -290,6 +308,18 @@ impl Play {
     /// Plays to the end.
     pub(super) fn run(&mut self) -> Verdict {
         self.own(Body::ScenarioStarted(Box::new(bindings())));
+        if self.foreign {
+            let write = Write {
+                step: 0,
+                ordinal: 0,
+                verb: WriteVerb::Apply,
+                key: key_of(&gateway_ref()),
+                api_version: "gateway.networking.k8s.io/v1".to_owned(),
+                sent: None,
+                outcome: WriteOutcome::Failed { error: "pool".to_owned() },
+            };
+            self.push(Scope::Pool("http".into()), Body::Wrote(Box::new(write)));
+        }
         for _ in 0..100_000 {
             match self.judge.next(self.now) {
                 Next::Finished => {

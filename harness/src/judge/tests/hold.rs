@@ -95,7 +95,7 @@ fn a_hold_lasts_a_multiple_of_the_slowest_settle() {
 fn a_lost_watch_starts_the_hold_again_and_too_many_decide_nothing() {
     let gap = || Body::Gap { resource: "httproutes.gateway.networking.k8s.io".to_owned(), reason: "410".to_owned() };
     let hold = || Hold { never: vec![route_subject(&["Accepted=True"])], ..empty() };
-    assert_eq!(held(hold(), &[(200, gap())]).2[2].settled_ms, 194);
+    assert_eq!(held(hold(), &[(200, gap())]).2[2].settled_ms, 195);
     let gaps: Vec<_> = (0..4).map(|n| (200 + n * 50, gap())).collect();
     assert_eq!(held(hold(), &gaps).0, Outcome::Inconclusive);
 }

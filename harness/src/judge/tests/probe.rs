@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use rstest::rstest;
 
 use super::driver::*;
-use crate::log::{JournalEntry, ProbeError, ProbeRequest, TcpEnd};
+use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd};
 use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share, Verb};
 
 fn probing(probe: Probe) -> Play {
@@ -94,6 +94,28 @@ fn a_turn_makes_the_contrast_needless() {
         .probes(|_, id, _| if id.starts_with("tok-0-") { Back::Echo("echo-pod") } else { Back::Status(500) });
     assert_eq!(play.run().outcome, Outcome::Passed);
     assert!(play.requests.iter().all(|r| host(r) == "a.test"));
+}
+
+#[test]
+fn a_deleted_gateway_is_asked_at_the_address_that_it_had() {
+    let gateway = pool_gateway();
+    let steps = vec![delete(vec![gateway_ref()]), Verb::Probe(get(Answer::NoAnswer))];
+    let mut play = Play::new(scenario(steps))
+        .writes(move |_, _| (admitted(0), vec![(5, super::driver::seen(Change::Deleted, &gateway))]))
+        .probes(|_, _, _| Back::Error(ProbeError::ConnectRefused(String::new())));
+    assert_eq!(play.run().outcome, Outcome::Passed);
+    assert!(matches!(&play.requests[0], ProbeRequest::Http(http) if http.host == "10.0.0.1"));
+}
+
+#[test]
+fn answers_to_somebody_elses_writes_move_nothing() {
+    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), Verb::Probe(get(backend("echo")))]))
+        .writes(|_, _| (admitted(1), Vec::new()));
+    play.pool_write();
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    let own = play.log.iter().filter(|e| matches!(e.body, Body::Wrote(_)) && matches!(e.scope, Scope::Scenario(_)));
+    assert_eq!(own.count(), 1);
 }
 
 fn seen(change: impl FnOnce(&mut Seen)) -> Answer {
@@ -191,7 +213,7 @@ fn an_answer_that_comes_in_the_grace_time_is_late() {
     assert!(verdict.findings[0].late);
 }
 
-fn shared(weights: (u32, u32), counted: u32) -> (Outcome, gateproof_report::record::Severity, u32) {
+fn shared(weights: (u32, u32), counted: u32) -> (Outcome, Severity, u32) {
     let parts = vec![(Share::Backend("echo".to_owned()), weights.0), (Share::Backend("other".to_owned()), weights.1)];
     let mut context = context();
     context.timing.converge = Duration::from_millis(500);

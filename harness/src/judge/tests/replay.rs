@@ -24,7 +24,7 @@ fn whole() -> Scenario {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn a_recorded_log_gets_the_same_verdict(

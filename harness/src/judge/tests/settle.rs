@@ -133,7 +133,7 @@ fn a_version_older_than_the_last_write_is_not_believed() {
     });
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Inconclusive);
-    assert!(verdict.reason.unwrap().contains("generation 1 only, while generation 2 was written"));
+    assert!(verdict.reason.unwrap().contains("of generation 1 only, while a later one of generation 2 was written"));
 }
 
 #[test]
@@ -159,8 +159,9 @@ fn what_comes_within_the_grace_time_is_late_and_the_scenario_goes_on() {
 fn a_late_harness_gets_its_deadline_extended_once() {
     let good = route_version(1, &["http"], &[("http", GOOD)]);
     let lag = || Body::Lagged { by: 2_000_000 };
+    let bare = route_version(1, &["http"], &[]);
     let late = |at: u64, lags: &[u64]| {
-        let mut play = routed(vec![(at, good.clone())], &["Accepted=True"]);
+        let mut play = routed(vec![(1, bare.clone()), (at, good.clone())], &["Accepted=True"]);
         for at in lags {
             play = play.at(*at, lag());
         }
@@ -280,4 +281,46 @@ fn fields_are_tested(#[case] test: FieldTest, #[case] value: Value, #[case] good
     });
     assert_eq!(outcome == Outcome::Passed, good);
     assert_eq!(parts.is_empty(), good);
+}
+
+#[test]
+fn what_never_stands_still_is_not_settled() {
+    let versions = (0..60).map(|n| {
+        let reason = if n % 2 == 0 { "Accepted=True/Accepted" } else { "Accepted=True/ListenersNotValid" };
+        (100 * n, route_version(1, &["http"], &[("http", &[reason])]))
+    });
+    let verdict = routed(versions.collect(), &["Accepted=True"]).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    assert_eq!(verdict.findings[0].expectation, "steps[1].settle.HTTPRoute/route");
+    assert!(verdict.findings[0].expected.contains("stays unchanged for 0.150 s"), "{}", verdict.findings[0].expected);
+}
+
+#[test]
+fn a_write_that_leaves_the_generation_is_awaited_by_its_resource_version() {
+    let at = |version: &str| {
+        let mut object = route_version(1, &["http"], &[("http", GOOD)]);
+        object["metadata"]["resourceVersion"] = json!(version);
+        modified(&object)
+    };
+    let wrote = |version: &str| crate::log::WriteOutcome::Admitted {
+        uid: "uid-route".to_owned(),
+        generation: 1,
+        resource_version: version.to_owned(),
+    };
+    let after = |seen: Option<u64>| {
+        let steps = vec![
+            apply(vec![route(&["http"])]),
+            settle(vec![route_subject(&["Accepted=True"])]),
+            apply(vec![route(&["http"])]),
+            settle(vec![route_subject(&["Accepted=True"])]),
+        ];
+        let mut play = Play::new(scenario(steps)).writes(move |step, _| match (step, seen) {
+            (0, _) => (wrote("9"), vec![(1, at("10"))]),
+            (_, Some(delay)) => (wrote("11"), vec![(delay, at("11"))]),
+            _ => (wrote("11"), Vec::new()),
+        });
+        play.run()
+    };
+    assert_eq!(after(Some(700)).stages[3].reached_ms, 700);
+    assert_eq!(after(None).outcome, Outcome::Inconclusive);
 }
