@@ -3,15 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::Args;
-use gateproof_testbed::TestbedOptions;
-
 use super::Failure;
 use crate::judge::contract::Contract;
 use crate::run::TargetChoice;
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Scenario, Vocabulary, select};
 use crate::target::connect::Source;
+use clap::Args;
 
 /// Which scenarios.
 #[derive(Debug, Args)]
@@ -131,9 +129,4 @@ pub(crate) fn contract() -> Result<Arc<Contract>, Failure> {
     Contract::parse(gateproof_suites::contracts::GATEWAY_API)
         .map(Arc::new)
         .map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"))
-}
-
-/// How the embedded target starts.
-pub(crate) fn testbed_options(fault: Option<String>) -> TestbedOptions {
-    TestbedOptions { fault, ..TestbedOptions::default() }
 }

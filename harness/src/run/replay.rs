@@ -65,7 +65,12 @@ pub fn replay(events: &[Event], scenarios: &[Scenario], contract: &Arc<Contract>
             version,
             channel,
             controller_name: started.controller_name.clone(),
-            slowest_settle: ended.iter().filter(|(seq, _)| *seq < begun).map(|(_, took)| *took).max().unwrap_or_default(),
+            slowest_settle: ended
+                .iter()
+                .filter(|(seq, _)| *seq < begun)
+                .map(|(_, took)| *took)
+                .max()
+                .unwrap_or_default(),
             max_probes: DEFAULT_MAX_PROBES,
         };
         let bound = bind(scenario, bindings)
@@ -115,8 +120,6 @@ fn executions(events: &[Event]) -> impl Iterator<Item = (u64, Arc<str>, &Binding
 }
 
 fn end_of(events: &[Event], name: &str) -> u64 {
-    let ends = |event: &&Event| {
-        matches!((&event.scope, &event.body), (Scope::Scenario(own), Body::ScenarioEnded(_)) if &**own == name)
-    };
+    let ends = |event: &&Event| matches!((&event.scope, &event.body), (Scope::Scenario(own), Body::ScenarioEnded(_)) if &**own == name);
     events.iter().find(ends).map_or(u64::MAX, |event| event.seq)
 }

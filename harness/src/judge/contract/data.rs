@@ -296,6 +296,12 @@ impl Contract {
         })
     }
 
+    /// Names of the rules that state a clause.
+    pub fn rules_proving(&self, clause: &str) -> Vec<&'static str> {
+        let states = |terms: &Terms| terms.clauses.iter().any(|own| own == clause);
+        self.rules.iter().filter(|(_, terms)| states(terms)).map(|(rule, _)| rule.name()).collect()
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
