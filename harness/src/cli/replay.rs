@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use gateproof_report::terminal;
 
-use super::options::{Selection, contract};
+use super::options::{contract, load_scenarios};
 use super::run::exit_code;
 use super::{Failure, Outcome};
 use crate::log;
 use crate::run::replay;
+use crate::scenario::Vocabulary;
 
 /// Judge a recorded run again, from its log
 #[derive(Debug, clap::Args)]
@@ -16,8 +17,9 @@ use crate::run::replay;
 pub(crate) struct Args {
     /// The report directory of a run, or its events.jsonl
     log: PathBuf,
-    #[command(flatten)]
-    selection: Selection,
+    /// The scenario manifests that were run, if not the built-in ones
+    #[arg(short = 'f', long = "file", value_name = "PATH")]
+    files: Vec<PathBuf>,
 }
 
 /// Runs the verb.
@@ -29,8 +31,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let events = log::codec::read(&text).map_err(|error| {
         Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
     })?;
-    let scenarios = args.selection.scenarios()?;
-    let record = replay::replay(&events, &scenarios, &contract()?).map_err(|error| {
+    let scenarios = load_scenarios(&args.files, &Vocabulary::builtin())?;
+    let record = replay::replay(&events, &scenarios, &contract()?, None).map_err(|error| {
         Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
     })?;
     print!("{}", terminal::summary(&record));

@@ -1,12 +1,8 @@
 //! The names that one execution of a scenario is bound to. Pure.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::Scenario;
+use crate::scenario::bind::{Needs, needs};
 use crate::target::discover::Facts;
 use crate::target::names;
 use crate::target::pool::Instance;
@@ -42,6 +38,8 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         let identity = format!("{}-{token}", decl.name);
         (decl.name.clone(), BackendBinding { namespace, service: decl.name.clone(), identity })
     });
+    let Needs { mut hosts, names: aliases, .. } = needs(scenario);
+    hosts.insert("host".to_owned());
     let pool = names::pool_namespace(names.run_id);
     let gateways = gateways.iter().map(|(alias, instance)| {
         let (name, shape) = (instance.name.to_string(), instance.shape.to_string());
@@ -50,34 +48,16 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
     Bindings {
         scenario: scenario.name.clone(),
         run_id: names.run_id.to_owned(),
-        hosts: used("host|tls", scenario, "host").into_iter().map(|a| (a.clone(), names::host(&token, &a))).collect(),
+        hosts: hosts.into_iter().map(|alias| (alias.clone(), names::host(&token, &alias))).collect(),
         gateways: gateways.collect(),
         backends: backends.collect(),
-        names: used("name", scenario, "").into_iter().map(|a| (a.clone(), format!("gp-{token}-{a}"))).collect(),
+        names: aliases.into_iter().map(|alias| (alias.clone(), format!("gp-{token}-{alias}"))).collect(),
         namespaces,
         ports,
         gateway_class: names.facts.gateway_class.clone(),
         controller_name: names.facts.controller_name.clone(),
         token,
     }
-}
-
-/// The aliases that a scenario uses behind `${host:…}` or `${name:…}`, wherever they stand; `main` is the one without
-/// alias. Placeholders may stand in any string of a manifest, and its debug form holds every one of them.
-fn used(words: &str, scenario: &Scenario, main: &str) -> BTreeSet<String> {
-    static PLACEHOLDER: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\$\{([a-z]+):([A-Za-z0-9-]+)\}").expect("the pattern is a constant"));
-    let text = format!("{scenario:?}");
-    let words: Vec<&str> = words.split('|').collect();
-    let mut aliases: BTreeSet<String> = PLACEHOLDER
-        .captures_iter(&text)
-        .filter(|captures| words.contains(&&captures[1]))
-        .map(|captures| captures[2].to_owned())
-        .collect();
-    if !main.is_empty() {
-        aliases.insert(main.to_owned());
-    }
-    aliases
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use gateproof_testbed::{Testbed, TestbedOptions};
 
-use crate::target::connect::Source;
+use crate::target::api::Api;
 
 /// Where a target is, once it runs.
 pub struct Located {
     /// Its API server.
-    pub source: Source,
+    pub api: Api,
     /// The GatewayClass to test.
     pub gateway_class: String,
     /// How its addresses are reached, beside what the user says.
@@ -21,9 +21,10 @@ pub async fn start(fault: Option<&str>) -> Result<Located, String> {
     let options = TestbedOptions { fault: fault.map(str::to_owned), ..TestbedOptions::default() };
     let testbed = Testbed::start(options).await.map_err(|error| crate::target::api::chain(&error))?;
     Ok(Located {
-        source: Source::Text(testbed.kubeconfig().to_string()),
-        gateway_class: testbed.gateway_class().to_string(),
-        dial: vec![testbed.dial_rule().to_string()],
+        // Within one process, requests need neither sockets nor TLS.
+        api: Api::new(testbed.client()),
+        gateway_class: testbed.gateway_class().to_owned(),
+        dial: vec![testbed.dial_rule()],
         testbed: Some(testbed),
     })
 }

@@ -1,7 +1,6 @@
 //! One execution of a scenario: a thin loop that does what the judge asks and logs what came of it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,8 +11,9 @@ use crate::judge::contract::Contract;
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{Bindings, Body, Ended, Event, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::probe::Prober;
-use crate::scenario::model::{ObjectRef, PatchKind};
-use crate::scenario::{Scenario, bind::bind};
+use crate::scenario::Scenario;
+use crate::scenario::bind::{BindError, bind};
+use crate::scenario::{ObjectRef, PatchKind};
 use crate::target::backends::{Hosted, Hosting};
 use crate::target::discover::Facts;
 use crate::target::log_writer::LogWriter;
@@ -42,8 +42,22 @@ pub struct Environment {
     pub max_probes: u32,
     /// Breaks executions off.
     pub interrupt: Interrupt,
-    /// Microseconds of the slowest settle so far.
-    pub slowest_settle: AtomicU64,
+    /// The slowest settle of all executions that have ended. Held while an execution is opened or closed in the log, so
+    /// that the log alone tells what each one was given.
+    pub slowest_settle: Mutex<Duration>,
+}
+
+impl Environment {
+    /// Opens an execution in the log; returns the slowest settle of those that ended before.
+    fn open(&self, scope: &Scope, bindings: &Bindings) -> Duration {
+        let slowest = self.slowest();
+        self.log.append(scope.clone(), Body::ScenarioStarted(Box::new(bindings.clone())));
+        *slowest
+    }
+
+    fn slowest(&self) -> MutexGuard<'_, Duration> {
+        self.slowest_settle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// An execution that is about to start.
@@ -60,20 +74,20 @@ pub struct Execution {
 #[derive(Debug, thiserror::Error)]
 enum SetupError {
     #[error("cannot bind the manifest: {0}")]
-    Bind(String),
+    Bind(BindError),
     #[error(transparent)]
     Backend(#[from] crate::target::backends::BackendError),
     #[error("cannot create {object}: {outcome}")]
     Write { object: String, outcome: String },
 }
 
-/// Runs a scenario to its verdict. Its objects are left for the caller to remove.
-pub async fn execute(env: &Environment, execution: &Execution) -> Verdict {
+/// Runs a scenario to its verdict. Its objects and running backends are left for the caller to remove.
+pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Option<Hosted>) {
     let scope = Scope::Scenario(Arc::clone(&execution.name));
     let mut scopes = vec![Scope::Run, scope.clone()];
     scopes.extend(execution.bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str()))));
     let events = env.log.subscribe(&scopes);
-    env.log.append(scope.clone(), Body::ScenarioStarted(Box::new(execution.bindings.clone())));
+    let slowest_settle = env.open(&scope, &execution.bindings);
     let bound = bind(&execution.scenario, &execution.bindings).map(Arc::new);
     let judged = bound.as_ref().map_or_else(|_| Arc::clone(&execution.scenario), Arc::clone);
     let context = Context {
@@ -82,16 +96,16 @@ pub async fn execute(env: &Environment, execution: &Execution) -> Verdict {
         version: env.facts.version,
         channel: env.facts.channel,
         controller_name: env.facts.controller_name.clone(),
-        slowest_settle: Duration::from_micros(env.slowest_settle.load(Ordering::Relaxed)),
+        slowest_settle,
         max_probes: env.max_probes,
     };
     let mut conductor =
         Conductor { env, scope, bindings: &execution.bindings, judge: Judge::new(judged, context), events };
-    let ended = match bound {
-        Err(error) => Ended::Environment { error: SetupError::Bind(error.to_string()).to_string() },
+    let (ended, hosted) = match bound {
+        Err(error) => (Ended::Environment { error: SetupError::Bind(error).to_string() }, None),
         Ok(_) => conductor.conduct(&execution.scenario).await,
     };
-    conductor.end(ended)
+    (conductor.end(ended), hosted)
 }
 
 struct Conductor<'a> {
@@ -103,17 +117,15 @@ struct Conductor<'a> {
 }
 
 impl Conductor<'_> {
-    async fn conduct(&mut self, scenario: &Scenario) -> Ended {
+    async fn conduct(&mut self, scenario: &Scenario) -> (Ended, Option<Hosted>) {
         let env = self.env;
         let hosted = match env.interrupt.unless(self.set_up(scenario)).await {
             Ok(Ok(hosted)) => hosted,
-            Ok(Err(error)) => return Ended::Environment { error: error.to_string() },
-            Err(interrupted) => return interrupted,
+            Ok(Err(error)) => return (Ended::Environment { error: error.to_string() }, None),
+            Err(interrupted) => return (interrupted, None),
         };
-        let ended =
-            env.interrupt.unless(self.obey()).await.map_or_else(|interrupted| interrupted, |()| Ended::Completed);
-        hosted.stop().await;
-        ended
+        let obeyed = env.interrupt.unless(self.obey()).await;
+        (obeyed.map_or_else(|interrupted| interrupted, |()| Ended::Completed), Some(hosted))
     }
 
     /// Namespaces first, then what publishes the backends in them.
@@ -229,11 +241,17 @@ impl Conductor<'_> {
     }
 
     fn end(mut self, ended: Ended) -> Verdict {
+        let mut slowest = self.env.slowest();
         self.env.log.append(self.scope.clone(), Body::ScenarioEnded(ended));
-        self.catch_up();
+        // Not one event further: replay stops there too.
+        while let Ok(event) = self.events.try_recv() {
+            self.judge.observe(&event);
+            if event.scope == self.scope && matches!(event.body, Body::ScenarioEnded(_)) {
+                break;
+            }
+        }
         let verdict = self.judge.verdict();
-        let slowest = u64::try_from(verdict.slowest_settle.as_micros()).unwrap_or(u64::MAX);
-        self.env.slowest_settle.fetch_max(slowest, Ordering::Relaxed);
+        *slowest = (*slowest).max(verdict.slowest_settle);
         verdict
     }
 }

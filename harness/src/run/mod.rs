@@ -5,9 +5,10 @@
 //! - [`record`]: from the closed log to the run record
 
 pub mod bindings;
-mod clauses;
 mod embedded;
 pub mod execute;
+#[cfg(test)]
+mod fixtures;
 pub mod interrupt;
 mod lag;
 pub mod options;
@@ -20,8 +21,7 @@ mod session;
 mod tidy;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord};
 
@@ -168,7 +168,7 @@ async fn run_on(
         namespace_labels: options.namespace_labels.clone(),
         max_probes: options.max_probes,
         interrupt: options.interrupt.clone(),
-        slowest_settle: AtomicU64::new(0),
+        slowest_settle: Mutex::default(),
     });
     let outcomes = session(&env, &tidy, options, SetUp { run_id, slots, instances }, reporter).await;
     drop(lag);

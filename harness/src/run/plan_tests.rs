@@ -1,1 +1,103 @@
 #![allow(clippy::unwrap_used)]
+use rstest::rstest;
+use serde_json::json;
+
+use super::super::fixtures::{apply, facts, scenario};
+use super::*;
+use crate::scenario::{Bounds, Channel};
+
+fn policy() -> Policy {
+    Policy { features: FeatureChoice::Claimed, exempt: Vec::new(), skip: Vec::new(), cluster_changes: false }
+}
+
+fn decision(scenario: Scenario, policy: &Policy) -> Decision {
+    plan(&[Arc::new(scenario)], &facts(), policy).remove(0).decision
+}
+
+fn not_supported(reason: &str) -> Decision {
+    Decision::NotSupported(reason.to_owned())
+}
+
+#[rstest]
+#[case(&["HTTPRoute"], FeatureChoice::Claimed, &[], Decision::Run)]
+#[case(&["HTTPRoute", "TLSRoute"], FeatureChoice::Claimed, &[], not_supported("feature TLSRoute not claimed"))]
+#[case(&["A", "B"], FeatureChoice::Claimed, &[], not_supported("features A, B not claimed"))]
+#[case(&["TLSRoute"], FeatureChoice::All, &[], Decision::Run)]
+#[case(&["TLSRoute"], FeatureChoice::All, &["TLSRoute"], not_supported("feature TLSRoute not claimed"))]
+#[case(&["HTTPRoute"], FeatureChoice::Claimed, &["HTTPRoute"], not_supported("feature HTTPRoute not claimed"))]
+#[case(&["HTTPRoute"], FeatureChoice::Only(vec!["Gateway".to_owned()]), &[], not_supported("feature HTTPRoute not claimed"))]
+fn features_decide(
+    #[case] needed: &[&str],
+    #[case] features: FeatureChoice,
+    #[case] exempt: &[&str],
+    #[case] expected: Decision,
+) {
+    let mut scenario = scenario("a");
+    scenario.features = needed.iter().map(|&feature| feature.to_owned()).collect();
+    let exempt = exempt.iter().map(|&feature| feature.to_owned()).collect();
+    assert_eq!(decision(scenario, &Policy { features, exempt, ..policy() }), expected);
+}
+
+#[rstest]
+#[case(Some("1.4"), None, None, true)]
+#[case(Some("1.5"), None, None, false)]
+#[case(None, Some("1.4"), None, false)]
+#[case(None, None, Some(Channel::Experimental), false)]
+fn bounds_decide(
+    #[case] since: Option<&str>,
+    #[case] until: Option<&str>,
+    #[case] channel: Option<Channel>,
+    #[case] runs: bool,
+) {
+    let mut scenario = scenario("a");
+    let version = |text: &str| text.parse().unwrap();
+    scenario.bounds = Bounds { since: since.map(version), until: until.map(version), channel };
+    let expected = if runs { Decision::Run } else { not_supported("has no meaning at v1.4.0 in the standard channel") };
+    assert_eq!(decision(scenario, &policy()), expected);
+}
+
+#[test]
+fn kinds_that_are_not_served_decide_unless_their_step_is_not_bound() {
+    let grant = json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "ReferenceGrant", "metadata": {"name": "a"},
+    });
+    let mut scenario = scenario("a");
+    scenario.steps = vec![apply(vec![grant])];
+    let expected = not_supported("the target does not serve ReferenceGrant.gateway.networking.k8s.io");
+    assert_eq!(decision(scenario.clone(), &policy()), expected);
+    scenario.steps[0].bounds.since = Some("1.5".parse().unwrap());
+    assert_eq!(decision(scenario, &policy()), Decision::Run);
+}
+
+#[test]
+fn a_skip_has_its_reason_and_never_hides_what_is_not_supported() {
+    let skip = Skip { pattern: "http*".to_owned(), reason: "ticket 7".to_owned() };
+    let policy = Policy { skip: vec![skip], ..policy() };
+    assert_eq!(decision(scenario("httproute-a"), &policy), Decision::Skipped("ticket 7".to_owned()));
+    assert_eq!(decision(scenario("tcproute-a"), &policy), Decision::Run);
+    let mut unsupported = scenario("httproute-b");
+    unsupported.features = vec!["X".to_owned()];
+    assert_eq!(decision(unsupported, &policy), not_supported("feature X not claimed"));
+}
+
+#[test]
+fn cluster_changes_need_leave() {
+    let mut scenario = scenario("a");
+    scenario.isolation = Isolation::Cluster;
+    assert!(matches!(decision(scenario.clone(), &policy()), Decision::Skipped(_)));
+    assert_eq!(decision(scenario, &Policy { cluster_changes: true, ..policy() }), Decision::Run);
+}
+
+#[rstest]
+#[case("a", "a", true)]
+#[case("a", "ab", false)]
+#[case("a*", "ab", true)]
+#[case("*b", "ab", true)]
+#[case("*b", "abc", false)]
+#[case("a*c*e", "abcde", true)]
+#[case("a*c*e", "abde", false)]
+#[case("a*a", "a", false)]
+#[case("*", "", true)]
+fn patterns_match(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
+    assert_eq!(matches(pattern, name), expected);
+}

@@ -7,7 +7,7 @@ use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
 use crate::log::ObjectKey;
 use crate::scenario::Scenario;
-use crate::scenario::model::{Ending, SubjectExpectation, Verb};
+use crate::scenario::{Ending, SubjectExpectation, Verb};
 use crate::target::api::Api;
 use crate::target::backends::{BackendError, Hosting};
 use crate::target::connect::{ConnectError, Source, connect};
@@ -91,10 +91,11 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
     let located = match &options.target {
         TargetChoice::Embedded { fault } => embedded::start(fault.as_deref()).await.map_err(RunError::Embedded)?,
         TargetChoice::Cluster { source, gateway_class, .. } => {
-            Located { source: source.clone(), gateway_class: gateway_class.clone(), dial: Vec::new(), testbed: None }
+            let api = connect(source).await?;
+            Located { api, gateway_class: gateway_class.clone(), dial: Vec::new(), testbed: None }
         }
         TargetChoice::Running { kubeconfig, gateway_class, .. } => Located {
-            source: Source::Text(kubeconfig.clone()),
+            api: connect(&Source::Text(kubeconfig.clone())).await?,
             gateway_class: gateway_class.clone(),
             dial: Vec::new(),
             testbed: None,
@@ -104,7 +105,7 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
     for rule in &located.dial {
         rules.push(rule.parse::<DialRule>()?);
     }
-    let api = connect(&located.source).await?;
+    let api = located.api.clone();
     let groups = scenarios.iter().flat_map(|scenario| objects(scenario)).map(|key| key.group).collect::<BTreeSet<_>>();
     let budget = options.timing().gateway_class;
     let facts = discover(&api, &located.gateway_class, &groups, options.bundle, budget).await?;

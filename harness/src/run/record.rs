@@ -8,7 +8,8 @@ use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, Scena
 use crate::judge::Verdict;
 use crate::judge::contract::{Contract, ContractState, records};
 use crate::log::{Body, Event, RunStarted, Scope};
-use crate::scenario::{Clause, Scenario, Version};
+use crate::scenario::select::clauses;
+use crate::scenario::{Scenario, Version};
 
 /// Version of the log's format.
 pub const LOG_FORMAT: u32 = 1;
@@ -112,7 +113,7 @@ pub fn contract_records(
     for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
         shared.observe(event);
     }
-    let mut parts = vec![(shared.breaches().to_vec(), shared.checked())];
+    let mut parts = vec![(shared.breaches(), shared.checked())];
     // A version that several scenarios saw breaks a rule once.
     let mut known: HashSet<(String, u64, String)> = HashSet::new();
     let mut news = |name: &String, breach: &Breach| known.insert((name.clone(), breach.seq, breach.path.clone()));
@@ -157,14 +158,9 @@ pub fn events_of<'a>(events: &'a [Event], name: &str) -> impl Iterator<Item = &'
 
 /// Every clause that a scenario proves, sorted.
 fn proves(scenario: &Scenario) -> Vec<String> {
-    let mut clauses: Vec<Clause> = Vec::new();
-    for step in &scenario.steps {
-        clauses.extend(step.proves.iter().cloned());
-        clauses.extend(super::clauses::of_step(step));
-    }
+    let mut clauses: Vec<String> = clauses(scenario).iter().map(ToString::to_string).collect();
     clauses.sort();
-    clauses.dedup();
-    clauses.iter().map(ToString::to_string).collect()
+    clauses
 }
 
 /// Orders `a`, `a#2`, `a#10` as people count.

@@ -1,95 +1,93 @@
-//! A closed log, judged again. The same path as in the run: the judge folds over the same events.
+//! Judges a recorded run again: the same path, the same verdicts, with no target. Pure.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gateproof_report::record::RunRecord;
+use indexmap::IndexMap;
 
 use super::options::DEFAULT_MAX_PROBES;
 use super::record::{self, End, Entry, events_of};
 use crate::judge::contract::Contract;
 use crate::judge::{Context, Judge};
 use crate::log::{Bindings, Body, Event, RunStarted, Scope};
-use crate::scenario::{Channel, Scenario, bind};
+use crate::scenario::bind::{BindError, bind};
+use crate::scenario::{Channel, Scenario, Version};
 
 /// Why a log cannot be judged again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// It does not begin as logs do.
+    /// It does not begin as a log does.
     #[error("the log does not begin with the start of a run")]
     NoStart,
+    /// It was not closed.
+    #[error("the log was not closed; scenarios may be cut off: {}", .0.join(", "))]
+    Open(Vec<String>),
     /// It is of another format.
-    #[error("the log is of format {found}; this version reads format {known}")]
-    Format {
-        /// In the log.
-        found: u32,
-        /// Known.
-        known: u32,
-    },
-    /// It was not closed: a report of it would say more than is known.
-    #[error("the log was not closed: the run was killed before it ended")]
-    Open,
-    /// A version in it is none.
-    #[error("{0}")]
-    Version(String),
-    /// Names that do not fit the manifest.
-    #[error("scenario {scenario} does not fit the recorded names: {error}")]
+    #[error("the log is of format {0}; this version reads format {known}", known = record::LOG_FORMAT)]
+    Format(u32),
+    /// Its release or channel cannot be read.
+    #[error("the log names no Gateway API release and channel: {0}")]
+    Bundle(String),
+    /// Its scenario is not among those given.
+    #[error("there is no scenario `{0}`, which the log has run")]
+    Unknown(String),
+    /// The manifest no longer fits the names that the log holds.
+    #[error("scenario `{name}` cannot be bound as in the log: {error}")]
     Bind {
-        /// Which scenario.
-        scenario: String,
-        /// What is wrong.
-        error: String,
+        /// Which.
+        name: String,
+        /// Why not.
+        error: BindError,
     },
 }
 
-/// Judges every recorded execution of the given scenarios.
-///
-/// # Errors
-/// If the log is not closed, of another format, or does not fit the scenarios.
-pub fn replay(events: &[Event], scenarios: &[Scenario], contract: &Arc<Contract>) -> Result<RunRecord, ReplayError> {
-    let started = start_of(events)?;
-    let Some(Body::RunEnded { interrupted }) = events.last().map(|event| &event.body) else {
-        return Err(ReplayError::Open);
+/// Judges every execution of a log again. `release` replaces the release and channel that the run had. Scenarios that
+/// did not run then do not appear.
+pub fn replay(
+    events: &[Event],
+    scenarios: &[Scenario],
+    contract: &Arc<Contract>,
+    release: Option<(Version, Channel)>,
+) -> Result<RunRecord, ReplayError> {
+    let Some(Event { body: Body::RunStarted(started), .. }) = events.first() else { return Err(ReplayError::NoStart) };
+    if started.format != record::LOG_FORMAT {
+        return Err(ReplayError::Format(started.format));
+    }
+    let executions = executions(events)?;
+    let interrupted = match events.last().map(|event| &event.body) {
+        Some(Body::RunEnded { interrupted }) => *interrupted,
+        _ => return Err(ReplayError::Open(Vec::new())),
     };
-    let version = started.gateway_api_version.parse().map_err(ReplayError::Version)?;
-    let channel = if started.gateway_api_channel == "experimental" { Channel::Experimental } else { Channel::Standard };
-    let by_name: BTreeMap<&str, &Scenario> = scenarios.iter().map(|s| (s.name.as_str(), s)).collect();
-    let mut ended: Vec<(u64, Duration)> = Vec::new();
-    let mut entries = Vec::new();
-    for (begun, name, bindings) in executions(events) {
-        let Some(scenario) = by_name.get(bindings.scenario.as_str()) else { continue };
+    let (version, channel) = release.map_or_else(|| bundle(started), Ok)?;
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut settles: Vec<(u64, Duration)> = Vec::new();
+    for execution in executions {
+        let unknown = || ReplayError::Unknown(execution.bindings.scenario.clone());
+        let scenario = scenarios.iter().find(|s| s.name == execution.bindings.scenario).ok_or_else(unknown)?;
+        let bound = bind(scenario, execution.bindings)
+            .map_err(|error| ReplayError::Bind { name: execution.name.to_string(), error })?;
+        let before = settles.iter().filter(|(ended, _)| *ended < execution.started);
         let context = Context {
             timing: started.timing.clone(),
             contract: Arc::clone(contract),
             version,
             channel,
             controller_name: started.controller_name.clone(),
-            slowest_settle: ended
-                .iter()
-                .filter(|(seq, _)| *seq < begun)
-                .map(|(_, took)| *took)
-                .max()
-                .unwrap_or_default(),
+            slowest_settle: before.map(|(_, settle)| *settle).max().unwrap_or_default(),
             max_probes: DEFAULT_MAX_PROBES,
         };
-        let bound = bind(scenario, bindings)
-            .map_err(|error| ReplayError::Bind { scenario: scenario.name.clone(), error: error.to_string() })?;
         let mut judge = Judge::new(Arc::new(bound), context);
-        for event in events_of(events, &name) {
-            judge.observe(event);
-        }
+        events_of(events, &execution.name).for_each(|event| judge.observe(event));
         let verdict = judge.verdict();
-        ended.push((end_of(events, &name), verdict.slowest_settle));
-        let scenario = Arc::new((*scenario).clone());
+        settles.push((execution.ended, verdict.slowest_settle));
+        let (name, scenario) = (Arc::clone(execution.name), Arc::new(scenario.clone()));
         entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
     }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
     let durations = record::durations(events);
     let records = entries
         .iter()
-        .map(|entry| record::scenario_record(entry, durations.get(&entry.name).copied().unwrap_or_default()))
-        .collect();
+        .map(|entry| record::scenario_record(entry, durations.get(&entry.name).copied().unwrap_or_default()));
     let verdicts: Vec<_> = entries
         .iter()
         .filter_map(|entry| match &entry.end {
@@ -97,29 +95,43 @@ pub fn replay(events: &[Event], scenarios: &[Scenario], contract: &Arc<Contract>
             End::NotRun { .. } => None,
         })
         .collect();
-    let contract = record::contract_records(contract, version, &started.controller_name, events, &verdicts);
-    Ok(record::run_record(started, events, records, contract, *interrupted))
+    let rules = record::contract_records(contract, version, &started.controller_name, events, &verdicts);
+    Ok(record::run_record(started, events, records.collect(), rules, interrupted))
 }
 
-fn start_of(events: &[Event]) -> Result<&RunStarted, ReplayError> {
-    match events.first().map(|event| &event.body) {
-        Some(Body::RunStarted(started)) if started.format == record::LOG_FORMAT => Ok(started),
-        Some(Body::RunStarted(started)) => {
-            Err(ReplayError::Format { found: started.format, known: record::LOG_FORMAT })
+struct Recorded<'a> {
+    name: &'a Arc<str>,
+    bindings: &'a Bindings,
+    started: u64,
+    ended: u64,
+}
+
+/// The executions of a log in the order in which they ended, so that what one was given is known before it is judged.
+fn executions(events: &[Event]) -> Result<Vec<Recorded<'_>>, ReplayError> {
+    let mut open: IndexMap<&Arc<str>, (&Bindings, u64)> = IndexMap::new();
+    let mut closed = Vec::new();
+    for event in events {
+        let Scope::Scenario(name) = &event.scope else { continue };
+        match &event.body {
+            Body::ScenarioStarted(bindings) => {
+                open.insert(name, (bindings, event.seq));
+            }
+            Body::ScenarioEnded(_) => {
+                if let Some((bindings, started)) = open.shift_remove(name) {
+                    closed.push(Recorded { name, bindings, started, ended: event.seq });
+                }
+            }
+            _ => {}
         }
-        _ => Err(ReplayError::NoStart),
     }
+    if open.is_empty() { Ok(closed) } else { Err(ReplayError::Open(open.keys().map(ToString::to_string).collect())) }
 }
 
-/// Every execution with the position of its first event, in order.
-fn executions(events: &[Event]) -> impl Iterator<Item = (u64, Arc<str>, &Bindings)> {
-    events.iter().filter_map(|event| match (&event.scope, &event.body) {
-        (Scope::Scenario(name), Body::ScenarioStarted(bindings)) => Some((event.seq, Arc::clone(name), &**bindings)),
-        _ => None,
-    })
-}
-
-fn end_of(events: &[Event], name: &str) -> u64 {
-    let ends = |event: &&Event| matches!((&event.scope, &event.body), (Scope::Scenario(own), Body::ScenarioEnded(_)) if &**own == name);
-    events.iter().find(ends).map_or(u64::MAX, |event| event.seq)
+fn bundle(started: &RunStarted) -> Result<(Version, Channel), ReplayError> {
+    let version = started.gateway_api_version.parse().map_err(ReplayError::Bundle)?;
+    match started.gateway_api_channel.as_str() {
+        "standard" => Ok((version, Channel::Standard)),
+        "experimental" => Ok((version, Channel::Experimental)),
+        other => Err(ReplayError::Bundle(other.to_owned())),
+    }
 }

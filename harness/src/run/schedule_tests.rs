@@ -1,1 +1,138 @@
 #![allow(clippy::unwrap_used)]
+use std::sync::Arc;
+
+use rstest::rstest;
+
+use super::*;
+
+fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
+    let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
+    Job { gateways, isolation, estimate: Duration::from_millis(millis) }
+}
+
+fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance {
+    let addresses = if address.is_empty() { Vec::new() } else { vec![address.to_owned()] };
+    Instance {
+        name: Arc::from(format!("{shape}-{address}-{port}")),
+        shape: shape.parse().unwrap(),
+        port,
+        exclusive,
+        addresses,
+    }
+}
+
+/// Starts as much as may start; the indexes of the jobs.
+fn fill(schedule: &mut Schedule) -> Vec<usize> {
+    std::iter::from_fn(|| schedule.start()).map(|start| start.job).collect()
+}
+
+#[test]
+fn the_longest_go_first_within_the_slots() {
+    let jobs = [10, 30, 20].map(|millis| job(&["http"], Isolation::Shared, millis));
+    let mut schedule = Schedule::new(jobs.to_vec(), vec![instance("http", false, "a", 80)], 2);
+    assert_eq!(fill(&mut schedule), [1, 2]);
+    schedule.finished(2);
+    assert_eq!(fill(&mut schedule), [0]);
+    schedule.finished(0);
+    assert!(!schedule.is_done());
+    schedule.finished(1);
+    assert!(schedule.is_done());
+}
+
+#[test]
+fn one_slot_is_a_fixed_order() {
+    let jobs = vec![job(&[], Isolation::Shared, 5), job(&[], Isolation::Cluster, 9), job(&[], Isolation::Shared, 5)];
+    let mut schedule = Schedule::new(jobs, Vec::new(), 1);
+    let mut order = Vec::new();
+    while let Some(start) = schedule.start() {
+        order.push(start.job);
+        assert_eq!(schedule.start(), None);
+        schedule.finished(start.job);
+    }
+    assert_eq!(order, [0, 2, 1]);
+}
+
+#[test]
+fn what_changes_the_cluster_runs_alone_and_last() {
+    let jobs = vec![
+        job(&["http"], Isolation::Cluster, 50),
+        job(&["http"], Isolation::Shared, 1),
+        job(&["http"], Isolation::Cluster, 40),
+    ];
+    let instances = vec![instance("http", false, "a", 80), instance("http", true, "b", 80)];
+    let mut schedule = Schedule::new(jobs, instances, 8);
+    assert_eq!(fill(&mut schedule), [1]);
+    schedule.finished(1);
+    assert_eq!(fill(&mut schedule), [0]);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), [2]);
+}
+
+#[test]
+fn exclusive_scenarios_run_beside_others_on_lanes_of_their_own() {
+    let jobs = vec![
+        job(&["http"], Isolation::Lane, 3),
+        job(&["http"], Isolation::Lane, 2),
+        job(&["http"], Isolation::Shared, 1),
+    ];
+    let instances = vec![instance("http", false, "a", 80), instance("http", true, "b", 80)];
+    let mut schedule = Schedule::new(jobs, instances, 8);
+    assert_eq!(schedule.start().unwrap(), Start { job: 0, gateways: vec![("gw-http".to_owned(), 1)] });
+    assert_eq!(schedule.start().unwrap(), Start { job: 2, gateways: vec![("gw-http".to_owned(), 0)] });
+    assert_eq!(schedule.start(), None);
+    schedule.finished(0);
+    assert_eq!(schedule.start().unwrap(), Start { job: 1, gateways: vec![("gw-http".to_owned(), 1)] });
+}
+
+#[test]
+fn merged_gateways_are_one_lane_and_nobody_starves() {
+    let jobs = vec![
+        job(&["http"], Isolation::Shared, 9),
+        job(&["http"], Isolation::Lane, 5),
+        job(&["http"], Isolation::Shared, 1),
+    ];
+    let instances = vec![instance("http", false, "a", 80), instance("http", true, "a", 80)];
+    let mut schedule = Schedule::new(jobs, instances, 8);
+    // The exclusive one waits for the first, and the third must not overtake it.
+    assert_eq!(fill(&mut schedule), [0]);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), [1]);
+    schedule.finished(1);
+    assert_eq!(fill(&mut schedule), [2]);
+}
+
+#[rstest]
+#[case("a", 9000, "a", 9001, 2)]
+#[case("a", 9000, "b", 9000, 2)]
+#[case("", 9000, "", 9001, 2)]
+#[case("a", 9000, "a", 9000, 1)]
+fn layer_4_is_exclusive_by_address_and_port(
+    #[case] one: &str,
+    #[case] port: u16,
+    #[case] other: &str,
+    #[case] other_port: u16,
+    #[case] at_once: usize,
+) {
+    let jobs = vec![job(&["tcp"], Isolation::Shared, 1), job(&["tcp"], Isolation::Shared, 1)];
+    let instances = vec![instance("tcp", true, one, port), instance("tcp", true, other, other_port)];
+    assert_eq!(fill(&mut Schedule::new(jobs, instances, 8)).len(), at_once);
+}
+
+#[test]
+fn on_merged_targets_own_gateways_take_turns() {
+    let jobs = vec![job(&[], Isolation::Lane, 1), job(&[], Isolation::Lane, 1)];
+    let apart = vec![instance("http", false, "a", 80), instance("https", false, "b", 443)];
+    assert_eq!(fill(&mut Schedule::new(jobs.clone(), apart, 8)), [0, 1]);
+    let merged = vec![instance("http", false, "a", 80), instance("https", false, "a", 443)];
+    assert_eq!(fill(&mut Schedule::new(jobs, merged, 8)), [0]);
+}
+
+#[test]
+fn a_stopped_schedule_starts_nothing() {
+    let mut schedule = Schedule::new(vec![job(&[], Isolation::Shared, 1); 3], Vec::new(), 1);
+    assert_eq!(fill(&mut schedule), [0]);
+    assert_eq!(schedule.stop(), [1, 2]);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), Vec::<usize>::new());
+    assert!(schedule.is_done() && schedule.is_stopped());
+}

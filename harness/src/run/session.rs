@@ -14,7 +14,7 @@ use super::schedule::{Job, Schedule, Start};
 use super::tidy::Tidy;
 use super::{Progress, SetUp};
 use crate::judge::Verdict;
-use crate::log::{Bindings, ObjectKey, Scope};
+use crate::log::{Bindings, Body, Ended, ObjectKey, Scope};
 use crate::scenario::Scenario;
 use crate::target::clean::Leftover;
 use crate::target::names::pool_namespace;
@@ -66,6 +66,7 @@ pub async fn session(
     let mut schedule = Schedule::new(jobs, instances, options.jobs);
     let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
+    let mut indexes: HashMap<tokio::task::Id, usize> = HashMap::new();
     let mut ends: HashMap<usize, End> = HashMap::new();
     let mut leftovers = Vec::new();
     let mut kept = Vec::new();
@@ -87,7 +88,8 @@ pub async fn session(
             kept.push((start.job, kept_names(&bindings)));
             let execution = Execution { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), bindings };
             let task = Task { index: start.job, alone: slot.job.is_exclusive(), keep: options.keep };
-            tasks.spawn(task.run(Arc::clone(env), tidy.clone(), execution, sender.clone()));
+            let handle = tasks.spawn(task.run(Arc::clone(env), tidy.clone(), execution, sender.clone()));
+            indexes.insert(handle.id(), start.job);
         }
         if schedule.is_done() && tasks.is_empty() && reports.is_empty() {
             break;
@@ -108,9 +110,16 @@ pub async fn session(
                 Report::Released(index) => schedule.finished(index),
                 Report::Cleaned(more) => leftovers.extend(more),
             },
-            Some(ended) = tasks.join_next() => if let Err(error) = ended {
-                tracing::error!(%error, "a scenario's task broke off");
-            },
+            Some(ended) = tasks.join_next() => {
+                if let Err(error) = ended && let Some(index) = indexes.get(&error.id()).copied() {
+                    // The harness' own mistake: the scenario is closed without a word about the target.
+                    let error = format!("the harness broke off: {error}");
+                    let scope = Scope::Scenario(Arc::clone(&slots[index].name));
+                    env.log.append(scope, Body::ScenarioEnded(Ended::Environment { error: error.clone() }));
+                    ends.entry(index).or_insert(End::NotRun { outcome: Outcome::Inconclusive, reason: error });
+                    schedule.finished(index);
+                }
+            }
             () = env.interrupt.triggered(), if !schedule.is_stopped() => {}
         }
     }
@@ -147,13 +156,16 @@ impl Task {
         execution: Execution,
         reports: tokio::sync::mpsc::UnboundedSender<Report>,
     ) {
-        let verdict = execute(&env, &execution).await;
+        let (verdict, hosted) = execute(&env, &execution).await;
         let end = End::Judged(Box::new(verdict.clone()));
         // The session outlives its tasks, so nothing that is sent to it is lost.
         let send = |report| drop(reports.send(report));
         send(Report::Judged(self.index, Box::new(verdict)));
         if !self.alone {
             send(Report::Released(self.index));
+        }
+        if let Some(hosted) = hosted {
+            hosted.stop().await;
         }
         if !stays(self.keep, &end) {
             let mut keys: Vec<ObjectKey> =

@@ -50,6 +50,9 @@ impl ApiError {
     }
 }
 
+/// Names us to the API server.
+const USER_AGENT: &str = concat!("gateproof/", env!("CARGO_PKG_VERSION"));
+
 /// The API server of the target.
 #[derive(Clone)]
 pub struct Api {
@@ -71,7 +74,11 @@ impl Api {
         body: Vec<u8>,
     ) -> Result<Reply, ApiError> {
         let transport = |error: &dyn std::error::Error| ApiError::Transport(chain(error));
-        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::USER_AGENT, USER_AGENT)
+            .header(header::ACCEPT, "application/json");
         if let Some(content_type) = content_type {
             request = request.header(header::CONTENT_TYPE, content_type);
         }
@@ -95,7 +102,10 @@ impl Api {
         &self,
         path: &str,
     ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, kube::Error>> + use<>, ApiError> {
-        let request = Request::get(path).body(Vec::new()).map_err(|e| ApiError::Transport(chain(&e)))?;
+        let request = Request::get(path)
+            .header(header::USER_AGENT, USER_AGENT)
+            .body(Vec::new())
+            .map_err(|e| ApiError::Transport(chain(&e)))?;
         self.client.request_events::<Value>(request).await.map_err(|error| watch_error(&error))
     }
 }

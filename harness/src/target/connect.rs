@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use http::HeaderValue;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
@@ -77,8 +76,6 @@ pub async fn connect(source: &Source) -> Result<Api, ConnectError> {
     let mut config = configuration(source).await?;
     // Retries are the writer's, which must see and bound every attempt.
     config.default_retry = false;
-    let agent = concat!("gateproof/", env!("CARGO_PKG_VERSION"));
-    config.headers.push((http::header::USER_AGENT, HeaderValue::from_static(agent)));
     let server = config.cluster_url.to_string();
     let client = Client::try_from(config).map_err(|error| ConnectError::Credentials(super::api::chain(&error)))?;
     let api = Api::new(client);

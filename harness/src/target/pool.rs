@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_gateway_is_ready_with_condition_and_address() {
-        let gateway = |status: &str, addresses: serde_json::Value| {
+        let gateway = |status: &str, addresses: Value| {
             serde_json::json!({"status": {
                 "conditions": [{"type": "Programmed", "status": status}], "addresses": addresses,
             }})

@@ -1,0 +1,56 @@
+//! Scenarios and targets for the tests of the pure parts.
+
+use serde_json::Value;
+
+use crate::scenario::{Apply, Bounds, Channel, Isolation, Place, Scenario, Step, Verb};
+use crate::target::discover::Facts;
+use crate::target::kinds::{GATEWAY_GROUP, Kinds};
+
+/// A scenario that needs nothing and does nothing.
+pub(super) fn scenario(name: &str) -> Scenario {
+    Scenario {
+        name: name.to_owned(),
+        suite: "gateway-api".to_owned(),
+        file: format!("{name}.yaml"),
+        summary: String::new(),
+        features: Vec::new(),
+        bounds: Bounds::default(),
+        isolation: Isolation::Shared,
+        namespaces: indexmap::IndexMap::default(),
+        gateways: indexmap::IndexMap::default(),
+        backends: Vec::new(),
+        steps: Vec::new(),
+        digest: String::new(),
+        labels: indexmap::IndexMap::default(),
+    }
+}
+
+/// A step that applies objects.
+pub(super) fn apply(objects: Vec<Value>) -> Step {
+    Step {
+        index: 0,
+        verb: Verb::Apply(Apply { objects }),
+        either: Vec::new(),
+        bounds: Bounds::default(),
+        proves: Vec::new(),
+        place: Place::default(),
+    }
+}
+
+/// A target at v1.4.0 standard that serves Gateways and HTTPRoutes and claims both.
+pub(super) fn facts() -> Facts {
+    let mut kinds = Kinds::default();
+    kinds.add(GATEWAY_GROUP, "v1", "Gateway", "gateways", true);
+    kinds.add(GATEWAY_GROUP, "v1", "HTTPRoute", "httproutes", true);
+    kinds.add("", "v1", "Service", "services", true);
+    Facts {
+        gateway_class: "class".to_owned(),
+        controller_name: "example.com/controller".to_owned(),
+        accepted: true,
+        bundle: "v1.4.0".to_owned(),
+        version: crate::scenario::Version { major: 1, minor: 4, patch: 0 },
+        channel: Channel::Standard,
+        features: vec!["Gateway".to_owned(), "HTTPRoute".to_owned()],
+        kinds,
+    }
+}

@@ -1,0 +1,158 @@
+//! The observer and the writer against the embedded API server.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateproof::log::{Body, Change, ObjectKey, Scope, Timing, TimingProfile, WriteOutcome};
+use gateproof::target::api::Api;
+use gateproof::target::clean::{CleanScope, clean};
+use gateproof::target::connect::{Source, connect};
+use gateproof::target::kinds::Kinds;
+use gateproof::target::log_writer::LogWriter;
+use gateproof::target::names;
+use gateproof::target::observe::{Observer, Selector};
+use gateproof::target::pool::namespace;
+use gateproof::target::write::{PatchType, Writer};
+use gateproof_apiserver::{Options, Server};
+use serde_json::{Value, json};
+
+const RUN: &str = "abcdef";
+
+struct Bench {
+    server: Server,
+    api: Api,
+    writer: Writer,
+    log: Arc<LogWriter>,
+    observer: Observer,
+    kinds: Arc<Kinds>,
+}
+
+async fn bench(options: Options) -> Bench {
+    let server = Server::start(options).await.unwrap();
+    let api = connect(&Source::Text(server.kubeconfig())).await.unwrap();
+    let mut kinds = Kinds::default();
+    kinds.add("", "v1", "Namespace", "namespaces", false);
+    kinds.add("", "v1", "Service", "services", true);
+    kinds.add("", "v1", "Secret", "secrets", true);
+    let kinds = Arc::new(kinds);
+    let writer = Writer::new(api.clone(), Arc::clone(&kinds), &Timing::of(TimingProfile::Embedded), None);
+    let log = Arc::new(LogWriter::start(None).unwrap());
+    let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run(RUN.to_owned()))).collect();
+    let tokens = HashMap::from([("abcdef-0".to_owned(), Arc::from("scenario-a"))]);
+    let observer = Observer::start(&api, &log, resources, tokens).await.unwrap();
+    Bench { server, api, writer, log, observer, kinds }
+}
+
+fn object(kind: &str, namespace: &str, name: &str, token: Option<&str>) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace, "labels": names::labels(RUN, token)},
+    })
+}
+
+fn key(kind: &str, namespace: Option<&str>, name: &str) -> ObjectKey {
+    let namespace = namespace.map(str::to_owned);
+    ObjectKey { group: String::new(), kind: kind.to_owned(), namespace, name: name.to_owned() }
+}
+
+async fn seen(bench: &Bench, test: impl Fn(&HashMap<ObjectKey, Arc<Value>>) -> bool) {
+    tokio::time::timeout(Duration::from_secs(10), bench.observer.view().until(test)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fresh_objects_are_never_read_again() {
+    let bench = bench(Options::default()).await;
+    let counts = reads(&bench);
+    bench.writer.apply(0, 0, &namespace(RUN, Some("abcdef-0"), "one", &[])).await;
+    for index in 0..20 {
+        let mut service = object("Service", "one", &format!("s-{index}"), Some("abcdef-0"));
+        service["spec"] = json!({"ports": [{"port": 80}]});
+        let written = bench.writer.apply(0, 0, &service).await;
+        assert!(matches!(written.outcome, WriteOutcome::Admitted { .. }), "{written:?}");
+        let patch = json!({"metadata": {"annotations": {"a": "b"}}});
+        bench.writer.patch(0, 0, written.key, PatchType::Merge, None, &patch).await;
+    }
+    let last = key("Service", Some("one"), "s-19");
+    seen(&bench, |live| live.get(&last).is_some_and(|s| s.pointer("/metadata/annotations/a").is_some())).await;
+    assert_eq!(reads(&bench), counts);
+
+    let events = bench.log.events();
+    let of_last: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            Body::Observed { key, change, .. } if *key == last => Some((*change, event.scope.clone())),
+            _ => None,
+        })
+        .collect();
+    let scope = Scope::Scenario(Arc::from("scenario-a"));
+    assert_eq!(of_last, [(Change::Added, scope.clone()), (Change::Modified, scope)]);
+    bench.server.shutdown().await;
+}
+
+/// GETs and LISTs that the server counted.
+fn reads(bench: &Bench) -> HashMap<(String, String), u64> {
+    let counts = bench.server.requests().into_iter();
+    counts
+        .filter(|count| matches!(count.verb.as_str(), "get" | "list"))
+        .map(|count| ((count.verb, count.resource), count.count))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn secrets_are_logged_as_digests_and_without_managed_fields() {
+    let bench = bench(Options::default()).await;
+    bench.writer.apply(0, 0, &namespace(RUN, None, "one", &[])).await;
+    let mut secret = object("Secret", "one", "s", None);
+    secret["stringData"] = json!({"password": "very-secret"});
+    let written = bench.writer.apply(0, 0, &secret).await;
+    let logged = serde_json::to_string(&written).unwrap();
+    assert!(logged.contains("sha256:") && !logged.contains("very-secret"), "{logged}");
+    seen(&bench, |live| live.contains_key(&key("Secret", Some("one"), "s"))).await;
+    let events = serde_json::to_string(&bench.log.events()).unwrap();
+    assert!(
+        !events.contains("managedFields") && !events.contains("very-secret") && !events.contains("dmVyeS1zZWNyZXQ")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_are_answers_and_not_retried() {
+    let bench = bench(Options::default()).await;
+    let mut service = object("Service", "no-such-namespace", "s", None);
+    service["spec"] = json!({"ports": [{"port": 80}]});
+    let written = bench.writer.apply(3, 1, &service).await;
+    assert!(matches!(written.outcome, WriteOutcome::Refused { code: 404, .. }), "{written:?}");
+    assert_eq!((written.step, written.ordinal), (3, 1));
+    let mut namespace = namespace(RUN, None, "one", &[]);
+    namespace["spec"] = json!({"noSuchField": 1});
+    let written = bench.writer.apply(0, 0, &namespace).await;
+    assert!(matches!(written.outcome, WriteOutcome::Refused { .. }), "{written:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cleaning_removes_what_is_labelled_and_waits_for_it() {
+    let bench = bench(Options::default()).await;
+    for (run, name) in [(RUN, "one"), ("other", "two")] {
+        bench.writer.apply(0, 0, &namespace(run, None, name, &[])).await;
+    }
+    let scope = CleanScope::Run(RUN.to_owned());
+    let cleaned = clean(&bench.api, &bench.kinds, &scope, Duration::from_secs(10)).await.unwrap();
+    assert_eq!((cleaned.removed, cleaned.leftovers), (vec!["Namespace/one".to_owned()], vec![]));
+    assert!(bench.api.get("/api/v1/namespaces/two").await.is_ok());
+    assert!(bench.api.get("/api/v1/namespaces/one").await.unwrap_err().is_not_found());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_finalizer_that_holds_is_named() {
+    let bench = bench(Options::default()).await;
+    bench.writer.apply(0, 0, &namespace(RUN, None, "one", &[])).await;
+    let mut service = object("Service", "one", "s", None);
+    service["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    service["spec"] = json!({"ports": [{"port": 80}]});
+    bench.writer.apply(0, 0, &service).await;
+    let cleaned = clean(&bench.api, &bench.kinds, &CleanScope::All, Duration::from_millis(300)).await.unwrap();
+    assert_eq!(cleaned.leftovers.len(), 1, "{cleaned:?}");
+    assert_eq!(cleaned.leftovers[0].object, "Namespace/one");
+}

@@ -1,0 +1,190 @@
+//! Probes against real listeners: echoes, and listeners that misbehave.
+#![allow(clippy::unwrap_used)]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gateproof::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, TcpEnd};
+use gateproof::probe::Prober;
+use gateproof::target::dial::StaticDialer;
+use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+fn prober(budget: Duration) -> Prober {
+    Prober::new(Arc::new(StaticDialer::default()), budget)
+}
+
+async fn echo(protocol: Protocol, journal: &Journal) -> Echo {
+    let identity = Identity { pod: "echo-1".to_owned(), ..Identity::default() };
+    let bind = "127.0.0.1:0".parse().unwrap();
+    let options = EchoOptions { bind, protocol, identity, run_token: None, journal: journal.clone() };
+    Echo::start(options).await.unwrap()
+}
+
+fn http(address: SocketAddr, target: &str) -> ProbeRequest {
+    ProbeRequest::Http(HttpRequest {
+        host: address.ip().to_string(),
+        port: address.port(),
+        tls_server_name: None,
+        method: "GET".to_owned(),
+        target: target.to_owned(),
+        authority: "some.host.test".to_owned(),
+        headers: vec![("X-One".to_owned(), "1".to_owned()), ("X-Two".to_owned(), "2".to_owned())],
+        body: String::new(),
+    })
+}
+
+fn tcp(address: SocketAddr) -> ProbeRequest {
+    ProbeRequest::Tcp { host: address.ip().to_string(), port: address.port(), send: "hello".to_owned() }
+}
+
+async fn attempt(request: ProbeRequest) -> Exchange {
+    prober(Duration::from_secs(5)).attempt("id-1".to_owned(), request, Elapsed(7)).await
+}
+
+/// A listener that hands every connection to `serve`.
+async fn listener<F, S>(serve: S) -> SocketAddr
+where
+    F: Future<Output = ()> + Send,
+    S: Fn(tokio::net::TcpStream) -> F + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            serve(stream).await;
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn the_raw_target_host_and_headers_arrive() {
+    let journal = Journal::default();
+    let echo = echo(Protocol::Http, &journal).await;
+    let exchange = attempt(http(echo.addr(), "/a/../b%2Fc?q=%20")).await;
+    let answer = exchange.http.unwrap();
+    let seen = answer.echo.unwrap();
+    assert_eq!((answer.status, exchange.error), (200, None));
+    assert_eq!(seen["path"], "/a/../b%2Fc?q=%20");
+    assert_eq!(seen["host"], "some.host.test");
+    assert_eq!(seen["headers"]["X-One"][0], "1");
+    assert_eq!(exchange.connected_to, Some(echo.addr()));
+    let records = journal.of_request("id-1");
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].path, "/a/../b%2Fc?q=%20");
+}
+
+#[tokio::test]
+async fn what_goes_out_is_exact() {
+    let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let address = listener(move |mut stream| {
+        let sender = sender.clone();
+        async move {
+            let mut head = vec![0; 4096];
+            let length = stream.read(&mut head).await.unwrap();
+            sender.send(String::from_utf8_lossy(&head[..length]).into_owned()).unwrap();
+            stream.write_all(b"HTTP/1.1 302 Found\r\nLocation: http://x/\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+        }
+    })
+    .await;
+    let answer = attempt(http(address, "/")).await.http.unwrap();
+    assert_eq!(answer.status, 302);
+    assert!(answer.headers.contains(&("location".to_owned(), "http://x/".to_owned())));
+    let expected = "GET / HTTP/1.1\r\nHost: some.host.test\r\nX-One: 1\r\nX-Two: 2\r\nX-Gateproof-Request: id-1\r\n";
+    let sent = received.recv().await.unwrap();
+    assert!(sent.starts_with(expected), "{sent}");
+}
+
+#[tokio::test]
+async fn tcp_answers_with_one_line() {
+    let journal = Journal::default();
+    let echo = echo(Protocol::Tcp, &journal).await;
+    let exchange = attempt(tcp(echo.addr())).await;
+    let Some(TcpEnd::Answered { echo: Some(seen), .. }) = exchange.tcp else { panic!("{:?}", exchange.tcp) };
+    assert_eq!(seen["pod"], "echo-1");
+    assert_eq!(journal.of_request("id-1").len(), 1);
+}
+
+#[tokio::test]
+async fn a_closed_port_refuses() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    for request in [http(address, "/"), tcp(address)] {
+        let exchange = attempt(request).await;
+        assert!(matches!(exchange.error, Some(ProbeError::ConnectRefused(_))), "{exchange:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_name_is_unreachable() {
+    let mut request = http("127.0.0.1:1".parse().unwrap(), "/");
+    if let ProbeRequest::Http(http) = &mut request {
+        http.host = "no-such-host.invalid".to_owned();
+    }
+    let exchange = attempt(request).await;
+    assert!(matches!(exchange.error, Some(ProbeError::Unreachable(_))), "{exchange:?}");
+}
+
+#[tokio::test]
+async fn closing_without_a_byte_is_told_from_hanging() {
+    let closing = listener(|stream| async move { drop(stream) }).await;
+    assert_eq!(attempt(tcp(closing)).await.tcp, Some(TcpEnd::ClosedBeforeAnyByte));
+    let exchange = attempt(http(closing, "/")).await;
+    assert!(matches!(exchange.error, Some(ProbeError::Broken(_))), "{exchange:?}");
+
+    let hanging = listener(|stream| async move {
+        tokio::spawn(async move {
+            let held = stream;
+            std::future::pending::<()>().await;
+            drop(held);
+        });
+    })
+    .await;
+    let started = Instant::now();
+    let prober = prober(Duration::from_millis(100));
+    assert_eq!(prober.attempt("a".to_owned(), tcp(hanging), Elapsed(0)).await.tcp, Some(TcpEnd::Hung));
+    let exchange = prober.attempt("a".to_owned(), http(hanging, "/"), Elapsed(0)).await;
+    assert_eq!(exchange.error, Some(ProbeError::TimedOut));
+    assert!(started.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn an_answer_that_stops_half_way_is_broken() {
+    let address = listener(|mut stream| async move {
+        let mut head = [0; 4096];
+        let _ = stream.read(&mut head).await;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf").await.unwrap();
+    })
+    .await;
+    let exchange = attempt(http(address, "/")).await;
+    assert!(matches!(exchange.error, Some(ProbeError::Broken(_))), "{exchange:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_fails_the_handshake() {
+    let journal = Journal::default();
+    let echo = echo(Protocol::Http, &journal).await;
+    let mut request = http(echo.addr(), "/");
+    if let ProbeRequest::Http(http) = &mut request {
+        http.tls_server_name = Some("some.host.test".to_owned());
+    }
+    let exchange = attempt(request).await;
+    assert!(matches!(exchange.error, Some(ProbeError::Handshake(_))), "{exchange:?}");
+}
+
+#[tokio::test]
+async fn long_bodies_are_cut_in_the_log() {
+    let address = listener(|mut stream| async move {
+        let mut head = [0; 4096];
+        let _ = stream.read(&mut head).await;
+        let body = "x".repeat(10_000);
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    })
+    .await;
+    assert_eq!(attempt(http(address, "/")).await.http.unwrap().body.len(), 4096);
+}
