@@ -131,8 +131,10 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
 type Labels<'l> = &'l dyn Fn(&super::super::model::ObjectRef) -> Arc<str>;
 
 fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
-    for position in 0..step.either.len() {
-        if matches!(step.either[position], Ending::Refused(..)) {
+    let count = step.either.len();
+    for position in 0..count {
+        // A visitor that negates a refusal removes it, and has no interest in what follows.
+        if matches!(step.either.get(position), Some(Ending::Refused(..))) {
             visitor(about.expectation(id::refused(step.index)), Site::Refused(&mut step.either, position));
         } else if let Some(Ending::Settle(settle, _)) = step.either.get_mut(position) {
             let base = id::settle(step.index, Some(position));
