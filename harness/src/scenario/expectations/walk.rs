@@ -226,18 +226,18 @@ fn walk_hold(hold: &mut Hold, step: usize, about: &About, label: Labels<'_>, vis
             let line = subject.place.line;
             let mut sites = subject
                 .conditions
-                .keys()
-                .map(|kind| (index, line, id::part(&name, kind), Some(kind.clone())))
+                .iter()
+                .map(|(kind, condition)| (index, line, condition.level, id::part(&name, kind), Some(kind.clone())))
                 .collect::<Vec<_>>();
             if sites.is_empty() {
-                sites.push((index, line, name, None));
+                sites.push((index, line, Level::Must, name, None));
             }
             sites
         })
         .collect::<Vec<_>>();
-    for (index, line, name, kind) in never {
+    for (index, line, level, name, kind) in never {
         // A visitor that negates moves the condition to `always`; positions before and after stay as they are.
-        let about = About { line, ..about.clone() };
+        let about = About { line, ..about.at(level) };
         visitor(about.expectation(name), Site::Never(hold, index, kind));
     }
     let base = id::always(step);
