@@ -131,8 +131,10 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
 type Labels<'l> = &'l dyn Fn(&super::super::model::ObjectRef) -> Arc<str>;
 
 fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
-    for position in 0..step.either.len() {
-        if matches!(step.either[position], Ending::Refused(..)) {
+    let count = step.either.len();
+    for position in 0..count {
+        // A visitor that negates a refusal removes it, and has no interest in what follows.
+        if matches!(step.either.get(position), Some(Ending::Refused(..))) {
             visitor(about.expectation(id::refused(step.index)), Site::Refused(&mut step.either, position));
         } else if let Some(Ending::Settle(settle, _)) = step.either.get_mut(position) {
             let base = id::settle(step.index, Some(position));
@@ -224,18 +226,18 @@ fn walk_hold(hold: &mut Hold, step: usize, about: &About, label: Labels<'_>, vis
             let line = subject.place.line;
             let mut sites = subject
                 .conditions
-                .keys()
-                .map(|kind| (index, line, id::part(&name, kind), Some(kind.clone())))
+                .iter()
+                .map(|(kind, condition)| (index, line, condition.level, id::part(&name, kind), Some(kind.clone())))
                 .collect::<Vec<_>>();
             if sites.is_empty() {
-                sites.push((index, line, name, None));
+                sites.push((index, line, Level::Must, name, None));
             }
             sites
         })
         .collect::<Vec<_>>();
-    for (index, line, name, kind) in never {
+    for (index, line, level, name, kind) in never {
         // A visitor that negates moves the condition to `always`; positions before and after stay as they are.
-        let about = About { line, ..about.clone() };
+        let about = About { line, ..about.at(level) };
         visitor(about.expectation(name), Site::Never(hold, index, kind));
     }
     let base = id::always(step);

@@ -132,7 +132,7 @@ pub(in crate::scenario) fn read(source: &Arc<Source>, problems: &mut Vec<Diagnos
                 let place = Place { line: at.line(), column: at.col() + 1 };
                 let offset = at.byte_offset().unwrap_or(0).min(source.text.len());
                 let text = error.to_string();
-                let text = text.split(" at byte ").next().unwrap_or_default();
+                let text = text.split(" at char ").next().unwrap_or_default();
                 problems.push(source.problem(Mark { place, offset, length: 0 }, format!("not YAML: {text}"), None));
                 return documents;
             }
