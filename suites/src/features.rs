@@ -131,11 +131,7 @@ mod tests {
     #[case("GATEWAY-TCP", &["Gateway", "TCPRoute"], Some(Membership::Core))]
     #[case("GATEWAY-TCP", &["Gateway", "HTTPRoute"], None)]
     #[case("GATEWAY-HTTP", &["NoSuchFeature"], None)]
-    fn a_test_counts_by_its_features(
-        #[case] profile: &str,
-        #[case] of: &[&str],
-        #[case] expected: Option<Membership>,
-    ) {
+    fn a_test_counts_by_its_features(#[case] profile: &str, #[case] of: &[&str], #[case] expected: Option<Membership>) {
         let profile = profiles().iter().find(|p| p.name == profile).unwrap();
         assert_eq!(profile.membership(of.iter().copied()), expected);
     }

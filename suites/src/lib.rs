@@ -2,6 +2,7 @@
 //! tests. Tables are read once and are known to be well-formed, which this package's tests prove.
 
 mod blind;
+pub mod contracts;
 mod features;
 mod requirements;
 mod upstream;

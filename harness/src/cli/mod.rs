@@ -1,6 +1,10 @@
 //! The command line: one file a verb. Verbs parse, call the library and print; they decide nothing.
 
+mod options;
+mod progress;
 mod report;
+mod reports;
+mod run;
 
 use std::process::ExitCode;
 
@@ -36,7 +40,9 @@ Exit codes: 0 all selected passed, 1 something failed or came late, 2 usage, man
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Render or lint reports.
+    /// Run scenarios, write reports
+    Run(Box<run::Args>),
+    /// Render or lint reports
     Report(report::Args),
 }
 
@@ -68,6 +74,7 @@ pub(crate) type Outcome = Result<u8, Failure>;
 pub async fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
+        Verb::Run(args) => run::run(*args).await,
         Verb::Report(args) => report::run(&args),
     };
     match outcome {

@@ -98,7 +98,7 @@ impl Check<'_> {
         }
         if !expected.preferred.is_empty() && !expected.preferred.contains(&answer.status) {
             let words = format!("preferably status {}", any_of(&expected.preferred));
-            self.miss(".prefer", Level::Should.min(self.level), words, format!("status {}", answer.status));
+            self.miss(".preferred", Level::Should.min(self.level), words, format!("status {}", answer.status));
         }
         if let Some(backend) = &expected.backend {
             if answered_by(exchange, self.bindings) != Some(backend.as_str()) {

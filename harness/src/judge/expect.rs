@@ -194,9 +194,10 @@ impl Check<'_> {
                 }
             }
             Parents::Every => {
-                for (index, parent) in specified.iter().enumerate() {
-                    let part = if specified.len() == 1 { String::new() } else { format!(".parents[{index}]") };
-                    self.parent(&part, parent, &expected.conditions, &own);
+                for parent in &specified {
+                    if let Some((entry, subject)) = self.entry(".parents", parent, &own) {
+                        self.conditions(&expected.conditions, &entry.conditions, "", &subject);
+                    }
                 }
                 self.surplus(&own, &specified);
             }
@@ -209,12 +210,13 @@ impl Check<'_> {
                         if let Some(entry) = own.iter().find(|e| e.parent == parent) {
                             let expected = format!("{} has no status.parents entry for {parent}", self.name);
                             let seen = format!("an entry with {}", conditions_in_words(&entry.conditions));
-                            self.entries_miss(&part, expected, seen);
+                            self.entries_miss(&format!("{part}.absent"), expected, seen);
                         }
-                    } else {
-                        let mut conditions = expected.conditions.clone();
-                        conditions.extend(one.conditions.clone());
-                        self.parent(&part, &parent, &conditions, &own);
+                    } else if let Some((entry, subject)) = self.entry(&format!("{part}.present"), &parent, &own) {
+                        let mut common = expected.conditions.clone();
+                        common.retain(|type_, _| !one.conditions.contains_key(type_));
+                        self.conditions(&common, &entry.conditions, "", &subject);
+                        self.conditions(&one.conditions, &entry.conditions, &part, &subject);
                     }
                 }
                 self.surplus(&own, &specified);
@@ -245,34 +247,31 @@ impl Check<'_> {
         miss
     }
 
-    fn parent(
+    /// The one entry for a parentRef, with how to speak of it.
+    fn entry<'e>(
         &mut self,
         part: &str,
         parent: &ParentRef,
-        conditions: &indexmap::IndexMap<String, ConditionExpectation>,
-        own: &[&ParentEntry<'_>],
-    ) {
+        own: &[&'e ParentEntry<'e>],
+    ) -> Option<(&'e ParentEntry<'e>, String)> {
         let matching: Vec<_> = own.iter().filter(|e| e.parent == *parent).collect();
         self.checked += 1;
         match matching.as_slice() {
-            [entry] => {
-                let subject = format!("{} for {parent}", self.name);
-                self.conditions(conditions, &entry.conditions, part, &subject);
-            }
+            [entry] => return Some((entry, format!("{} for {parent}", self.name))),
             [] => {
                 let expected = format!("{} has a status.parents entry of our controller for {parent}", self.name);
                 let seen = match own {
                     [] => "no entry of our controller".to_owned(),
                     own => format!("only {}", any_of(&own.iter().map(|e| &e.parent).collect::<Vec<_>>())),
                 };
-                self.entries_miss(&format!("{part}.entry"), expected, seen).stale = own.is_empty();
+                self.entries_miss(part, expected, seen).stale = own.is_empty();
             }
             several => {
                 let expected = format!("{} has exactly one entry of our controller for {parent}", self.name);
-                let seen = format!("{} entries", several.len());
-                self.entries_miss(&format!("{part}.entry"), expected, seen);
+                self.entries_miss(part, expected, format!("{} entries", several.len()));
             }
         }
+        None
     }
 
     fn surplus(&mut self, own: &[&ParentEntry<'_>], specified: &[ParentRef]) {
@@ -280,12 +279,12 @@ impl Check<'_> {
         for entry in own.iter().filter(|e| !specified.contains(&e.parent)) {
             let expected = format!("{} has no status.parents entry beside those of its parentRefs", self.name);
             let seen = format!("an entry of our controller for {}", entry.parent);
-            self.entries_miss(".parents.surplus", expected, seen);
+            self.entries_miss(".parents", expected, seen);
         }
     }
 
     fn listener(&mut self, listener: &str, expected: &ListenerExpectation, object: &Value) {
-        let part = format!(".listeners.{listener}");
+        let part = format!(".listeners[{listener}]");
         let subject = format!("listener {listener} of {}", self.name);
         self.checked += 1;
         let Some(entry) = listener_entry(object, listener) else {
@@ -376,7 +375,8 @@ impl Check<'_> {
             }
             let seen = format!("no condition {type_}; there is {}", conditions_in_words(conditions));
             let unvisited = conditions.iter().all(Condition::is_placeholder);
-            self.miss(&format!("{part}.status"), expected.level, words, seen).stale = unvisited;
+            let aspect = if expected.status.is_empty() { "present" } else { "status" };
+            self.miss(&format!("{part}.{aspect}"), expected.level, words, seen).stale = unvisited;
             return;
         };
         if self.is_stale(&seen, conditions) && !(seen.is_placeholder() && expected.status.iter().any(|s| s == "Unknown"))
@@ -474,7 +474,10 @@ fn in_words(type_: &str, expected: &ConditionExpectation, subject: &str) -> Stri
     if expected.absent {
         return format!("{subject} has no condition {type_}");
     }
-    let mut words = format!("condition {type_} of {subject} is {}", any_of(&expected.status));
+    let mut words = match expected.status.as_slice() {
+        [] => format!("condition {type_} of {subject} is there"),
+        status => format!("condition {type_} of {subject} is {}", any_of(status)),
+    };
     if !expected.reason.is_empty() {
         // Writing to a String cannot fail.
         let _ = write!(words, " with reason {}", any_of(&expected.reason));

@@ -68,9 +68,9 @@ impl Holding {
             self.until = now + self.duration;
         }
         let mut breaches = Vec::new();
-        for (index, subject) in self.hold.never.iter().enumerate() {
+        for subject in &self.hold.never {
             self.checked += 1;
-            let mut rules = env.rules(&format!("hold.never[{index}]"));
+            let mut rules = env.rules("hold.never");
             rules.strict_freshness = false;
             let seen = evaluate(subject, env.history.latest(&subject.subject), &rules);
             if seen.misses.is_empty() && seen.checked > 0 {
@@ -78,8 +78,8 @@ impl Holding {
             }
         }
         self.blind = None;
-        for (index, subject) in self.hold.always.iter().enumerate() {
-            let rules = env.rules(&format!("hold.always[{index}]"));
+        for subject in &self.hold.always {
+            let rules = env.rules("hold.always");
             let Evaluation { misses, checked, .. } = evaluate(subject, env.history.latest(&subject.subject), &rules);
             self.checked += checked;
             let (blind, seen): (Vec<Miss>, Vec<Miss>) = misses.into_iter().partition(|m| m.blind);
@@ -91,7 +91,7 @@ impl Holding {
             let Some(now) = current(env, object) else { continue };
             let Some(before) = self.before[index].replace(now.clone()) else { continue };
             if uid(&before) == uid(now) && status_was_written(&before, now) {
-                breaches.push(written(&before, now, env.label(object), env.step.index, index));
+                breaches.push(written(&before, now, env.label(object), env.step.index));
             }
         }
         for breach in breaches {
@@ -161,8 +161,9 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         .map(|(type_, c)| format!("{type_}={}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/")))
         .chain(subject.listeners.keys().map(|l| format!("what is listed for listener {l}")))
         .collect();
+    let type_ = subject.conditions.keys().next().map_or_else(String::new, |type_| format!(".{type_}"));
     Miss {
-        expectation: format!("{prefix}.{name}"),
+        expectation: format!("{prefix}.{name}{type_}"),
         expected: format!("{name} is never {}", state.join(" with ")),
         seen,
         severity: Severity::Failure,
@@ -189,7 +190,7 @@ fn status_was_written(before: &Value, after: &Value) -> bool {
         && without_version(before) == without_version(after)
 }
 
-fn written(before: &Value, after: &Value, name: String, step: usize, index: usize) -> Miss {
+fn written(before: &Value, after: &Value, name: String, step: usize) -> Miss {
     let status = |object: &Value| super::expect::shortened(object.get("status").unwrap_or(&Value::Null));
     let seen = if before.get("status") == after.get("status") {
         "it was written again without any change".to_owned()
@@ -197,7 +198,7 @@ fn written(before: &Value, after: &Value, name: String, step: usize, index: usiz
         format!("from {} to {}", status(before), status(after))
     };
     Miss {
-        expectation: format!("steps[{step}].hold.unchanged[{index}].{name}"),
+        expectation: format!("steps[{step}].hold.unchanged.{name}"),
         expected: format!("the status of {name} is not written"),
         seen,
         severity: Severity::Failure,

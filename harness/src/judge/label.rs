@@ -3,7 +3,7 @@
 use crate::log::Bindings;
 use crate::scenario::ObjectRef;
 
-/// `Kind/name`, `Kind/alias/name`, `Kind/${name:alias}` or `${gw}` for a bound reference.
+/// `Kind/name`, `Kind/alias/name`, `Kind/alias` or `${gw}` for a bound reference.
 pub(super) fn label(object: &ObjectRef, bindings: &Bindings) -> String {
     let namespace = object.namespace.as_deref();
     if object.kind == "Gateway" {
@@ -17,7 +17,7 @@ pub(super) fn label(object: &ObjectRef, bindings: &Bindings) -> String {
     }
     match namespace {
         None => match bindings.names.iter().find(|(_, name)| **name == object.name) {
-            Some((alias, _)) => format!("{}/${{name:{alias}}}", object.kind),
+            Some((alias, _)) => format!("{}/{alias}", object.kind),
             None => format!("{}/{}", object.kind, object.name),
         },
         Some(namespace) => match bindings.namespaces.iter().find(|(_, real)| *real == namespace) {

@@ -100,8 +100,8 @@ impl Judge {
         // Limits that passed before the event count before it.
         self.poll(now);
         self.history.observe(event);
-        // A pool Gateway is held against the contract once for the run, not once for each scenario.
-        if !matches!(event.scope, Scope::Pool(_)) {
+        // Pool Gateways and the GatewayClass are held against the contract once for the run, not for each scenario.
+        if matches!(event.scope, Scope::Scenario(_)) || matches!(event.body, Body::Gap { .. }) {
             self.contract.observe(event);
         }
         match &event.body {

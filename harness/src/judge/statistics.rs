@@ -65,10 +65,11 @@ pub fn next(plan: &SharePlan, counts: &[u32], others: u32) -> Decision {
     let alternatives: Vec<(u32, f64, f64)> = counts
         .iter()
         .zip(&plan.expected)
-        .filter(|&(_, &share)| share > 0.0 && share < 1.0)
         .flat_map(|(&count, &share)| {
             [(count, share, (share + plan.margin).min(1.0)), (count, share, (share - plan.margin).max(0.0))]
         })
+        // Nothing lies above all or below none.
+        .filter(|(_, p0, p1)| p0 != p1)
         .collect();
     let sides = f64::from(u32::try_from(alternatives.len().max(1)).unwrap_or(u32::MAX));
     let ratios: Vec<f64> = alternatives.iter().map(|&(count, p0, p1)| log_ratio(n, count, p0, p1)).collect();
@@ -84,7 +85,7 @@ pub fn next(plan: &SharePlan, counts: &[u32], others: u32) -> Decision {
     Decision::MoreProbes(BATCH.min(plan.max_probes - n))
 }
 
-/// Logarithm of the likelihood of `count` among `n` under `p1` over that under `p0` (0 < p0 < 1).
+/// Logarithm of the likelihood of `count` among `n` under `p1` over that under `p0`.
 fn log_ratio(n: u32, count: u32, p0: f64, p1: f64) -> f64 {
     let term = |times: u32, one: f64, zero: f64| match (times, one) {
         (0, _) => 0.0,

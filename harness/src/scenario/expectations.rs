@@ -41,3 +41,6 @@ pub fn invert(scenario: &Scenario, wanted: &ExpectationId) -> Option<Scenario> {
     });
     done.then_some(inverted)
 }
+
+#[cfg(test)]
+mod tests;

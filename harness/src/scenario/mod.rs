@@ -1,13 +1,18 @@
 //! The manifest format: what a scenario is. Pure but for reading files; parsing and linting never touch a target.
 
+pub mod bind;
 mod diagnostic;
 pub mod expectations;
+pub mod lint;
 pub mod load;
 pub mod model;
 mod parse;
+pub mod schema;
+pub mod select;
 pub mod template;
 mod vocabulary;
 
+pub use bind::bind;
 pub use diagnostic::Diagnostic;
 pub use model::{
     Answer, Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, ConditionExpectation, Delete, Ending,

@@ -78,3 +78,6 @@ pub(super) fn parse_with_places(
     }
     (scenarios, problems)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@
 //! Where it differs from a real API server, on purpose:
 //! - Everybody with the token may do everything; roles are stored and never asked.
 //! - Deletion has no grace period, since there is no kubelet that would end it.
-//! - Answers are JSON or YAML, never protobuf.
+//! - Answers are JSON or YAML, never protobuf; bodies of built-in kinds may be protobuf.
 //! - A CustomResourceDefinition's versions are converted by their apiVersion alone; webhooks are refused.
 //! - A definition is established when the request that wrote it returns.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
@@ -27,6 +27,7 @@ mod select;
 mod server;
 mod store;
 mod tls;
+mod wire;
 
 pub use error::{ApiError, Details, StatusCause};
 pub use http::{Body, InProcess, RequestCount};

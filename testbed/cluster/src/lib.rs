@@ -69,8 +69,7 @@ impl Testbed {
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: TestbedOptions) -> Result<Testbed, TestbedError> {
         let fault = options.fault.as_deref().map(find).transpose()?;
-        let mut crds =
-            if options.crds.is_empty() { gateway_api(Channel::Standard) } else { options.crds };
+        let mut crds = if options.crds.is_empty() { gateway_api(Channel::Standard) } else { options.crds };
         if let Some(fault) = fault {
             fault.reshape(&mut crds);
         }

@@ -192,7 +192,7 @@ fn refusal(node: &Node) -> Refusal {
 }
 
 /// `since`, `until` and `channel` of a node.
-pub(super) fn bounds(node: &Node) -> Bounds {
+pub(in crate::scenario) fn bounds(node: &Node) -> Bounds {
     let version = |name| text(node, name).and_then(|t| t.parse().ok());
     Bounds {
         since: version("since"),

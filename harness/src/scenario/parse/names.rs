@@ -11,7 +11,8 @@ use super::tree::{Kind, Mark, Node};
 pub(in crate::scenario) const GROUP: &str = "gateway.networking.k8s.io";
 
 /// Kinds without a namespace that scenarios may touch.
-const CLUSTER_SCOPED: [&str; 4] = ["GatewayClass", "Namespace", "CustomResourceDefinition", "ValidatingAdmissionPolicy"];
+const CLUSTER_SCOPED: [&str; 4] =
+    ["GatewayClass", "Namespace", "CustomResourceDefinition", "ValidatingAdmissionPolicy"];
 
 /// Whether a kind has no namespace.
 pub(in crate::scenario) fn is_cluster_scoped(kind: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Bodies of requests: JSON with duplicate fields noticed, and YAML.
+//! Bodies of requests: JSON with duplicate fields noticed, YAML, and protobuf.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -8,6 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::cluster::Draft;
 use crate::error::ApiError;
+use crate::wire;
 
 /// How a body is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Encoding {
     Json,
     /// YAML, of which JSON is a part.
     Yaml,
+    /// Kubernetes' protobuf, for built-in kinds.
+    Protobuf,
 }
 
 impl Encoding {
@@ -27,7 +30,10 @@ impl Encoding {
         match media {
             "" | "application/json" | "*/*" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
-            _ => Err(ApiError::unsupported_media_type("application/json, application/yaml")),
+            "application/vnd.kubernetes.protobuf" => Ok(Self::Protobuf),
+            _ => Err(ApiError::unsupported_media_type(
+                "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            )),
         }
     }
 
@@ -39,6 +45,7 @@ impl Encoding {
         match self {
             Self::Json => json(body),
             Self::Yaml => json(body).or_else(|_| yaml(body)),
+            Self::Protobuf => wire::decode(body).map(Draft::from),
         }
     }
 }

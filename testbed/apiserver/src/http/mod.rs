@@ -6,6 +6,7 @@ mod decode;
 mod discovery;
 mod dispatch;
 mod listener;
+mod messages;
 mod openapi;
 mod query;
 mod reads;

@@ -5,9 +5,11 @@ use serde_json::{Map, Value, json};
 
 use super::body::Body;
 use super::dispatch::json_answer;
+use super::messages;
 use crate::digest;
 use crate::error::ApiError;
 use crate::kinds::{Registry, Resource};
+use crate::wire::message_of;
 
 /// `/openapi/v3` and the documents below it.
 pub fn v3(registry: &Registry, path: &str) -> Result<Response<Body>, ApiError> {
@@ -40,10 +42,21 @@ fn index(registry: &Registry) -> Value {
 fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let (mut schemas, mut paths) = (Map::new(), Map::new());
     for resource in registry.resources(group, version)? {
-        schemas.insert(component(resource), schema(resource));
-        paths.extend(operations(resource));
+        let name = match message_of(group, version, &resource.kind) {
+            Some(message) if !resource.custom => {
+                messages::add(&mut schemas, message.name);
+                messages::component(message.name)
+            }
+            _ => {
+                let name = component(resource);
+                schemas.insert(name.clone(), schema(resource));
+                name
+            }
+        };
+        schemas[&name]["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
+        paths.extend(operations(resource, &name));
     }
-    schemas.insert("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta".into(), object_meta());
+    messages::add(&mut schemas, "meta.ObjectMeta");
     Some(json!({
         "openapi": "3.0.0",
         "info": {"title": "Gateproof", "version": "v1.36.0+gateproof"},
@@ -52,12 +65,9 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     }))
 }
 
-/// The name of a kind's schema: the group's labels in reverse order, then version and kind.
+/// The name of a custom kind's schema: the group's labels in reverse order, then version and kind.
 fn component(resource: &Resource) -> String {
-    let mut labels: Vec<&str> = match resource.group.as_str() {
-        "" => vec!["core", "api", "k8s", "io"],
-        group => group.split('.').collect(),
-    };
+    let mut labels: Vec<&str> = resource.group.split('.').collect();
     labels.reverse();
     format!("{}.{}.{}", labels.join("."), resource.version, resource.kind)
 }
@@ -78,7 +88,6 @@ fn schema(resource: &Resource) -> Value {
         "default": {},
         "description": "Name, labels and everything else that all objects have.",
     });
-    schema["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
     schema
 }
 
@@ -86,71 +95,14 @@ fn gvk(resource: &Resource) -> Value {
     json!({"group": resource.group, "version": resource.version, "kind": resource.kind})
 }
 
-fn object_meta() -> Value {
-    let text = |description: &str| json!({"type": "string", "description": description});
-    let texts = |description: &str| {
-        json!({"type": "object", "additionalProperties": {"type": "string", "default": ""}, "description": description})
-    };
-    json!({
-        "type": "object",
-        "description": "What all objects have.",
-        "properties": {
-            "name": text("The name, unique within the namespace."),
-            "generateName": text("A prefix to which the server adds random characters."),
-            "namespace": text("The namespace."),
-            "uid": text("Unique over all objects and all time."),
-            "resourceVersion": text("Changes with every write."),
-            "generation": {"type": "integer", "format": "int64", "description": "Counts changes of the desired state."},
-            "creationTimestamp": {"type": "string", "format": "date-time", "description": "When the object came."},
-            "deletionTimestamp": {"type": "string", "format": "date-time", "description": "When deletion began."},
-            "deletionGracePeriodSeconds": {"type": "integer", "format": "int64", "description": "Always 0 here."},
-            "labels": texts("What selectors select by."),
-            "annotations": texts("What tools note."),
-            "finalizers": {
-                "type": "array",
-                "items": {"type": "string", "default": ""},
-                "description": "Who must let go before the object does.",
-                "x-kubernetes-list-type": "set",
-                "x-kubernetes-patch-strategy": "merge",
-            },
-            "ownerReferences": {
-                "type": "array",
-                "description": "With whom the object goes.",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "apiVersion": text("The owner's apiVersion."),
-                        "kind": text("The owner's kind."),
-                        "name": text("The owner's name."),
-                        "uid": text("The owner's uid."),
-                        "controller": {"type": "boolean", "description": "Whether the owner manages the object."},
-                        "blockOwnerDeletion": {"type": "boolean", "description": "Whether the owner waits."},
-                    },
-                    "required": ["apiVersion", "kind", "name", "uid"],
-                },
-                "x-kubernetes-list-map-keys": ["uid"],
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-patch-merge-key": "uid",
-                "x-kubernetes-patch-strategy": "merge",
-            },
-            "managedFields": {
-                "type": "array",
-                "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-                "description": "Who owns which field.",
-            },
-            "selfLink": text("No longer filled in."),
-        },
-    })
-}
-
-fn operations(resource: &Resource) -> Vec<(String, Value)> {
+fn operations(resource: &Resource, component: &str) -> Vec<(String, Value)> {
     let root = match resource.group.as_str() {
         "" => format!("/api/{}", resource.version),
         group => format!("/apis/{group}/{}", resource.version),
     };
     let scope = if resource.namespaced { "/namespaces/{namespace}" } else { "" };
     let collection = format!("{root}{scope}/{}", resource.plural);
-    let reference = json!({"$ref": format!("#/components/schemas/{}", component(resource))});
+    let reference = json!({"$ref": format!("#/components/schemas/{component}")});
     let responses = json!({"200": {"description": "OK", "content": {"application/json": {"schema": reference}}}});
     let parameters = |names: &[&str]| -> Value {
         let query = |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
@@ -175,12 +127,9 @@ fn operations(resource: &Resource) -> Vec<(String, Value)> {
     if resource.behaviour.review {
         return vec![(collection, json!({"post": post}))];
     }
-    let patches = [
-        "application/apply-patch+yaml",
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/strategic-merge-patch+json",
-    ];
+    // The schemas carry no merge keys, so clients shall not compute strategic merge patches from them. They do so for
+    // built-in kinds by what they know themselves.
+    let patches = ["application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"];
     let one = json!({
         "get": operation("get", &[]),
         "put": body(operation("put", &write), &["application/json"]),

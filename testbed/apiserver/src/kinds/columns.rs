@@ -1,5 +1,7 @@
 //! Columns of `kubectl get`.
 
+use serde_json::Value;
+
 use crate::jsonpath::JsonPath;
 
 /// One column of a Table.
@@ -17,6 +19,8 @@ pub struct Column {
     pub priority: i64,
     /// Where the cell comes from.
     pub cell: ColumnKind,
+    /// What stands there when the object has nothing to show.
+    pub absent: Value,
 }
 
 /// How a cell is made.
@@ -44,6 +48,7 @@ impl Column {
             description: String::new(),
             priority: 0,
             cell,
+            absent: Value::Null,
         }
     }
 

@@ -162,9 +162,11 @@ fn validate_versions(definition: &Value) -> Vec<StatusCause> {
         match version.pointer("/schema/openAPIV3Schema") {
             None => causes.push(StatusCause::required(format!("{path}.schema.openAPIV3Schema"), "schemas are required")),
             Some(schema) => {
-                if let Err(error) = compile(schema) {
-                    let field = format!("{path}.schema.openAPIV3Schema");
-                    causes.push(StatusCause::new("FieldValueInvalid", field, format!("Invalid value: {error}")));
+                let field = format!("{path}.schema.openAPIV3Schema");
+                let wrong = |error: &str| StatusCause::new("FieldValueInvalid", &*field, format!("Invalid value: {error}"));
+                match compile(schema) {
+                    Err(error) => causes.push(wrong(&error.to_string())),
+                    Ok(schema) => causes.extend(schema.check_rules().iter().map(|error| wrong(&error.to_string()))),
                 }
             }
         }

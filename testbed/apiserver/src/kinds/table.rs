@@ -140,8 +140,8 @@ const ROWS: &[Row] = &[
         status: true,
         columns: &[
             ("Ready", "string", ".status.readyReplicas/.spec.replicas"),
-            ("Up-to-date", "string", ".status.updatedReplicas"),
-            ("Available", "string", ".status.availableReplicas"),
+            ("Up-to-date", "integer", ".status.updatedReplicas"),
+            ("Available", "integer", ".status.availableReplicas"),
         ],
         ..row("apps", "v1", "Deployment", "deployments", true, COUNTED)
     },
@@ -227,8 +227,13 @@ impl Row {
             group => format!("{}.{group}", self.plural),
         };
         let mut columns = vec![Column::object_name()];
-        columns.extend(self.columns.iter().map(|(name, kind, path)| Column::new(name, kind, cell(path))));
-        columns.push(Column::age());
+        columns.extend(self.columns.iter().map(|(name, kind, path)| {
+            let absent = if *kind == "integer" { 0.into() } else { "<none>".into() };
+            Column { absent, ..Column::new(name, kind, cell(path)) }
+        }));
+        if self.columns.iter().all(|(_, kind, _)| *kind != "date") {
+            columns.push(Column::age());
+        }
         let all = ["pods", "services", "deployments", "daemonsets", "replicasets"].contains(&self.plural);
         Resource {
             group: self.group.to_owned(),
@@ -257,7 +262,6 @@ fn cell(path: &str) -> ColumnKind {
     match (path.strip_prefix('#'), path.split_once('/')) {
         (Some(path), _) => ColumnKind::Count(parse(path)),
         (None, Some((left, right))) => ColumnKind::Ratio(parse(left), parse(right)),
-        (None, None) if path == ".metadata.creationTimestamp" => ColumnKind::Age(parse(path)),
         (None, None) => ColumnKind::Path(parse(path)),
     }
 }

@@ -56,9 +56,12 @@ static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
 /// Applies a configuration on behalf of a field manager and returns the object to store, with its managed fields.
 ///
 /// Fields that this manager applied before and now leaves out are removed unless somebody else owns them. An apply that
-/// changes nothing returns an object equal to the live one. Under subresource `status`, only the status of the applied
-/// configuration counts. Fields that a resource resets on write to itself (its status, where that is a subresource) must be
-/// taken out of `applied` by the caller.
+/// changes nothing but the time returns an object equal to the live one; to tell, the result is already defaulted. Nulls of
+/// fields that are not nullable count as left out, and identity and system metadata stay those of the live object, so a
+/// caller that supports optimistic locking compares `metadata.resourceVersion` itself.
+///
+/// Under subresource `status`, only the status of the applied configuration counts; at the object itself the status of
+/// built-in kinds does not. For a custom resource whose status is a subresource, the caller takes it out of `applied`.
 ///
 /// # Errors
 /// [`PatchError::Conflicts`] when another manager owns a field with another value and `force` is not set;
@@ -83,8 +86,12 @@ pub fn server_side_apply(
         config.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status"));
         keep_identity(&mut config);
     }
+    if writer.subresource.is_empty() && schema.is_built_in() {
+        config.shift_remove("status");
+    }
     let mut config = Value::Object(config);
     managed::strip(&mut config);
+    drop_nulls(root, &mut config);
 
     let mut base = live.cloned().unwrap_or_else(|| Value::Object(Map::new()));
     let before = read_or_assume(&base, root, &writer);
@@ -95,6 +102,8 @@ pub fn server_side_apply(
     let mut entries: Vec<Entry> = before.iter().filter(|entry| !entry.same_writer(&own)).cloned().collect();
     let mut merged = merge(Some(root), &base, &config);
     prune_abandoned(root, &mut merged, previous.unwrap_or_default(), entries.iter().chain([&own]));
+    keep_system_metadata(&base, &mut merged);
+    schema.apply_defaults(&mut merged);
 
     let difference = compare(Some(root), &base, &merged);
     release(&mut entries, &difference, force)?;
@@ -112,6 +121,47 @@ pub fn server_side_apply(
 fn keep_identity(config: &mut Map<String, Value>) {
     if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.retain(|name, _| matches!(name.as_str(), "name" | "namespace"));
+    }
+}
+
+/// Metadata that no configuration sets.
+const SYSTEM_METADATA: [&str; 7] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+];
+
+fn keep_system_metadata(live: &Value, merged: &mut Value) {
+    let (Some(live), Some(merged)) =
+        (live.get("metadata").and_then(Value::as_object), merged.get_mut("metadata").and_then(Value::as_object_mut))
+    else {
+        return;
+    };
+    for name in SYSTEM_METADATA {
+        match live.get(name) {
+            Some(value) => merged.insert(name.to_owned(), value.clone()),
+            None => merged.shift_remove(name),
+        };
+    }
+}
+
+/// Typed clients write absent fields as nulls; only a nullable field can be one.
+fn drop_nulls(node: &Node, value: &mut Value) {
+    match value {
+        Value::Object(map) => map.retain(|name, value| {
+            let Some(schema) = node.member(name) else { return true };
+            drop_nulls(schema, value);
+            !value.is_null() || schema.nullable
+        }),
+        Value::Array(items) => {
+            let Some(schema) = &node.items else { return };
+            items.iter_mut().for_each(|item| drop_nulls(schema, item));
+        }
+        _ => {}
     }
 }
 
@@ -135,9 +185,9 @@ fn prune_abandoned<'e>(root: &Node, merged: &mut Value, previous: FieldSet, owne
         return;
     }
     let owned = owners.fold(FieldSet::default(), |owned, entry| owned.union(&entry.fields));
-    let abandoned = with_named_fields(root, previous).difference(&with_named_fields(root, owned));
+    let abandoned = with_named_fields(root, previous).difference(&with_named_fields(root, owned.clone()));
     // What names the object is in nobody's set, and stays.
-    remove(Some(root), merged, &abandoned.difference(&UNOWNED));
+    remove(Some(root), merged, &abandoned.difference(&UNOWNED), &owned);
 }
 
 /// Takes changed and removed fields from other managers, or reports the conflict.

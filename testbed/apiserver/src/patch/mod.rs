@@ -4,6 +4,8 @@
 
 mod apply;
 mod element;
+#[cfg(test)]
+mod laws;
 mod managed;
 mod set;
 mod strategic;

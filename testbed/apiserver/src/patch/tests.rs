@@ -140,7 +140,12 @@ fn omission_removes_what_was_applied_alone() {
     .unwrap();
     let object = apply(Some(&object), "b", 2, json!({"tags": ["y", "z"], "ports": [{"port": 82}]})).unwrap();
     let object = apply(Some(&object), "a", 3, json!({"replicas": 1, "ports": [{"port": 80}]})).unwrap();
-    assert_eq!(object["spec"], json!({"replicas": 1, "tags": ["y", "z"], "ports": [{"port": 80}, {"port": 82}]}));
+    assert_eq!(
+        object["spec"],
+        json!({"replicas": 1, "tags": ["y", "z"], "ports": [
+            {"port": 80, "protocol": "TCP"}, {"port": 82, "protocol": "TCP"}
+        ]})
+    );
 }
 
 #[test]
@@ -266,4 +271,31 @@ fn plain_patches() {
     assert!(matches!(json_patch(&live, &json!({"op": "add"})), Err(PatchError::Invalid(_))));
     assert_eq!(merge_patch(&live, &json!({"a": {"b": null, "c": [3]}})).unwrap(), json!({"a": {"c": [3]}}));
     assert!(merge_patch(&live, &json!([])).is_err());
+}
+
+/// What a typed client applies again and again must not move the resource version.
+#[test]
+fn a_typed_apply_settles() {
+    let deployment = crate::schema::builtin::schema("apps", "Deployment").unwrap();
+    let applied = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "d", "creationTimestamp": null},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "strategy": {},
+            "template": {
+                "metadata": {"labels": {"a": "b"}, "creationTimestamp": null},
+                "spec": {"containers": [{"name": "c", "image": "i", "resources": {}, "ports": [{"containerPort": 80}]}],
+                    "tolerations": [{"key": "k"}]},
+            },
+        },
+        "status": {},
+    });
+    let mut live = server_side_apply(None, &applied, &deployment, writer("a", 1), true).unwrap();
+    assert_eq!(live.get("status"), None);
+    assert_eq!(live["spec"]["replicas"], 1);
+    live["metadata"]["creationTimestamp"] = json!("2024-01-01T00:00:00Z");
+    live["metadata"]["resourceVersion"] = json!("7");
+    live["status"] = json!({"replicas": 1});
+    assert_eq!(server_side_apply(Some(&live), &applied, &deployment, writer("a", 2), true).unwrap(), live);
 }

@@ -230,15 +230,17 @@ fn paired<'v>(node: Option<&Node>, old: &'v Value, new: &'v Value) -> Vec<Pair<'
     pairs.into_iter().map(|(element, (old, new))| (element, old, new)).collect()
 }
 
-/// Removes the members of a set from a value. Containers that this empties go with them.
-pub(crate) fn remove(node: Option<&Node>, value: &mut Value, set: &FieldSet) {
+/// Removes the members of a set from a value. Containers that this empties go with them, unless they are owned as such.
+pub(crate) fn remove(node: Option<&Node>, value: &mut Value, set: &FieldSet, owned: &FieldSet) {
+    let nothing = FieldSet::default();
     let keep = |element: &Element, value: &mut Value, schema: Option<&Node>| {
         if set.has(element) {
             return false;
         }
         let Some(below) = set.below(element) else { return true };
-        remove(schema, value, below);
-        !value.as_object().is_some_and(Map::is_empty) && !value.as_array().is_some_and(Vec::is_empty)
+        remove(schema, value, below, owned.below(element).unwrap_or(&nothing));
+        let emptied = value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty);
+        !emptied || owned.has(element)
     };
     match value {
         Value::Object(map) => map.retain(|name, value| keep(&Element::field(name), value, member(node, name))),

@@ -32,7 +32,7 @@ pub fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
         ColumnKind::Path(path) => {
             let found = path.find(object);
             match (column.kind.as_str(), found.as_slice()) {
-                (_, []) => Value::Null,
+                (_, []) => column.absent.clone(),
                 ("integer" | "number" | "boolean", [first, ..]) => (*first).clone(),
                 (_, found) => Value::String(found.iter().map(|value| plain(value)).collect::<Vec<_>>().join(",")),
             }

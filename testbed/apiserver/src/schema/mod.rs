@@ -8,11 +8,14 @@ mod cause;
 mod cel;
 mod correlate;
 mod defaults;
+mod example;
 mod formats;
 mod meta;
 pub(crate) mod node;
 mod path;
 mod prune;
+#[cfg(test)]
+mod tests;
 mod unique;
 mod validate;
 mod values;
@@ -119,10 +122,20 @@ impl CompiledSchema {
         causes
     }
 
+    /// An object that has every declared field: what `kubectl explain` would list, as an instance. It need not be valid.
+    pub fn example(&self) -> Value {
+        example::example(&self.root)
+    }
+
     fn has_duplicates(&self, object: &Value) -> bool {
         let mut duplicates = Vec::new();
         unique::check(&self.root, object, &Path::ROOT, &mut duplicates);
         !duplicates.is_empty()
+    }
+
+    /// Whether this is one of the built-in kinds.
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.built_in.is_some()
     }
 
     /// The root of the schema tree.

@@ -97,6 +97,8 @@ pub(crate) struct Node {
     pub(crate) rules: Vec<Rule>,
     /// Whether this node or one below it has CEL rules.
     pub(crate) rules_below: bool,
+    /// Whether one of these compares with the old value.
+    pub(crate) transitions_below: bool,
 }
 
 impl Node {
@@ -181,12 +183,17 @@ impl Node {
         self.mark_rules();
     }
 
-    /// Recomputes `rules_below` from the children.
+    /// Recomputes `rules_below` and `transitions_below` from the children.
     pub(crate) fn mark_rules(&mut self) {
-        self.rules_below = !self.rules.is_empty()
-            || self.properties.values().any(|node| node.rules_below)
-            || self.items.as_ref().is_some_and(|node| node.rules_below)
-            || matches!(&self.additional, Additional::Schema(node) if node.rules_below);
+        let additional = match &self.additional {
+            Additional::Schema(node) => Some(node.as_ref()),
+            _ => None,
+        };
+        let children = || self.properties.values().chain(self.items.as_deref()).chain(additional);
+        let rules_below = !self.rules.is_empty() || children().any(|node| node.rules_below);
+        let transitions_below =
+            self.rules.iter().any(Rule::mentions_old_self) || children().any(|node| node.transitions_below);
+        (self.rules_below, self.transitions_below) = (rules_below, transitions_below);
     }
 
     /// The schema of a member of an object: a declared property, or what `additionalProperties` says.

@@ -27,7 +27,6 @@ fn prune_value(node: &Node, value: &mut Value, path: &Path<'_>, dropped: &mut Ve
 }
 
 fn prune_object(node: &Node, map: &mut Map<String, Value>, path: &Path<'_>, dropped: &mut Vec<String>) {
-    // A node that declares nothing at all prunes everything; one without a type is a value validation only.
     let keep_unknown = node.preserve_unknown || matches!(node.additional, Additional::Any);
     map.retain(|name, value| {
         let child = path.field(name);

@@ -1,1 +1,2 @@
-use super::Fault; pub(super) const FAULTS: &[Fault] = &[];
+use super::Fault;
+pub(super) const FAULTS: &[Fault] = &[];

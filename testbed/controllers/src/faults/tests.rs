@@ -1,1 +1,48 @@
+#![allow(clippy::unwrap_used)]
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{catalogue, find};
+
+#[test]
+fn names_are_unique_and_found() {
+    let names: BTreeSet<&str> = catalogue().iter().map(|fault| fault.name).collect();
+    assert_eq!(names.len(), catalogue().len());
+    assert!(names.iter().all(|name| find(name).is_some_and(|fault| fault.name == *name)));
+    assert!(find("no-such-fault").is_none());
+    assert!(find("ignores-reference-grants").is_some());
+}
+
+#[test]
+fn names_are_in_kebab_case_and_summaries_are_sentences() {
+    for fault in catalogue() {
+        let is_kebab = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        assert!(fault.name.split('-').all(is_kebab), "{}", fault.name);
+        assert!(fault.summary.ends_with('.') && fault.summary.len() > 20, "{}", fault.name);
+    }
+}
+
+#[test]
+fn every_fault_breaks_something_of_a_known_kind() {
+    for fault in catalogue() {
+        assert!(!fault.clauses.is_empty(), "{} breaks nothing", fault.name);
+        let unique: BTreeSet<_> = fault.clauses.iter().collect();
+        assert_eq!(unique.len(), fault.clauses.len(), "{} repeats a clause", fault.name);
+        for clause in fault.clauses {
+            let known = ["GEP1364-", "IMPL-", "K8S-", "upstream:", "blind:"].iter().any(|kind| clause.starts_with(kind));
+            assert!(known, "{}: {clause}", fault.name);
+        }
+    }
+}
+
+#[test]
+fn every_seam_has_faults() {
+    let mut seams: BTreeMap<&str, usize> = BTreeMap::new();
+    for fault in catalogue() {
+        *seams.entry(fault.seam.name()).or_default() += 1;
+        fault.seams();
+        fault.exchange();
+        fault.reshape(&mut Vec::new());
+    }
+    assert_eq!(seams.len(), 6, "{seams:?}");
+}

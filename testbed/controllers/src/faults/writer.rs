@@ -11,7 +11,10 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{Fault, Seam, tools::{drop_field, each}};
+use super::{
+    Fault, Seam,
+    tools::{drop_field, each},
+};
 use crate::{
     runtime::seams::StatusWriterSeam,
     snapshot::Kind,
@@ -188,7 +191,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {
                     for entry in before {
                         let is_same = |one: &Value| {
-                            (&one["parentRef"], &one["controllerName"]) == (&entry["parentRef"], &entry["controllerName"])
+                            (&one["parentRef"], &one["controllerName"])
+                                == (&entry["parentRef"], &entry["controllerName"])
                         };
                         if !parents.iter().any(is_same) {
                             parents.push(entry);

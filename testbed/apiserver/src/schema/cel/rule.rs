@@ -45,6 +45,11 @@ impl Rule {
         })
     }
 
+    /// Whether the rule may be a transition rule, told without compiling it.
+    pub(crate) fn mentions_old_self(&self) -> bool {
+        self.source.contains("oldSelf")
+    }
+
     /// The programs, compiled at the first call.
     pub(crate) fn compiled(&self) -> Result<&Compiled, &str> {
         let compile = || {

@@ -37,6 +37,10 @@ fn walk(
         return wanted.then(|| convert_scalar::<KubeCel>(node, value));
     }
     let unchanged = old.map_or(unchanged, |old| old == value);
+    if unchanged && !node.transitions_below {
+        // Whatever the rules say about an unchanged value is not held against it.
+        return wanted.then(|| convert::<KubeCel>(node, value));
+    }
     let convert_here = wanted || !node.rules.is_empty();
     let mut below = Vec::new();
     let bound = match value {

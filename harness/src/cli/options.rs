@@ -1,0 +1,136 @@
+//! Arguments that several verbs share, and what they resolve to.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use gateproof_testbed::TestbedOptions;
+
+use super::Failure;
+use crate::judge::contract::Contract;
+use crate::run::TargetChoice;
+use crate::scenario::load::{self, LoadError};
+use crate::scenario::{Scenario, Vocabulary, select};
+use crate::target::connect::Source;
+
+/// Which scenarios.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
+    /// Globs of scenario names, upstream test names, requirement IDs, features, profiles or suites; everything unless given
+    #[arg(value_name = "SELECTION")]
+    pub(crate) selectors: Vec<String>,
+
+    /// Scenario manifests (a file or a folder) instead of the built-in ones
+    #[arg(short = 'f', long = "file", value_name = "PATH")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl Selection {
+    /// The selected scenarios, in order.
+    pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
+        let vocabulary = Vocabulary::builtin();
+        let all = load_scenarios(&self.files, &vocabulary)?;
+        let chosen = select::select(&all, &self.selectors, &vocabulary).map_err(|error| {
+            Failure::usage(error, "`gateproof list scenarios` shows what there is; see also `gateproof help run`")
+        })?;
+        Ok(chosen.into_iter().map(|index| all[index].clone()).collect())
+    }
+}
+
+/// The scenarios of the given files, or the built-in ones if there are none.
+pub(crate) fn load_scenarios(files: &[PathBuf], vocabulary: &Vocabulary) -> Result<Vec<Scenario>, Failure> {
+    if files.is_empty() {
+        return load::builtin(vocabulary).map_err(load_failure);
+    }
+    let mut all = Vec::new();
+    for file in files {
+        all.extend(load::path(file, vocabulary).map_err(load_failure)?);
+    }
+    Ok(all)
+}
+
+/// Prints every problem of the manifests, then says how many there are.
+pub(crate) fn load_failure(error: LoadError) -> Failure {
+    if let LoadError::Manifests(problems) = &error {
+        for problem in problems {
+            eprintln!("{:?}", miette::Report::new(problem.clone()));
+        }
+    }
+    Failure::usage(error, "nothing was applied; `gateproof lint` checks manifests, `gateproof schema manifest` is their schema")
+}
+
+/// Which target.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The target: `embedded`, or `embedded:FAULT` to see a fault being caught
+    #[arg(long, value_name = "TARGET", default_value = "embedded", conflicts_with = "gateway_class")]
+    pub(crate) target: String,
+
+    /// Test the cluster of the kubeconfig, with this GatewayClass
+    #[arg(long, value_name = "NAME")]
+    pub(crate) gateway_class: Option<String>,
+
+    /// Kubeconfig file, instead of $KUBECONFIG and ~/.kube/config
+    #[arg(long, value_name = "FILE", requires = "gateway_class")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Context of the kubeconfig, instead of the current one
+    #[arg(long, value_name = "NAME", requires = "gateway_class")]
+    pub(crate) context: Option<String>,
+}
+
+impl Target {
+    /// What the arguments mean.
+    pub(crate) fn choice(&self) -> Result<TargetChoice, Failure> {
+        if let Some(class) = &self.gateway_class {
+            let name = match (&self.context, &self.kubeconfig) {
+                (Some(context), _) => format!("context {context}"),
+                (None, Some(file)) => format!("kubeconfig {}", file.display()),
+                (None, None) => "current context".to_owned(),
+            };
+            return Ok(TargetChoice::Cluster {
+                source: source(self.kubeconfig.clone(), self.context.clone()),
+                gateway_class: class.clone(),
+                name,
+            });
+        }
+        Ok(TargetChoice::Embedded { fault: fault_of(&self.target)? })
+    }
+}
+
+/// Where the cluster is, by kubeconfig and context.
+pub(crate) fn source(kubeconfig: Option<PathBuf>, context: Option<String>) -> Source {
+    match kubeconfig {
+        Some(path) => Source::File { path, context },
+        None => Source::Usual { context },
+    }
+}
+
+fn fault_of(target: &str) -> Result<Option<String>, Failure> {
+    let (kind, fault) = target.split_once(':').map_or((target, None), |(kind, fault)| (kind, Some(fault)));
+    if kind != "embedded" {
+        return Err(Failure::usage(
+            format!("`{target}` is not a target"),
+            "use `embedded`, `embedded:FAULT`, or --gateway-class NAME for a cluster",
+        ));
+    }
+    let Some(fault) = fault else { return Ok(None) };
+    if gateproof_controllers::faults::find(fault).is_some() {
+        return Ok(Some(fault.to_owned()));
+    }
+    let names = gateproof_controllers::faults::catalogue().iter().map(|fault| fault.name);
+    let near = crate::scenario::suggest(fault, names).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    Err(Failure::usage(format!("there is no fault `{fault}`"), format!("{near}`gateproof list faults` shows all")))
+}
+
+/// The status contract that is always on.
+pub(crate) fn contract() -> Result<Arc<Contract>, Failure> {
+    Contract::parse(gateproof_suites::contracts::GATEWAY_API)
+        .map(Arc::new)
+        .map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"))
+}
+
+/// How the embedded target starts.
+pub(crate) fn testbed_options(fault: Option<String>) -> TestbedOptions {
+    TestbedOptions { fault, ..TestbedOptions::default() }
+}

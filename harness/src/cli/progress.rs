@@ -1,0 +1,65 @@
+//! How a run goes along: a bar on a terminal, plain lines elsewhere.
+
+use gateproof_report::record::{Outcome, ScenarioRecord};
+use gateproof_report::terminal;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::run::{Decision, Planned, Progress};
+use crate::target::discover::Facts;
+
+/// Tells a person on standard error.
+pub(crate) struct Reporter {
+    bar: ProgressBar,
+    failed: usize,
+}
+
+impl Reporter {
+    /// A reporter that has not heard of anything.
+    pub(crate) fn new() -> Reporter {
+        Reporter { bar: ProgressBar::new(0), failed: 0 }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Progress for Reporter {
+    fn planned(&mut self, plan: &[Planned], facts: &Facts) {
+        let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
+        let text = format!(
+            "{runs} of {} scenarios on class {} ({}), Gateway API {}",
+            plan.len(),
+            facts.gateway_class,
+            facts.controller_name,
+            facts.bundle
+        );
+        if self.bar.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            self.bar.println(text);
+        }
+        self.bar.set_length(runs as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}") {
+            self.bar.set_style(style);
+        }
+    }
+
+    fn started(&mut self, _: &str) {}
+
+    fn finished(&mut self, record: &ScenarioRecord) {
+        self.bar.inc(1);
+        if record.outcome == Outcome::Passed {
+            return;
+        }
+        self.failed += 1;
+        self.bar.set_message(format!("{} not passed", self.failed));
+        let line = format!("{} {}", terminal::word(record.outcome), record.name);
+        if self.bar.is_hidden() {
+            eprintln!("{line}");
+        } else {
+            self.bar.println(line);
+        }
+    }
+}

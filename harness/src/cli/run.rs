@@ -1,0 +1,277 @@
+//! `gateproof run`: scenarios against a target, and reports of it.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use gateproof_report::record::{Outcome as End, RunRecord, Severity};
+use gateproof_report::terminal;
+
+use super::options::{Selection, Target, contract};
+use super::progress::Reporter;
+use super::{Failure, Outcome, reports};
+use crate::exit_codes;
+use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, Skip};
+use crate::target::connect::ConnectError;
+use crate::target::dial::DialRule;
+use crate::target::shape::Ports;
+
+/// Run scenarios, write reports
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    pub(crate) tuning: Tuning,
+
+    /// Where reports go
+    #[arg(long, value_name = "DIR", default_value = "gateproof-report")]
+    report_dir: PathBuf,
+
+    /// Run only what did not pass in the run whose reports are in DIR
+    #[arg(long, value_name = "DIR")]
+    rerun_failed: Option<PathBuf>,
+
+    /// What a broken MUST of the status contract does to the run
+    #[arg(long, value_enum, default_value_t = ContractEffect::Fail)]
+    contract: ContractEffect,
+
+    #[command(flatten)]
+    identity: reports::IdentityArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  gateproof run
+  gateproof run 'httproute-*' TCPRoute --jobs 8
+  gateproof run GEP1364-41 --target embedded:ignores-reference-grants
+  gateproof run --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
+  gateproof run --rerun-failed gateproof-report";
+
+/// How a run goes about it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tuning {
+    /// Scenarios at once; most of their time is waiting
+    #[arg(long, value_name = "N", default_value_t = run::options::DEFAULT_JOBS)]
+    jobs: usize,
+    /// Stop at the first failure
+    #[arg(long)]
+    fail_fast: bool,
+    /// Run each scenario N times
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    repeat: u32,
+    /// Multiply every time budget
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
+    timeout_scale: f64,
+    /// Reach HOST:PORT by way of ADDR:PORT; `*` matches or keeps anything, +N adds to the port
+    #[arg(long, value_name = "HOST:PORT=ADDR:PORT")]
+    dial: Vec<DialRule>,
+    /// Ports that Gateways may use, such as http=80,8080 or tcp=9000-9010
+    #[arg(long, value_name = "PROTOCOL=PORTS")]
+    ports: Vec<String>,
+    /// Hold the target to these features instead of those that its GatewayClass claims
+    #[arg(long, value_name = "FEATURE", value_delimiter = ',', conflicts_with = "all_features")]
+    features: Vec<String>,
+    /// Hold the target to every feature
+    #[arg(long)]
+    all_features: bool,
+    /// Do not hold the target to these features
+    #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
+    exempt_features: Vec<String>,
+    /// Leave scenarios out, as GLOB or GLOB=REASON
+    #[arg(long, value_name = "GLOB[=REASON]")]
+    skip: Vec<String>,
+    /// Merge this YAML file into every Gateway that is applied
+    #[arg(long, value_name = "FILE")]
+    gateway_patch: Option<PathBuf>,
+    /// Label for every namespace that is created
+    #[arg(long, value_name = "KEY=VALUE")]
+    namespace_label: Vec<String>,
+    /// Most pool Gateways of one shape for scenarios that need one for themselves
+    #[arg(long, value_name = "N", default_value_t = run::options::DEFAULT_MAX_GATEWAYS)]
+    max_gateways: usize,
+    /// Leave objects in the cluster
+    #[arg(long, value_enum, default_value_t = KeepArg::Never)]
+    keep: KeepArg,
+    /// Permit scenarios that change cluster-scoped objects of a named cluster
+    #[arg(long)]
+    allow_cluster_changes: bool,
+    /// Address of this host that the data plane reaches, for the backends
+    #[arg(long, value_name = "IP")]
+    backend_address: Option<IpAddr>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum KeepArg {
+    /// Clean up everything
+    Never,
+    /// Leave what failed
+    OnFailure,
+    /// Leave everything
+    Always,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ContractEffect {
+    /// It fails
+    Fail,
+    /// It is only told
+    Warn,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor > 0.0 && factor.is_finite() => Ok(factor),
+        _ => Err("must be a number above 0".to_owned()),
+    }
+}
+
+impl Tuning {
+    /// Applies the arguments to options.
+    pub(crate) fn apply(&self, options: &mut RunOptions) -> Result<(), Failure> {
+        options.jobs = self.jobs.max(1);
+        options.fail_fast = self.fail_fast;
+        options.repeat = self.repeat;
+        options.timeout_scale = self.timeout_scale;
+        options.dial = self.dial.clone();
+        options.ports = ports(&self.ports)?;
+        options.features = self.features()?;
+        options.exempt = known_features(&self.exempt_features)?;
+        options.skip = self.skip.iter().map(|text| skip(text)).collect();
+        options.gateway_patch = self.gateway_patch.as_ref().map(yaml_file).transpose()?;
+        options.namespace_labels =
+            self.namespace_label.iter().map(|text| label(text)).collect::<Result<_, Failure>>()?;
+        options.max_gateways = self.max_gateways.max(1);
+        options.keep = match self.keep {
+            KeepArg::Never => Keep::Never,
+            KeepArg::OnFailure => Keep::OnFailure,
+            KeepArg::Always => Keep::Always,
+        };
+        options.allow_cluster_changes = self.allow_cluster_changes;
+        options.backend_address = self.backend_address;
+        Ok(())
+    }
+
+    fn features(&self) -> Result<FeatureChoice, Failure> {
+        if self.all_features {
+            return Ok(FeatureChoice::All);
+        }
+        if self.features.is_empty() {
+            return Ok(FeatureChoice::Claimed);
+        }
+        known_features(&self.features).map(FeatureChoice::Only)
+    }
+}
+
+fn known_features(names: &[String]) -> Result<Vec<String>, Failure> {
+    let known = || gateproof_suites::features().iter().map(|feature| &*feature.name);
+    for name in names {
+        if !known().any(|feature| feature == name) {
+            let near = crate::scenario::suggest(name, known()).map(|n| format!("did you mean `{n}`? "));
+            let help = format!("{}`gateproof list features` shows all", near.unwrap_or_default());
+            return Err(Failure::usage(format!("there is no feature `{name}`"), help));
+        }
+    }
+    Ok(names.to_vec())
+}
+
+fn ports(texts: &[String]) -> Result<Ports, Failure> {
+    let mut ports = Ports::default();
+    for text in texts {
+        ports.set(text).map_err(|error| Failure::usage(error, "for example: --ports http=80,8080 --ports tcp=9000-9010"))?;
+    }
+    Ok(ports)
+}
+
+fn skip(text: &str) -> Skip {
+    let (pattern, reason) = text.split_once('=').unwrap_or((text, "left out with --skip"));
+    Skip { pattern: pattern.to_owned(), reason: reason.to_owned() }
+}
+
+fn label(text: &str) -> Result<(String, String), Failure> {
+    text.split_once('=')
+        .filter(|(key, _)| !key.is_empty())
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .ok_or_else(|| Failure::usage(format!("`{text}` is not a label"), "write --namespace-label KEY=VALUE"))
+}
+
+fn yaml_file(file: &PathBuf) -> Result<serde_json::Value, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))?;
+    serde_yaml::from_str(&text)
+        .map_err(|error| Failure::usage(format!("{}: {error}", file.display()), "it must be one YAML mapping"))
+}
+
+/// Runs the verb.
+pub(crate) async fn run(mut args: Args) -> Outcome {
+    if let Some(dir) = &args.rerun_failed {
+        args.selection.selectors.extend(reports::failed(dir)?);
+        if args.selection.selectors.is_empty() {
+            println!("everything passed in {}; nothing to run again", dir.display());
+            return Ok(exit_codes::PASSED);
+        }
+    }
+    let scenarios = args.selection.scenarios()?;
+    let mut options = RunOptions::new(args.target.choice()?, contract()?);
+    args.tuning.apply(&mut options)?;
+    let writer = reports::Writer::create(&args.report_dir)?;
+    options.events_file = Some(writer.events_file());
+    options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
+
+    let mut reporter = Reporter::new();
+    let output = run::run(options, scenarios, &mut reporter).await.map_err(run_failure)?;
+    reporter.finish();
+    writer.write(&output, &args.identity)?;
+
+    print!("{}", terminal::summary(&output.record));
+    for leftover in &output.leftovers {
+        println!("left behind: {}: {}", leftover.object, leftover.diagnosis);
+    }
+    if !output.kept.is_empty() {
+        println!("kept for you to look at; `gateproof clean` removes it later:");
+        for namespace in &output.kept {
+            println!("  kubectl get all,gateways,httproutes -n {namespace}");
+        }
+    }
+    println!("reports: {}", args.report_dir.display());
+    Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
+}
+
+/// Why a run did not come to a record, with the blame where it belongs.
+pub(crate) fn run_failure(error: RunError) -> Failure {
+    match error {
+        RunError::Connect(_) | RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
+            let unreachable = matches!(&error, RunError::Connect(ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. }));
+            let help = "nothing was applied";
+            if unreachable { Failure::environment(error, help) } else { Failure::usage(error, help) }
+        }
+        other => Failure::environment(chain(&other), "nothing was judged; run again with GATEPROOF_LOG=debug to see more"),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}
+
+/// What the process says of a record.
+pub(crate) fn exit_code(record: &RunRecord, contract_fails: bool) -> u8 {
+    let any = |outcome| record.scenarios.iter().any(|s| s.outcome == outcome);
+    let broken = record.contract.iter().any(|r| r.severity == Severity::Failure && !r.breaches.is_empty());
+    if record.interrupted {
+        exit_codes::INTERRUPTED
+    } else if any(End::Failed) || any(End::Late) || (contract_fails && broken) {
+        exit_codes::FAILED
+    } else if any(End::Inconclusive) || !any(End::Passed) {
+        exit_codes::INCONCLUSIVE
+    } else {
+        exit_codes::PASSED
+    }
+}

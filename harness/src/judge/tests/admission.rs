@@ -1,0 +1,116 @@
+use gateproof_report::record::Outcome;
+use rstest::rstest;
+
+use super::driver::*;
+use crate::log::{Cause, Change, WriteOutcome};
+use crate::scenario::{Bounds, Ending, Refusal, Scenario, Settle};
+
+fn refusal(code: u16, reason: &str, field: &str) -> WriteOutcome {
+    WriteOutcome::Refused {
+        code,
+        reason: reason.to_owned(),
+        message: "no".to_owned(),
+        causes: vec![Cause { reason: "FieldValueInvalid".to_owned(), field: field.to_owned(), message: String::new() }],
+    }
+}
+
+fn expected(field: Option<&str>) -> Ending {
+    let refusal = Refusal { code: 422, reason: "Invalid".to_owned(), field: field.map(str::to_owned) };
+    Ending::Refused(refusal, Bounds::default())
+}
+
+fn settled() -> Ending {
+    Ending::Settle(Settle { subjects: vec![route_subject(&["Accepted=False"])] }, Bounds::default())
+}
+
+fn with(either: Vec<Ending>) -> Scenario {
+    let mut scenario = scenario(vec![apply(vec![route(&["http"])])]);
+    scenario.steps[0].either = either;
+    scenario
+}
+
+#[rstest]
+#[case::as_expected(Some("spec.rules[0].filters"), refusal(422, "Invalid", "spec.rules[0].filters"), Outcome::Passed)]
+#[case::deeper(Some("spec.rules[0]"), refusal(422, "Invalid", "spec.rules[0].filters"), Outcome::Passed)]
+#[case::any_field(None, refusal(422, "Invalid", "spec"), Outcome::Passed)]
+#[case::another_field(Some("spec.rules[1]"), refusal(422, "Invalid", "spec.rules[0].filters"), Outcome::Inconclusive)]
+#[case::like_field(Some("spec.rule"), refusal(422, "Invalid", "spec.rules[0].filters"), Outcome::Inconclusive)]
+#[case::another_code(None, refusal(403, "Invalid", "spec"), Outcome::Inconclusive)]
+#[case::another_reason(None, refusal(422, "Forbidden", "spec"), Outcome::Inconclusive)]
+#[case::admitted(None, admitted(1), Outcome::Failed)]
+#[case::no_answer(None, WriteOutcome::Failed { error: "broken pipe".to_owned() }, Outcome::Inconclusive)]
+fn a_refusal_must_be_the_expected_one(#[case] field: Option<&str>, #[case] answer: WriteOutcome, #[case] outcome: Outcome) {
+    let mut play = Play::new(with(vec![expected(field)])).writes(move |_, _| (answer.clone(), Vec::new()));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
+    if outcome == Outcome::Failed {
+        assert_eq!(verdict.findings[0].expectation, "steps[0].refused");
+        assert_eq!(verdict.findings[0].stage, "admission");
+        assert_eq!(verdict.findings[0].clauses, ["CLAUSE-0"]);
+    }
+}
+
+#[test]
+fn either_end_is_legal_by_what_happened() {
+    let scenario = || with(vec![expected(None), settled()]);
+    let refused = Play::new(scenario()).writes(|_, _| (refusal(422, "Invalid", "spec"), Vec::new())).run();
+    assert_eq!(refused.outcome, Outcome::Passed);
+    let admitted_as = |condition: &'static str| {
+        let version = route_version(1, &["http"], &[("http", &[condition])]);
+        Play::new(scenario()).writes(move |_, _| (admitted(1), vec![(5, modified(&version))])).run()
+    };
+    assert_eq!(admitted_as("Accepted=False/UnsupportedValue").outcome, Outcome::Passed);
+    let wrong = admitted_as("Accepted=True/Accepted");
+    assert_eq!(wrong.outcome, Outcome::Failed);
+    assert_eq!(wrong.findings[0].expectation, "steps[0].either[1].settle.HTTPRoute/route.Accepted.status");
+}
+
+#[test]
+fn an_end_out_of_bounds_is_no_end() {
+    let mut late = expected(None);
+    if let Ending::Refused(_, bounds) = &mut late {
+        bounds.since = Some("1.9".parse().unwrap());
+    }
+    let verdict =
+        Play::new(with(vec![late, settled()])).writes(|_, _| (refusal(422, "Invalid", "spec"), Vec::new())).run();
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    assert!(verdict.reason.unwrap().contains("expected was admission"));
+}
+
+#[test]
+fn an_unexpected_refusal_is_not_blamed_on_the_controller() {
+    let mut play = Play::new(with(Vec::new())).writes(|_, _| (refusal(422, "Invalid", "spec.x"), Vec::new()));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    let reason = verdict.reason.unwrap();
+    assert!(reason.contains("not the controller under test") && reason.contains("422 Invalid at spec.x (no)"), "{reason}");
+}
+
+#[rstest]
+#[case::gone(Some(20), &[], Outcome::Passed)]
+#[case::held(None, &["example.test/hold"], Outcome::Failed)]
+#[case::unseen(None, &[], Outcome::Inconclusive)]
+fn deletions_are_awaited(#[case] gone_after: Option<u64>, #[case] finalizers: &[&str], #[case] outcome: Outcome) {
+    let mut version = route_version(1, &["http"], &[("http", GOOD)]);
+    version["metadata"]["finalizers"] = finalizers.iter().copied().collect();
+    let steps = vec![
+        apply(vec![route(&["http"])]),
+        settle(vec![route_subject(&["Accepted=True"])]),
+        delete(vec![object("HTTPRoute", "route")]),
+    ];
+    let mut play = Play::new(scenario(steps)).writes(move |step, _| match (step, gone_after) {
+        (0, _) => (admitted(1), vec![(5, modified(&version))]),
+        (_, Some(after)) => (admitted(0), vec![(after, seen(Change::Deleted, &version))]),
+        _ => (admitted(0), Vec::new()),
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
+    assert_eq!(verdict.findings.first().map(|f| f.stage.as_str()), (outcome == Outcome::Failed).then_some("deletion"));
+}
+
+#[test]
+fn nothing_checked_is_nothing_proven() {
+    let verdict = Play::new(with(Vec::new())).run();
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    assert_eq!(verdict.reason.as_deref(), Some("no expectation was checked"));
+}

@@ -1,0 +1,333 @@
+use std::sync::Arc;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::driver::{CONTROLLER, NS};
+use crate::judge::contract::{Contract, ContractError, ContractState, GATEWAY_API, Rule, over_log};
+use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
+use crate::scenario::ObjectRef;
+
+/// What happens to one object.
+#[derive(Clone)]
+enum Did {
+    /// A version, so many milliseconds after what came before.
+    See(u64, Value),
+    /// The harness patches the status.
+    Patch(Value, &'static str),
+    Gap,
+    Settle,
+}
+use Did::{Gap, Patch, See, Settle};
+
+fn breaches(history: &[Did]) -> Vec<String> {
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let mut state = ContractState::new(contract, "v1.6.1".parse().unwrap(), CONTROLLER.to_owned());
+    let mut now = 0;
+    let mut key = None;
+    for (seq, did) in history.iter().enumerate() {
+        let body = match did {
+            See(after, object) => {
+                now += after * 1000;
+                key = ObjectKey::of(object);
+                Body::Observed { key: key.clone().unwrap(), change: Change::Modified, object: Arc::new(object.clone()) }
+            }
+            Patch(sent, resource_version) => Body::Wrote(Box::new(Write {
+                step: 0,
+                ordinal: 0,
+                verb: WriteVerb::Patch,
+                key: key.clone().unwrap(),
+                api_version: String::new(),
+                sent: Some(Arc::new(sent.clone())),
+                outcome: WriteOutcome::Admitted {
+                    uid: "u".to_owned(),
+                    generation: 1,
+                    resource_version: (*resource_version).to_owned(),
+                },
+            })),
+            Gap => Body::Gap { resource: String::new(), reason: String::new() },
+            Settle => {
+                let ObjectKey { kind, namespace, name, .. } = key.clone().unwrap();
+                state.settled(&ObjectRef { kind, namespace, name, pool: false });
+                continue;
+            }
+        };
+        state.observe(&Event { seq: seq as u64, at: Elapsed(now), scope: Scope::Scenario("s".into()), body });
+    }
+    state.breaches().into_iter().map(|(name, _)| name.rsplit('/').next().unwrap().to_owned()).collect()
+}
+
+const T0: &str = "2026-01-01T00:00:00Z";
+const T1: &str = "2026-01-01T00:00:05Z";
+
+fn condition(text: &str) -> Value {
+    let (type_, rest) = text.split_once('=').unwrap();
+    let (status, reason) = rest.split_once(':').unwrap();
+    json!({"type": type_, "status": status, "reason": reason, "message": "because", "observedGeneration": 1,
+        "lastTransitionTime": T0})
+}
+
+fn conditions(texts: &[&str]) -> Vec<Value> {
+    texts.iter().map(|text| condition(text)).collect()
+}
+
+fn with(text: &str, field: &str, value: Value) -> Value {
+    let mut condition = condition(text);
+    condition[field] = value;
+    condition
+}
+
+fn without(text: &str, field: &str) -> Value {
+    let mut condition = condition(text);
+    condition.as_object_mut().unwrap().remove(field);
+    condition
+}
+
+fn object(kind: &str, generation: i64, spec: Value, status: Value) -> Value {
+    json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": kind,
+        "metadata": {"name": "x", "namespace": NS, "uid": "u", "generation": generation},
+        "spec": spec, "status": status,
+    })
+}
+
+fn entry(controller: &str, section: &str, conditions: Vec<Value>) -> Value {
+    json!({"parentRef": {"name": "gw", "sectionName": section}, "controllerName": controller, "conditions": conditions})
+}
+
+/// A route with one entry of our controller.
+fn route(conditions: Vec<Value>) -> Value {
+    object("HTTPRoute", 1, json!({}), json!({"parents": [entry(CONTROLLER, "a", conditions)]}))
+}
+
+fn at_version(mut object: Value, resource_version: &str) -> Value {
+    object["metadata"]["resourceVersion"] = json!(resource_version);
+    object
+}
+
+fn at_generation(mut object: Value, generation: i64) -> Value {
+    object["metadata"]["generation"] = json!(generation);
+    object
+}
+
+const GOOD: [&str; 2] = ["Accepted=True:Accepted", "ResolvedRefs=True:ResolvedRefs"];
+
+fn good_and(more: Value) -> Value {
+    let mut all = conditions(&GOOD);
+    all.push(more);
+    route(all)
+}
+
+fn good_with(accepted: Value) -> Value {
+    route(vec![accepted, condition(GOOD[1])])
+}
+
+fn gateway(conditions: Vec<Value>, listeners: Value) -> Value {
+    let spec = json!({"listeners": [{"name": "http"}]});
+    object("Gateway", 1, spec, json!({"conditions": conditions, "listeners": listeners}))
+}
+
+fn programmed() -> Vec<Value> {
+    conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed"])
+}
+
+fn listener(name: &str) -> Value {
+    let conditions = conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed", "ResolvedRefs=True:ResolvedRefs"]);
+    json!({"name": name, "attachedRoutes": 0, "supportedKinds": [], "conditions": conditions})
+}
+
+fn class(controller: &str, conditions: Vec<Value>, features: &[&str]) -> Value {
+    let features: Vec<Value> = features.iter().map(|name| json!({"name": name})).collect();
+    object("GatewayClass", 1, json!({"controllerName": controller}), json!({"conditions": conditions, "supportedFeatures": features}))
+}
+
+fn placeholder(type_: &str) -> Value {
+    json!({"type": type_, "status": "Unknown", "reason": "Pending", "message": "Waiting for controller",
+        "lastTransitionTime": "1970-01-01T00:00:00Z"})
+}
+
+/// One version that breaks a rule, and one that is as near to it as can be and does not.
+#[rstest]
+#[case(Rule::UniqueType, good_and(condition(GOOD[0])), route(conditions(&GOOD)))]
+#[case(Rule::TriState, good_with(with(GOOD[0], "status", json!(""))), route(conditions(&GOOD)))]
+#[case(Rule::ReasonForm, good_with(with(GOOD[0], "reason", json!(""))), good_with(with(GOOD[0], "reason", json!("a:b"))))]
+#[case(Rule::ReasonForm, good_with(with(GOOD[0], "reason", json!("two words"))), route(conditions(&GOOD)))]
+#[case(Rule::ReasonCamelCase, good_with(with(GOOD[0], "reason", json!("not_camel"))), good_with(with(GOOD[0], "reason", json!("CamelCase"))))]
+#[case(Rule::TypeForm, good_and(condition("-x.test/Bad=True:R")), good_and(condition("x.test/Fine=True:R")))]
+#[case(Rule::MessagePresent, good_with(without(GOOD[0], "message")), good_with(with(GOOD[0], "message", json!(""))))]
+#[case(Rule::MessageExplains, good_with(with("Accepted=False:NoMatchingParent", "message", json!(""))), good_with(condition("Accepted=False:NoMatchingParent")))]
+#[case(Rule::ObservedGenerationPresent, good_with(without(GOOD[0], "observedGeneration")), good_with(condition(GOOD[0])))]
+#[case(Rule::ObservedGenerationNotAhead, good_with(with(GOOD[0], "observedGeneration", json!(2))), good_with(with(GOOD[0], "observedGeneration", json!(0))))]
+#[case(Rule::AlwaysFromFirstWrite, route(conditions(&GOOD[..1])), route(conditions(&GOOD)))]
+#[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class("other.test/c", conditions(&GOOD[..1]), &[]))]
+#[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class(CONTROLLER, conditions(&[GOOD[0], "SupportedVersion=True:SupportedVersion"]), &[]))]
+#[case(Rule::NegativeOnlyWhileTrue, good_and(condition("PartiallyInvalid=False:Fine")), good_and(condition("PartiallyInvalid=True:UnsupportedValue")))]
+#[case(Rule::ReasonListed, good_with(condition("Accepted=True:Fine")), good_with(condition("Accepted=False:UnsupportedValue")))]
+#[case(Rule::ReasonListed, good_with(condition("Accepted=True:NoMatchingParent")), good_with(condition(GOOD[0])))]
+#[case(Rule::ReasonClosed,
+    gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:Other"])].concat(), json!([])),
+    gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:ConfigurationChanged"])].concat(), json!([])))]
+#[case(Rule::TypeRetired, gateway([programmed(), conditions(&["Ready=True:Ready"])].concat(), json!([])), gateway(programmed(), json!([])))]
+#[case(Rule::TypePrefixed, good_and(condition("Healthy=True:Fine")), good_and(condition("x.test/Healthy=True:Fine")))]
+#[case(Rule::EntryUnique,
+    object("HTTPRoute", 1, json!({}), json!({"parents": [entry(CONTROLLER, "a", conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]})),
+    object("HTTPRoute", 1, json!({}), json!({"parents": [entry(CONTROLLER, "a", conditions(&GOOD)), entry("o.test/c", "a", conditions(&GOOD)), entry(CONTROLLER, "b", conditions(&GOOD))]})))]
+#[case(Rule::EntryUnique, gateway(programmed(), json!([listener("http"), listener("http")])), gateway(programmed(), json!([listener("http"), listener("b")])))]
+#[case(Rule::ControllerNameForm,
+    object("HTTPRoute", 1, json!({}), json!({"parents": [entry("plain", "a", vec![])]})), route(conditions(&GOOD)))]
+#[case(Rule::ProgrammedAfterAccepted,
+    gateway(conditions(&["Accepted=False:Invalid", "Programmed=True:Programmed"]), json!([])),
+    gateway(conditions(&["Accepted=False:Invalid", "Programmed=False:Invalid"]), json!([])))]
+#[case(Rule::ProgrammedAfterAccepted,
+    gateway(vec![with(GOOD[0], "observedGeneration", json!(0)), condition("Programmed=True:Programmed")], json!([])),
+    gateway(vec![condition(GOOD[0]), with("Programmed=True:Programmed", "observedGeneration", json!(0))], json!([])))]
+#[case(Rule::CountPresent, gateway(programmed(), json!([{"name": "http", "conditions": []}])), gateway(programmed(), json!([listener("http")])))]
+#[case(Rule::Sorted, class(CONTROLLER, vec![], &["B", "A"]), class(CONTROLLER, vec![], &["A", "B"]))]
+fn one_version(#[case] rule: Rule, #[case] bad: Value, #[case] good: Value) {
+    let seen = breaches(&[See(0, bad)]);
+    assert!(seen.iter().any(|r| r == rule.name()), "{seen:?}");
+    let seen = breaches(&[See(0, good)]);
+    assert!(!seen.iter().any(|r| r == rule.name()), "{seen:?}");
+}
+
+fn moved(text: &str) -> Value {
+    with(text, "lastTransitionTime", json!(T1))
+}
+
+const BAD: &str = "Accepted=False:NoMatchingParent";
+
+fn marked(marker: &str) -> Value {
+    good_and(condition(&format!("mark.test/Marker=True:{marker}")))
+}
+
+fn mark() -> Value {
+    json!({"status": {"parents": [{"conditions": [condition("mark.test/Marker=True:Here")]}]}})
+}
+
+fn foreign(section: &str) -> Value {
+    let parents = json!([entry("foreign.test/c", section, conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]);
+    object("HTTPRoute", 1, json!({}), json!({"parents": parents}))
+}
+
+/// A history that breaks a rule, and one that is as near to it as can be and does not.
+#[rstest]
+#[case(Rule::ObservedGenerationNotBackwards,
+    vec![See(0, at_generation(good_with(with(GOOD[0], "observedGeneration", json!(2))), 2)), See(5, at_generation(route(conditions(&GOOD)), 2))],
+    vec![See(0, at_generation(route(conditions(&GOOD)), 2)), See(5, at_generation(good_with(with(GOOD[0], "observedGeneration", json!(2))), 2))])]
+#[case(Rule::ObservedGenerationNotBackwards,
+    vec![See(0, at_generation(good_with(with(GOOD[0], "observedGeneration", json!(2))), 2)), See(5, at_generation(route(conditions(&GOOD)), 2))],
+    vec![See(0, at_generation(good_with(with(GOOD[0], "observedGeneration", json!(2))), 2)), Gap, See(5, at_generation(route(conditions(&GOOD)), 2))])]
+#[case(Rule::ObservedGenerationCurrent,
+    vec![See(0, at_generation(route(conditions(&GOOD)), 2)), Settle], vec![See(0, route(conditions(&GOOD))), Settle])]
+#[case(Rule::ObservedGenerationCurrent,
+    vec![See(0, gateway(vec![condition(GOOD[0]), placeholder("Programmed")], json!([]))), Settle],
+    vec![See(0, gateway(vec![placeholder("Accepted"), placeholder("Programmed")], json!([]))), Settle])]
+#[case(Rule::TransitionTimeMoves,
+    vec![See(0, good_with(condition(GOOD[0]))), See(1500, good_with(condition(BAD)))],
+    vec![See(0, good_with(condition(GOOD[0]))), See(1500, good_with(moved(BAD)))])]
+#[case(Rule::TransitionTimeMoves,
+    vec![See(0, good_with(condition(GOOD[0]))), See(1000, good_with(condition(GOOD[0]))), See(1000, good_with(condition(BAD)))],
+    vec![See(0, good_with(condition(GOOD[0]))), See(900, good_with(condition(BAD)))])]
+#[case(Rule::TransitionTimeMoves,
+    vec![See(0, gateway(vec![placeholder("Accepted")], json!([]))), See(5, gateway(vec![with(GOOD[0], "lastTransitionTime", json!("1970-01-01T00:00:00Z"))], json!([])))],
+    vec![See(0, gateway(vec![placeholder("Accepted")], json!([]))), See(5, gateway(conditions(&GOOD[..1]), json!([])))])]
+#[case(Rule::TransitionTimeStays,
+    vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(GOOD[0])))],
+    vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(BAD)))])]
+#[case(Rule::TransitionTimeNotBackwards,
+    vec![See(0, good_with(moved(GOOD[0]))), See(5, good_with(condition(BAD)))],
+    vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(BAD)))])]
+#[case(Rule::AlwaysPresent,
+    vec![See(0, route(conditions(&GOOD))), See(5, route(conditions(&GOOD[..1])))],
+    vec![See(0, route(conditions(&GOOD))), See(5, route(conditions(&GOOD)))])]
+#[case(Rule::AlwaysPresent,
+    vec![See(0, route(conditions(&GOOD[..1]))), Settle], vec![See(0, route(conditions(&GOOD))), Settle])]
+#[case(Rule::ForeignPreserved,
+    vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"), See(5, at_version(route(conditions(&GOOD)), "2"))],
+    vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"), See(5, at_version(marked("Here"), "2"))])]
+#[case(Rule::ForeignPreserved,
+    vec![See(0, route(conditions(&GOOD))), Patch(mark(), "1"), See(5, at_version(marked("Here"), "1")), See(5, at_version(marked("Changed"), "2"))],
+    vec![See(0, route(conditions(&GOOD))), Patch(mark(), "1"), See(5, at_version(marked("Here"), "1")), See(5, at_version(marked("Gone"), "2")), Patch(json!({}), "2")])]
+#[case(Rule::ForeignOrder,
+    vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"),
+        See(5, at_version(route(vec![condition("mark.test/Marker=True:Here"), condition(GOOD[0]), condition(GOOD[1])]), "2"))],
+    vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"), See(5, at_version(marked("Here"), "2"))])]
+#[case(Rule::ForeignEntriesPreserved,
+    vec![See(0, at_version(foreign("f"), "1")), Patch(json!([{"controllerName": "foreign.test/c"}]), "1"), See(5, at_version(route(conditions(&GOOD)), "2"))],
+    vec![See(0, at_version(foreign("f"), "1")), Patch(json!([{"controllerName": "foreign.test/c"}]), "1"), See(5, at_version(foreign("f"), "2"))])]
+#[case(Rule::ListenersComplete,
+    vec![See(0, gateway(programmed(), json!([]))), Settle], vec![See(0, gateway(programmed(), json!([listener("http")]))), Settle])]
+#[case(Rule::ListenersComplete,
+    vec![See(0, gateway(programmed(), json!([listener("http"), listener("gone")]))), Settle],
+    vec![See(0, gateway(vec![placeholder("Accepted")], json!([]))), Settle])]
+#[case(Rule::Quiescent,
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), See(5, at_version(route(conditions(&GOOD)), "2"))],
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), See(5, at_version(good_with(condition(BAD)), "2"))])]
+fn a_history(#[case] rule: Rule, #[case] bad: Vec<Did>, #[case] good: Vec<Did>) {
+    let seen = breaches(&bad);
+    assert!(seen.iter().any(|r| r == rule.name()), "{seen:?}");
+    let seen = breaches(&good);
+    assert!(!seen.iter().any(|r| r == rule.name()), "{seen:?}");
+}
+
+#[test]
+fn a_healthy_history_breaks_nothing() {
+    let placeholders = gateway(vec![placeholder("Accepted"), placeholder("Programmed")], json!([]));
+    let history = [See(0, placeholders), See(50, gateway(programmed(), json!([listener("http")]))), Settle];
+    assert_eq!(breaches(&history), Vec::<String>::new());
+    assert_eq!(breaches(&[See(0, route(conditions(&GOOD))), Settle]), Vec::<String>::new());
+}
+
+#[test]
+fn accepted_may_fall_back_to_an_older_generation() {
+    let fallen = |message: &str| {
+        let partly = with("PartiallyInvalid=True:UnsupportedValue", "message", json!(message));
+        let mut resolved = condition(GOOD[1]);
+        let mut partly = partly;
+        resolved["observedGeneration"] = json!(2);
+        partly["observedGeneration"] = json!(2);
+        breaches(&[See(0, at_generation(route(vec![condition(GOOD[0]), resolved, partly]), 2)), Settle])
+    };
+    assert_eq!(fallen("Fall Back to generation 1"), Vec::<String>::new());
+    assert_eq!(fallen("Dropped Rule 2"), ["observed-generation-current"]);
+}
+
+#[test]
+fn every_rule_is_in_the_contract_and_in_these_tables() {
+    let contract = Contract::parse(GATEWAY_API).unwrap();
+    let tables = include_str!("contract.rs");
+    for rule in Rule::ALL {
+        assert!(contract.rule(rule).is_some(), "{}", rule.name());
+        assert_eq!(Rule::named(rule.name()), Some(rule));
+        assert!(tables.contains(&format!("Rule::{rule:?},")), "no case for {rule:?}");
+    }
+}
+
+#[test]
+fn what_a_contract_does_not_know_is_an_error() {
+    let broken = |from: &str, to: &str| Contract::parse(&GATEWAY_API.replacen(from, to, 1)).unwrap_err();
+    assert!(matches!(broken("messageRequired", "messageNeeded"), ContractError::Parse(_)));
+    assert!(matches!(broken("presence: always", "presence: often"), ContractError::Parse(_)));
+    match broken("    unique-type:", "    unique-typo:") {
+        ContractError::UnknownRule { hint, .. } => assert_eq!(hint.as_deref(), Some("unique-type")),
+        other => panic!("{other}"),
+    }
+    assert!(matches!(broken("conditions: gatewayclass}", "conditions: other}"), ContractError::UnknownConditions { .. }));
+    assert!(matches!(broken("Unsupported since 1.2", "Unsupported from 1.2"), ContractError::Reason(_)));
+    assert!(matches!(broken("Unsupported since 1.2", "Unsupported since x"), ContractError::Version(_)));
+}
+
+#[test]
+fn a_log_becomes_records_with_counts_and_evidence() {
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let object = good_with(condition("Accepted=True:Fine"));
+    let body = Body::Observed { key: ObjectKey::of(&object).unwrap(), change: Change::Added, object: Arc::new(object) };
+    let log = [Event { seq: 7, at: Elapsed(0), scope: Scope::Scenario("s".into()), body }];
+    let records = over_log(&contract, "v1.6.1".parse().unwrap(), CONTROLLER, &log);
+    let listed = records.iter().find(|r| r.name == "contract/HTTPRoute/reason-listed").unwrap();
+    assert_eq!((listed.checked, listed.breaches.len()), (2, 1));
+    let breach = &listed.breaches[0];
+    assert_eq!((breach.scenario.as_str(), breach.seq), ("s", 7));
+    assert_eq!(breach.path, format!("status.parents[Gateway {NS}/gw section a].conditions[Accepted]"));
+    assert!(records.iter().filter(|r| r.name != listed.name).all(|r| r.breaches.is_empty()));
+}

@@ -1,0 +1,422 @@
+//! Plays a scripted target against a judge: time is a number, nothing waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use crate::judge::contract::{Contract, GATEWAY_API};
+use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
+use crate::log::{
+    BackendBinding, Bindings, Body, Change, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer, JournalEntry,
+    ObjectKey, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write, WriteOutcome,
+};
+use crate::scenario::{
+    Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
+    ProbeTarget, Scenario, Seen, Settle, Step, SubjectExpectation, Verb,
+};
+
+pub(super) const CONTROLLER: &str = "example.test/controller";
+pub(super) const NS: &str = "ns-1";
+
+pub(super) fn context() -> Context {
+    Context {
+        timing: Timing::of(TimingProfile::Embedded),
+        contract: Arc::new(Contract::parse(GATEWAY_API).unwrap()),
+        version: "v1.6.1".parse().unwrap(),
+        channel: Channel::Standard,
+        controller_name: CONTROLLER.to_owned(),
+        slowest_settle: Duration::ZERO,
+        max_probes: 4000,
+    }
+}
+
+pub(super) fn bindings() -> Bindings {
+    let backend = |name: &str| BackendBinding {
+        namespace: NS.to_owned(),
+        service: name.to_owned(),
+        identity: format!("{name}-pod"),
+    };
+    Bindings {
+        scenario: "test".to_owned(),
+        run_id: "run".to_owned(),
+        token: "tok".to_owned(),
+        namespaces: IndexMap::from([("ns".to_owned(), NS.to_owned())]),
+        gateways: IndexMap::from([(
+            "gw".to_owned(),
+            GatewayBinding { namespace: "pool".to_owned(), name: "gw-http".to_owned(), shape: "http".to_owned() },
+        )]),
+        backends: ["echo", "other"].into_iter().map(|name| (name.to_owned(), backend(name))).collect(),
+        gateway_class: "class".to_owned(),
+        controller_name: CONTROLLER.to_owned(),
+        ..Bindings::default()
+    }
+}
+
+pub(super) fn scenario(verbs: Vec<Verb>) -> Scenario {
+    let steps = verbs.into_iter().enumerate().map(|(index, verb)| step(index, verb)).collect();
+    Scenario {
+        name: "test".to_owned(),
+        suite: "gateway-api".to_owned(),
+        file: "test.yaml".to_owned(),
+        summary: String::new(),
+        features: Vec::new(),
+        bounds: Bounds::default(),
+        isolation: Isolation::Shared,
+        namespaces: IndexMap::new(),
+        gateways: IndexMap::from([("gw".to_owned(), "http".to_owned())]),
+        backends: Vec::new(),
+        steps,
+        digest: String::new(),
+    }
+}
+
+pub(super) fn step(index: usize, verb: Verb) -> Step {
+    Step {
+        index,
+        verb,
+        either: Vec::new(),
+        bounds: Bounds::default(),
+        proves: vec![format!("CLAUSE-{index}").into()],
+        place: Place { line: 10 + index, column: 1 },
+    }
+}
+
+pub(super) fn object(kind: &str, name: &str) -> ObjectRef {
+    ObjectRef { kind: kind.to_owned(), namespace: Some(NS.to_owned()), name: name.to_owned(), pool: false }
+}
+
+pub(super) fn gateway_ref() -> ObjectRef {
+    ObjectRef {
+        kind: "Gateway".to_owned(),
+        namespace: Some("pool".to_owned()),
+        name: "gw-http".to_owned(),
+        pool: true,
+    }
+}
+
+/// The route that tests apply, with as many parentRefs as sections.
+pub(super) fn route(sections: &[&str]) -> Value {
+    let parents: Vec<Value> = sections
+        .iter()
+        .map(|section| json!({"name": "gw-http", "namespace": "pool", "sectionName": section}))
+        .collect();
+    json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+        "metadata": {"name": "route", "namespace": NS},
+        "spec": {"parentRefs": parents},
+    })
+}
+
+/// A version of the route: `entries` are section, and conditions as `Type=Status/Reason`.
+pub(super) fn route_version(generation: i64, sections: &[&str], entries: &[(&str, &[&str])]) -> Value {
+    let mut version = route(sections);
+    let parents: Vec<Value> = entries
+        .iter()
+        .map(|(section, conditions)| {
+            json!({
+                "parentRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw-http",
+                    "namespace": "pool", "sectionName": section},
+                "controllerName": CONTROLLER,
+                "conditions": conditions.iter().map(|c| condition(c, generation)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    version["metadata"]["uid"] = json!("uid-route");
+    version["metadata"]["generation"] = json!(generation);
+    version["status"] = json!({"parents": parents});
+    version
+}
+
+/// `Type=Status/Reason`, with `@N` for an observedGeneration of its own.
+pub(super) fn condition(text: &str, generation: i64) -> Value {
+    let (text, generation) = match text.split_once('@') {
+        Some((text, own)) => (text, own.parse().unwrap()),
+        None => (text, generation),
+    };
+    let (type_, rest) = text.split_once('=').unwrap();
+    let (status, reason) = rest.split_once('/').unwrap();
+    json!({"type": type_, "status": status, "reason": reason, "message": format!("{reason} it is"),
+        "observedGeneration": generation, "lastTransitionTime": "2026-01-01T00:00:00Z"})
+}
+
+pub(super) const GOOD: &[&str] = &["Accepted=True/Accepted", "ResolvedRefs=True/ResolvedRefs"];
+
+pub(super) fn pool_gateway() -> Value {
+    json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+        "metadata": {"name": "gw-http", "namespace": "pool", "uid": "uid-gw", "generation": 1},
+        "spec": {"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"},
+            {"name": "tcp", "port": 9000, "protocol": "TCP"}]},
+        "status": {"addresses": [{"type": "example.test/odd", "value": "x"}, {"type": "IPAddress", "value": "10.0.0.1"}]},
+    })
+}
+
+pub(super) fn expect(text: &str) -> (String, ConditionExpectation) {
+    let (type_, rest) = text.split_once('=').unwrap();
+    let (status, reason) = rest.split_once('/').map_or((rest, None), |(s, r)| (s, Some(r)));
+    let expectation = ConditionExpectation {
+        status: vec![status.to_owned()],
+        reason: reason.into_iter().map(str::to_owned).collect(),
+        ..ConditionExpectation::default()
+    };
+    (type_.to_owned(), expectation)
+}
+
+pub(super) fn subject(object: ObjectRef, conditions: &[&str]) -> SubjectExpectation {
+    SubjectExpectation {
+        subject: object,
+        conditions: conditions.iter().map(|c| expect(c)).collect(),
+        parents: Parents::Every,
+        listeners: IndexMap::new(),
+        fields: Vec::new(),
+        place: Place { line: 5, column: 1 },
+    }
+}
+
+pub(super) fn route_subject(conditions: &[&str]) -> SubjectExpectation {
+    subject(object("HTTPRoute", "route"), conditions)
+}
+
+pub(super) fn apply(objects: Vec<Value>) -> Verb {
+    Verb::Apply(Apply { objects })
+}
+
+pub(super) fn settle(subjects: Vec<SubjectExpectation>) -> Verb {
+    Verb::Settle(Settle { subjects })
+}
+
+pub(super) fn delete(objects: Vec<ObjectRef>) -> Verb {
+    Verb::Delete(Delete { objects })
+}
+
+pub(super) fn get(answer: Answer) -> Probe {
+    let tcp = matches!(answer, Answer::TcpBackend(_) | Answer::TcpRefused);
+    Probe {
+        target: ProbeTarget { gateway: gateway_ref(), listener: None },
+        method: (!tcp).then(|| "GET".to_owned()),
+        path: "/".to_owned(),
+        host: (!tcp).then(|| "a.test".to_owned()),
+        tls: false,
+        headers: IndexMap::new(),
+        body: String::new(),
+        answer,
+        contrast: true,
+        level: crate::scenario::Level::Must,
+    }
+}
+
+pub(super) fn status(codes: &[u16]) -> Answer {
+    Answer::Http(Box::new(Seen { status: codes.to_vec(), ..Seen::default() }))
+}
+
+pub(super) fn backend(name: &str) -> Answer {
+    Answer::Http(Box::new(Seen { status: vec![200], backend: Some(name.to_owned()), ..Seen::default() }))
+}
+
+/// What a scripted target sends back.
+#[derive(Debug, Clone)]
+pub(super) enum Back {
+    Status(u16),
+    Echo(&'static str),
+    Line(&'static str),
+    Tcp(TcpEnd),
+    Error(ProbeError),
+}
+
+type OnWrite = Box<dyn FnMut(usize, &WriteTarget) -> (WriteOutcome, Vec<(u64, Body)>)>;
+type OnProbe = Box<dyn FnMut(Elapsed, &str, &ProbeRequest) -> Back>;
+type OnJournal = Box<dyn FnMut(u32, &[String]) -> Vec<JournalEntry>>;
+
+/// A scripted target and the log of what came of it.
+pub(super) struct Play {
+    judge: Judge,
+    pub(super) log: Vec<Event>,
+    now: Elapsed,
+    later: Vec<(Elapsed, Body)>,
+    pub(super) on_write: OnWrite,
+    pub(super) on_probe: OnProbe,
+    pub(super) on_journal: OnJournal,
+    journals: u32,
+    pub(super) requests: Vec<ProbeRequest>,
+}
+
+impl Play {
+    pub(super) fn new(scenario: Scenario) -> Play {
+        Play::under(scenario, context())
+    }
+
+    pub(super) fn under(scenario: Scenario, context: Context) -> Play {
+        let mut play = Play {
+            judge: Judge::new(Arc::new(scenario), context),
+            log: Vec::new(),
+            now: Elapsed(0),
+            later: Vec::new(),
+            on_write: Box::new(|_, _| (admitted(1), Vec::new())),
+            on_probe: Box::new(|_, _, _| Back::Echo("echo-pod")),
+            on_journal: Box::new(|_, _| Vec::new()),
+            journals: 0,
+            requests: Vec::new(),
+        };
+        play.push(Scope::Pool("http".into()), seen(Change::Added, &pool_gateway()));
+        play
+    }
+
+    /// Something that happens at a time, in milliseconds.
+    pub(super) fn at(mut self, millis: u64, body: Body) -> Play {
+        self.later.push((Elapsed(millis * 1000), body));
+        self
+    }
+
+    pub(super) fn writes(
+        mut self,
+        on_write: impl FnMut(usize, &WriteTarget) -> (WriteOutcome, Vec<(u64, Body)>) + 'static,
+    ) -> Play {
+        self.on_write = Box::new(on_write);
+        self
+    }
+
+    pub(super) fn probes(mut self, on_probe: impl FnMut(Elapsed, &str, &ProbeRequest) -> Back + 'static) -> Play {
+        self.on_probe = Box::new(on_probe);
+        self
+    }
+
+    fn push(&mut self, scope: Scope, body: Body) {
+        let event = Event { seq: self.log.len() as u64, at: self.now, scope, body };
+        self.judge.observe(&event);
+        self.log.push(event);
+    }
+
+    fn own(&mut self, body: Body) {
+        self.push(Scope::Scenario("test".into()), body);
+    }
+
+    /// Plays to the end.
+    pub(super) fn run(&mut self) -> Verdict {
+        self.own(Body::ScenarioStarted(Box::new(bindings())));
+        for _ in 0..100_000 {
+            match self.judge.next(self.now) {
+                Next::Finished => {
+                    self.own(Body::ScenarioEnded(Ended::Completed));
+                    return self.judge.verdict();
+                }
+                Next::Perform(actions) => actions.into_iter().for_each(|action| self.perform(action)),
+                Next::Wait { until } => self.wait(until),
+            }
+        }
+        panic!("the scenario does not come to an end");
+    }
+
+    fn wait(&mut self, until: Option<Elapsed>) {
+        self.later.sort_by_key(|(at, _)| *at);
+        let first = self.later.first().map(|(at, _)| *at);
+        match (first, until) {
+            (Some(at), until) if until.is_none_or(|until| at <= until) => {
+                let (at, body) = self.later.remove(0);
+                self.now = self.now.max(at);
+                self.own(body);
+            }
+            (_, Some(until)) => {
+                self.now = self.now.max(until);
+                self.own(Body::Tick);
+            }
+            (_, None) => panic!("it waits for ever"),
+        }
+    }
+
+    /// One millisecond passes with each answer, and what is due by then comes first.
+    fn advance(&mut self, to: Elapsed) {
+        self.later.sort_by_key(|(at, _)| *at);
+        while self.later.first().is_some_and(|(at, _)| *at <= to) {
+            let (at, body) = self.later.remove(0);
+            self.now = self.now.max(at);
+            self.own(body);
+        }
+        self.now = self.now.max(to);
+    }
+
+    fn perform(&mut self, action: Action) {
+        let ms = Duration::from_millis(1);
+        match action {
+            Action::Write { step, ordinal, verb, target } => {
+                self.advance(self.now + ms);
+                let (outcome, later) = (self.on_write)(step, &target);
+                let (key, sent) = match &target {
+                    WriteTarget::Object(object) => (ObjectKey::of(object).unwrap(), Some(Arc::new(object.clone()))),
+                    WriteTarget::Patch { target, patch, .. } => (key_of(target), Some(Arc::new(patch.clone()))),
+                    WriteTarget::Delete(target) => (key_of(target), None),
+                };
+                for (delay, body) in later {
+                    self.later.push((self.now + Duration::from_millis(delay), body));
+                }
+                let api_version = "gateway.networking.k8s.io/v1".to_owned();
+                self.own(Body::Wrote(Box::new(Write { step, ordinal, verb, key, api_version, sent, outcome })));
+            }
+            Action::Probe { step, attempt, role, id, request, not_before } => {
+                let started = self.now.max(not_before);
+                self.advance(started);
+                let back = (self.on_probe)(started, &id, &request);
+                self.requests.push(request.clone());
+                self.advance(started + ms);
+                let exchange = Box::new(exchange(id, request, started, back));
+                self.own(Body::Probed { step, attempt, role, exchange });
+            }
+            Action::ReadJournal { step, ids } => {
+                self.advance(self.now + ms);
+                let entries = (self.on_journal)(self.journals, &ids);
+                self.journals += 1;
+                self.own(Body::Journal { step, entries });
+            }
+        }
+    }
+}
+
+fn key_of(object: &ObjectRef) -> ObjectKey {
+    let group = if object.kind.ends_with("Route") || object.kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
+    ObjectKey {
+        group: group.to_owned(),
+        kind: object.kind.clone(),
+        namespace: object.namespace.clone(),
+        name: object.name.clone(),
+    }
+}
+
+fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> Exchange {
+    let mut exchange = Exchange { id, request, connected_to: None, started, http: None, tcp: None, error: None };
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    match back {
+        Back::Status(status) => {
+            exchange.http = Some(HttpAnswer { status, headers, body: String::new(), echo: None });
+        }
+        Back::Echo(pod) => {
+            let echo = json!({"pod": pod, "path": "/", "host": "a.test", "headers": {"X-A": ["one"]}});
+            exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo: Some(echo) });
+        }
+        Back::Line(pod) => {
+            exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: Some(json!({"pod": pod})) });
+        }
+        Back::Tcp(end) => exchange.tcp = Some(end),
+        Back::Error(error) => exchange.error = Some(error),
+    }
+    exchange
+}
+
+pub(super) fn admitted(generation: i64) -> WriteOutcome {
+    WriteOutcome::Admitted { uid: "uid-route".to_owned(), generation, resource_version: format!("w{generation}") }
+}
+
+pub(super) fn seen(change: Change, object: &Value) -> Body {
+    Body::Observed { key: ObjectKey::of(object).unwrap(), change, object: Arc::new(object.clone()) }
+}
+
+pub(super) fn modified(object: &Value) -> Body {
+    seen(Change::Modified, object)
+}
+
+/// Feeds a log to a fresh judge.
+pub(super) fn replay(scenario: Scenario, context: Context, log: &[Event]) -> Verdict {
+    let mut judge = Judge::new(Arc::new(scenario), context);
+    log.iter().for_each(|event| judge.observe(event));
+    judge.verdict()
+}

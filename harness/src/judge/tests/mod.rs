@@ -1,0 +1,10 @@
+#![allow(clippy::unwrap_used)]
+
+mod admission;
+mod contract;
+mod driver;
+mod hold;
+mod probe;
+mod replay;
+mod settle;
+mod statistics;

@@ -1,0 +1,213 @@
+use std::time::Duration;
+
+use gateproof_report::record::{Outcome, Severity};
+use indexmap::IndexMap;
+use rstest::rstest;
+
+use super::driver::*;
+use crate::log::{JournalEntry, ProbeError, ProbeRequest, TcpEnd};
+use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share, Verb};
+
+fn probing(probe: Probe) -> Play {
+    Play::new(scenario(vec![Verb::Probe(probe)]))
+}
+
+fn host(request: &ProbeRequest) -> String {
+    match request {
+        ProbeRequest::Http(http) => http.authority.clone(),
+        ProbeRequest::Tcp { .. } => String::new(),
+    }
+}
+
+#[test]
+fn agrees_after_so_many_answers_in_a_row() {
+    let mut play = probing(get(backend("echo")))
+        .probes(|at, _, _| if at.0 < 20_000 { Back::Status(404) } else { Back::Echo("echo-pod") });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
+    let stage = &verdict.stages[0];
+    assert_eq!((stage.stage.as_str(), stage.limit_ms), ("converged", 5000));
+    assert!(stage.reached_ms >= 20 && stage.settled_ms >= stage.reached_ms + 2);
+    match &play.requests[0] {
+        ProbeRequest::Http(http) => assert_eq!((http.host.as_str(), http.port, http.authority.as_str()), ("10.0.0.1", 80, "a.test")),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn one_stale_answer_in_three_starts_the_count_again() {
+    let mut n = 0;
+    let mut play = probing(get(backend("echo"))).probes(move |_, _, _| {
+        n += 1;
+        Back::Echo(if n == 3 { "other-pod" } else { "echo-pod" })
+    });
+    assert_eq!(play.run().outcome, Outcome::Passed);
+    assert_eq!(play.requests.len(), 6);
+}
+
+#[rstest]
+#[case::status(Back::Status(404), "status", "status 404 from no backend")]
+#[case::other_backend(Back::Echo("other-pod"), "backend", "status 200 from backend other")]
+#[case::stranger(Back::Echo("x"), "backend", "a backend that is not the scenario's")]
+#[case::refused(Back::Error(ProbeError::ConnectRefused("os 111".to_owned())), "status", "refused")]
+#[case::hang(Back::Error(ProbeError::TimedOut), "status", "no whole answer in time")]
+fn says_what_came_back(#[case] back: Back, #[case] part: &str, #[case] seen: &str) {
+    let verdict = probing(get(backend("echo"))).probes(move |_, _, _| back.clone()).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    assert_eq!(verdict.findings[0].expectation, format!("steps[0].probe.{part}"));
+    assert_eq!(verdict.findings[0].stage, "converged");
+    assert!(verdict.findings[0].seen.contains(seen), "{}", verdict.findings[0].seen);
+}
+
+#[test]
+fn no_way_to_the_address_is_not_the_targets_fault() {
+    let back = Back::Error(ProbeError::Unreachable("no route".to_owned()));
+    assert_eq!(probing(get(backend("echo"))).probes(move |_, _, _| back.clone()).run().outcome, Outcome::Inconclusive);
+}
+
+#[rstest]
+#[case::route_answers(500, 404, true, Outcome::Passed)]
+#[case::everything_answers(500, 500, true, Outcome::Inconclusive)]
+#[case::not_wanted(500, 500, false, Outcome::Passed)]
+#[case::not_for_404(404, 404, true, Outcome::Passed)]
+fn contrast_tells_the_route_from_the_gateway(#[case] main: u16, #[case] other: u16, #[case] wanted: bool, #[case] outcome: Outcome) {
+    let mut probe = get(status(&[main]));
+    probe.contrast = wanted;
+    let mut play = probing(probe)
+        .probes(move |_, _, request| Back::Status(if host(request) == "a.test" { main } else { other }));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
+    let contrasts = play.requests.iter().filter(|r| host(r) == "contrast-tok.invalid").count();
+    assert_eq!(contrasts, usize::from(wanted && main != 404));
+}
+
+#[test]
+fn a_turn_makes_the_contrast_needless() {
+    let mut play = Play::new(scenario(vec![Verb::Probe(get(backend("echo"))), Verb::Probe(get(status(&[500])))]))
+        .probes(|_, id, _| if id.starts_with("tok-0-") { Back::Echo("echo-pod") } else { Back::Status(500) });
+    assert_eq!(play.run().outcome, Outcome::Passed);
+    assert!(play.requests.iter().all(|r| host(r) == "a.test"));
+}
+
+fn seen(change: impl FnOnce(&mut Seen)) -> Answer {
+    let mut seen = Seen { status: vec![200], backend: Some("echo".to_owned()), ..Seen::default() };
+    change(&mut seen);
+    Answer::Http(Box::new(seen))
+}
+
+fn header(name: &str, test: HeaderTest) -> IndexMap<String, HeaderTest> {
+    IndexMap::from([(name.to_owned(), test)])
+}
+
+#[rstest]
+#[case(seen(|s| s.seen_path = Some("/".to_owned())), None)]
+#[case(seen(|s| s.seen_path = Some("/x".to_owned())), Some("seen.path"))]
+#[case(seen(|s| s.seen_host = Some("b.test".to_owned())), Some("seen.host"))]
+#[case(seen(|s| s.seen_headers = header("x-a", HeaderTest::Equals("one".to_owned()))), None)]
+#[case(seen(|s| s.seen_headers = header("x-a", HeaderTest::Equals("two".to_owned()))), Some("seen.headers.x-a"))]
+#[case(seen(|s| s.seen_headers = header("X-A", HeaderTest::Absent)), Some("seen.headers.X-A"))]
+#[case(seen(|s| s.seen_headers = header("X-B", HeaderTest::Absent)), None)]
+#[case(seen(|s| s.seen_headers = header("X-B", HeaderTest::Present)), Some("seen.headers.X-B"))]
+#[case(seen(|s| s.headers = header("Content-Type", HeaderTest::Present)), None)]
+#[case(seen(|s| s.headers = header("Location", HeaderTest::Present)), Some("headers.Location"))]
+fn what_the_backend_saw_is_compared(#[case] answer: Answer, #[case] part: Option<&str>) {
+    let verdict = probing(get(answer)).run();
+    assert_eq!(verdict.findings.first().map(|f| f.expectation.clone()), part.map(|p| format!("steps[0].probe.{p}")));
+}
+
+#[test]
+fn a_preferred_status_is_a_should() {
+    let answer = Answer::Http(Box::new(Seen { status: vec![500, 503], preferred: vec![503], ..Seen::default() }));
+    let mut play = probing(get(answer))
+        .probes(|_, _, request| Back::Status(if host(request) == "a.test" { 500 } else { 404 }));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    assert_eq!(verdict.findings[0].severity, Severity::Warning);
+    assert_eq!(verdict.findings[0].expectation, "steps[0].probe.preferred");
+}
+
+#[rstest]
+#[case(Answer::TcpBackend("echo".to_owned()), Back::Line("echo-pod"), true)]
+#[case(Answer::TcpBackend("echo".to_owned()), Back::Line("other-pod"), false)]
+#[case(Answer::TcpBackend("echo".to_owned()), Back::Tcp(TcpEnd::Hung), false)]
+#[case(Answer::TcpRefused, Back::Tcp(TcpEnd::ClosedBeforeAnyByte), true)]
+#[case(Answer::TcpRefused, Back::Error(ProbeError::ConnectRefused(String::new())), true)]
+#[case(Answer::TcpRefused, Back::Tcp(TcpEnd::Hung), false)]
+#[case(Answer::TcpRefused, Back::Line("echo-pod"), false)]
+#[case(Answer::NoAnswer, Back::Error(ProbeError::ConnectRefused(String::new())), true)]
+#[case(Answer::NoAnswer, Back::Error(ProbeError::TimedOut), false)]
+#[case(Answer::NoAnswer, Back::Status(404), false)]
+fn ends_of_connections_are_told_apart(#[case] answer: Answer, #[case] back: Back, #[case] good: bool) {
+    let mut play = probing(get(answer.clone())).probes(move |_, _, _| back.clone());
+    assert_eq!(play.run().outcome == Outcome::Passed, good);
+    if answer != Answer::NoAnswer {
+        assert!(matches!(&play.requests[0], ProbeRequest::Tcp { port: 9000, .. }));
+    }
+}
+
+#[rstest]
+#[case::at_once(0, 1, Outcome::Passed)]
+#[case::a_little_later(2, 1, Outcome::Passed)]
+#[case::twice(0, 2, Outcome::Failed)]
+#[case::never(u32::MAX, 1, Outcome::Failed)]
+fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: usize, #[case] outcome: Outcome) {
+    let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
+    play.on_journal = Box::new(move |reads, ids| {
+        if reads < after_reads {
+            return Vec::new();
+        }
+        let entry = |id: &String| JournalEntry {
+            backend: "other".to_owned(),
+            id: id.clone(),
+            method: "GET".to_owned(),
+            path: "/".to_owned(),
+            host: "a.test".to_owned(),
+            headers: Vec::new(),
+        };
+        ids.iter().flat_map(|id| std::iter::repeat_n(entry(id), times)).collect()
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome);
+    if outcome == Outcome::Failed {
+        assert_eq!(verdict.findings[0].expectation, "steps[0].probe.mirrored.other");
+    }
+}
+
+#[test]
+fn an_answer_that_comes_in_the_grace_time_is_late() {
+    let mut context = context();
+    context.timing.grace = Duration::from_secs(3);
+    let mut play = Play::under(scenario(vec![Verb::Probe(get(backend("echo")))]), context)
+        .probes(|at, _, _| if at.0 < 6_000_000 { Back::Status(404) } else { Back::Echo("echo-pod") });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Late);
+    assert!(verdict.findings[0].late);
+}
+
+fn shared(weights: (u32, u32), counted: u32) -> (Outcome, gateproof_report::record::Severity, u32) {
+    let parts = vec![(Share::Backend("echo".to_owned()), weights.0), (Share::Backend("other".to_owned()), weights.1)];
+    let mut context = context();
+    context.timing.converge = Duration::from_millis(500);
+    let mut n = 0;
+    let probe = Verb::Probe(get(Answer::Shares { parts, margin: 10.0 }));
+    let mut play = Play::under(scenario(vec![probe]), context).probes(move |_, _, _| {
+        n += 1;
+        Back::Echo(if n % 10 < counted { "echo-pod" } else { "other-pod" })
+    });
+    let verdict = play.run();
+    let severity = verdict.findings.first().map_or(Severity::Note, |f| f.severity);
+    (verdict.outcome, severity, verdict.shares[0].n)
+}
+
+#[test]
+fn shares_are_tested_in_sequence() {
+    let (outcome, _, n) = shared((1, 1), 5);
+    assert_eq!(outcome, Outcome::Passed);
+    assert!((200..1500).contains(&n), "{n}");
+    let (outcome, severity, n) = shared((1, 1), 8);
+    assert_eq!((outcome, severity), (Outcome::Failed, Severity::Failure));
+    assert!(n < 500, "{n}");
+    assert_eq!(shared((9, 1), 9).0, Outcome::Passed);
+    assert_eq!(shared((1, 0), 10).0, Outcome::Passed);
+    assert_eq!(shared((1, 0), 9).0, Outcome::Failed);
+}

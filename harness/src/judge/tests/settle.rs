@@ -1,0 +1,271 @@
+use std::time::Duration;
+
+use gateproof_report::record::{Outcome, Severity};
+use indexmap::IndexMap;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::driver::*;
+use crate::log::Body;
+use crate::scenario::{
+    ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, MessageExpectation,
+    ParentExpectation, Parents,
+};
+
+fn routed(versions: Vec<(u64, Value)>, conditions: &[&str]) -> Play {
+    routed_as(versions, route_subject(conditions))
+}
+
+fn routed_as(versions: Vec<(u64, Value)>, subject: crate::scenario::SubjectExpectation) -> Play {
+    Play::new(scenario(vec![apply(vec![route(&["http"])]), settle(vec![subject])])).writes(move |_, _| {
+        (admitted(1), versions.iter().map(|(delay, version)| (*delay, modified(version))).collect())
+    })
+}
+
+#[test]
+fn passes_once_the_asked_state_stood_still_for_the_quiet_window() {
+    let good = route_version(1, &["http"], &[("http", GOOD)]);
+    let verdict = routed(vec![(40, good)], &["Accepted=True/Accepted", "ResolvedRefs=True/ResolvedRefs"]).run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
+    let stages: Vec<_> =
+        verdict.stages.iter().map(|s| (s.stage.as_str(), s.reached_ms, s.settled_ms, s.limit_ms, s.waited_ms)).collect();
+    assert_eq!(stages, [("observed", 40, 190, 5000, 150), ("programmed", 40, 190, 5000, 150)]);
+    assert_eq!(verdict.slowest_settle, Duration::from_millis(40));
+}
+
+#[test]
+fn a_change_of_what_is_asked_starts_the_quiet_window_again_and_another_does_not() {
+    let first = route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
+    let second = route_version(1, &["http"], &[("http", GOOD)]);
+    let asked = |conditions: &[&str]| {
+        let verdict = routed(vec![(40, first.clone()), (140, second.clone())], conditions).run();
+        assert_eq!(verdict.outcome, Outcome::Passed);
+        verdict.stages[1].settled_ms
+    };
+    assert_eq!(asked(&["Accepted=True", "ResolvedRefs=True"]), 290);
+    assert_eq!(asked(&["Accepted=True"]), 190);
+}
+
+#[rstest]
+#[case::wrong_status(&["Accepted=False/NoMatchingParent"], "Accepted.status", "programmed")]
+#[case::wrong_reason(&["Accepted=True/ListenersNotValid"], "Accepted.reason", "programmed")]
+#[case::stale(&["Accepted=True/Accepted@0"], "Accepted.observedGeneration", "observed")]
+#[case::ahead(&["Accepted=True/Accepted@7"], "Accepted.observedGeneration", "observed")]
+#[case::missing(&["ResolvedRefs=True/ResolvedRefs"], "Accepted.status", "programmed")]
+fn names_what_is_wrong(#[case] conditions: &[&str], #[case] part: &str, #[case] stage: &str) {
+    let version = route_version(1, &["http"], &[("http", conditions)]);
+    let verdict = routed(vec![(10, version)], &["Accepted=True/Accepted"]).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    let finding = &verdict.findings[0];
+    assert_eq!(finding.expectation, format!("steps[1].settle.HTTPRoute/route.{part}"));
+    assert_eq!(finding.stage, stage);
+    assert_eq!(finding.line, 5);
+    assert!(finding.clauses.contains(&"CLAUSE-1".to_owned()));
+    assert_eq!(finding.clauses.contains(&"GEP1364-08".to_owned()), stage == "observed");
+    assert!(finding.expected.contains("HTTPRoute/route for Gateway pool/gw-http section http"), "{}", finding.expected);
+    assert!(!finding.consequence);
+}
+
+#[rstest]
+#[case::missing(&["a", "b"], vec![("a", GOOD)], ".parents")]
+#[case::surplus(&["a"], vec![("a", GOOD), ("gone", GOOD)], ".parents")]
+#[case::twice(&["a"], vec![("a", GOOD), ("a", GOOD)], ".parents")]
+#[case::one_wrong(&["a", "b"], vec![("a", GOOD), ("b", &["Accepted=False/NoMatchingParent"])], ".Accepted.status")]
+fn every_parent_ref_has_its_own_entry(#[case] sections: &[&str], #[case] entries: Vec<(&str, &[&str])>, #[case] part: &str) {
+    let version = route_version(1, sections, &entries);
+    let verdict = routed(vec![(10, version)], &["Accepted=True"]).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    assert_eq!(verdict.findings[0].expectation, format!("steps[1].settle.HTTPRoute/route{part}"));
+}
+
+#[test]
+fn entries_of_other_controllers_do_not_count() {
+    let mut version = route_version(1, &["http"], &[("http", GOOD), ("else", &["Accepted=False/NoMatchingParent"])]);
+    version["status"]["parents"][1]["controllerName"] = json!("other.test/controller");
+    assert_eq!(routed(vec![(10, version.clone())], &["Accepted=True"]).run().outcome, Outcome::Passed);
+    version["status"]["parents"][0]["controllerName"] = json!("other.test/controller");
+    assert_eq!(routed(vec![(10, version)], &["Accepted=True"]).run().outcome, Outcome::Failed);
+}
+
+#[test]
+fn parents_may_be_selected_or_none() {
+    let with = |parents: Parents, entries: &[(&str, &[&str])]| {
+        let mut subject = route_subject(&[]);
+        subject.parents = parents;
+        routed_as(vec![(10, route_version(1, &["a", "b"], entries))], subject).run().outcome
+    };
+    let selected = |absent: bool| {
+        Parents::Selected(vec![ParentExpectation {
+            parent_ref: json!({"name": "gw-http", "namespace": "pool", "sectionName": "b"}),
+            absent,
+            conditions: IndexMap::from([expect("Accepted=True")]),
+        }])
+    };
+    assert_eq!(with(selected(false), &[("a", GOOD), ("b", GOOD)]), Outcome::Passed);
+    assert_eq!(with(selected(false), &[("b", GOOD)]), Outcome::Passed);
+    assert_eq!(with(selected(false), &[("a", GOOD)]), Outcome::Failed);
+    assert_eq!(with(selected(true), &[("a", GOOD)]), Outcome::Passed);
+    assert_eq!(with(selected(true), &[("a", GOOD), ("b", GOOD)]), Outcome::Failed);
+    assert_eq!(with(Parents::Absent, &[]), Outcome::Passed);
+    assert_eq!(with(Parents::Absent, &[("a", GOOD)]), Outcome::Failed);
+}
+
+#[test]
+fn a_version_older_than_the_last_write_is_not_believed() {
+    let old = route_version(1, &["http"], &[("http", GOOD)]);
+    let mut play = Play::new(scenario(vec![
+        apply(vec![route(&["http"])]),
+        settle(vec![route_subject(&["Accepted=True"])]),
+        apply(vec![route(&["http"])]),
+        settle(vec![route_subject(&["Accepted=True"])]),
+    ]))
+    .writes(move |step, _| match step {
+        0 => (admitted(1), vec![(1, modified(&old))]),
+        _ => (admitted(2), Vec::new()),
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    assert!(verdict.reason.unwrap().contains("generation 1 only, while generation 2 was written"));
+}
+
+#[test]
+fn what_comes_within_the_grace_time_is_late_and_the_scenario_goes_on() {
+    let mut context = context();
+    context.timing.grace = Duration::from_secs(2);
+    let good = route_version(1, &["http"], &[("http", GOOD)]);
+    let steps = scenario(vec![
+        apply(vec![route(&["http"])]),
+        settle(vec![route_subject(&["Accepted=True"])]),
+        settle(vec![route_subject(&["ResolvedRefs=True"])]),
+    ]);
+    let mut play =
+        Play::under(steps, context).writes(move |_, _| (admitted(1), vec![(6000, modified(&good))]));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Late);
+    assert_eq!(verdict.findings.len(), 1);
+    assert!(verdict.findings[0].late);
+    assert!(verdict.findings[0].seen.contains("6.000 s"), "{}", verdict.findings[0].seen);
+    assert_eq!(verdict.stages.len(), 4);
+}
+
+#[test]
+fn a_late_harness_gets_its_deadline_extended_once() {
+    let good = route_version(1, &["http"], &[("http", GOOD)]);
+    let lag = || Body::Lagged { by: 2_000_000 };
+    let late = |at: u64, lags: &[u64]| {
+        let mut play = routed(vec![(at, good.clone())], &["Accepted=True"]);
+        for at in lags {
+            play = play.at(*at, lag());
+        }
+        play.run().outcome
+    };
+    assert_eq!(late(6000, &[]), Outcome::Failed);
+    assert_eq!(late(6000, &[4000]), Outcome::Passed);
+    assert_eq!(late(12000, &[4000]), Outcome::Failed);
+    assert_eq!(late(12000, &[4000, 9000]), Outcome::Inconclusive);
+}
+
+#[test]
+fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
+    let version = route_version(1, &["http"], &[("http", &["Accepted=False/Odd"])]);
+    let mut subject = route_subject(&["Accepted=False/NoMatchingParent"]);
+    subject.conditions[0].reason_level = Some(Level::Should);
+    subject.conditions[0].message =
+        Some(MessageExpectation { mentions: vec!["gw-http".to_owned()], level: Level::Should });
+    let verdict = routed_as(vec![(10, version)], subject).run();
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    let parts: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.rsplit_once('.').unwrap().1, f.severity)).collect();
+    assert_eq!(parts, [("reason", Severity::Warning), ("message", Severity::Warning)]);
+    assert_eq!(verdict.stages[1].settled_ms, 160);
+}
+
+#[test]
+fn absence_counts_once_the_controller_has_spoken_of_this_generation() {
+    let absent = ConditionExpectation { absent: true, ..ConditionExpectation::default() };
+    let asked = |conditions: &[&str]| {
+        let mut subject = route_subject(&[]);
+        subject.conditions.insert("PartiallyInvalid".to_owned(), absent.clone());
+        routed_as(vec![(10, route_version(2, &["http"], &[("http", conditions)]))], subject).run().outcome
+    };
+    assert_eq!(asked(GOOD), Outcome::Passed);
+    assert_eq!(asked(&["Accepted=True/Accepted@1"]), Outcome::Failed);
+    assert_eq!(asked(&["Accepted=True/Accepted", "PartiallyInvalid=True/UnsupportedValue"]), Outcome::Failed);
+}
+
+#[test]
+fn accepted_may_keep_an_older_generation_while_the_controller_falls_back() {
+    let fallen = |message: &str| {
+        let mut version = route_version(2, &["http"], &[("http", &["Accepted=True/Accepted@1", "PartiallyInvalid=True/UnsupportedValue"])]);
+        version["status"]["parents"][0]["conditions"][1]["message"] = json!(message);
+        routed(vec![(10, version)], &["Accepted=True"]).run().outcome
+    };
+    assert_eq!(fallen("Fall Back to generation 1"), Outcome::Passed);
+    assert_eq!(fallen("Dropped Rule 1"), Outcome::Failed);
+}
+
+fn own_gateway(status: Value) -> Value {
+    json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+        "metadata": {"name": "own", "namespace": NS, "uid": "uid-route", "generation": 1},
+        "spec": {"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]},
+        "status": status,
+    })
+}
+
+fn gateway(status: Value, change: impl FnOnce(&mut crate::scenario::SubjectExpectation)) -> (Outcome, Vec<String>) {
+    let mut subject = subject(object("Gateway", "own"), &[]);
+    change(&mut subject);
+    let version = own_gateway(status);
+    let mut play = Play::new(scenario(vec![apply(vec![version.clone()]), settle(vec![subject])]))
+        .writes(move |_, _| (admitted(1), vec![(10, modified(&version))]));
+    let verdict = play.run();
+    let parts = verdict.findings.iter().map(|f| f.expectation.replace("steps[1].settle.Gateway/own.", "")).collect();
+    (verdict.outcome, parts)
+}
+
+#[test]
+fn listeners_fields_and_addresses_are_compared() {
+    let listener = |attached: i64, kinds: Value| {
+        json!({"listeners": [{"name": "http", "attachedRoutes": attached, "supportedKinds": kinds,
+            "conditions": [condition("Accepted=True/Accepted", 1)]}]})
+    };
+    let kinds = json!([{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}]);
+    let expected = ListenerExpectation {
+        conditions: IndexMap::from([expect("Accepted=True")]),
+        attached_routes: Some(1),
+        supported_kinds: Some(vec!["HTTPRoute".to_owned()]),
+    };
+    let asked = |status: Value| gateway(status, |s| drop(s.listeners.insert("http".to_owned(), expected.clone())));
+    assert_eq!(asked(listener(1, kinds.clone())), (Outcome::Passed, vec![]));
+    assert_eq!(asked(listener(0, kinds.clone())).1, ["listeners[http].attachedRoutes"]);
+    assert_eq!(asked(listener(1, json!([]))).1, ["listeners[http].supportedKinds"]);
+    assert_eq!(asked(json!({"listeners": []})).1, ["listeners[http].entry"]);
+
+    let programmed = |addresses: Value| {
+        gateway(json!({"conditions": [condition("Programmed=True/Programmed", 1)], "addresses": addresses}), |s| {
+            s.conditions.extend([expect("Programmed=True")]);
+        })
+    };
+    assert_eq!(programmed(json!([{"value": "10.0.0.1"}])).0, Outcome::Passed);
+    assert_eq!(programmed(json!([])).1, ["addresses"]);
+}
+
+#[rstest]
+#[case(FieldTest::Equals(json!(3)), json!(3), true)]
+#[case(FieldTest::Equals(json!(3)), json!(4), false)]
+#[case(FieldTest::NotEmpty, json!([1]), true)]
+#[case(FieldTest::NotEmpty, json!([]), false)]
+#[case(FieldTest::Empty, Value::Null, true)]
+#[case(FieldTest::Empty, json!("x"), false)]
+#[case(FieldTest::SortedBy("name".to_owned()), json!([{"name": "A"}, {"name": "B"}]), true)]
+#[case(FieldTest::SortedBy("name".to_owned()), json!([{"name": "B"}, {"name": "A"}]), false)]
+#[case(FieldTest::SortedBy("name".to_owned()), json!([]), false)]
+#[case(FieldTest::Contains(json!("x")), json!(["y", "x"]), true)]
+#[case(FieldTest::Contains(json!("x")), json!(["y"]), false)]
+fn fields_are_tested(#[case] test: FieldTest, #[case] value: Value, #[case] good: bool) {
+    let (outcome, parts) = gateway(json!({"thing": value}), |s| {
+        s.fields.push(FieldExpectation { pointer: "/status/thing".to_owned(), test, level: Level::Must });
+    });
+    assert_eq!(outcome == Outcome::Passed, good);
+    assert_eq!(parts.is_empty(), good);
+}

@@ -1,0 +1,117 @@
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rstest::rstest;
+
+use crate::judge::statistics::{Decision, FALSE_ALARM, OVERLOOKED, SharePlan, next, two_sided};
+
+fn plan(expected: &[f64], false_alarm: f64, overlooked: f64) -> SharePlan {
+    SharePlan { expected: expected.to_vec(), margin: 0.1, false_alarm, overlooked, max_probes: 20_000 }
+}
+
+/// Draws answers by the true shares until the test decides.
+fn simulate(plan: &SharePlan, truth: &[f64], rng: &mut ChaCha8Rng) -> (Decision, u32) {
+    let mut counts = vec![0; truth.len()];
+    let mut others = 0;
+    loop {
+        match next(plan, &counts, others) {
+            Decision::MoreProbes(more) => {
+                for _ in 0..more {
+                    let mut draw: f64 = rng.random();
+                    match truth.iter().position(|share| {
+                        draw -= share;
+                        draw < 0.0
+                    }) {
+                        Some(part) => counts[part] += 1,
+                        None => others += 1,
+                    }
+                }
+            }
+            decision => return (decision, counts.iter().sum::<u32>() + others),
+        }
+    }
+}
+
+#[rstest]
+#[case(&[0.5, 0.5])]
+#[case(&[0.25, 0.75])]
+#[case(&[0.9, 0.1])]
+#[case(&[0.4, 0.3, 0.3])]
+#[case(&[1.0, 0.0])]
+fn a_true_share_agrees(#[case] shares: &[f64]) {
+    let plan = plan(shares, FALSE_ALARM, OVERLOOKED);
+    for seed in 0..100 {
+        let (decision, _) = simulate(&plan, shares, &mut ChaCha8Rng::seed_from_u64(seed));
+        assert!(matches!(decision, Decision::Agree { .. }), "seed {seed}: {decision:?}");
+    }
+}
+
+#[rstest]
+#[case(&[0.5, 0.5], &[0.6, 0.4])]
+#[case(&[0.5, 0.5], &[0.0, 1.0])]
+#[case(&[0.25, 0.75], &[0.5, 0.5])]
+#[case(&[0.9, 0.1], &[0.8, 0.2])]
+#[case(&[0.9, 0.1], &[1.0, 0.0])]
+#[case(&[0.5, 0.5], &[0.5, 0.45])]
+#[case(&[1.0, 0.0], &[0.9, 0.1])]
+fn a_share_off_by_the_margin_disagrees(#[case] expected: &[f64], #[case] truth: &[f64]) {
+    let plan = plan(expected, FALSE_ALARM, OVERLOOKED);
+    for seed in 0..100 {
+        let (decision, _) = simulate(&plan, truth, &mut ChaCha8Rng::seed_from_u64(seed));
+        assert!(matches!(decision, Decision::Disagree { .. }), "seed {seed}: {decision:?}");
+    }
+}
+
+#[test]
+fn error_rates_stay_below_what_is_stated() {
+    // Rates that a simulation can see; the bound is the same formula at every rate.
+    let loose = plan(&[0.5, 0.5], 0.05, 0.05);
+    let rate = |truth: &[f64], wrong: fn(&Decision) -> bool| {
+        let hits = (0..2000).filter(|&seed| wrong(&simulate(&loose, truth, &mut ChaCha8Rng::seed_from_u64(seed)).0));
+        hits.count() as f64 / 2000.0
+    };
+    assert!(rate(&[0.5, 0.5], |d| matches!(d, Decision::Disagree { .. })) <= 0.05);
+    assert!(rate(&[0.6, 0.4], |d| matches!(d, Decision::Agree { .. })) <= 0.05);
+}
+
+#[test]
+fn too_even_is_never_a_failure() {
+    let plan = plan(&[0.5, 0.5], FALSE_ALARM, OVERLOOKED);
+    assert!((1..2000).all(|half| !matches!(next(&plan, &[half, half], 0), Decision::Disagree { .. })));
+}
+
+#[test]
+fn the_most_probes_that_may_be_used_decide_nothing_by_themselves() {
+    let plan = SharePlan { max_probes: 60, ..plan(&[0.5, 0.5], FALSE_ALARM, OVERLOOKED) };
+    assert_eq!(next(&plan, &[0, 0], 0), Decision::MoreProbes(40));
+    assert_eq!(next(&plan, &[20, 20], 0), Decision::MoreProbes(20));
+    assert!(matches!(next(&plan, &[30, 30], 0), Decision::Undecided { .. }));
+    assert!(matches!(next(&plan, &[30, 29], 1), Decision::Disagree { p } if p == 0.0));
+}
+
+#[rstest]
+#[case(10, 5, 0.5, 1.0)]
+#[case(10, 0, 0.5, 2.0 / 1024.0)]
+#[case(4, 4, 0.25, 2.0 / 256.0)]
+#[case(3, 1, 0.0, 0.0)]
+#[case(3, 0, 0.0, 1.0)]
+#[case(3, 3, 1.0, 1.0)]
+#[case(3, 2, 1.0, 0.0)]
+fn the_binomial_is_exact(#[case] n: u32, #[case] count: u32, #[case] share: f64, #[case] expected: f64) {
+    assert!((two_sided(n, count, share) - expected).abs() < 1e-9, "{}", two_sided(n, count, share));
+}
+
+proptest! {
+    #[test]
+    fn a_probability_is_one(n in 1u32..3000, part in 0.0f64..1.0, share in 0.0f64..=1.0) {
+        let p = two_sided(n, (f64::from(n) * part) as u32, share);
+        prop_assert!((0.0..=1.0).contains(&p));
+    }
+
+    #[test]
+    fn it_always_comes_to_an_end(seed: u64, truth in 0.0f64..=1.0, expected in 0.05f64..0.95) {
+        let plan = SharePlan { max_probes: 3000, ..plan(&[expected, 1.0 - expected], FALSE_ALARM, OVERLOOKED) };
+        let (_, n) = simulate(&plan, &[truth, 1.0 - truth], &mut ChaCha8Rng::seed_from_u64(seed));
+        prop_assert!(n <= 3000);
+    }
+}

@@ -1,0 +1,97 @@
+//! What names a scenario needs to be bound.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::super::model::{Answer, Ending, FieldTest, HeaderTest, Parents, Scenario, Settle, SubjectExpectation, Verb};
+use super::super::template::{self, Part, Slot};
+
+/// The aliases that a scenario uses, beside its namespaces, Gateways and backends, which it declares.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Host aliases; the main one is `host`.
+    pub hosts: BTreeSet<String>,
+    /// Name aliases of cluster-scoped objects.
+    pub names: BTreeSet<String>,
+    /// Port aliases.
+    pub ports: BTreeSet<String>,
+}
+
+/// The aliases that a scenario uses.
+pub fn needs(scenario: &Scenario) -> Needs {
+    let mut needs = Needs::default();
+    for step in &scenario.steps {
+        match &step.verb {
+            Verb::Apply(apply) => apply.objects.iter().for_each(|object| needs.value(object)),
+            Verb::Patch(patch) => needs.value(&patch.patch),
+            Verb::Settle(settle) => needs.settle(settle),
+            Verb::Hold(hold) => hold.never.iter().chain(&hold.always).for_each(|s| needs.subject(s)),
+            Verb::Probe(probe) => {
+                let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(probe.headers.values());
+                texts.for_each(|text| needs.text(text));
+                if let Answer::Http(seen) = &probe.answer {
+                    seen.seen_path.iter().chain(&seen.seen_host).for_each(|text| needs.text(text));
+                    for test in seen.headers.values().chain(seen.seen_headers.values()) {
+                        if let HeaderTest::Equals(value) = test {
+                            needs.text(value);
+                        }
+                    }
+                }
+            }
+            Verb::Delete(_) => {}
+        }
+        for ending in &step.either {
+            if let Ending::Settle(settle, _) = ending {
+                needs.settle(settle);
+            }
+        }
+    }
+    needs
+}
+
+impl Needs {
+    fn settle(&mut self, settle: &Settle) {
+        settle.subjects.iter().for_each(|s| self.subject(s));
+    }
+
+    fn subject(&mut self, subject: &SubjectExpectation) {
+        let listeners = subject.listeners.values().flat_map(|l| l.conditions.values());
+        for condition in subject.conditions.values().chain(listeners) {
+            condition.message.iter().flat_map(|m| &m.mentions).for_each(|text| self.text(text));
+        }
+        if let Parents::Selected(parents) = &subject.parents {
+            parents.iter().for_each(|p| self.value(&p.parent_ref));
+        }
+        for field in &subject.fields {
+            if let FieldTest::Equals(value) | FieldTest::Contains(value) = &field.test {
+                self.value(value);
+            }
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(items) => items.iter().for_each(|item| self.value(item)),
+            Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+                self.text(key);
+                self.value(value);
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        // Unreadable placeholders were reported when the manifest was parsed.
+        for part in template::parts(text).unwrap_or_default() {
+            let Part::Slot(inside) = part else { continue };
+            match template::slot(inside, |_| false) {
+                Ok(Slot::Host(alias) | Slot::Tls(alias)) => self.hosts.insert(alias),
+                Ok(Slot::Name(alias)) => self.names.insert(alias),
+                Ok(Slot::Port(alias)) => self.ports.insert(alias),
+                _ => false,
+            };
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Embedded Kubernetes objects, held against the schema of every release that the scenario is bound to.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::diagnostic::{Diagnostic, Report, Source};
+use super::model::{Channel, Version};
+use super::parse::build::bounds;
+use super::parse::tree::{self, Document, Key, Mark, Node};
+
+/// What the schemas of the known releases say of objects.
+pub trait ObjectSchemas {
+    /// The releases whose schemas are known, oldest first.
+    fn releases(&self) -> Vec<(Version, Channel)>;
+
+    /// Paths such as `spec.rules[0].filterz` of fields that the object has and its schema in this release has not.
+    /// `None` if the kind is not in that release, or not one of the Gateway API.
+    ///
+    /// Placeholders are not replaced: a string may stand where a mapping or number belongs.
+    fn unknown_fields(&self, object: &Value, version: Version, channel: Channel) -> Option<Vec<String>>;
+}
+
+/// Fields of the embedded objects of a file that no schema has, in order of place. Syntax and the harness's own fields are
+/// the business of [`parse`](super::parse).
+pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagnostic> {
+    let source = Source::new(file, text);
+    let mut problems = Vec::new();
+    let documents = tree::read(&source, &mut problems);
+    problems.clear();
+    for document in &documents {
+        let mut reported = BTreeSet::new();
+        for (object, bound) in embedded(document) {
+            let value = object.value();
+            let kind = value["kind"].as_str().unwrap_or_default().to_owned();
+            let mut known_somewhere = false;
+            for (version, channel) in schemas.releases() {
+                if !bound.iter().all(|b| b.admits(version, channel)) {
+                    continue;
+                }
+                let Some(unknown) = schemas.unknown_fields(&value, version, channel) else { continue };
+                known_somewhere = true;
+                for path in unknown {
+                    let mark = locate(object, &path);
+                    if reported.insert((mark.offset, path.clone())) {
+                        let channel = format!("{channel:?}").to_lowercase();
+                        let message = format!("{kind} has no field `{path}` in {version} {channel}");
+                        let help = "bind the step with `since` or `channel` if later releases have it".to_owned();
+                        problems.push(source.problem(mark, message, Some(help)));
+                    }
+                }
+            }
+            let gateway_api = value["apiVersion"].as_str().is_some_and(|v| v.contains("gateway.networking"));
+            if gateway_api && !known_somewhere {
+                let message = format!("no release that the scenario is bound to has the kind `{kind}`");
+                problems.push(source.problem(object.mark, message, None));
+            }
+        }
+    }
+    problems.sort_by_key(|p| (p.line, p.column));
+    problems
+}
+
+/// Every embedded object with the bounds that it stands under.
+fn embedded(document: &Document) -> Vec<(&Node, [super::model::Bounds; 2])> {
+    let Some(spec) = document.root.get("spec") else { return Vec::new() };
+    let whole = bounds(spec);
+    let steps = spec.get("steps").map(Node::list).unwrap_or_default();
+    let objects = |step| Node::get(step, "apply").map(Node::list).unwrap_or_default();
+    steps.iter().flat_map(|step| objects(step).iter().map(move |o| (o, [whole, bounds(step)]))).collect()
+}
+
+/// Where a path points to: the key if it ends in one.
+fn locate(object: &Node, path: &str) -> Mark {
+    let mut node = object;
+    let mut mark = object.mark;
+    for segment in path.split('.') {
+        let (name, indices) = segment.split_once('[').map_or((segment, None), |(n, i)| (n, Some(i)));
+        if !name.is_empty() {
+            let Some((key, value)) = entry(node, name) else { return mark };
+            mark = key.mark;
+            node = value;
+        }
+        for index in indices.into_iter().flat_map(|i| i.split('[')) {
+            let item = index.trim_end_matches(']').parse::<usize>().ok().and_then(|i| node.list().get(i));
+            let Some(item) = item else { return mark };
+            node = item;
+        }
+    }
+    mark
+}
+
+fn entry<'n>(node: &'n Node, name: &str) -> Option<&'n (Key, Node)> {
+    node.entries().iter().find(|(key, _)| key.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Knows HTTPRoute since 1.0 and its `spec.later` since 1.5, and TCPRoute in the experimental channel alone.
+    struct Two;
+
+    impl ObjectSchemas for Two {
+        fn releases(&self) -> Vec<(Version, Channel)> {
+            let versions = ["1.4", "1.6"].map(|v| v.parse().unwrap());
+            versions.into_iter().flat_map(|v| [(v, Channel::Standard), (v, Channel::Experimental)]).collect()
+        }
+
+        fn unknown_fields(&self, object: &Value, version: Version, channel: Channel) -> Option<Vec<String>> {
+            let kind = object["kind"].as_str()?;
+            if kind != "HTTPRoute" && (kind != "TCPRoute" || channel == Channel::Standard) {
+                return None;
+            }
+            let mut unknown = Vec::new();
+            if object["spec"].get("later").is_some() && version < "1.5".parse().unwrap() {
+                unknown.push("spec.later".to_owned());
+            }
+            if object["spec"]["rules"][0].get("filterz").is_some() {
+                unknown.push("spec.rules[0].filterz".to_owned());
+            }
+            Some(unknown)
+        }
+    }
+
+    fn lint(step: &str, bounds: &str) -> Vec<(usize, usize, String)> {
+        let text = format!("spec:\n  steps:\n    - apply:\n{step}\n{bounds}");
+        objects("a.yaml", &text, &Two).into_iter().map(|d| (d.line, d.column, d.message)).collect()
+    }
+
+    const ROUTE: &str =
+        "        - apiVersion: gateway.networking.k8s.io/v1\n          kind: HTTPRoute\n          spec:\n            ";
+
+    #[test]
+    fn unknown_fields_are_pointed_at() {
+        let found = lint(&format!("{ROUTE}rules:\n              - filterz: []"), "");
+        assert_eq!(found, [(8, 17, "HTTPRoute has no field `spec.rules[0].filterz` in v1.4.0 standard".to_owned())]);
+    }
+
+    #[test]
+    fn bounds_decide_which_releases_count() {
+        assert_eq!(lint(&format!("{ROUTE}later: 1"), "").len(), 1);
+        assert!(lint(&format!("{ROUTE}later: 1"), "      since: \"1.5\"").is_empty());
+        assert!(lint(&format!("{ROUTE}later: 1"), "  since: \"1.5\"").is_empty());
+    }
+
+    #[test]
+    fn a_kind_of_no_bound_release_is_reported() {
+        let grpc = ROUTE.replace("HTTPRoute", "XRoute");
+        assert_eq!(lint(&format!("{grpc}a: 1"), "").len(), 1);
+        let tcp = ROUTE.replace("HTTPRoute", "TCPRoute");
+        assert!(lint(&format!("{tcp}a: 1"), "").is_empty());
+    }
+}

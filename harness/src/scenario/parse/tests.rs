@@ -1,0 +1,295 @@
+#![allow(clippy::unwrap_used)]
+
+use rstest::rstest;
+
+use super::*;
+use crate::scenario::model::*;
+
+fn vocabulary() -> Vocabulary {
+    Vocabulary::builtin()
+}
+
+const HEAD: &str = "\
+apiVersion: gateproof.dev/v1alpha1
+kind: Scenario
+metadata: {name: sample}
+spec:
+  summary: A sentence.
+  features: [Gateway, HTTPRoute]
+  gateways: {gw: http}
+  backends: [echo]
+  steps:
+    - apply:
+        - apiVersion: gateway.networking.k8s.io/v1
+          kind: HTTPRoute
+          metadata: {name: route}
+          spec: {parentRefs: [\"${gw}\"]}
+";
+
+fn problems(text: &str) -> Vec<(usize, String, Option<String>)> {
+    match parse("a.yaml", text, &vocabulary()) {
+        Ok(_) => Vec::new(),
+        Err(found) => found.into_iter().map(|d| (d.line, d.message, d.help)).collect(),
+    }
+}
+
+fn with(step: &str) -> String {
+    format!("{HEAD}    - {step}\n")
+}
+
+fn step(text: &str) -> Step {
+    let scenario = parse("a.yaml", &with(text), &vocabulary()).unwrap().remove(0);
+    scenario.steps.last().unwrap().clone()
+}
+
+#[test]
+fn the_founding_manifest_is_read_whole() {
+    let path = "gateway-api/httproute/missing-backend.yaml";
+    let text = gateproof_suites::manifests().into_iter().find(|(p, _)| *p == path).unwrap().1;
+    let scenario = parse(path, text, &vocabulary()).unwrap().remove(0);
+    assert_eq!(scenario.name, "httproute-missing-backend");
+    assert_eq!(scenario.suite, "gateway-api");
+    assert_eq!(scenario.digest.len(), 64);
+    let Verb::Settle(settle) = &scenario.steps[4].verb else { panic!("not a settle") };
+    let resolved = &settle.subjects[0].conditions["ResolvedRefs"];
+    assert_eq!(
+        (resolved.status.as_slice(), resolved.reason.as_slice()),
+        (&["False".into()][..], &["BackendNotFound".into()][..])
+    );
+    assert_eq!(resolved.message.as_ref().unwrap().level, Level::Should);
+    assert!(scenario.steps[4].proves.iter().any(|c| **c == *"GEP1364-41"));
+    let Verb::Probe(probe) = &scenario.steps[5].verb else { panic!("not a probe") };
+    assert_eq!(
+        (probe.method.as_deref(), probe.host.as_deref(), probe.path.as_str()),
+        (Some("GET"), Some("${host}"), "/")
+    );
+    assert!(probe.target.gateway.pool);
+}
+
+#[test]
+fn every_shipped_manifest_is_clean() {
+    let scenarios = crate::scenario::load::builtin(&vocabulary());
+    match scenarios {
+        Ok(scenarios) => assert!(!scenarios.is_empty()),
+        Err(crate::scenario::load::LoadError::Manifests(problems)) => {
+            let shown = problems.iter().map(|p| format!("{}:{}:{} {}", p.file, p.line, p.column, p.message));
+            panic!("{:#?}", shown.collect::<Vec<_>>());
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[rstest]
+#[case("setle: {}", "unknown field of a Step `setle`", Some("did you mean `settle`?"))]
+#[case(
+    "settle: {HTTPRoute/route: {accepted: \"True\"}}",
+    "unknown field of a Subject `accepted`",
+    Some("did you mean `Accepted`?")
+)]
+#[case(
+    "settle: {HTTPRoute/route: {Acceptd: \"True\"}}",
+    "unknown condition type `Acceptd`",
+    Some("did you mean `Accepted`?")
+)]
+#[case(
+    "settle: {HTTPRoute/route: {Accepted: \"Tru\"}}",
+    "unknown condition status `Tru`",
+    Some("did you mean `True`?")
+)]
+#[case(
+    "settle: {HTTPRoute/route: {Accepted: true}}",
+    "expected a string such as \"True/Accepted\" or a mapping, found a boolean",
+    Some("quote it")
+)]
+#[case(
+    "settle: {HTTPRoute/rout: {Accepted: \"True\"}}",
+    "unknown object `HTTPRoute/rout`",
+    Some("did you mean `HTTPRoute/route`?")
+)]
+#[case("settle: {\"${gv}\": {Programmed: \"True\"}}", "unknown Gateway alias `gv`", Some("did you mean `gw`?"))]
+#[case("settle: {HTTPRoute/b/route: {Accepted: \"True\"}}", "unknown namespace `b`", None)]
+#[case("delete: [Service/ecko]", "unknown object `Service/ecko`", Some("did you mean `Service/echo`?"))]
+#[case("{delete: [Service/echo], proves: [GEP1364-99]}", "unknown clause `GEP1364-99`", Some(""))]
+#[case(
+    "{delete: [Service/echo], since: 1.4}",
+    "expected a version as a string, found a number",
+    Some("quote it, such as \"1.4\"")
+)]
+#[case("{delete: [Service/echo], since: \"new\"}", "`new` is not a version such as 1.4 or v1.4.1", None)]
+#[case("{delete: [Service/echo], hold: {never: {}}}", "Step has both `delete` and `hold`", Some("make two of it"))]
+#[case("proves: [GEP1364-01]", "Step needs one of apply, patch, delete, settle, hold, probe", None)]
+#[case(
+    "probe: {get: \"http://${host}/\", expect: {backend: ecco}}",
+    "unknown backend `ecco`",
+    Some("did you mean `echo`?")
+)]
+#[case(
+    "probe: {get: \"http://${hots}/\", expect: {backend: echo}}",
+    "unknown placeholder `${hots}`",
+    Some("did you mean `host`?")
+)]
+#[case(
+    "probe: {get: \"${host}/\", expect: {backend: echo}}",
+    "not a URL that can be probed",
+    Some("such as http://${host}/path")
+)]
+#[case("probe: {get: \"http://${host}/\", expect: refused}", "`refused` is not for HTTP; `noAnswer` is", None)]
+#[case(
+    "probe: {get: \"http://${host}/\", via: gw2, expect: {status: 404}}",
+    "unknown Gateway alias `gw2`",
+    Some("did you mean `gw`?")
+)]
+#[case("probe: {get: \"http://${host}/\", expect: {status: 42}}", "expected a whole number from 100 to 599", None)]
+#[case(
+    "{settle: {HTTPRoute/route: {Accepted: \"True\"}}, refused: {}}",
+    "`refused` without a write",
+    Some("only apply, patch and delete can be refused")
+)]
+#[case(
+    "apply: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}]",
+    "a fixed namespace would be shared with others",
+    Some("")
+)]
+#[case(
+    "apply: [{apiVersion: g/v1, kind: GatewayClass, metadata: {name: a}}]",
+    "the name of a GatewayClass must be unique to run and scenario",
+    Some("name it ${name:alias}")
+)]
+#[case(
+    "apply: [{apiVersion: v1, kind: Secret, metadata: {name: \"${ns:x}\"}}]",
+    "unknown namespace `x`",
+    Some("there is ns")
+)]
+#[case(
+    "hold: {for: long, never: {HTTPRoute/route: {Accepted: \"True\"}}}",
+    "not a time",
+    Some("`quiet`, or a time such as 500ms or 2s")
+)]
+#[case("hold: {for: quiet}", "the hold watches nothing", None)]
+#[case("settle: {HTTPRoute/route: {Accepted: on}}", "`on` means different things to different YAML readers", Some(""))]
+fn mistakes_are_told(#[case] text: &str, #[case] message: &str, #[case] help: Option<&str>) {
+    let found = problems(&with(text));
+    let Some(hit) = found.iter().find(|(_, m, _)| m == message) else { panic!("{found:#?}") };
+    assert_eq!(hit.0, HEAD.lines().count() + 1);
+    match help {
+        Some("") => assert!(hit.2.is_some()),
+        Some(help) => assert_eq!(hit.2.as_deref(), Some(help)),
+        None => {}
+    }
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let text = HEAD.replace("HTTPRoute]", "HTTPRoot]").replace("gw: http", "gw: htpt");
+    let text = format!("{text}    - delete: [Service/a, Service/b]\n      proves: [x]\n  steps: []\n");
+    let messages = problems(&text).into_iter().map(|(_, m, _)| m).collect::<Vec<_>>();
+    for wanted in
+        ["feature `HTTPRoot`", "shape `htpt`", "`Service/a`", "`Service/b`", "clause `x`", "`steps` is given twice"]
+    {
+        assert!(messages.iter().any(|m| m.contains(wanted)), "{wanted}: {messages:#?}");
+    }
+}
+
+#[test]
+fn broken_yaml_has_a_place() {
+    let found = problems("a: [1,\nb: }");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].1.starts_with("not YAML: "), "{found:?}");
+}
+
+#[test]
+fn a_name_is_given_once() {
+    let text = format!("{HEAD}---\n{HEAD}");
+    let found = problems(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].0, found[0].1.as_str()), (18, "there are two scenarios `sample`"));
+    assert_eq!(problems(""), [(0, "the file holds no scenario".to_owned(), None)]);
+}
+
+#[test]
+fn conditions_have_a_short_and_a_long_form() {
+    let Verb::Settle(settle) = step(
+        "settle: {HTTPRoute/route: {Accepted: True|False/A|B, ResolvedRefs: absent, example.com/Own: {status: [\"True\"], \
+         optional: true, reasonLevel: SHOULD, since: \"1.5\", message: {mentions: [a, b], level: MUST}}}}",
+    )
+    .verb
+    else {
+        panic!("not a settle")
+    };
+    let conditions = &settle.subjects[0].conditions;
+    assert_eq!(conditions["Accepted"].status, ["True", "False"]);
+    assert_eq!(conditions["Accepted"].reason, ["A", "B"]);
+    assert!(conditions["ResolvedRefs"].absent);
+    let own = &conditions["example.com/Own"];
+    assert!(own.optional && own.reason_level == Some(Level::Should) && own.bounds.since.is_some());
+    assert_eq!(own.message.as_ref().unwrap().mentions, ["a", "b"]);
+}
+
+#[test]
+fn writes_may_have_several_ends() {
+    let step = step(
+        "{delete: [Service/echo], either: [{refused: {field: spec}}, {settle: {HTTPRoute/route: {Accepted: \"True\"}}, since: \"1.2\"}]}",
+    );
+    let [Ending::Refused(refusal, _), Ending::Settle(_, bounds)] = &step.either[..] else { panic!("{step:?}") };
+    assert_eq!((refusal.code, refusal.reason.as_str(), refusal.field.as_deref()), (422, "Invalid", Some("spec")));
+    assert_eq!(bounds.since.unwrap().to_string(), "v1.2.0");
+}
+
+#[test]
+fn probes_are_read() {
+    let Verb::Probe(probe) = step(
+        "probe: {post: \"http://a.${host}/x?y=%2F\", headers: {A: b}, body: c, contrast: false, level: SHOULD, expect: {backend: echo, \
+         status: [200, 201], prefer: 201, seen: {path: /x, headers: {A: b, B: absent}}, headers: {Location: {equals: absent}}, mirrored: [echo]}}",
+    )
+    .verb
+    else {
+        panic!("not a probe")
+    };
+    assert_eq!(
+        (probe.method.as_deref(), probe.host.as_deref(), probe.path.as_str()),
+        (Some("POST"), Some("a.${host}"), "/x?y=%2F")
+    );
+    assert!(!probe.tls && !probe.contrast && probe.level == Level::Should);
+    let Answer::Http(seen) = &probe.answer else { panic!("not HTTP") };
+    assert_eq!((seen.status.as_slice(), seen.preferred.as_slice()), (&[200, 201][..], &[201][..]));
+    assert_eq!(seen.seen_headers["B"], HeaderTest::Absent);
+    assert_eq!(seen.headers["Location"], HeaderTest::Equals("absent".into()));
+    assert_eq!(seen.mirrored_to, ["echo"]);
+}
+
+#[test]
+fn shares_are_read() {
+    let Verb::Probe(probe) =
+        step("probe: {get: \"http://${host}/\", expect: {shares: {echo: 3, \"500\": 1}, margin: 5}}").verb
+    else {
+        panic!("not a probe")
+    };
+    let Answer::Shares { parts, margin } = &probe.answer else { panic!("not shares") };
+    assert_eq!(parts, &[(Share::Backend("echo".into()), 3), (Share::Status(500), 1)]);
+    assert!((margin - 5.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn tcp_probes_are_read() {
+    let Verb::Probe(probe) = step("probe: {tcp: gw, listener: tcp, expect: refused}").verb else {
+        panic!("not a probe")
+    };
+    assert_eq!((probe.method, probe.answer), (None, Answer::TcpRefused));
+    assert_eq!(probe.target.listener.as_deref(), Some("tcp"));
+}
+
+proptest::proptest! {
+    /// Whatever the text, there is an answer and no panic.
+    #[test]
+    fn no_text_breaks_the_parser(text in "[ -~\n]{0,200}") {
+        let _ = parse("a.yaml", &text, &Vocabulary::default());
+    }
+
+    /// Any change of a line of a good manifest is answered without panic, too.
+    #[test]
+    fn no_change_breaks_the_parser(line in 0usize..14, with in "[ -~]{0,40}") {
+        let mut lines = HEAD.lines().map(str::to_owned).collect::<Vec<_>>();
+        lines[line] = with;
+        let _ = parse("a.yaml", &lines.join("\n"), &Vocabulary::builtin());
+    }
+}
