@@ -59,8 +59,12 @@ impl ApiError {
     }
 
     fn about(code: StatusCode, reason: &'static str, resource: &Resource, name: &str, message: String) -> Self {
-        let details =
-            Details { name: name.to_owned(), group: resource.group.clone(), kind: resource.plural.clone(), ..Details::default() };
+        let details = Details {
+            name: name.to_owned(),
+            group: resource.group.clone(),
+            kind: resource.plural.clone(),
+            ..Details::default()
+        };
         Self { code, reason, message, details: Some(Box::new(details)) }
     }
 
@@ -76,11 +80,8 @@ impl ApiError {
 
     /// 404 for a path that nothing serves.
     pub fn no_such_path() -> Self {
-        let mut error = Self::plain(
-            StatusCode::NOT_FOUND,
-            "NotFound",
-            "the server could not find the requested resource",
-        );
+        let mut error =
+            Self::plain(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource");
         error.details = Some(Box::default());
         error
     }
@@ -241,7 +242,9 @@ impl ApiError {
             StoreError::Raced => Self::modified(resource, name),
             StoreError::NamespaceMissing => Self::namespace_not_found(namespace),
             StoreError::NamespaceTerminating => Self::namespace_terminating(resource, name, namespace),
-            StoreError::Compacted { asked, oldest } => Self::expired(format!("too old resource version: {asked} ({oldest})")),
+            StoreError::Compacted { asked, oldest } => {
+                Self::expired(format!("too old resource version: {asked} ({oldest})"))
+            }
             StoreError::Future { asked, current } => Self::too_large_resource_version(asked, current),
         }
     }

@@ -60,10 +60,9 @@ impl Step {
                 _ => Vec::new(),
             },
             Self::Where(member, wanted) => match value {
-                Value::Array(items) => items
-                    .iter()
-                    .filter(|item| item.get(member).is_some_and(|found| plain(found) == *wanted))
-                    .collect(),
+                Value::Array(items) => {
+                    items.iter().filter(|item| item.get(member).is_some_and(|found| plain(found) == *wanted)).collect()
+                }
                 _ => Vec::new(),
             },
         }

@@ -79,8 +79,7 @@ impl Server {
     /// # Errors
     /// [`StartError`]: a definition, the certificate or the address is at fault.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let (cluster, changes) =
-            Cluster::new(options.crds, options.event_capacity, options.admit_loopback_endpoints)?;
+        let (cluster, changes) = Cluster::new(options.crds, options.event_capacity, options.admit_loopback_endpoints)?;
         let cluster = Arc::new(cluster);
         let token = options.token.unwrap_or_else(random_token);
         let app = Arc::new(App {

@@ -85,7 +85,8 @@ impl Cluster {
             if managed == Managed::NotYet {
                 let api_version = resource.api_version();
                 let now = meta::now();
-                let writer = Writer { manager: &options.manager, api_version: &api_version, subresource: "", now: &now };
+                let writer =
+                    Writer { manager: &options.manager, api_version: &api_version, subresource: "", now: &now };
                 track_update(None, &mut object, &resource.schema.get(), writer);
             }
             let name = meta::name(&object).to_owned();

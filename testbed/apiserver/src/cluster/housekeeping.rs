@@ -99,9 +99,7 @@ impl Cluster {
         let Some(object) = self.store.get(&address.collection, &address.key) else { return };
         let (alive, gone): (Vec<&Value>, Vec<&Value>) =
             meta::owners(&object).iter().partition(|owner| self.owner_of(&object, owner).is_some());
-        let waiting = |owner: &&&Value| {
-            self.owner_of(&object, owner).is_some_and(|owner| waits_for_dependents(&owner))
-        };
+        let waiting = |owner: &&&Value| self.owner_of(&object, owner).is_some_and(|owner| waits_for_dependents(&owner));
         let going = alive.iter().filter(waiting).count();
         if alive.is_empty() && !gone.is_empty() {
             self.delete_at(address, meta::uid(&object), own_policy(&object).or(Some(Propagation::Background)));
@@ -113,7 +111,8 @@ impl Cluster {
             };
             self.delete_at(address, meta::uid(&object), own_policy(&object).or(Some(policy)));
         } else if !gone.is_empty() || going > 0 {
-            let dropped: Vec<Value> = gone.into_iter().chain(alive.into_iter().filter(|o| waiting(&o))).cloned().collect();
+            let dropped: Vec<Value> =
+                gone.into_iter().chain(alive.into_iter().filter(|o| waiting(&o))).cloned().collect();
             self.amend(address, |object| drop_owners(object, |owner| dropped.iter().any(|d| d["uid"] == owner["uid"])));
         }
     }

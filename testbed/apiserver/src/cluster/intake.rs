@@ -107,7 +107,12 @@ impl Cluster {
     }
 
     /// Gives a Service its address and ports.
-    pub(super) fn allocate(&self, resource: &Resource, object: &mut Value, old: Option<&Value>) -> Result<(), ApiError> {
+    pub(super) fn allocate(
+        &self,
+        resource: &Resource,
+        object: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), ApiError> {
         if &*resource.collection != "services" {
             return Ok(());
         }

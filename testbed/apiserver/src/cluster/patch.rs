@@ -113,7 +113,8 @@ fn restrict(target: Target<'_>, applied: Value) -> Value {
     }
     let metadata = members.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(metadata) = metadata {
-        for field in ["creationTimestamp", "generation", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        for field in ["creationTimestamp", "generation", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"]
+        {
             metadata.shift_remove(field);
         }
     }

@@ -12,8 +12,10 @@ use crate::present::clauses;
 
 fn aggregated_version(call: &Call<'_>) -> Option<&'static str> {
     let asked = clauses(call.header(header::ACCEPT));
-    asked.iter().take_while(|clause| !(clause.media == "application/json" && clause.parameter("as").is_empty())).find_map(
-        |clause| {
+    asked
+        .iter()
+        .take_while(|clause| !(clause.media == "application/json" && clause.parameter("as").is_empty()))
+        .find_map(|clause| {
             let fits = clause.media == "application/json"
                 && clause.parameter("g") == "apidiscovery.k8s.io"
                 && clause.parameter("as") == "APIGroupDiscoveryList";
@@ -22,8 +24,7 @@ fn aggregated_version(call: &Call<'_>) -> Option<&'static str> {
                 "v2beta1" if fits => Some("v2beta1"),
                 _ => None,
             }
-        },
-    )
+        })
 }
 
 /// `/api`.
@@ -110,8 +111,7 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Result<Resp
 
 fn subresources(resource: &Resource) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     let status = resource.status_subresource.then_some(("status", ["get", "patch", "update"].as_slice()));
-    let finalize =
-        (&*resource.collection == crate::store::NAMESPACES).then_some(("finalize", ["update"].as_slice()));
+    let finalize = (&*resource.collection == crate::store::NAMESPACES).then_some(("finalize", ["update"].as_slice()));
     finalize.into_iter().chain(status)
 }
 

@@ -98,7 +98,11 @@ impl App {
         }
         self.counters.count(&call.method.as_str().to_lowercase(), path, call.user_agent());
         if call.method != Method::GET && call.method != Method::HEAD {
-            return Err(if route == Route::Unknown { ApiError::no_such_path() } else { ApiError::method_not_allowed() });
+            return Err(if route == Route::Unknown {
+                ApiError::no_such_path()
+            } else {
+                ApiError::method_not_allowed()
+            });
         }
         let registry = self.cluster.registry();
         match route {
@@ -117,10 +121,10 @@ impl App {
 
     fn objects(&self, call: &Call<'_>, path: &ObjectPath, watch: bool) -> Result<Response<Body>, ApiError> {
         let registry = self.cluster.registry();
-        let resource = registry.resource(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
+        let resource =
+            registry.resource(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
         admit(resource, path, &call.method)?;
-        let target =
-            Target { resource, namespace: &path.namespace, name: &path.name, subresource: &path.subresource };
+        let target = Target { resource, namespace: &path.namespace, name: &path.name, subresource: &path.subresource };
         if resource.behaviour.review {
             return reviews::answer(self, call, target);
         }

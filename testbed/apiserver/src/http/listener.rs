@@ -99,7 +99,8 @@ impl Listener {
 
 async fn authenticated(app: Arc<App>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let token = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map_or("", |(_, t)| t);
+    let token =
+        given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map_or("", |(_, t)| t);
     if !same_token(token.trim(), &app.token) {
         return Ok(refusal(&ApiError::unauthorized()));
     }

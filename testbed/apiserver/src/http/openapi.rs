@@ -105,7 +105,8 @@ fn operations(resource: &Resource, component: &str) -> Vec<(String, Value)> {
     let reference = json!({"$ref": format!("#/components/schemas/{component}")});
     let responses = json!({"200": {"description": "OK", "content": {"application/json": {"schema": reference}}}});
     let parameters = |names: &[&str]| -> Value {
-        let query = |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
+        let query =
+            |name: &&str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
         names.iter().map(query).collect()
     };
     let write = ["dryRun", "fieldManager", "fieldValidation"];

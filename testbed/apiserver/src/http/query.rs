@@ -56,7 +56,9 @@ impl Query {
         match self.get(name) {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| {
-                ApiError::bad_request(format!("query parameter {name} is {text:?}, not a number of 64 bits without sign"))
+                ApiError::bad_request(format!(
+                    "query parameter {name} is {text:?}, not a number of 64 bits without sign"
+                ))
             }),
         }
     }

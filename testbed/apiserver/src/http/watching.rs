@@ -48,8 +48,9 @@ pub fn start(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
     let resource = target.resource;
     let mut options = call.query.watch(resource, target.namespace)?;
     if !target.name.is_empty() {
-        options.selection.fields = crate::select::FieldSelector::parse(&format!("metadata.name={}", target.name), resource)
-            .map_err(ApiError::bad_request)?;
+        options.selection.fields =
+            crate::select::FieldSelector::parse(&format!("metadata.name={}", target.name), resource)
+                .map_err(ApiError::bad_request)?;
     }
     let (objects, subscription) = subscribe(app, resource, &options)?;
     let seconds = options.timeout.unwrap_or_else(|| rand::rng().random_range(SHORTEST..2 * SHORTEST));

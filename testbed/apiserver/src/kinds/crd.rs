@@ -42,7 +42,8 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
     }
     let shared = Arc::new(definition.clone());
     let group = str_at(definition, "/spec/group");
-    let versions = definition.pointer("/spec/versions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let versions =
+        definition.pointer("/spec/versions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let stored = versions.iter().find(|version| version["storage"] == true).map_or("", |v| str_at(v, "/name"));
     let collection: Arc<str> = Arc::from(objects_of(definition));
     let served = versions.iter().enumerate().filter(|(_, version)| version["served"] == true);
@@ -133,7 +134,11 @@ pub fn validate(definition: &Value, old: Option<&Value>) -> Vec<StatusCause> {
     }
     if definition.pointer("/spec/conversion/strategy").is_some_and(|strategy| strategy != "None") {
         let why = "this server converts between versions of identical structure only";
-        causes.push(StatusCause::invalid("spec.conversion.strategy", &definition["spec"]["conversion"]["strategy"], why));
+        causes.push(StatusCause::invalid(
+            "spec.conversion.strategy",
+            &definition["spec"]["conversion"]["strategy"],
+            why,
+        ));
     }
     causes.extend(validate_versions(definition));
     if let Some(old) = old {
@@ -160,10 +165,13 @@ fn validate_versions(definition: &Value) -> Vec<StatusCause> {
     for (index, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{index}]");
         match version.pointer("/schema/openAPIV3Schema") {
-            None => causes.push(StatusCause::required(format!("{path}.schema.openAPIV3Schema"), "schemas are required")),
+            None => {
+                causes.push(StatusCause::required(format!("{path}.schema.openAPIV3Schema"), "schemas are required"))
+            }
             Some(schema) => {
                 let field = format!("{path}.schema.openAPIV3Schema");
-                let wrong = |error: &str| StatusCause::new("FieldValueInvalid", &*field, format!("Invalid value: {error}"));
+                let wrong =
+                    |error: &str| StatusCause::new("FieldValueInvalid", &*field, format!("Invalid value: {error}"));
                 match compile(schema) {
                     Err(error) => causes.push(wrong(&error.to_string())),
                     Ok(schema) => causes.extend(schema.check_rules().iter().map(|error| wrong(&error.to_string()))),
@@ -197,9 +205,7 @@ pub fn establish(definition: &mut Value, now: &str) {
     if !versions.contains(&storage) {
         versions.push(storage);
     }
-    let condition = |kind: &str, reason: &str, message: &str| {
-        json!({"type": kind, "status": "True", "lastTransitionTime": since(kind), "reason": reason, "message": message})
-    };
+    let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "lastTransitionTime": since(kind), "reason": reason, "message": message});
     definition["status"] = json!({
         "conditions": [
             condition("NamesAccepted", "NoConflicts", "no conflicts found"),
@@ -240,8 +246,12 @@ mod tests {
         assert!(resources(&definition).is_empty(), "nothing is served before it is established");
         establish(&mut definition, "2026-01-01T00:00:00Z");
         let found = resources(&definition);
-        let versions: Vec<_> = found.iter().map(|r| (r.api_version(), r.stored_as.as_str(), r.status_subresource)).collect();
-        let expected = [("example.dev/v1".to_owned(), "example.dev/v1", true), ("example.dev/v1beta1".to_owned(), "example.dev/v1", false)];
+        let versions: Vec<_> =
+            found.iter().map(|r| (r.api_version(), r.stored_as.as_str(), r.status_subresource)).collect();
+        let expected = [
+            ("example.dev/v1".to_owned(), "example.dev/v1", true),
+            ("example.dev/v1beta1".to_owned(), "example.dev/v1", false),
+        ];
         assert_eq!(versions, expected);
         assert_eq!(found[0].list_kind, "TestList");
         assert_eq!(found[0].singular, "test");

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn there_and_back_is_the_same() {
-        let core = json!({"apiVersion": "v1", "kind": "Event", "involvedObject": {"name": "a"}, "message": "m", "count": 2});
+        let core =
+            json!({"apiVersion": "v1", "kind": "Event", "involvedObject": {"name": "a"}, "message": "m", "count": 2});
         let grouped = convert(core.clone(), "events.k8s.io/v1");
         assert_eq!(grouped["regarding"]["name"], "a");
         assert_eq!(grouped["note"], "m");

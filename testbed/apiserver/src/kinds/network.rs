@@ -232,7 +232,10 @@ pub fn validate_endpoint_slice(object: &Value, old: Option<&Value>, admit_loopba
     for (index, endpoint) in object["endpoints"].as_array().into_iter().flatten().enumerate() {
         let addresses = endpoint["addresses"].as_array().map(Vec::as_slice).unwrap_or_default();
         if addresses.is_empty() {
-            causes.push(StatusCause::required(format!("endpoints[{index}].addresses"), "must contain at least 1 endpoint"));
+            causes.push(StatusCause::required(
+                format!("endpoints[{index}].addresses"),
+                "must contain at least 1 endpoint",
+            ));
         }
         for (at, address) in addresses.iter().enumerate() {
             let path = format!("endpoints[{index}].addresses[{at}]");
@@ -327,7 +330,10 @@ mod tests {
         let fields = |admit| -> Vec<String> {
             validate_endpoint_slice(&slice, None, admit).into_iter().map(|cause| cause.field).collect()
         };
-        assert_eq!(fields(false), ["endpoints[0].addresses[0]", "endpoints[0].addresses[1]", "endpoints[0].addresses[3]"]);
+        assert_eq!(
+            fields(false),
+            ["endpoints[0].addresses[0]", "endpoints[0].addresses[1]", "endpoints[0].addresses[3]"]
+        );
         assert_eq!(fields(true), ["endpoints[0].addresses[1]", "endpoints[0].addresses[3]"]);
     }
 }

@@ -74,8 +74,10 @@ impl Lazy {
 pub fn open() -> Arc<CompiledSchema> {
     static OPEN: OnceLock<Arc<CompiledSchema>> = OnceLock::new();
     let text = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    OPEN.get_or_init(|| Arc::new(CompiledSchema::compile(&text).unwrap_or_else(|_| unreachable!("the schema is fixed"))))
-        .clone()
+    OPEN.get_or_init(|| {
+        Arc::new(CompiledSchema::compile(&text).unwrap_or_else(|_| unreachable!("the schema is fixed")))
+    })
+    .clone()
 }
 
 type Slot = Arc<OnceLock<Result<Arc<CompiledSchema>, Arc<SchemaError>>>>;

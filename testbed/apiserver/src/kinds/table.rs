@@ -42,7 +42,18 @@ const fn row(
     namespaced: bool,
     behaviour: Behaviour,
 ) -> Row {
-    Row { group, version, kind, plural, short: &[], namespaced, status: false, behaviour, columns: &[], selectable: &[] }
+    Row {
+        group,
+        version,
+        kind,
+        plural,
+        short: &[],
+        namespaced,
+        status: false,
+        behaviour,
+        columns: &[],
+        selectable: &[],
+    }
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -68,7 +79,14 @@ const ROWS: &[Row] = &[
         status: true,
         columns: &[("Status", "string", ".status.phase")],
         selectable: &[".status.phase"],
-        ..row("", "v1", "Namespace", "namespaces", false, Behaviour { name: NameRule::Label, returns_deleted: true, ..PLAIN })
+        ..row(
+            "",
+            "v1",
+            "Namespace",
+            "namespaces",
+            false,
+            Behaviour { name: NameRule::Label, returns_deleted: true, ..PLAIN },
+        )
     },
     Row {
         short: &["svc"],
@@ -80,7 +98,14 @@ const ROWS: &[Row] = &[
             ("Port(s)", "string", ".spec.ports[*].port"),
         ],
         selectable: &[".spec.clusterIP", ".spec.type"],
-        ..row("", "v1", "Service", "services", true, Behaviour { name: NameRule::Label1035, returns_deleted: true, ..UPSERT })
+        ..row(
+            "",
+            "v1",
+            "Service",
+            "services",
+            true,
+            Behaviour { name: NameRule::Label1035, returns_deleted: true, ..UPSERT },
+        )
     },
     Row {
         short: &["ep"],
@@ -199,7 +224,14 @@ const ROWS: &[Row] = &[
     row(RBAC, "v1", "Role", "roles", true, Behaviour { name: NameRule::PathSegment, ..UPSERT }),
     row(RBAC, "v1", "RoleBinding", "rolebindings", true, Behaviour { name: NameRule::PathSegment, ..UPSERT }),
     row(RBAC, "v1", "ClusterRole", "clusterroles", false, Behaviour { name: NameRule::PathSegment, ..UPSERT }),
-    row(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", false, Behaviour { name: NameRule::PathSegment, ..UPSERT }),
+    row(
+        RBAC,
+        "v1",
+        "ClusterRoleBinding",
+        "clusterrolebindings",
+        false,
+        Behaviour { name: NameRule::PathSegment, ..UPSERT },
+    ),
     row("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", false, REVIEW),
     row("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", false, REVIEW),
     row(AUTHORIZATION, "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false, REVIEW),

@@ -36,7 +36,11 @@ fn secret(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
     for (key, value) in object["data"].as_object().into_iter().flatten() {
         let text = value.as_str().unwrap_or("");
         if base64::engine::general_purpose::STANDARD.decode(text).is_err() {
-            causes.push(StatusCause::invalid(format!("data[{key}]"), &Value::String("<redacted>".into()), "must be base64"));
+            causes.push(StatusCause::invalid(
+                format!("data[{key}]"),
+                &Value::String("<redacted>".into()),
+                "must be base64",
+            ));
         }
     }
     causes
@@ -118,7 +122,9 @@ pub fn metadata(resource: &Resource, object: &Value) -> Vec<StatusCause> {
 pub fn bad_name(rule: NameRule, name: &str) -> Option<&'static str> {
     match rule {
         NameRule::Subdomain if name.len() > 253 || !name.split('.').all(|part| is_label(part, usize::MAX, false)) => {
-            Some("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character")
+            Some(
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+            )
         }
         NameRule::Label if !is_label(name, 63, false) => Some(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",

@@ -45,7 +45,9 @@ struct WatchEvent<'a, T> {
 
 fn text(value: &impl Serialize, format: Format) -> Result<Bytes, ApiError> {
     match format {
-        Format::Json => serde_json::to_vec(value).map(Bytes::from).map_err(|error| ApiError::internal(error.to_string())),
+        Format::Json => {
+            serde_json::to_vec(value).map(Bytes::from).map_err(|error| ApiError::internal(error.to_string()))
+        }
         Format::Yaml => {
             serde_yaml::to_string(value).map(Bytes::from).map_err(|error| ApiError::internal(error.to_string()))
         }
@@ -90,7 +92,9 @@ pub fn list(
             let kind = "PartialObjectMetadataList";
             text(&List { kind, api_version: version, metadata, items }, accepted.format)
         }
-        Form::Table(version) => text(&table(resource, version, json!(metadata), objects, include, true), accepted.format),
+        Form::Table(version) => {
+            text(&table(resource, version, json!(metadata), objects, include, true), accepted.format)
+        }
     }
 }
 
@@ -98,7 +102,14 @@ fn partial(stored: &Value, version: &str) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": stored["metadata"]})
 }
 
-fn table(resource: &Resource, version: &str, metadata: Value, objects: &[Object], include: &str, headed: bool) -> Value {
+fn table(
+    resource: &Resource,
+    version: &str,
+    metadata: Value,
+    objects: &[Object],
+    include: &str,
+    headed: bool,
+) -> Value {
     let now = Timestamp::now();
     let row = |stored: &Object| {
         let shown = view(resource, stored);

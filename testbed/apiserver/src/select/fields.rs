@@ -25,9 +25,14 @@ impl FieldSelector {
     pub fn parse(text: &str, resource: &Resource) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in split(text).into_iter().filter(|part| !part.is_empty()) {
-            let (field, equal, value) = operator(&part)
-                .ok_or_else(|| format!("invalid selector: '{part}'; can't understand '{part}'"))?;
-            requirements.push(Requirement { path: path(field, resource)?, field: field.to_owned(), equal, value: unescape(value) });
+            let (field, equal, value) =
+                operator(&part).ok_or_else(|| format!("invalid selector: '{part}'; can't understand '{part}'"))?;
+            requirements.push(Requirement {
+                path: path(field, resource)?,
+                field: field.to_owned(),
+                equal,
+                value: unescape(value),
+            });
         }
         Ok(Self(requirements))
     }

@@ -104,7 +104,8 @@ fn requirement(part: &str) -> Result<Requirement, String> {
     }
     if let Some(open) = part.find('(') {
         let mut words = part[..open].split_whitespace();
-        let inner = part[open + 1..].strip_suffix(')').ok_or_else(|| format!("{part:?} lacks a closing parenthesis"))?;
+        let inner =
+            part[open + 1..].strip_suffix(')').ok_or_else(|| format!("{part:?} lacks a closing parenthesis"))?;
         let values = values(inner.split(','))?;
         return match (words.next(), words.next(), words.next()) {
             (Some(key), Some("in"), None) => of(key, Test::In(values)),

@@ -31,12 +31,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Compacted`] if the events since `at` are gone, [`StoreError::Future`] if `at` is yet to come.
-    pub fn snapshot(
-        &self,
-        collection: &str,
-        namespace: Option<&str>,
-        at: Option<u64>,
-    ) -> Result<Snapshot, StoreError> {
+    pub fn snapshot(&self, collection: &str, namespace: Option<&str>, at: Option<u64>) -> Result<Snapshot, StoreError> {
         let state = self.read();
         let current = state.revision;
         let at = at.unwrap_or(current);

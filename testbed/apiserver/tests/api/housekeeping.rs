@@ -47,10 +47,8 @@ async fn preconditions_of_deletion() {
     let server = server().await;
     let api = widget_api(&inside(&server));
     let created = create(&api, "a", "red").await;
-    let wrong = DeleteParams::default().preconditions(kube::api::Preconditions {
-        uid: Some("other".into()),
-        resource_version: None,
-    });
+    let wrong = DeleteParams::default()
+        .preconditions(kube::api::Preconditions { uid: Some("other".into()), resource_version: None });
     assert_eq!(refused(api.delete("a", &wrong).await), (409, "Conflict".into()));
     let right = DeleteParams::default()
         .preconditions(kube::api::Preconditions { uid: created.uid(), resource_version: created.resource_version() });

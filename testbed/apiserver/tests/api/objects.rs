@@ -1,12 +1,12 @@
 //! Objects: creation, reading, writing, deletion, and how refusals look.
 #![allow(clippy::unwrap_used)]
 
+use crate::support::*;
 use gateproof_apiserver::{Options, Server};
 use k8s_openapi::api::core::v1::{Namespace, Secret, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use crate::support::*;
 
 #[tokio::test]
 async fn life_of_an_object_over_both_ways_in() {
@@ -143,7 +143,8 @@ async fn built_in_kinds_get_their_defaults() {
     let server = server().await;
     let client = inside(&server);
     let services: Api<Service> = Api::default_namespaced(client.clone());
-    let service = serde_json::from_value(json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})).unwrap();
+    let service =
+        serde_json::from_value(json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})).unwrap();
     let service = services.create(&PostParams::default(), &service).await.unwrap();
     let spec = service.spec.unwrap();
     assert!(spec.cluster_ip.unwrap().starts_with("10."));
@@ -153,7 +154,8 @@ async fn built_in_kinds_get_their_defaults() {
     let secret = secrets.create(&PostParams::default(), &secret).await.unwrap();
     assert_eq!(secret.data.unwrap()["a"].0, b"b");
     let namespaces: Api<Namespace> = Api::all(client);
-    let names: Vec<String> = namespaces.list(&ListParams::default()).await.unwrap().iter().map(|n| n.name_any()).collect();
+    let names: Vec<String> =
+        namespaces.list(&ListParams::default()).await.unwrap().iter().map(|n| n.name_any()).collect();
     assert!(names.contains(&"default".to_owned()) && names.contains(&"kube-system".to_owned()));
 }
 

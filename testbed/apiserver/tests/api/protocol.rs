@@ -16,7 +16,8 @@ const WIDGETS: &str = "/apis/example.dev/v1/namespaces/default/widgets";
 async fn the_socket_asks_for_the_token() {
     let server = server().await;
     let mut kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig()).unwrap();
-    kubeconfig.auth_infos[0].auth_info = Some(AuthInfo { token: Some("wrong".to_owned().into()), ..AuthInfo::default() });
+    kubeconfig.auth_infos[0].auth_info =
+        Some(AuthInfo { token: Some("wrong".to_owned().into()), ..AuthInfo::default() });
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     let stranger = Client::try_from(config).unwrap();
     assert_eq!(refused(widget_api(&stranger).get("a").await), (401, "Unauthorized".into()));
@@ -141,7 +142,8 @@ async fn documents_describe_the_kinds() {
 }
 
 fn count(server: &Server, verb: &str, resource: &str, agent: &str) -> u64 {
-    let found = server.requests().into_iter().find(|r| (&*r.verb, &*r.resource, &*r.user_agent) == (verb, resource, agent));
+    let found =
+        server.requests().into_iter().find(|r| (&*r.verb, &*r.resource, &*r.user_agent) == (verb, resource, agent));
     found.map_or(0, |request| request.count)
 }
 

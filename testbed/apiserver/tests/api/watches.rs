@@ -149,7 +149,8 @@ async fn what_crosses_a_selector_comes_and_goes() {
 
 #[tokio::test]
 async fn a_watch_that_is_too_slow_is_told() {
-    let server = Server::start(Options { crds: vec![widgets()], event_capacity: 2, ..Options::default() }).await.unwrap();
+    let server =
+        Server::start(Options { crds: vec![widgets()], event_capacity: 2, ..Options::default() }).await.unwrap();
     let api = widget_api(&inside(&server));
     let mut lines = Lines::open(&server, "", "").await;
     for name in ["a", "b", "c", "d"] {
