@@ -13,7 +13,7 @@ mod update;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 pub use delete::{DeleteOptions, Deleted, Propagation};
@@ -33,6 +33,8 @@ pub struct Cluster {
     /// The objects.
     pub store: Arc<Store>,
     registry: RwLock<Arc<Registry>>,
+    /// Told whenever the kinds served change.
+    reloaded: watch::Sender<()>,
     allocator: Mutex<Allocator>,
     admit_loopback_endpoints: bool,
 }
@@ -111,6 +113,7 @@ impl Cluster {
         let cluster = Self {
             store: Arc::new(store),
             registry: RwLock::new(Arc::new(Registry::new([]))),
+            reloaded: watch::Sender::new(()),
             allocator: Mutex::default(),
             admit_loopback_endpoints,
         };
@@ -136,6 +139,13 @@ impl Cluster {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         let definitions = self.store.all(crd::COLLECTION);
         *registry = Arc::new(Registry::new(definitions.iter().map(|definition| &**definition)));
+        drop(registry);
+        self.reloaded.send_replace(());
+    }
+
+    /// Wakes whenever the kinds served change.
+    pub fn reloads(&self) -> watch::Receiver<()> {
+        self.reloaded.subscribe()
     }
 
     fn allocator(&self) -> MutexGuard<'_, Allocator> {

@@ -7,13 +7,14 @@ use bytes::Bytes;
 use http::{Response, StatusCode, header};
 use rand::Rng;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
 use super::dispatch::{App, Call};
 use super::query::WatchOptions;
-use crate::cluster::Target;
+use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
 use crate::kinds::Resource;
 use crate::meta;
@@ -27,6 +28,8 @@ const BOOKMARK_EVERY: Duration = Duration::from_secs(30);
 const SHORTEST: u64 = 1800;
 
 struct Watch {
+    cluster: Arc<Cluster>,
+    reloads: watch::Receiver<()>,
     resource: Arc<Resource>,
     selection: Selection,
     form: Form,
@@ -56,6 +59,8 @@ pub fn start(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
     let seconds = options.timeout.unwrap_or_else(|| rand::rng().random_range(SHORTEST..2 * SHORTEST));
     let now = Instant::now();
     let mut watch = Watch {
+        cluster: app.cluster.clone(),
+        reloads: app.cluster.reloads(),
         resource: resource.clone(),
         selection: options.selection,
         form: accepted.form,
@@ -132,8 +137,12 @@ impl Watch {
             if !out.is_empty() {
                 return Some(out.into());
             }
+            if self.over {
+                return None;
+            }
             tokio::select! {
                 () = self.subscription.changed() => {}
+                _ = self.reloads.changed() => self.over = !self.is_served(),
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                     self.next_bookmark += BOOKMARK_EVERY;
                     return Some(self.bookmark());
@@ -145,6 +154,11 @@ impl Watch {
                 () = self.closing.cancelled() => return None,
             }
         }
+    }
+
+    fn is_served(&self) -> bool {
+        let Resource { group, version, plural, .. } = &*self.resource;
+        self.cluster.registry().resource(group, version, plural).is_some()
     }
 
     fn bookmark(&self) -> Bytes {

@@ -4,5 +4,6 @@ mod housekeeping;
 mod lists;
 mod objects;
 mod protocol;
+mod schemas;
 mod support;
 mod watches;

@@ -177,6 +177,19 @@ async fn quiet_watches_get_bookmarks_and_end_in_time() {
 }
 
 #[tokio::test]
+async fn a_watch_ends_with_its_kind() {
+    let server = server().await;
+    let client = inside(&server);
+    create(&widget_api(&client), "a", "red").await;
+    let mut lines = Lines::open(&server, "", "").await;
+    assert_eq!(lines.brief().await, brief("ADDED", "a"));
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.dev";
+    assert_eq!(raw(&server, "DELETE", path, &[], "").await.0, 200);
+    assert_eq!(lines.brief().await, brief("DELETED", "a"));
+    assert_eq!(lines.next().await, None);
+}
+
+#[tokio::test]
 async fn metadata_and_tables_are_watched_too() {
     let server = server().await;
     create(&widget_api(&inside(&server)), "a", "red").await;
