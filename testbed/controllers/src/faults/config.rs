@@ -57,13 +57,16 @@ fn is_failing(target: &BackendTarget, code: u16) -> bool {
 fn widen_parents(snapshot: &mut Snapshot, fields: &[&str]) {
     let listeners: Vec<(String, String, Value)> = snapshot
         .all(Kind::Gateway)
-        .map(|gateway| (gateway.meta.namespace.clone(), gateway.meta.name.clone(), gateway.raw["spec"]["listeners"].clone()))
+        .map(|gateway| {
+            (gateway.meta.namespace.clone(), gateway.meta.name.clone(), gateway.raw["spec"]["listeners"].clone())
+        })
         .collect();
     snapshot.edit(Kind::HttpRoute, |route| {
         let own = route["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
         for parent in each(route, "/spec/parentRefs") {
             let namespace = parent["namespace"].as_str().unwrap_or(&own);
-            let is_gateway = |(of, name, _): &&(String, String, Value)| of == namespace && parent["name"] == name.as_str();
+            let is_gateway =
+                |(of, name, _): &&(String, String, Value)| of == namespace && parent["name"] == name.as_str();
             let Some((.., listeners)) = listeners.iter().find(is_gateway) else { continue };
             let matches = |listener: &Value| {
                 let agrees = |field: &str, to: &str| parent[field].is_null() || parent[field] == listener[to];
@@ -128,11 +131,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "gives-bad-shares-to-good-backends",
         summary: "Takes backends that do not resolve out of a weighted set instead of failing their share.",
-        clauses: &[
-            "GEP1364-49",
-            "blind:HTTPRouteInvalidNonExistentBackendRef.2",
-            "blind:HTTPRouteWeight.1",
-        ],
+        clauses: &["GEP1364-49", "blind:HTTPRouteInvalidNonExistentBackendRef.2", "blind:HTTPRouteWeight.1"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for rule in rules(config) {
@@ -234,7 +233,10 @@ pub(super) const FAULTS: &[Fault] = &[
                 let otherwise = seen.otherwise(grant_everything).config;
                 let is_new = |lane: &&gateproof_proxy::config::Listener| {
                     matches!(lane.protocol, Protocol::Https(_))
-                        && !config.listeners.iter().any(|known| (known.address, known.port) == (lane.address, lane.port))
+                        && !config
+                            .listeners
+                            .iter()
+                            .any(|known| (known.address, known.port) == (lane.address, lane.port))
                 };
                 let new: Vec<_> = otherwise.listeners.iter().filter(is_new).cloned().collect();
                 config.listeners.extend(new);
@@ -587,7 +589,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "mirrors-nothing",
-        summary: "Sends no copies.",
+        summary: "Leaves mirror filters out.",
         clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
         seam: Seam::Config(|| {
             serve(|_, config| {

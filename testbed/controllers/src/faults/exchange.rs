@@ -173,7 +173,11 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:HTTPRouteHostnameIntersection.1"],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, _, found| {
-                if request.authority.bytes().any(|byte| byte.is_ascii_uppercase()) { MatchOutcome::NoRule } else { found }
+                if request.authority.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                    MatchOutcome::NoRule
+                } else {
+                    found
+                }
             }))
         }),
     },
@@ -182,7 +186,9 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Finds no route for a Host header with a port.",
         clauses: &["blind:HTTPRouteRewriteHost.1"],
         seam: Seam::Exchange(|| {
-            Arc::new(Finds(|request, _, found| if request.authority.contains(':') { MatchOutcome::NoRule } else { found }))
+            Arc::new(Finds(
+                |request, _, found| if request.authority.contains(':') { MatchOutcome::NoRule } else { found },
+            ))
         }),
     },
     Fault {

@@ -94,8 +94,10 @@ fn invent_ports(snapshot: &mut Snapshot) {
     }
     snapshot.edit(Kind::Service, |service| {
         for (namespace, name, port) in &asked {
-            let is_here = service["metadata"]["namespace"] == namespace.as_str() && service["metadata"]["name"] == *name;
-            let Some(ports) = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut).filter(|_| is_here) else {
+            let is_here =
+                service["metadata"]["namespace"] == namespace.as_str() && service["metadata"]["name"] == *name;
+            let Some(ports) = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut).filter(|_| is_here)
+            else {
                 continue;
             };
             if let Some(mut invented) = ports.first().cloned()
@@ -178,9 +180,9 @@ pub(super) const FAULTS: &[Fault] = &[
                 snapshot.edit(Kind::ReferenceGrant, |grant| {
                     let all: Vec<Value> = each(grant, "/spec/from")
                         .flat_map(|from| {
-                            ["HTTPRoute", "TCPRoute", "Gateway"].map(|kind| {
-                                json!({"group": GATEWAY_GROUP, "kind": kind, "namespace": from["namespace"]})
-                            })
+                            ["HTTPRoute", "TCPRoute", "Gateway"].map(
+                                |kind| json!({"group": GATEWAY_GROUP, "kind": kind, "namespace": from["namespace"]}),
+                            )
                         })
                         .collect();
                     grant["spec"]["from"] = all.into();
@@ -198,7 +200,10 @@ pub(super) const FAULTS: &[Fault] = &[
                 snapshot.edit(Kind::ReferenceGrant, |grant| {
                     let anywhere = |from: &mut Value| {
                         let (group, kind) = (from["group"].clone(), from["kind"].clone());
-                        names.iter().map(|name| json!({"group": group, "kind": kind, "namespace": name})).collect::<Vec<_>>()
+                        names
+                            .iter()
+                            .map(|name| json!({"group": group, "kind": kind, "namespace": name}))
+                            .collect::<Vec<_>>()
                     };
                     let all: Vec<Value> = each(grant, "/spec/from").flat_map(anywhere).collect();
                     grant["spec"]["from"] = all.into();

@@ -117,9 +117,10 @@ pub(super) const FAULTS: &[Fault] = &[
             say(|seen, statuses| {
                 for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
                     let key = &update.key;
-                    let count = seen.snapshot.http_route(&key.namespace, &key.name).map_or(0, |(_, route)| {
-                        route.rules.iter().map(|rule| rule.backend_refs.len()).sum::<usize>()
-                    });
+                    let count = seen
+                        .snapshot
+                        .http_route(&key.namespace, &key.name)
+                        .map_or(0, |(_, route)| route.rules.iter().map(|rule| rule.backend_refs.len()).sum::<usize>());
                     if count > 1 {
                         for parent in parents(std::slice::from_mut(update)) {
                             set(&mut parent.conditions, "ResolvedRefs", Truth::True, "ResolvedRefs");
@@ -520,7 +521,9 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Statuses(|| {
             say(|seen, statuses| {
                 for update in statuses.iter_mut().filter(|update| update.kind == Kind::Gateway) {
-                    let Some((_, spec)) = seen.snapshot.gateway(&update.key.namespace, &update.key.name) else { continue };
+                    let Some((_, spec)) = seen.snapshot.gateway(&update.key.namespace, &update.key.name) else {
+                        continue;
+                    };
                     for listener in listeners(std::slice::from_mut(update)) {
                         let asked = spec.listeners.iter().find(|of| of.name == listener.name);
                         let kinds: Vec<RouteKind> = asked.map(|of| of.allowed_routes.kinds.clone()).unwrap_or_default();

@@ -19,7 +19,8 @@ fn walk(value: &mut Value, change: &mut impl FnMut(&mut Value)) {
 fn condition_lists(crds: &mut [Value], mut change: impl FnMut(&mut Value)) {
     for schema in crds.iter_mut().flat_map(|crd| each(crd, "/spec/versions")) {
         walk(schema, &mut |value| {
-            if let Some(conditions) = value.pointer_mut("/properties/conditions").filter(|list| list["type"] == "array") {
+            if let Some(conditions) = value.pointer_mut("/properties/conditions").filter(|list| list["type"] == "array")
+            {
                 change(conditions);
             }
         });

@@ -16,7 +16,8 @@ fn names_are_unique_and_found() {
 #[test]
 fn names_are_in_kebab_case_and_summaries_are_sentences() {
     for fault in catalogue() {
-        let is_kebab = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let is_kebab =
+            |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         assert!(fault.name.split('-').all(is_kebab), "{}", fault.name);
         assert!(fault.summary.ends_with('.') && fault.summary.len() > 20, "{}", fault.name);
     }
@@ -29,7 +30,8 @@ fn every_fault_breaks_something_of_a_known_kind() {
         let unique: BTreeSet<_> = fault.clauses.iter().collect();
         assert_eq!(unique.len(), fault.clauses.len(), "{} repeats a clause", fault.name);
         for clause in fault.clauses {
-            let known = ["GEP1364-", "IMPL-", "K8S-", "upstream:", "blind:"].iter().any(|kind| clause.starts_with(kind));
+            let known =
+                ["GEP1364-", "IMPL-", "K8S-", "upstream:", "blind:"].iter().any(|kind| clause.starts_with(kind));
             assert!(known, "{}: {clause}", fault.name);
         }
     }

@@ -7,11 +7,14 @@ use std::{
 use async_trait::async_trait;
 use kube::{
     Api,
-    api::{DynamicObject, PostParams},
+    api::{DynamicObject, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 
-use super::{Fault, Seam, tools::{drop_field, each}};
+use super::{
+    Fault, Seam,
+    tools::{drop_field, each},
+};
 use crate::{
     runtime::seams::StatusWriterSeam,
     snapshot::Kind,
@@ -131,15 +134,15 @@ impl StatusWriterSeam for WritesOnce {
     }
 }
 
-/// Writes over whatever version is there.
+/// Writes over whatever version is there: a patch without resourceVersion replaces lists whole.
 struct Overwrites;
 
 #[async_trait]
 impl StatusWriterSeam for Overwrites {
-    async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
+    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
         let name = object.metadata.name.clone().unwrap_or_default();
-        object.metadata.resource_version = None;
-        api.replace_status(&name, &PostParams::default(), &object).await
+        let status = json!({"status": object.data["status"]});
+        api.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await
     }
 }
 
@@ -188,7 +191,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {
                     for entry in before {
                         let is_same = |one: &Value| {
-                            (&one["parentRef"], &one["controllerName"]) == (&entry["parentRef"], &entry["controllerName"])
+                            (&one["parentRef"], &one["controllerName"])
+                                == (&entry["parentRef"], &entry["controllerName"])
                         };
                         if !parents.iter().any(is_same) {
                             parents.push(entry);

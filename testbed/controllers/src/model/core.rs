@@ -120,8 +120,9 @@ impl SecretView {
 fn certificate(data: &BTreeMap<String, String>) -> Result<Certificate, String> {
     let field = |name: &str| -> Result<String, String> {
         let text = data.get(name).ok_or_else(|| format!("has no {name}"))?;
-        let bytes =
-            base64::engine::general_purpose::STANDARD.decode(text).map_err(|_| format!("has a {name} not in base64"))?;
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .map_err(|_| format!("has a {name} not in base64"))?;
         String::from_utf8(bytes).map_err(|_| format!("has a {name} that is not PEM"))
     };
     let (chain_pem, key_pem) = (field("tls.crt")?, field("tls.key")?);

@@ -16,9 +16,8 @@ pub use gateway::{
     Infrastructure, LabelSelector, Listener, ListenerTls, RouteKind, RouteNamespaces, SelectorRequirement,
 };
 pub use route::{
-    BackendRef, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule,
-    NameMatch, NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Rewrite, TcpRouteSpec,
-    TcpRule, Timeouts,
+    BackendRef, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule, NameMatch,
+    NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Rewrite, TcpRouteSpec, TcpRule, Timeouts,
 };
 
 use std::collections::BTreeMap;

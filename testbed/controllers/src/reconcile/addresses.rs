@@ -40,7 +40,10 @@ pub(crate) fn allocate(gateways: &[Scoped<'_>], previous: &Addresses, settings: 
         }
     }
     let last = pool.last;
-    Addresses { given: given.into_iter().map(|(gateway, assigned)| (gateway.uid().to_owned(), assigned)).collect(), last }
+    Addresses {
+        given: given.into_iter().map(|(gateway, assigned)| (gateway.uid().to_owned(), assigned)).collect(),
+        last,
+    }
 }
 
 /// No request at all is a request for any address. Types that are not supported get nothing.

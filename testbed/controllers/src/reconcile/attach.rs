@@ -59,7 +59,10 @@ impl Content {
 impl Routes<'_> {
     /// How many routes are attached to a listener: those that refer to it, are let in and are accepted.
     pub(crate) fn attached(&self, gateway: usize, listener: usize) -> usize {
-        self.all.iter().filter(|route| route.places().any(|at| (at.gateway, at.listener) == (gateway, listener))).count()
+        self.all
+            .iter()
+            .filter(|route| route.places().any(|at| (at.gateway, at.listener) == (gateway, listener)))
+            .count()
     }
 }
 
@@ -95,9 +98,9 @@ fn route<'a>(
 ) -> RouteState<'a> {
     let parents = references.iter().filter(|reference| reference.is_gateway()).filter_map(|reference| {
         let namespace = reference.namespace.as_deref().unwrap_or(&object.meta.namespace);
-        let gateway = gateways
-            .iter()
-            .position(|gateway| gateway.object.meta.namespace == namespace && gateway.object.meta.name == reference.name)?;
+        let gateway = gateways.iter().position(|gateway| {
+            gateway.object.meta.namespace == namespace && gateway.object.meta.name == reference.name
+        })?;
         Some(match attach(snapshot, gateway, &gateways[gateway], kind, object, hostnames, reference) {
             Ok(at) => Parent { reference, accepted: content.accepted(), at },
             Err(refused) => Parent { reference, accepted: refused, at: Vec::new() },
@@ -130,11 +133,11 @@ fn attach(
     let route_kind = RouteKind { group: GATEWAY_GROUP.into(), kind: kind.name().into() };
     let gateway_namespace = &gateway.object.meta.namespace;
     candidates.retain(|(_, listener)| {
-        listener.kinds.contains(&route_kind)
-            && lets_in(snapshot, listener, gateway_namespace, &route.meta.namespace)
+        listener.kinds.contains(&route_kind) && lets_in(snapshot, listener, gateway_namespace, &route.meta.namespace)
     });
     if candidates.is_empty() {
-        let message = format!("No listener of Gateway {} lets {} of this namespace in", gateway.object.key(), kind.name());
+        let message =
+            format!("No listener of Gateway {} lets {} of this namespace in", gateway.object.key(), kind.name());
         return Err(Verdict::no("NotAllowedByListeners", message));
     }
     let place = |(listener, of): (usize, &Listener<'_>)| {

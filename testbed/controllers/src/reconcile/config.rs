@@ -76,7 +76,11 @@ fn virtual_host(gateway: usize, at: usize, listener: &Listener<'_>, routes: &Rou
 }
 
 /// The hosts of a route at a listener. Several parentRefs that lead there have the same hosts, so one speaks for all.
-fn hostnames(route: &RouteState<'_>, gateway: usize, listener: usize) -> Option<Vec<gateproof_proxy::config::Hostname>> {
+fn hostnames(
+    route: &RouteState<'_>,
+    gateway: usize,
+    listener: usize,
+) -> Option<Vec<gateproof_proxy::config::Hostname>> {
     let here = |place: &&Place| (place.gateway, place.listener) == (gateway, listener);
     route.places().find(here).map(|place| place.hostnames.clone())
 }

@@ -102,9 +102,7 @@ fn redirect(redirect: &model::Redirect) -> Result<RequestRedirect, String> {
 
 fn path(path: &model::PathModifier) -> Result<PathModifier, String> {
     match path.r#type.as_str() {
-        "ReplaceFullPath" => {
-            Ok(PathModifier::ReplaceFullPath(path.replace_full_path.clone().unwrap_or_default()))
-        }
+        "ReplaceFullPath" => Ok(PathModifier::ReplaceFullPath(path.replace_full_path.clone().unwrap_or_default())),
         "ReplacePrefixMatch" => {
             Ok(PathModifier::ReplacePrefixMatch(path.replace_prefix_match.clone().unwrap_or_default()))
         }

@@ -123,9 +123,8 @@ fn programmed_listener(gateway: &Gateway<'_>, listener: &Listener<'_>, snapshot:
     if !gateway.placed.is_true() {
         return Verdict::no("Pending", &gateway.placed.message);
     }
-    let bound = |address: &Ipv4Addr| {
-        snapshot.binds.get(&(IpAddr::V4(*address), listener.spec.port)) == Some(&Bind::Bound)
-    };
+    let bound =
+        |address: &Ipv4Addr| snapshot.binds.get(&(IpAddr::V4(*address), listener.spec.port)) == Some(&Bind::Bound);
     if gateway.addresses.iter().all(bound) {
         Verdict::yes("Programmed", "Connections are taken")
     } else {
@@ -158,14 +157,13 @@ pub(crate) fn statuses(
     let status = |(index, gateway): (usize, &Gateway<'_>)| {
         let verdicts: Vec<Verdict> =
             gateway.listeners.iter().map(|listener| programmed_listener(gateway, listener, snapshot)).collect();
-        let listeners = gateway.listeners.iter().zip(&verdicts).enumerate().map(|(at, (listener, programmed))| {
-            ListenerStatus {
+        let listeners =
+            gateway.listeners.iter().zip(&verdicts).enumerate().map(|(at, (listener, programmed))| ListenerStatus {
                 name: listener.name().to_owned(),
                 supported_kinds: listener.kinds.clone(),
                 attached_routes: routes.attached(index, at),
                 conditions: listener.conditions(programmed),
-            }
-        });
+            });
         StatusUpdate {
             kind: Kind::Gateway,
             key: gateway.object.key(),

@@ -3,7 +3,9 @@ use gateproof_proxy::config::Hostname;
 /// The hosts that both hostnames take, if there are any: the more specific of the two.
 pub fn intersect(one: &Hostname, other: &Hostname) -> Option<Hostname> {
     use Hostname::{Any, Exact, Wildcard};
-    let below = |host: &str, suffix: &str| host.strip_suffix(suffix).is_some_and(|labels| labels.len() > 1 && labels.ends_with('.'));
+    let below = |host: &str, suffix: &str| {
+        host.strip_suffix(suffix).is_some_and(|labels| labels.len() > 1 && labels.ends_with('.'))
+    };
     match (one, other) {
         (Any, host) | (host, Any) => Some(host.clone()),
         (Exact(a), Exact(b)) => (a == b).then(|| one.clone()),
@@ -25,7 +27,6 @@ pub(crate) fn effective(listener: &Hostname, route: &[String]) -> Option<Vec<Hos
     if route.is_empty() {
         return Some(Vec::new());
     }
-    let hosts: Vec<Hostname> =
-        route.iter().filter_map(|host| intersect(listener, &Hostname::parse(host))).collect();
+    let hosts: Vec<Hostname> = route.iter().filter_map(|host| intersect(listener, &Hostname::parse(host))).collect();
     (!hosts.is_empty()).then_some(hosts)
 }

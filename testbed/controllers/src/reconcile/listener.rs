@@ -161,7 +161,8 @@ fn admitted(
         return Verdict::no("PortUnavailable", format!("port {} is not offered here", listener.port));
     }
     if protocol == Protocol::Https {
-        if let Some(mode) = listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()).filter(|mode| *mode != "Terminate")
+        if let Some(mode) =
+            listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()).filter(|mode| *mode != "Terminate")
         {
             return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
         }

@@ -66,7 +66,8 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
     let mut store = Store::default();
     let Seams { snapshot, statuses, writer, config } = seams;
     let writer = Writer::start(client, writer, stop.child_token());
-    let mut round = Round { proxy, settings, snapshot, statuses, config, addresses: Addresses::default(), binds: Binds::new() };
+    let mut round =
+        Round { proxy, settings, snapshot, statuses, config, addresses: Addresses::default(), binds: Binds::new() };
     loop {
         let first: Change = tokio::select! {
             () = stop.cancelled() => break,

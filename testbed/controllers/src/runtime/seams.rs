@@ -121,11 +121,6 @@ pub struct Seams {
 
 impl Default for Seams {
     fn default() -> Self {
-        Self {
-            snapshot: Box::new(Plain),
-            statuses: Box::new(Plain),
-            writer: Arc::new(Plain),
-            config: Box::new(Plain),
-        }
+        Self { snapshot: Box::new(Plain), statuses: Box::new(Plain), writer: Arc::new(Plain), config: Box::new(Plain) }
     }
 }

@@ -188,6 +188,7 @@ impl Hand {
 
 /// Whether one version of an object is newer than another of the same object.
 fn is_newer(one: &Value, other: &Value) -> bool {
-    let version = |object: &Value| object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
+    let version =
+        |object: &Value| object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
     one["metadata"]["uid"] == other["metadata"]["uid"] && version(one) > version(other)
 }

@@ -1,11 +1,7 @@
 use rstest::rstest;
 
 use super::{World, conditions, message, update};
-use crate::{
-    settings::SUPPORTED_FEATURES,
-    snapshot::Kind,
-    status::DesiredStatus,
-};
+use crate::{settings::SUPPORTED_FEATURES, snapshot::Kind, status::DesiredStatus};
 
 #[rstest]
 #[case::known("annotations: {gateway.networking.k8s.io/bundle-version: v1.6.1}", "True/SupportedVersion")]

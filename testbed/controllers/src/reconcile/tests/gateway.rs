@@ -21,7 +21,8 @@ fn gateway(name: &str, created: u32, spec: &str) -> String {
 const HTTP: &str = "listeners: [{name: http, port: 80, protocol: HTTP}]";
 
 fn addresses(outcome: &super::Outcome, name: &str) -> Vec<String> {
-    let Some(DesiredStatus::Gateway { addresses, .. }) = update(outcome, Kind::Gateway, name).map(|update| &update.status)
+    let Some(DesiredStatus::Gateway { addresses, .. }) =
+        update(outcome, Kind::Gateway, name).map(|update| &update.status)
     else {
         return Vec::new();
     };
@@ -63,7 +64,10 @@ fn a_port_that_cannot_be_bound_is_unavailable_and_tried_again() {
     ));
     let bad = |port| if port == 81 { Bind::Failed("in use".into()) } else { Bind::Bound };
     let outcome = world.settle_with(bad);
-    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]);
+    assert_eq!(
+        conditions(&outcome, Kind::Gateway, "gw"),
+        ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]
+    );
     assert_eq!(
         listeners(&outcome)[1],
         "bad 0 [HTTPRoute] Accepted=False/PortUnavailable Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
@@ -75,7 +79,10 @@ fn a_port_that_cannot_be_bound_is_unavailable_and_tried_again() {
 #[test]
 fn a_gateway_with_no_port_at_all_stays_in_the_configuration() {
     let outcome = World::with("[]").settle_with(|_| Bind::Failed("in use".into()));
-    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=False/ListenersNotValid Programmed=False/Invalid"]);
+    assert_eq!(
+        conditions(&outcome, Kind::Gateway, "gw"),
+        ["Accepted=False/ListenersNotValid Programmed=False/Invalid"]
+    );
     assert_eq!(lanes(&outcome), ["127.90.0.1:80 *"]);
 }
 
@@ -101,7 +108,10 @@ fn ports_outside_the_settings_are_unavailable() {
     "addresses: [{type: x.dev/fake, value: a}, {type: IPAddress, value: 127.90.0.9}], ",
     "Accepted=False/UnsupportedAddress Programmed=False/Invalid"
 )]
-#[case::hostname("addresses: [{type: Hostname, value: a.b}], ", "Accepted=False/UnsupportedAddress Programmed=False/Invalid")]
+#[case::hostname(
+    "addresses: [{type: Hostname, value: a.b}], ",
+    "Accepted=False/UnsupportedAddress Programmed=False/Invalid"
+)]
 #[case::unusable(
     "addresses: [{type: IPAddress, value: 203.0.113.1}, {type: IPAddress, value: 127.90.0.9}], ",
     "Accepted=True/Accepted Programmed=False/AddressNotUsable"
@@ -125,7 +135,10 @@ fn requested_addresses_are_given_and_kept_from_others() {
     world.add(&gateway("third", 2, &format!("addresses: [{{type: IPAddress, value: 127.90.0.7}}], {HTTP}")));
     let outcome = world.settle();
     assert_eq!(addresses(&outcome, "gw"), ["IPAddress 127.90.0.1"]);
-    assert_eq!(conditions(&outcome, Kind::Gateway, "second"), ["Accepted=True/Accepted Programmed=False/AddressNotUsable"]);
+    assert_eq!(
+        conditions(&outcome, Kind::Gateway, "second"),
+        ["Accepted=True/Accepted Programmed=False/AddressNotUsable"]
+    );
     assert_eq!(addresses(&outcome, "third"), ["IPAddress 127.90.0.7"]);
 }
 
@@ -134,7 +147,10 @@ fn addresses_run_out_and_come_back() {
     let mut world = World::with(&gateway("second", 1, HTTP));
     world.settings.hosts = 1..=1;
     let outcome = world.settle();
-    assert_eq!(conditions(&outcome, Kind::Gateway, "second"), ["Accepted=True/Accepted Programmed=False/AddressNotAssigned"]);
+    assert_eq!(
+        conditions(&outcome, Kind::Gateway, "second"),
+        ["Accepted=True/Accepted Programmed=False/AddressNotAssigned"]
+    );
     world.snapshot.remove(Kind::Gateway, &crate::snapshot::ObjectKey::new("demo", "gw"));
     let outcome = world.settle();
     assert_eq!(addresses(&outcome, "second"), ["IPAddress 127.90.0.1"]);

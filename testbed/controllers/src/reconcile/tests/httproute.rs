@@ -13,7 +13,8 @@ fn judge(rules: &str) -> (Vec<String>, Vec<String>, String) {
     world.http_route("route", &format!("rules: [{rules}]"));
     let outcome = world.settle();
     let lines = lanes(&outcome).into_iter().filter(|line| line.starts_with("  ")).collect();
-    let all: Vec<String> = ["Accepted", "ResolvedRefs"].map(|of| message(&outcome, Kind::HttpRoute, "route", of)).into();
+    let all: Vec<String> =
+        ["Accepted", "ResolvedRefs"].map(|of| message(&outcome, Kind::HttpRoute, "route", of)).into();
     (conditions(&outcome, Kind::HttpRoute, "route"), lines, all.join("\n"))
 }
 
@@ -91,7 +92,8 @@ fn a_bad_backend_gets_its_share_of_500s_and_leaves_the_route_accepted(
     #[case] reason: &str,
     #[case] named: &str,
 ) {
-    let (conditions, lines, said) = judge(&format!("{{backendRefs: [{{name: echo, port: 8080, weight: 3}}, {backend}]}}"));
+    let (conditions, lines, said) =
+        judge(&format!("{{backendRefs: [{{name: echo, port: 8080, weight: 3}}, {backend}]}}"));
     assert_eq!(conditions, [format!("Accepted=True/Accepted ResolvedRefs=False/{reason}")]);
     assert_eq!(lines, ["  route.0 [] -> 3x[10.0.0.1:3000] 1x500"]);
     assert!(said.contains(named), "{said}");
@@ -126,7 +128,11 @@ fn every_bad_reference_is_named() {
 #[case::plain("{port: 8080}", "1x[10.0.0.1:3000]", OK)]
 #[case::websocket("{port: 8080, appProtocol: kubernetes.io/ws}", "1x[10.0.0.1:3000]", OK)]
 #[case::h2c("{port: 8080, appProtocol: kubernetes.io/h2c}", "1xh2c[10.0.0.1:3000]", OK)]
-#[case::tls("{port: 8080, appProtocol: kubernetes.io/wss}", "1x500", "Accepted=True/Accepted ResolvedRefs=False/UnsupportedProtocol")]
+#[case::tls(
+    "{port: 8080, appProtocol: kubernetes.io/wss}",
+    "1x500",
+    "Accepted=True/Accepted ResolvedRefs=False/UnsupportedProtocol"
+)]
 #[case::udp("{port: 8080, protocol: UDP}", "1x500", "Accepted=True/Accepted ResolvedRefs=False/UnsupportedProtocol")]
 #[case::other_name("{port: 8080, name: web}", "1x503", OK)]
 fn the_service_port_says_what_is_spoken(#[case] port: &str, #[case] target: &str, #[case] expected: &str) {

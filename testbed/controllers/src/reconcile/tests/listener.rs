@@ -24,7 +24,11 @@ const GOOD: &str = "Accepted=True/Accepted Programmed=True/Programmed ResolvedRe
     "a 0 []",
     "Accepted=False/UnsupportedProtocol Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
 )]
-#[case::kinds_known("{name: a, port: 1, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}]}}", "a 0 [HTTPRoute]", GOOD)]
+#[case::kinds_known(
+    "{name: a, port: 1, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}]}}",
+    "a 0 [HTTPRoute]",
+    GOOD
+)]
 #[case::kinds_some(
     "{name: a, port: 1, protocol: HTTP, allowedRoutes: {kinds: [{kind: Odd}, {kind: HTTPRoute}]}}",
     "a 0 [HTTPRoute]",
@@ -60,7 +64,10 @@ fn protocols_on_one_port_conflict_and_neither_wins() {
     let expected =
         [format!("a 0 [HTTPRoute] {lost}"), format!("b 0 [TCPRoute] {lost}"), format!("c 0 [HTTPRoute] {GOOD}")];
     assert_eq!(listeners(&outcome), expected);
-    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]);
+    assert_eq!(
+        conditions(&outcome, Kind::Gateway, "gw"),
+        ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]
+    );
     assert_eq!(lanes(&outcome), ["127.90.0.1:81 *"]);
 }
 
@@ -71,7 +78,10 @@ fn equal_hostnames_on_one_port_conflict() {
     );
     let outcome = world.settle();
     assert!(listeners(&outcome).iter().all(|line| line.contains("Conflicted=True/HostnameConflict")), "{outcome:?}");
-    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=False/ListenersNotValid Programmed=False/Invalid"]);
+    assert_eq!(
+        conditions(&outcome, Kind::Gateway, "gw"),
+        ["Accepted=False/ListenersNotValid Programmed=False/Invalid"]
+    );
 }
 
 #[test]
@@ -79,7 +89,10 @@ fn an_unsupported_protocol_does_not_conflict_with_its_neighbour() {
     let mut world = world("{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: x.dev/odd}");
     let outcome = world.settle();
     assert_eq!(listeners(&outcome)[0], format!("a 0 [HTTPRoute] {GOOD}"));
-    assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]);
+    assert_eq!(
+        conditions(&outcome, Kind::Gateway, "gw"),
+        ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]
+    );
 }
 
 #[test]

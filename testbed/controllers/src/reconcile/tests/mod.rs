@@ -108,19 +108,19 @@ pub(super) fn conditions(outcome: &Outcome, kind: Kind, name: &str) -> Vec<Strin
         Some(DesiredStatus::GatewayClass { conditions, .. } | DesiredStatus::Gateway { conditions, .. }) => {
             vec![render(conditions)]
         }
-        Some(DesiredStatus::Route { parents }) => {
-            parents.iter().map(|parent| render(&parent.conditions)).collect()
-        }
+        Some(DesiredStatus::Route { parents }) => parents.iter().map(|parent| render(&parent.conditions)).collect(),
     }
 }
 
 /// The listeners of the base Gateway: name, attached routes, kinds and conditions.
 pub(super) fn listeners(outcome: &Outcome) -> Vec<String> {
-    let Some(DesiredStatus::Gateway { listeners, .. }) = update(outcome, Kind::Gateway, "gw").map(|update| &update.status)
+    let Some(DesiredStatus::Gateway { listeners, .. }) =
+        update(outcome, Kind::Gateway, "gw").map(|update| &update.status)
     else {
         return Vec::new();
     };
-    let kinds = |kinds: &[crate::model::RouteKind]| kinds.iter().map(|kind| kind.kind.clone()).collect::<Vec<_>>().join("+");
+    let kinds =
+        |kinds: &[crate::model::RouteKind]| kinds.iter().map(|kind| kind.kind.clone()).collect::<Vec<_>>().join("+");
     let one = |of: &crate::status::ListenerStatus| {
         format!("{} {} [{}] {}", of.name, of.attached_routes, kinds(&of.supported_kinds), render(&of.conditions))
     };
@@ -147,7 +147,13 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
                 BackendTarget::H2cEndpoints(to) => format!("{}xh2c{to:?}", backend.weight),
                 BackendTarget::Fail { status, .. } => format!("{}x{status}", backend.weight),
             });
-            lines.push(format!("  {}.{} [{}] -> {}", route.id.name, route.id.rule, hosts.join(","), to.collect::<Vec<_>>().join(" ")));
+            lines.push(format!(
+                "  {}.{} [{}] -> {}",
+                route.id.name,
+                route.id.rule,
+                hosts.join(","),
+                to.collect::<Vec<_>>().join(" ")
+            ));
         }
     };
     for lane in &outcome.config.listeners {

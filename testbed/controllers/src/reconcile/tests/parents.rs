@@ -1,10 +1,7 @@
 use rstest::rstest;
 
 use super::{World, conditions, lanes, listeners, update};
-use crate::{
-    snapshot::Kind,
-    status::DesiredStatus,
-};
+use crate::{snapshot::Kind, status::DesiredStatus};
 
 const GATEWAY: &str = r#"
 - apiVersion: gateway.networking.k8s.io/v1
@@ -70,7 +67,8 @@ fn each_parent_ref_has_an_entry_of_its_own_as_written() {
         conditions(&outcome, Kind::HttpRoute, "route"),
         [OK.to_owned(), refused("NoMatchingParent"), OK.to_owned()]
     );
-    let Some(DesiredStatus::Route { parents }) = update(&outcome, Kind::HttpRoute, "route").map(|update| &update.status)
+    let Some(DesiredStatus::Route { parents }) =
+        update(&outcome, Kind::HttpRoute, "route").map(|update| &update.status)
     else {
         panic!("{outcome:?}")
     };
@@ -83,7 +81,10 @@ fn each_parent_ref_has_an_entry_of_its_own_as_written() {
 #[test]
 fn a_route_counts_once_on_a_listener_that_two_parent_refs_lead_to() {
     let mut world = World::with(GATEWAY);
-    world.http_route("route", &format!("parentRefs: [{{name: gw, sectionName: open}}, {{name: gw, port: 80}}], {RULES}"));
+    world.http_route(
+        "route",
+        &format!("parentRefs: [{{name: gw, sectionName: open}}, {{name: gw, port: 80}}], {RULES}"),
+    );
     let outcome = world.settle();
     assert!(listeners(&outcome)[0].starts_with("open 1 "));
     assert_eq!(lanes(&outcome).iter().filter(|line| line.contains("route.0")).count(), 2);

@@ -26,7 +26,12 @@ const TO: &str = "{group: '', kind: Service}";
 #[rstest]
 #[case::all("other", FROM, TO, true)]
 #[case::by_name("other", FROM, "{group: '', kind: Service, name: far}", true)]
-#[case::second_entries("other", "{group: x.dev, kind: A, namespace: b}, {group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: demo}", "{group: '', kind: Secret}, {group: '', kind: Service}", true)]
+#[case::second_entries(
+    "other",
+    "{group: x.dev, kind: A, namespace: b}, {group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: demo}",
+    "{group: '', kind: Secret}, {group: '', kind: Service}",
+    true
+)]
 #[case::wrong_place("demo", FROM, TO, false)]
 #[case::from_group("other", "{group: x.dev, kind: HTTPRoute, namespace: demo}", TO, false)]
 #[case::from_kind("other", "{group: gateway.networking.k8s.io, kind: TCPRoute, namespace: demo}", TO, false)]

@@ -38,11 +38,18 @@ fn a_route_without_section_takes_every_tcp_listener_and_no_other() {
 
 #[test]
 fn the_oldest_route_has_the_listener_and_the_others_stay_accepted() {
-    let to = |port| format!("parentRefs: [{{name: gw, sectionName: one}}], rules: [{{backendRefs: [{{name: echo, port: {port}}}]}}]");
+    let to = |port| {
+        format!(
+            "parentRefs: [{{name: gw, sectionName: one}}], rules: [{{backendRefs: [{{name: echo, port: {port}}}]}}]"
+        )
+    };
     let mut world = world(&[("a", 2, &to(9)), ("b", 1, &to(8080))]);
     let outcome = world.settle();
     assert_eq!(conditions(&outcome, Kind::TcpRoute, "b"), [OK]);
-    assert_eq!(conditions(&outcome, Kind::TcpRoute, "a"), ["Accepted=True/Accepted ResolvedRefs=False/BackendNotFound"]);
+    assert_eq!(
+        conditions(&outcome, Kind::TcpRoute, "a"),
+        ["Accepted=True/Accepted ResolvedRefs=False/BackendNotFound"]
+    );
     assert_eq!(lanes(&outcome)[1], "127.90.0.1:9000 tcp -> 1x[10.0.0.1:3000]");
     assert!(listeners(&outcome)[0].starts_with("one 2 "));
     world.snapshot.remove(Kind::TcpRoute, &crate::snapshot::ObjectKey::new("demo", "b"));
@@ -54,7 +61,10 @@ fn a_missing_backend_refuses_its_share_and_leaves_the_route_accepted() {
     let spec = "parentRefs: [{name: gw, sectionName: one}], rules: [{backendRefs: [{name: echo, port: 8080, weight: 7}, \
                 {name: nope, port: 1, weight: 3}]}]";
     let outcome = world(&[("a", 1, spec)]).settle();
-    assert_eq!(conditions(&outcome, Kind::TcpRoute, "a"), ["Accepted=True/Accepted ResolvedRefs=False/BackendNotFound"]);
+    assert_eq!(
+        conditions(&outcome, Kind::TcpRoute, "a"),
+        ["Accepted=True/Accepted ResolvedRefs=False/BackendNotFound"]
+    );
     assert!(message(&outcome, Kind::TcpRoute, "a", "ResolvedRefs").contains("demo/nope:1"));
     assert_eq!(lanes(&outcome)[1], "127.90.0.1:9000 tcp -> 7x[10.0.0.1:3000] 3xrefuse");
 }

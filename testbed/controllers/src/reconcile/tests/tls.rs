@@ -48,8 +48,11 @@ fn certificate_refs_decide_whether_a_listener_is_programmed(#[case] references: 
     let mut world =
         world(&format!("{{name: https, port: 443, protocol: HTTPS, tls: {{certificateRefs: [{references}]}}}}"));
     let outcome = world.settle();
-    let (programmed, served) =
-        if expected.starts_with("True") { ("True/Programmed", vec!["127.90.0.1:443 tls *"]) } else { ("False/Invalid", vec![]) };
+    let (programmed, served) = if expected.starts_with("True") {
+        ("True/Programmed", vec!["127.90.0.1:443 tls *"])
+    } else {
+        ("False/Invalid", vec![])
+    };
     let line = format!("https 0 [HTTPRoute] Accepted=True/Accepted Programmed={programmed} ResolvedRefs={expected}");
     assert_eq!(listeners(&outcome), [line]);
     assert_eq!(lanes(&outcome), served);
@@ -63,9 +66,8 @@ fn certificate_refs_decide_whether_a_listener_is_programmed(#[case] references: 
 
 #[test]
 fn a_grant_opens_a_certificate_of_another_namespace() {
-    let mut world = world(
-        "{name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{namespace: other, name: far}]}}",
-    );
+    let mut world =
+        world("{name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{namespace: other, name: far}]}}");
     world.add(
         "- {apiVersion: gateway.networking.k8s.io/v1beta1, kind: ReferenceGrant, metadata: {namespace: other, name: g}, \
          spec: {from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: demo}], to: [{group: '', kind: Secret}]}}",
@@ -95,7 +97,10 @@ fn a_route_attaches_to_a_listener_that_lacks_its_certificate() {
     world.http_route("route", "rules: [{backendRefs: [{name: echo, port: 8080}]}]");
     let outcome = world.settle();
     assert!(listeners(&outcome)[0].starts_with("https 1 "));
-    assert_eq!(conditions(&outcome, Kind::HttpRoute, "route"), ["Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs"]);
+    assert_eq!(
+        conditions(&outcome, Kind::HttpRoute, "route"),
+        ["Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs"]
+    );
 }
 
 #[test]
@@ -106,8 +111,10 @@ fn overlapping_hostnames_are_marked_on_every_listener_involved() {
          {{name: c, port: 443, hostname: y.test, {tls}}}, {{name: d, port: 444, hostname: a.x.test, {tls}}}"
     ))
     .settle();
-    let marked: Vec<bool> =
-        listeners(&outcome).iter().map(|line| line.contains("OverlappingTLSConfig=True/OverlappingHostnames")).collect();
+    let marked: Vec<bool> = listeners(&outcome)
+        .iter()
+        .map(|line| line.contains("OverlappingTLSConfig=True/OverlappingHostnames"))
+        .collect();
     assert_eq!(marked, [true, true, false, false]);
 }
 
