@@ -104,7 +104,7 @@ pub async fn discover(
 }
 
 /// The served kinds of `groups`, of Gateway API and of the groups that the run itself writes to.
-async fn kinds(api: &Api, groups: &BTreeSet<String>) -> Result<Kinds, ApiError> {
+pub async fn kinds(api: &Api, groups: &BTreeSet<String>) -> Result<Kinds, ApiError> {
     let mut kinds = Kinds::default();
     add_resources(&mut kinds, "", "v1", &api.get("/api/v1").await?);
     let served = api.get("/apis").await?;

@@ -5,6 +5,7 @@
 pub mod api;
 pub mod backends;
 pub mod clean;
+pub mod clock;
 pub mod connect;
 pub mod dial;
 pub mod discover;
@@ -14,6 +15,7 @@ pub mod names;
 pub mod observe;
 pub mod pool;
 mod redact;
+pub mod schemas;
 pub mod shape;
 pub mod view;
 pub mod write;
