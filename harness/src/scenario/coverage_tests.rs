@@ -8,7 +8,7 @@ use gateproof_suites::requirements;
 
 use super::select::clauses;
 use super::{Vocabulary, load};
-use crate::judge::Contract;
+use crate::judge::contract::Contract;
 
 /// Requirements in scope that neither proves. GEP1364-40 needs a target that can be filled up; IMPL-01 and IMPL-02 are
 /// looked at before a run begins, as definitions are not among what a scenario can watch; K8S-08 is a rule of dialects
