@@ -4,7 +4,8 @@
 mod support;
 
 use futures::StreamExt;
-use gateproof_controllers::faults::{Fault, catalogue};
+use gateproof_apiserver::crds::{Channel, gateway_api};
+use gateproof_controllers::faults::{Fault, Seam, catalogue};
 use gateproof_testbed::TestbedOptions;
 use serde_json::json;
 use support::{World, gateway, route, route_to};
@@ -188,4 +189,15 @@ async fn every_fault_starts_and_stops() {
         world.testbed.shutdown().await;
     };
     futures::stream::iter(catalogue()).for_each_concurrent(8, one).await;
+}
+
+#[test]
+fn faults_of_the_surface_change_the_definitions() {
+    for channel in [Channel::Standard, Channel::Experimental] {
+        for fault in catalogue().iter().filter(|fault| matches!(fault.seam, Seam::ApiSurface(_))) {
+            let mut definitions = gateway_api(channel);
+            fault.reshape(&mut definitions);
+            assert_ne!(definitions, gateway_api(channel), "{}", fault.name);
+        }
+    }
 }

@@ -10,8 +10,8 @@ use super::{
     Fault, Seam,
     snapshot::grant_everything,
     tools::{
-        Memory, Remembering, Serve, ServeFrom, View, backend_refs, backends, drop_field, each, filters, hosts, rules,
-        virtual_hosts,
+        Memory, Remembering, Serve, ServeFrom, View, backend_refs, backends, drop_at, drop_field, each, filters, hosts,
+        rules, virtual_hosts,
     },
 };
 use crate::{
@@ -291,7 +291,7 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:HTTPRouteDisallowedKind.2"],
         seam: Seam::Config(|| {
             serve_from(|snapshot| {
-                modify_listeners(snapshot, |listener| drop_field(&mut listener["allowedRoutes"], "kinds"));
+                modify_listeners(snapshot, |listener| drop_at(listener, "/allowedRoutes", "kinds"));
             })
         }),
     },
