@@ -4,6 +4,7 @@ mod clean;
 mod crds;
 mod echo;
 mod explain;
+mod faults;
 mod lint;
 mod list;
 mod options;
@@ -63,6 +64,8 @@ enum Verb {
     Lint(lint::Args),
     /// Print the JSON Schema of scenario manifests
     Schema(schema::Args),
+    /// Run the kill matrix: which misbehaviour is noticed by what
+    Faults(faults::Args),
     /// Serve the embedded cluster and write a kubeconfig
     Testbed(testbed::Args),
     /// Judge a recorded run again, from its log
@@ -109,6 +112,7 @@ pub async fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(&args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Schema(args) => schema::run(&args),
+        Verb::Faults(args) => faults::run(args).await,
         Verb::Testbed(args) => testbed::run(args).await,
         Verb::Replay(args) => replay::run(&args),
         Verb::Clean(args) => clean::run(args).await,

@@ -3,7 +3,10 @@
 //! Under a fault, every first failure of a scenario carries a clause that the fault declares, and every declared clause is
 //! the first failure of at least one scenario. On the plain reference nothing fails. A *narrow* fault makes at most a
 //! tenth of the scenarios fail; every expectation is the sole first failure under some narrow fault, or is a hole.
+//! Beside the faults, every asserted value is negated once, and the plain reference must then fail.
 
+mod drive;
 mod matrix;
 
+pub use drive::{Extent, Inversion, Plan, Survivor, Watcher, binding_expectations, drive, faults_named, inversion};
 pub use matrix::{Complaint, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};

@@ -7,10 +7,10 @@ use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::Instant;
 
 use super::{Prober, REQUEST_HEADER, attempt};
 use crate::log::{Exchange, HttpAnswer, HttpRequest, ProbeError};
+use crate::target::clock;
 
 /// How much of a body is logged.
 const LOGGED_BODY: usize = 4 * 1024;
@@ -18,7 +18,7 @@ const LOGGED_BODY: usize = 4 * 1024;
 const READ_BODY: usize = 256 * 1024;
 
 pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &HttpRequest) -> Exchange {
-    let end = Instant::now() + prober.budget;
+    let end = clock::now() + prober.budget;
     let wire = match wire(request, &exchange.id) {
         Ok(wire) => wire,
         Err(error) => {

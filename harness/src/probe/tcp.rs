@@ -3,16 +3,16 @@
 use std::io::ErrorKind;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::time::Instant;
 
 use super::{Prober, attempt};
 use crate::log::{Exchange, ProbeError, TcpEnd};
+use crate::target::clock;
 
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: u64 = 4 * 1024;
 
 pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, send: &str) -> Exchange {
-    let end = Instant::now() + prober.budget;
+    let end = clock::now() + prober.budget;
     let stream = match attempt::connect(prober, host, port, end).await {
         Ok((stream, peer)) => {
             exchange.connected_to = peer;

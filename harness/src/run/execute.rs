@@ -15,6 +15,7 @@ use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
 use crate::scenario::{ObjectRef, PatchKind};
 use crate::target::backends::{Hosted, Hosting};
+use crate::target::clock;
 use crate::target::discover::Facts;
 use crate::target::log_writer::LogWriter;
 use crate::target::pool;
@@ -168,7 +169,7 @@ impl Conductor<'_> {
                 Next::Wait { until } => {
                     let limit = async {
                         match until {
-                            Some(until) => tokio::time::sleep_until(self.env.log.instant(until).into()).await,
+                            Some(until) => clock::until(self.env.log.instant(until)).await,
                             None => std::future::pending().await,
                         }
                     };
@@ -213,7 +214,7 @@ impl Conductor<'_> {
                 Body::Wrote(Box::new(self.write(step, ordinal, target).await))
             }
             Action::Probe { step, attempt, role, id, request, not_before } => {
-                tokio::time::sleep_until(env.log.instant(not_before).into()).await;
+                clock::until(env.log.instant(not_before)).await;
                 let exchange = env.prober.attempt(id, request, env.log.now()).await;
                 Body::Probed { step, attempt, role, exchange: Box::new(exchange) }
             }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::log::{Body, Scope, Timing};
+use crate::target::clock;
 use crate::target::log_writer::LogWriter;
 
 /// How often lateness is measured.
@@ -23,9 +23,9 @@ pub fn threshold(timing: &Timing) -> Duration {
 pub fn measure(log: Arc<LogWriter>, threshold: Duration) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
-            let due = Instant::now() + PERIOD;
-            tokio::time::sleep_until(due).await;
-            let late = due.elapsed();
+            let due = clock::now() + PERIOD;
+            clock::until(due).await;
+            let late = clock::now().saturating_duration_since(due);
             if late > threshold {
                 let by = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
                 log.append(Scope::Run, Body::Lagged { by });
@@ -53,7 +53,10 @@ mod tests {
         let _measuring = measure(Arc::clone(&log), Duration::from_millis(20));
         tokio::task::yield_now().await;
         // The one thread of this runtime is taken away from the measurement.
-        std::thread::sleep(PERIOD + Duration::from_millis(60));
+        let end = clock::now() + PERIOD + Duration::from_millis(60);
+        while clock::now() < end {
+            std::hint::spin_loop();
+        }
         let event = tokio::time::timeout(Duration::from_secs(5), events.recv()).await.unwrap().unwrap();
         assert!(matches!(event.body, Body::Lagged { by } if by >= 20_000), "{event:?}");
     }

@@ -29,6 +29,7 @@ use crate::log::{Body, Event, RunStarted, Scope, Timing};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
 use crate::target::clean::Leftover;
+use crate::target::clock;
 use crate::target::discover::Facts;
 use crate::target::kinds::{GATEWAY_GROUP, Kind};
 use crate::target::log_writer::LogWriter;
@@ -262,7 +263,7 @@ fn run_started(
         format: record::LOG_FORMAT,
         harness: env!("CARGO_PKG_VERSION").to_owned(),
         run_id: run_id.to_owned(),
-        date: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now()).to_string(),
+        date: clock::date(),
         target: options.target.name(),
         embedded: options.target.is_embedded(),
         gateway_class: facts.gateway_class.clone(),

@@ -78,7 +78,7 @@ pub fn replay(
             max_probes: DEFAULT_MAX_PROBES,
         };
         let mut judge = Judge::new(Arc::new(bound), context);
-        events_of(events, &execution.name).for_each(|event| judge.observe(event));
+        events_of(events, execution.name).for_each(|event| judge.observe(event));
         let verdict = judge.verdict();
         settles.push((execution.ended, verdict.slowest_settle));
         let (name, scenario) = (Arc::clone(execution.name), Arc::new(scenario.clone()));

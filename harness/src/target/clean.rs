@@ -46,7 +46,7 @@ pub async fn clean(api: &Api, kinds: &Kinds, scope: &CleanScope, budget: Duratio
         CleanScope::Run(id) => format!("{MANAGED_BY_LABEL}={MANAGED_BY},{RUN_LABEL}={id}"),
         CleanScope::All => format!("{MANAGED_BY_LABEL}={MANAGED_BY},{RUN_LABEL}"),
     };
-    let end = tokio::time::Instant::now() + budget;
+    let end = super::clock::now() + budget;
     let mut cleaned = Cleaned::default();
     let cluster_scoped: Vec<&Kind> = [kinds.of("", "Namespace"), kinds.of(GATEWAY_GROUP, "GatewayClass")]
         .into_iter()

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::mpsc as threaded;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
+use super::clock;
 use crate::log::codec::Encoder;
 use crate::log::{Body, Elapsed, Event, Scope};
 
@@ -49,12 +50,12 @@ impl LogWriter {
     /// An empty log whose clock starts now. With a path, every event is also streamed there, one JSON document a line.
     pub fn start(path: Option<&Path>) -> Result<LogWriter, LogFileError> {
         let file = path.map(stream).transpose()?;
-        Ok(LogWriter { start: Instant::now(), inner: Mutex::new(Inner { file, ..Inner::default() }) })
+        Ok(LogWriter { start: clock::now(), inner: Mutex::new(Inner { file, ..Inner::default() }) })
     }
 
     /// The time since the start.
     pub fn now(&self) -> Elapsed {
-        Elapsed(u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX))
+        Elapsed(u64::try_from(clock::now().saturating_duration_since(self.start).as_micros()).unwrap_or(u64::MAX))
     }
 
     /// The moment that `elapsed` stands for.

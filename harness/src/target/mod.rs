@@ -5,6 +5,7 @@
 pub mod api;
 pub mod backends;
 pub mod clean;
+pub mod clock;
 pub mod connect;
 pub mod dial;
 pub mod discover;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::api::{Api, ApiError, encode, watch_error};
+use super::clock::{self, Backoff};
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
 use super::names::{POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
@@ -145,10 +146,10 @@ impl Watcher {
     }
 
     async fn follow(mut self, mut version: String) {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
             match self.watch(&mut version).await {
-                Ok(()) => pause = FIRST_PAUSE,
+                Ok(()) => pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE),
                 Err(error) if error.is_expired() => {
                     let resource = self.kind.resource();
                     self.log.append(Scope::Run, Body::Gap { resource, reason: error.to_string() });
@@ -162,10 +163,9 @@ impl Watcher {
         }
     }
 
-    async fn back_off(&self, error: &ApiError, pause: &mut Duration) {
+    async fn back_off(&self, error: &ApiError, backoff: &mut Backoff) {
         tracing::debug!(resource = self.kind.resource(), %error, "watch failed");
-        tokio::time::sleep(*pause).await;
-        *pause = (*pause * 2).min(LONGEST_PAUSE);
+        clock::until(clock::now() + backoff.step(Duration::ZERO)).await;
     }
 
     /// One watch, from `version` until it ends. Moves `version` along.

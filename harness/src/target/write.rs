@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::api::{Api, Reply};
+use super::clock::{self, Backoff};
 use super::kinds::{Kind, Kinds};
 use super::names::FIELD_MANAGER;
 use super::redact::{redact, redact_secret};
@@ -165,8 +165,8 @@ impl Writer {
     }
 
     async fn attempt(&self, call: &Call) -> WriteOutcome {
-        let end = Instant::now() + self.budget;
-        let mut pause = self.first_pause;
+        let end = clock::now() + self.budget;
+        let mut backoff = Backoff::new(self.first_pause, self.longest_pause);
         let mut attempts = 0_u32;
         loop {
             attempts += 1;
@@ -184,12 +184,11 @@ impl Writer {
                 Ok(Err(error)) => (error.to_string(), None),
                 Err(_) => ("no answer from the API server within the write budget".to_owned(), None),
             };
-            let wait = asked_pause.unwrap_or(pause).max(pause);
-            if Instant::now() + wait >= end {
+            let retry = clock::now() + backoff.step(asked_pause.unwrap_or_default());
+            if retry >= end {
                 return WriteOutcome::Failed { error: format!("{error} (after {attempts} attempts)") };
             }
-            tokio::time::sleep(wait).await;
-            pause = (pause * 2).min(self.longest_pause);
+            clock::until(retry).await;
         }
     }
 }

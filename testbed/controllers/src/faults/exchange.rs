@@ -1,2 +1,496 @@
-use super::Fault;
-pub(super) const FAULTS: &[Fault] = &[];
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use gateproof_proxy::{
+    Compiled,
+    compiled::CompiledRoute,
+    exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
+    routing::Routing,
+    server::tcp,
+};
+use http::{
+    HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version,
+    header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION, SET_COOKIE},
+    request::Parts,
+};
+use tokio::{io::AsyncReadExt, net::TcpStream};
+
+use super::{Fault, Seam};
+
+type Body = gateproof_proxy::body::Body;
+
+/// Another finding than the matcher's.
+struct Finds(fn(&RequestHead, &Routing<'_>, MatchOutcome) -> MatchOutcome);
+
+#[async_trait]
+impl Exchange for Finds {
+    fn on_route(&self, request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        (self.0)(request, routing, found)
+    }
+}
+
+/// Another request than the one that the filters made.
+struct Forwards(fn(&RequestHead, &mut Parts));
+
+#[async_trait]
+impl Exchange for Forwards {
+    async fn on_forward(&self, request: &RequestHead, mut parts: Parts) -> Parts {
+        (self.0)(request, &mut parts);
+        parts
+    }
+}
+
+/// Another answer than the one that came about.
+struct Answers(fn(&RequestHead, &mut Response<Body>));
+
+#[async_trait]
+impl Exchange for Answers {
+    async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        (self.0)(request, &mut response);
+        Some(response)
+    }
+}
+
+/// Serves every other connection by the configuration before the current one.
+struct StaleReplica;
+
+impl Exchange for StaleReplica {
+    fn choose_config(&self, on: &Connection, current: &Arc<Compiled>, previous: &[Arc<Compiled>]) -> Arc<Compiled> {
+        let older = previous.iter().find(|older| older.listener(on.listener).is_some()).filter(|_| on.id % 2 == 1);
+        Arc::clone(older.unwrap_or(current))
+    }
+}
+
+/// Serves a connection by the configuration of the time when it was opened.
+struct SettledConnections;
+
+impl Exchange for SettledConnections {
+    fn choose_config(&self, on: &Connection, current: &Arc<Compiled>, previous: &[Arc<Compiled>]) -> Arc<Compiled> {
+        let all = std::iter::once(current).chain(previous);
+        let mut then = all.filter(|config| config.applied_at <= on.opened_at && config.listener(on.listener).is_some());
+        Arc::clone(then.next().unwrap_or(current))
+    }
+}
+
+/// Routes all requests of a connection as the first one.
+#[derive(Default)]
+struct FirstDecides(Mutex<BTreeMap<u64, MatchOutcome>>);
+
+impl Exchange for FirstDecides {
+    fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.entry(request.connection.id).or_insert(found).clone()
+    }
+}
+
+/// Sends all requests of a connection to the backend of the first.
+#[derive(Default)]
+struct StickyBackends(Mutex<BTreeMap<u64, BackendChoice>>);
+
+impl Exchange for StickyBackends {
+    fn on_backend(&self, request: &RequestHead, _: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.entry(request.connection.id).or_insert(drawn).clone()
+    }
+}
+
+/// Holds a connection that should be refused until the client gives up.
+struct HoldsRefused;
+
+#[async_trait]
+impl Exchange for HoldsRefused {
+    async fn serve_tcp(&self, _: &Connection, mut stream: TcpStream, choice: TcpChoice) {
+        if let TcpChoice::Forward(_) = choice {
+            return tcp::carry_out(stream, choice).await;
+        }
+        let mut dropped = [0; 1024];
+        while stream.read(&mut dropped).await.is_ok_and(|read| read > 0) {}
+    }
+}
+
+/// Closes some connections without an answer.
+struct BreaksOff;
+
+#[async_trait]
+impl Exchange for BreaksOff {
+    async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        (request.method == Method::GET || response.status() != StatusCode::OK).then_some(response)
+    }
+}
+
+/// The `Location` of a redirect as a URI.
+fn location(response: &Response<Body>) -> Option<Uri> {
+    response.headers().get(LOCATION)?.to_str().ok()?.parse().ok()
+}
+
+fn set_location(response: &mut Response<Body>, to: &str) {
+    if let Ok(to) = HeaderValue::from_str(to) {
+        response.headers_mut().insert(LOCATION, to);
+    }
+}
+
+fn is_redirect(response: &Response<Body>) -> bool {
+    response.status().is_redirection() && response.headers().contains_key(LOCATION)
+}
+
+fn set_header(headers: &mut HeaderMap, name: http::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "one-replica-is-stale",
+        summary: "Serves every other connection by the configuration before the current one.",
+        clauses: &["blind:Generic.2"],
+        seam: Seam::Exchange(|| Arc::new(StaleReplica)),
+    },
+    Fault {
+        name: "open-connections-keep-their-configuration",
+        summary: "Serves a connection by the configuration of the time when it was opened.",
+        clauses: &["blind:HTTPRouteReferenceGrant.4"],
+        seam: Seam::Exchange(|| Arc::new(SettledConnections)),
+    },
+    Fault {
+        name: "first-request-decides",
+        summary: "Routes all requests of a connection like the first one.",
+        clauses: &["blind:Generic.7"],
+        seam: Seam::Exchange(|| Arc::<FirstDecides>::default()),
+    },
+    Fault {
+        name: "connections-stick-to-a-backend",
+        summary: "Draws a backend once for a connection instead of for every request.",
+        clauses: &["blind:HTTPRouteWeight.2"],
+        seam: Seam::Exchange(|| Arc::<StickyBackends>::default()),
+    },
+    Fault {
+        name: "compares-hosts-with-case",
+        summary: "Finds no route for a host in upper case.",
+        clauses: &["blind:HTTPRouteHostnameIntersection.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, _, found| {
+                if request.authority.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                    MatchOutcome::NoRule
+                } else {
+                    found
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "trips-over-ports-in-hosts",
+        summary: "Finds no route for a Host header with a port.",
+        clauses: &["blind:HTTPRouteRewriteHost.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(
+                |request, _, found| if request.authority.contains(':') { MatchOutcome::NoRule } else { found },
+            ))
+        }),
+    },
+    Fault {
+        name: "trips-over-queries",
+        summary: "Finds no route for a path with a query behind it.",
+        clauses: &["blind:HTTPRouteExactPathMatching.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, _, found| if request.query.is_some() { MatchOutcome::NoRule } else { found }))
+        }),
+    },
+    Fault {
+        name: "compares-methods-without-case",
+        summary: "Takes a method in lower case for the one in upper case.",
+        clauses: &["blind:HTTPRouteMethodMatching.2"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, routing, found| {
+                match Method::from_bytes(request.method.as_str().to_ascii_uppercase().as_bytes()) {
+                    Ok(method) if method != request.method => routing.route(&RequestHead { method, ..request.clone() }),
+                    _ => found,
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "compares-paths-without-case",
+        summary: "Takes a path in another case for equal.",
+        clauses: &["blind:HTTPRouteMatching.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, routing, found| match found {
+                MatchOutcome::NoRule => {
+                    routing.route(&RequestHead { path: request.path.to_ascii_lowercase(), ..request.clone() })
+                }
+                found => found,
+            }))
+        }),
+    },
+    Fault {
+        name: "takes-value-less-parameters",
+        summary: "Takes a query parameter without a value for a match.",
+        clauses: &["blind:HTTPRouteQueryParamMatching.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, routing, found| {
+                let Some(query) = request.query.as_deref().filter(|query| !query.contains('=')) else { return found };
+                let rules = routing.hosts.iter().flat_map(|host| &host.candidates);
+                let named = |route: &CompiledRoute| {
+                    route.rule.matches.iter().any(|one| one.query.iter().any(|field| field.name == query))
+                };
+                match rules.into_iter().find(|candidate| named(&candidate.route)) {
+                    Some(candidate) => MatchOutcome::Rule {
+                        route: Arc::clone(&candidate.route),
+                        predicate: Arc::clone(&candidate.predicate),
+                    },
+                    None => found,
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "serves-misdirected-requests",
+        summary: "Serves a request for the host of another listener on a connection made for this one.",
+        clauses: &["upstream:HTTPRouteHTTPSListenerDetectMisdirectedRequests"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, routing, found| match found {
+                MatchOutcome::Misdirected => match routing.virtual_host(&request.host) {
+                    Some(host) => routing.route_in(host, request),
+                    None => MatchOutcome::NoRule,
+                },
+                found => found,
+            }))
+        }),
+    },
+    Fault {
+        name: "detects-misdirected-requests-on-http2-only",
+        summary: "Gives 421 only over HTTP/2.",
+        clauses: &["blind:HTTPRouteHTTPSListenerDetectMisdirectedRequests.2"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, routing, found| match (found, routing.virtual_host(&request.host)) {
+                (MatchOutcome::Misdirected, Some(host)) if request.version != Version::HTTP_2 => {
+                    routing.route_in(host, request)
+                }
+                (found, _) => found,
+            }))
+        }),
+    },
+    Fault {
+        name: "upgrades-bypass-hostnames",
+        summary: "Carries an upgrade out whatever host it is for.",
+        clauses: &["blind:HTTPRouteBackendProtocolWebSocket.3"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, routing, found| match found {
+                MatchOutcome::NoRule if request.headers.contains_key(http::header::UPGRADE) => {
+                    let subject = request.subject();
+                    let mut all = routing.hosts.iter().flat_map(|host| &host.candidates);
+                    match all.find(|candidate| candidate.predicate.holds(&subject)) {
+                        Some(candidate) => MatchOutcome::Rule {
+                            route: Arc::clone(&candidate.route),
+                            predicate: Arc::clone(&candidate.predicate),
+                        },
+                        None => MatchOutcome::NoRule,
+                    }
+                }
+                found => found,
+            }))
+        }),
+    },
+    Fault {
+        name: "loses-queries-on-the-way",
+        summary: "Forwards requests without their query.",
+        clauses: &["blind:Generic.16"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                if let Ok(path) = parts.uri.path().parse::<http::uri::PathAndQuery>() {
+                    parts.uri = path.into();
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "lowers-paths",
+        summary: "Forwards the path in lower case.",
+        clauses: &["upstream:HTTPRouteSimpleSameNamespace"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+                let path = format!("{}{query}", parts.uri.path().to_ascii_lowercase());
+                if let Ok(path) = path.parse::<http::uri::PathAndQuery>() {
+                    parts.uri = path.into();
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "keeps-ports-behind-hosts",
+        summary: "Leaves the port of the request behind a hostname that a filter rewrites.",
+        clauses: &["blind:HTTPRouteRewriteHost.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|request, parts| {
+                let Some((_, port)) = request.authority.rsplit_once(':') else { return };
+                let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok()).map(str::to_owned);
+                if let Some(host) = host.filter(|host| !host.contains(':')) {
+                    set_header(&mut parts.headers, HOST, &format!("{host}:{port}"));
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "drops-credentials",
+        summary: "Forwards requests without their Authorization header.",
+        clauses: &["upstream:HTTPRouteSimpleSameNamespace"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                parts.headers.remove(AUTHORIZATION);
+            }))
+        }),
+    },
+    Fault {
+        name: "loses-queries-in-redirects",
+        summary: "Leaves the query out of Location.",
+        clauses: &["blind:Generic.16"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
+                if let Some((path, _)) = to.as_deref().and_then(|to| to.split_once('?')) {
+                    set_location(response, path);
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "redirects-relatively",
+        summary: "Gives a path without scheme and host as Location.",
+        clauses: &["blind:HTTPRoute303Redirect.4"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                if let Some(to) = location(response).filter(|_| is_redirect(response)) {
+                    set_location(response, to.path_and_query().map_or("/", |path| path.as_str()));
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "redirects-to-default-ports",
+        summary: "Spells :80 and :443 out in Location.",
+        clauses: &["blind:HTTPRouteRedirectPortAndScheme.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                let Some(to) = location(response).filter(|_| is_redirect(response)) else { return };
+                let (Some(scheme), Some(host), None) = (to.scheme_str(), to.host(), to.port_u16()) else { return };
+                let port = if scheme == "https" { 443 } else { 80 };
+                let path = to.path_and_query().map_or("/", |path| path.as_str());
+                set_location(response, &format!("{scheme}://{host}:{port}{path}"));
+            }))
+        }),
+    },
+    Fault {
+        name: "redirects-to-request-ports",
+        summary: "Takes the port of the Host header over into Location.",
+        clauses: &["blind:HTTPRouteRedirectHostAndStatus.2"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|request, response| {
+                let Some(to) = location(response).filter(|_| is_redirect(response)) else { return };
+                let Some((_, port)) = request.authority.rsplit_once(':') else { return };
+                let (Some(scheme), Some(host)) = (to.scheme_str(), to.host()) else { return };
+                let path = to.path_and_query().map_or("/", |path| path.as_str());
+                set_location(response, &format!("{scheme}://{host}:{port}{path}"));
+            }))
+        }),
+    },
+    Fault {
+        name: "redirects-elsewhere",
+        summary: "Puts the address of the Gateway into Location where the filter names no host.",
+        clauses: &["blind:HTTPRoute303Redirect.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|request, response| {
+                let Some(to) = location(response).filter(|_| is_redirect(response)) else { return };
+                if to.host().is_some_and(|host| host.eq_ignore_ascii_case(&request.host)) {
+                    let path = to.path_and_query().map_or("/", |path| path.as_str());
+                    let address = request.connection.listener.address;
+                    set_location(response, &format!("{}://{address}{path}", request.scheme));
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "redirects-post-with-303",
+        summary: "Answers a POST on a 307 or 308 rule with 303.",
+        clauses: &["blind:HTTPRoute307Redirect.2"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|request, response| {
+                if request.method == Method::POST && matches!(response.status().as_u16(), 307 | 308) {
+                    *response.status_mut() = StatusCode::SEE_OTHER;
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "does-not-redirect-head",
+        summary: "Answers HEAD with 200 where GET is redirected.",
+        clauses: &["blind:HTTPRouteRedirectHostAndStatus.5"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|request, response| {
+                if request.method == Method::HEAD && is_redirect(response) {
+                    *response.status_mut() = StatusCode::OK;
+                    response.headers_mut().remove(LOCATION);
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "answers-503-for-no-rule",
+        summary: "Answers 503 where no rule matches.",
+        clauses: &["upstream:HTTPRouteMatching"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                let is_own = response.headers().get(CONTENT_TYPE).is_some_and(|of| of == "text/plain; charset=utf-8");
+                if response.status() == StatusCode::NOT_FOUND && is_own {
+                    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "folds-cookies",
+        summary: "Joins several Set-Cookie lines into one.",
+        clauses: &["blind:HTTPRouteResponseHeaderModifier.3"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                let lines: Vec<String> = response
+                    .headers()
+                    .get_all(SET_COOKIE)
+                    .iter()
+                    .filter_map(|line| line.to_str().ok().map(str::to_owned))
+                    .collect();
+                if lines.len() > 1 {
+                    set_header(response.headers_mut(), SET_COOKIE, &lines.join(", "));
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "loses-bodies-of-answers",
+        summary: "Sends the head of a backend's answer to a request with a body, and nothing behind it.",
+        clauses: &["blind:Generic.6"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|request, response| {
+                if request.method == Method::POST && response.status() == StatusCode::OK {
+                    response.headers_mut().remove(http::header::CONTENT_LENGTH);
+                    *response.body_mut() = gateproof_proxy::body::empty();
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "breaks-off-after-bodies",
+        summary: "Closes the connection instead of answering a request with a method other than GET.",
+        clauses: &["blind:Generic.6"],
+        seam: Seam::Exchange(|| Arc::new(BreaksOff)),
+    },
+    Fault {
+        name: "holds-refused-tcp-connections",
+        summary: "Keeps a TCP connection open that it should refuse.",
+        clauses: &["blind:TCPRouteInvalidBackendRefNonexistent.1"],
+        seam: Seam::Exchange(|| Arc::new(HoldsRefused)),
+    },
+];

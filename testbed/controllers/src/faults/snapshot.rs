@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use super::{
     Fault, Seam,
-    tools::{Memory, Remembering, View, backend_refs, drop_field, each},
+    tools::{Memory, Remembering, View, backend_refs, drop_at, drop_field, each},
 };
 use crate::{
     model::GATEWAY_GROUP,
     runtime::seams::SnapshotSeam,
+    settings::CONTROLLER_NAME,
     snapshot::{Kind, Snapshot},
 };
 
@@ -383,7 +384,7 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Accepts a GatewayClass with a parametersRef that it cannot follow.",
         clauses: &["IMPL-31", "blind:GatewayClassObservedGenerationBump.1"],
         seam: Seam::Snapshot(|| {
-            view(|snapshot| snapshot.edit(Kind::GatewayClass, |class| drop_field(&mut class["spec"], "parametersRef")))
+            view(|snapshot| snapshot.edit(Kind::GatewayClass, |class| drop_at(class, "/spec", "parametersRef")))
         }),
     },
     Fault {
@@ -391,7 +392,7 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Accepts a Gateway with an infrastructure.parametersRef that it cannot follow.",
         clauses: &["upstream:GatewayInvalidParametersRef"],
         seam: Seam::Snapshot(|| {
-            view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_field(&mut gateway["spec"], "infrastructure")))
+            view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_at(gateway, "/spec", "infrastructure")))
         }),
     },
     Fault {
@@ -402,11 +403,14 @@ pub(super) const FAULTS: &[Fault] = &[
             view(|snapshot| {
                 let known: Vec<String> =
                     snapshot.gateway_classes().map(|(object, _)| object.meta.name.clone()).collect();
-                let Some(first) = known.first().cloned() else { return };
+                let served = snapshot
+                    .gateway_classes()
+                    .find(|(_, class)| class.controller_name == CONTROLLER_NAME && class.parameters_ref.is_none());
+                let Some(served) = served.map(|(object, _)| object.meta.name.clone()) else { return };
                 snapshot.edit(Kind::Gateway, |gateway| {
                     let class = &mut gateway["spec"]["gatewayClassName"];
                     if !known.iter().any(|name| *class == name.as_str()) {
-                        *class = first.clone().into();
+                        *class = served.clone().into();
                     }
                 });
             })
@@ -417,7 +421,7 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Gives a Gateway some address of its own choice instead of the ones it asks for.",
         clauses: &["upstream:GatewayStaticAddresses"],
         seam: Seam::Snapshot(|| {
-            view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_field(&mut gateway["spec"], "addresses")))
+            view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_at(gateway, "/spec", "addresses")))
         }),
     },
     Fault {
@@ -426,7 +430,7 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:HTTPRouteMatchingAcrossRoutes.1"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
-                let untimed = |route: &mut Value| drop_field(&mut route["metadata"], "creationTimestamp");
+                let untimed = |route: &mut Value| drop_at(route, "/metadata", "creationTimestamp");
                 snapshot.edit(Kind::HttpRoute, untimed);
             })
         }),
@@ -437,7 +441,7 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["upstream:TCPRouteMultipleRoutesAttachment"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
-                let untimed = |route: &mut Value| drop_field(&mut route["metadata"], "creationTimestamp");
+                let untimed = |route: &mut Value| drop_at(route, "/metadata", "creationTimestamp");
                 snapshot.edit(Kind::TcpRoute, untimed);
             })
         }),

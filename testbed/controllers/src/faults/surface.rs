@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::{
     Fault, Seam,
-    tools::{drop_field, each},
+    tools::{drop_at, drop_field, each},
 };
 
 /// Runs over every object inside a value.
@@ -29,7 +29,7 @@ fn condition_lists(crds: &mut [Value], mut change: impl FnMut(&mut Value)) {
 
 fn without_annotation(crds: &mut [Value], annotation: &str) {
     for crd in crds {
-        drop_field(&mut crd["metadata"]["annotations"], annotation);
+        drop_at(crd, "/metadata/annotations", annotation);
     }
 }
 

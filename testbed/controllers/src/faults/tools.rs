@@ -201,3 +201,10 @@ pub(super) fn drop_field(object: &mut Value, field: &str) {
         map.remove(field);
     }
 }
+
+/// Takes a field out of a part of an object, if that part is there.
+pub(super) fn drop_at(object: &mut Value, pointer: &str, field: &str) {
+    if let Some(part) = object.pointer_mut(pointer) {
+        drop_field(part, field);
+    }
+}

@@ -7,7 +7,7 @@ use std::{
 use async_trait::async_trait;
 use kube::{
     Api,
-    api::{DynamicObject, PostParams},
+    api::{DynamicObject, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 
@@ -134,15 +134,15 @@ impl StatusWriterSeam for WritesOnce {
     }
 }
 
-/// Writes over whatever version is there.
+/// Writes over whatever version is there: a patch without resourceVersion replaces lists whole.
 struct Overwrites;
 
 #[async_trait]
 impl StatusWriterSeam for Overwrites {
-    async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
+    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
         let name = object.metadata.name.clone().unwrap_or_default();
-        object.metadata.resource_version = None;
-        api.replace_status(&name, &PostParams::default(), &object).await
+        let status = json!({"status": object.data["status"]});
+        api.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await
     }
 }
 

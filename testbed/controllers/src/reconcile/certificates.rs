@@ -29,6 +29,5 @@ pub(crate) fn resolve(
     let Some((_, secret)) = snapshot.secret(namespace, name) else {
         return Err(Problem::new("InvalidCertificateRef", format!("{what}: no such Secret")));
     };
-    let invalid = |why: &String| Problem::new("InvalidCertificateRef", format!("{what} {why}"));
-    secret.certificate.as_ref().map(Clone::clone).map_err(invalid)
+    secret.certificate.clone().map_err(|why| Problem::new("InvalidCertificateRef", format!("{what} {why}")))
 }

@@ -2,6 +2,9 @@
 
 mod merge;
 
+#[cfg(test)]
+mod tests;
+
 pub use merge::{merge, same};
 
 use std::fmt;

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod effect;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{catalogue, find};

@@ -1,0 +1,140 @@
+//! `gateproof faults`: the kill matrix.
+
+use serde_json::json;
+
+use super::options::{contract, load_scenarios};
+use super::output::{self, Format};
+use super::run::run_failure;
+use super::{Failure, Outcome};
+use crate::exit_codes;
+use crate::kill::{self, Complaint, Extent, Inversion, Matrix, Plan, Watcher};
+use crate::scenario::Vocabulary;
+
+/// Run the kill matrix: which misbehaviour is noticed by what
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gateproof faults                          each fault with the scenarios about its clauses, and ten others
+  gateproof faults ignores-reference-grants
+  gateproof faults --full --holes           the whole product, and what no fault has failed
+  gateproof faults --inversion              negate every asserted value once; the plain reference must fail")]
+pub(crate) struct Args {
+    /// Faults; all unless given
+    #[arg(value_name = "FAULT")]
+    faults: Vec<String>,
+    /// Run every scenario against every fault
+    #[arg(long)]
+    full: bool,
+    /// List expectations that are the sole first failure under no narrow fault
+    #[arg(long)]
+    holes: bool,
+    /// Negate every asserted value instead of running faults
+    #[arg(long, conflicts_with_all = ["full", "holes", "faults"])]
+    inversion: bool,
+    /// Draws the ten others
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Embedded targets at once
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    targets: usize,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+struct Lines;
+
+impl Watcher for Lines {
+    fn ran(&self, name: &str, failed: usize) {
+        eprintln!("{name}: {failed} failed");
+    }
+}
+
+/// Runs the verb.
+pub(crate) async fn run(args: Args) -> Outcome {
+    let faults = kill::faults_named(&args.faults)
+        .map_err(|name| Failure::usage(format!("there is no fault `{name}`"), "`gateproof list faults` shows all"))?;
+    let plan = Plan {
+        scenarios: load_scenarios(&[], &Vocabulary::builtin())?,
+        faults,
+        extent: if args.full { Extent::Full } else { Extent::Declared(args.seed) },
+        targets: args.targets,
+        contract: contract()?,
+    };
+    if args.inversion {
+        let found = kill::inversion(&plan, &Lines).await.map_err(run_failure)?;
+        return print_inversion(&found, args.format);
+    }
+    let matrix = kill::drive(&plan, &Lines).await.map_err(run_failure)?;
+    if args.format == Format::Json {
+        output::json(&matrix)?;
+    } else {
+        print_matrix(&matrix, args.holes);
+    }
+    Ok(if matrix.complaints.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
+}
+
+fn print_matrix(matrix: &Matrix, holes: bool) {
+    for row in &matrix.rows {
+        println!("{}{}", row.fault, if row.narrow { "" } else { "  (not narrow)" });
+        for (scenario, first) in &row.kills {
+            println!("  {scenario}: {}", first.join(", "));
+        }
+        for rule in &row.contract {
+            println!("  {rule}");
+        }
+    }
+    if holes {
+        println!("\nholes:");
+        matrix.holes.iter().for_each(|hole| println!("  {hole}"));
+    }
+    if !matrix.complaints.is_empty() {
+        println!("\ncomplaints:");
+        matrix.complaints.iter().for_each(|complaint| println!("  {}", words(complaint)));
+    }
+    let narrow = matrix.rows.iter().filter(|row| row.narrow).count();
+    println!(
+        "\n{} faults, {narrow} narrow, {} signatures; {} expectations, {} holes; {} complaints",
+        matrix.rows.len(),
+        matrix.signatures,
+        matrix.expectations,
+        matrix.holes.len(),
+        matrix.complaints.len()
+    );
+}
+
+/// A complaint as a sentence.
+pub(crate) fn words(complaint: &Complaint) -> String {
+    match complaint {
+        Complaint::Unnoticed { fault } => format!("{fault}: nothing noticed it"),
+        Complaint::Undeclared { fault, scenario, expectation, clauses } => {
+            let clauses: Vec<&str> = clauses.iter().map(String::as_str).collect();
+            format!("{fault}: {scenario} {expectation} fails for {}, which it does not declare", clauses.join(", "))
+        }
+        Complaint::Unproven { fault, clause } => format!("{fault}: declares {clause}, which nothing failed for"),
+        Complaint::Inconclusive { fault, scenario } => format!("{fault}: {scenario} was inconclusive"),
+    }
+}
+
+fn print_inversion(found: &Inversion, format: Format) -> Outcome {
+    if format == Format::Json {
+        let survivors: Vec<_> = found
+            .survivors
+            .iter()
+            .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome}))
+            .collect();
+        let without = found.without_opposite;
+        output::json(&json!({"inverted": found.inverted, "withoutOpposite": without, "survivors": survivors}))?;
+    } else {
+        for survivor in &found.survivors {
+            println!("{}: {} ({})", survivor.scenario, survivor.expectation, survivor.outcome);
+        }
+        println!(
+            "{} values negated, {} have no opposite, {} did not fail",
+            found.inverted,
+            found.without_opposite,
+            found.survivors.len()
+        );
+    }
+    Ok(if found.survivors.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
+}

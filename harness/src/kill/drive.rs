@@ -1,0 +1,164 @@
+//! Runs scenarios against faults, many embedded targets at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::StreamExt;
+use gateproof_controllers::faults::{self, Fault};
+use gateproof_report::record::{Outcome, RunRecord};
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use super::matrix::{FaultRun, Matrix};
+use crate::judge::contract::Contract;
+use crate::run::{self, RunError, RunOptions, Silent, TargetChoice};
+use crate::scenario::expectations::{enumerate, invert};
+use crate::scenario::{Level, Scenario, select};
+
+/// How many others are run beside the scenarios that are about a fault's clauses.
+const OTHERS: usize = 10;
+
+/// How much is run against each fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The scenarios that are about the fault's clauses, and ten others drawn by this seed.
+    Declared(u64),
+    /// Every scenario.
+    Full,
+}
+
+/// Is told how the matrix goes along.
+pub trait Watcher: Send + Sync {
+    /// A fault, or the plain reference, has been run.
+    fn ran(&self, name: &str, failed: usize);
+}
+
+/// What the matrix is made of.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Every scenario that there is.
+    pub scenarios: Vec<Scenario>,
+    /// The faults.
+    pub faults: Vec<&'static Fault>,
+    /// How much of the product is run.
+    pub extent: Extent,
+    /// Embedded targets at once.
+    pub targets: usize,
+    /// The status contract.
+    pub contract: Arc<Contract>,
+}
+
+/// Runs every fault of the plan and makes the matrix.
+///
+/// # Errors
+/// If an embedded target cannot be tested at all.
+pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Result<Matrix, RunError> {
+    let runs = futures::stream::iter(plan.faults.iter().map(|fault| async move {
+        let scenarios = chosen(plan, fault);
+        let record = record(plan, Some(fault.name), scenarios).await?;
+        let run = FaultRun::of(fault.name, fault.clauses, &record);
+        watcher.ran(fault.name, failures(&record));
+        Ok::<FaultRun, RunError>(run)
+    }))
+    .buffer_unordered(plan.targets.max(1))
+    .collect::<Vec<_>>()
+    .await;
+    let runs = runs.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(Matrix::of(&runs, &binding_expectations(&plan.scenarios)))
+}
+
+fn failures(record: &RunRecord) -> usize {
+    record.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late)).count()
+}
+
+async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> Result<RunRecord, RunError> {
+    let target = TargetChoice::Embedded { fault: fault.map(str::to_owned) };
+    let options = RunOptions::new(target, Arc::clone(&plan.contract));
+    Ok(run::run(options, scenarios, &mut Silent).await?.record)
+}
+
+/// The scenarios that a fault is run with.
+fn chosen(plan: &Plan, fault: &Fault) -> Vec<Scenario> {
+    let Extent::Declared(seed) = plan.extent else { return plan.scenarios.clone() };
+    let about =
+        |scenario: &&Scenario| select::clauses(scenario).iter().any(|clause| fault.clauses.contains(&&**clause));
+    let (mut chosen, others): (Vec<&Scenario>, Vec<&Scenario>) = plan.scenarios.iter().partition(about);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    chosen.extend(others.choose_multiple(&mut rng, OTHERS).copied());
+    chosen.into_iter().cloned().collect()
+}
+
+/// Every expectation that a fault has to be able to fail: binding, and not one of several legal ends.
+pub fn binding_expectations(scenarios: &[Scenario]) -> BTreeMap<String, BTreeSet<String>> {
+    let binding = |scenario: &Scenario| {
+        enumerate(scenario).into_iter().filter(|e| e.level == Level::Must && !e.alternative).map(|e| e.id).collect()
+    };
+    scenarios.iter().map(|scenario| (scenario.name.clone(), binding(scenario))).collect()
+}
+
+/// An asserted value whose opposite the plain reference satisfies too: an expectation that proves nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Survivor {
+    /// The scenario.
+    pub scenario: String,
+    /// The expectation.
+    pub expectation: String,
+    /// How the inverted scenario ended.
+    pub outcome: String,
+}
+
+/// What inversion found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inversion {
+    /// How many values were negated, each in a run of its own scenario.
+    pub inverted: usize,
+    /// Values that have no opposite in a manifest.
+    pub without_opposite: usize,
+    /// Values whose opposite did not fail.
+    pub survivors: Vec<Survivor>,
+}
+
+/// Negates every binding asserted value once, and runs each against one plain reference, which must then fail.
+///
+/// # Errors
+/// If an embedded target cannot be tested at all.
+pub async fn inversion(plan: &Plan, watcher: &dyn Watcher) -> Result<Inversion, RunError> {
+    let mut found = Inversion::default();
+    let mut inverted = Vec::new();
+    for scenario in &plan.scenarios {
+        for (position, id) in binding_expectations(std::slice::from_ref(scenario))[&scenario.name].iter().enumerate() {
+            match invert(scenario, id) {
+                Some(mut negated) => {
+                    negated.name = format!("{}-inverted-{position}", scenario.name);
+                    inverted.push((scenario.name.clone(), id.clone(), negated));
+                }
+                None => found.without_opposite += 1,
+            }
+        }
+    }
+    found.inverted = inverted.len();
+    let record = record(plan, None, inverted.iter().map(|(_, _, negated)| negated.clone()).collect()).await?;
+    watcher.ran("inverted expectations", failures(&record));
+    let outcomes: BTreeMap<&str, Outcome> = record.scenarios.iter().map(|s| (s.name.as_str(), s.outcome)).collect();
+    for (scenario, expectation, negated) in inverted {
+        let outcome = outcomes.get(negated.name.as_str()).copied();
+        if !matches!(outcome, Some(Outcome::Failed | Outcome::Late | Outcome::NotSupported)) {
+            let outcome = outcome.map_or_else(|| "missing".to_owned(), |o| format!("{o:?}").to_lowercase());
+            found.survivors.push(Survivor { scenario, expectation, outcome });
+        }
+    }
+    found.survivors.sort();
+    Ok(found)
+}
+
+/// The faults of these names, or all of them.
+///
+/// # Errors
+/// The first name that is no fault's.
+pub fn faults_named(names: &[String]) -> Result<Vec<&'static Fault>, String> {
+    if names.is_empty() {
+        return Ok(faults::catalogue().iter().collect());
+    }
+    names.iter().map(|name| faults::find(name).ok_or_else(|| name.clone())).collect()
+}

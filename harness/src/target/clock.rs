@@ -1,0 +1,56 @@
+//! The one place where the harness reads a clock or waits. Everything else takes times from the log.
+#![expect(clippy::disallowed_methods, reason = "this is the place that the ban points to")]
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The monotonic clock.
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+/// The calendar, for people and reports only: seconds, RFC 3339.
+pub fn date() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+}
+
+/// Waits for a moment: a limit of the judge, or the back-off after a failure.
+pub async fn until(moment: Instant) {
+    tokio::time::sleep_until(moment).await;
+}
+
+/// A pause that doubles up to a longest one: the back-off between attempts.
+#[derive(Debug, Clone, Copy)]
+pub struct Backoff {
+    next: Duration,
+    longest: Duration,
+}
+
+impl Backoff {
+    /// Begins with `first`.
+    pub fn new(first: Duration, longest: Duration) -> Backoff {
+        Backoff { next: first, longest }
+    }
+
+    /// The next pause, at least `asked`; the one after it is twice as long.
+    pub fn step(&mut self, asked: Duration) -> Duration {
+        let pause = self.next.max(asked);
+        self.next = (self.next * 2).min(self.longest);
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let mut backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(18));
+        let pauses: Vec<u128> = (0..4).map(|_| backoff.step(Duration::ZERO).as_millis()).collect();
+        assert_eq!(pauses, [5, 10, 18, 18]);
+        assert_eq!(backoff.step(Duration::from_secs(3)), Duration::from_secs(3));
+    }
+}

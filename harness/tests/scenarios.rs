@@ -1,0 +1,73 @@
+//! Every scenario on the embedded target, one test each. `cargo test --test scenarios NAME` runs what matches.
+//!
+//! They run together, as users run them, the first time that one of them is asked for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use gateproof::judge::contract::Contract;
+use gateproof::run::{self, RunOptions, Silent, TargetChoice};
+use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof_report::record::{Outcome, Severity};
+use gateproof_report::terminal;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The name under which the contract is reported, beside the scenarios.
+const CONTRACT: &str = "contract";
+
+type Results = BTreeMap<String, Result<(), String>>;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let vocabulary = Vocabulary::builtin();
+    let scenarios = load::builtin(&vocabulary).expect("the built-in manifests are well-formed");
+    let results: Arc<OnceLock<Results>> = Arc::default();
+    let wanted: Vec<Scenario> = scenarios.iter().filter(|s| is_wanted(&arguments, &s.name)).cloned().collect();
+    let wanted = Arc::new(wanted);
+    let names = scenarios.iter().map(|s| s.name.clone()).chain([CONTRACT.to_owned()]);
+    let trials = names
+        .map(|name| {
+            let (results, wanted) = (Arc::clone(&results), Arc::clone(&wanted));
+            Trial::test(name.clone(), move || {
+                let results = results.get_or_init(|| run_all(wanted.to_vec()));
+                match results.get(&name) {
+                    Some(Ok(())) => Ok(()),
+                    Some(Err(text)) => Err(Failed::from(text)),
+                    None => Err(Failed::from("it was not run")),
+                }
+            })
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn is_wanted(arguments: &Arguments, name: &str) -> bool {
+    let matches = |pattern: &String| if arguments.exact { name == pattern } else { name.contains(pattern.as_str()) };
+    arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches)
+}
+
+fn run_all(scenarios: Vec<Scenario>) -> Results {
+    if scenarios.is_empty() {
+        return Results::from([(CONTRACT.to_owned(), Ok(()))]);
+    }
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed");
+    let options = RunOptions::new(TargetChoice::Embedded { fault: None }, Arc::new(contract));
+    let record = match runtime.block_on(run::run(options, scenarios, &mut Silent)) {
+        Ok(output) => output.record,
+        Err(error) => panic!("the embedded target cannot be tested: {error}"),
+    };
+    let mut results = Results::new();
+    for scenario in &record.scenarios {
+        let passed = matches!(scenario.outcome, Outcome::Passed);
+        results.insert(scenario.name.clone(), if passed { Ok(()) } else { Err(terminal::failure(scenario)) });
+    }
+    let broken: Vec<String> = record
+        .contract
+        .iter()
+        .filter(|rule| rule.severity == Severity::Failure && !rule.breaches.is_empty())
+        .map(terminal::contract)
+        .collect();
+    results.insert(CONTRACT.to_owned(), if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) });
+    results
+}

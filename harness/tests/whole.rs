@@ -1,0 +1,50 @@
+//! Whole runs on the embedded target.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use gateproof::judge::contract::{Contract, GATEWAY_API};
+use gateproof::log::Body;
+use gateproof::run::replay::replay;
+use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof_report::record::Outcome;
+
+fn scenarios() -> Vec<Scenario> {
+    load::builtin(&Vocabulary::builtin()).unwrap()
+}
+
+fn options() -> RunOptions {
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    RunOptions::new(TargetChoice::Embedded { fault: None }, contract)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_is_judged_again_to_the_same_record() {
+    let output = run(options(), scenarios(), &mut Silent).await.unwrap();
+    assert!(matches!(output.events.last().unwrap().body, Body::RunEnded { interrupted: false }));
+    assert_eq!(output.leftovers, vec![]);
+    let ran: Vec<_> = output
+        .record
+        .scenarios
+        .iter()
+        .filter(|s| !matches!(s.outcome, Outcome::NotSupported | Outcome::Skipped))
+        .cloned()
+        .collect();
+    assert!(!ran.is_empty());
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let again = replay(&output.events, &scenarios(), &contract, None).unwrap();
+    assert_eq!(again.scenarios, ran);
+    assert_eq!(again.contract, output.record.contract);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_interrupted_run_cleans_up_and_says_so() {
+    let mut options = options();
+    options.jobs = 1;
+    options.interrupt.trigger();
+    let output = run(options, scenarios(), &mut Silent).await.unwrap();
+    assert!(output.record.interrupted);
+    assert_eq!(output.leftovers, vec![]);
+    assert!(output.record.scenarios.iter().all(|s| s.outcome != Outcome::Passed));
+}

@@ -1,0 +1,114 @@
+//! Every fault of the pure seams makes a difference in some cluster: one that makes none could never be noticed.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use gateproof_proxy::Config;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::super::{Fault, Seam, catalogue};
+use crate::{
+    reconcile::reconcile,
+    runtime::seams::{Seams, Seen},
+    settings::Settings,
+    snapshot::{Addresses, Bind, Kind, ObjectKey, Snapshot},
+    status::StatusUpdate,
+};
+
+fn add(snapshot: &mut Snapshot, objects: &str) {
+    let objects: Vec<Value> = serde_yaml::from_str(objects).unwrap();
+    for object in objects {
+        snapshot.put(Kind::of(&object).unwrap(), object).unwrap();
+    }
+}
+
+fn certificate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
+    let pair = rcgen::generate_simple_self_signed(vec![format!("{name}.test")]).unwrap();
+    let (crt, key) = (STANDARD.encode(pair.cert.pem()), STANDARD.encode(pair.signing_key.serialize_pem()));
+    let secret = json!({"metadata": {"namespace": namespace, "name": name, "uid": name},
+        "data": {"tls.crt": crt, "tls.key": key}});
+    snapshot.put(Kind::Secret, secret).unwrap();
+}
+
+/// A cluster at two moments.
+fn moments() -> [Snapshot; 2] {
+    let mut first = Snapshot::default();
+    add(&mut first, include_str!("world.yaml"));
+    certificate(&mut first, "demo", "one");
+    certificate(&mut first, "demo", "two");
+    certificate(&mut first, "other", "one");
+    let mut second = first.clone();
+    add(&mut second, include_str!("later.yaml"));
+    certificate(&mut second, "demo", "one");
+    for (kind, namespace, name) in [
+        (Kind::Service, "demo", "going"),
+        (Kind::ReferenceGrant, "other", "by-name"),
+        (Kind::HttpRoute, "demo", "deleted"),
+        (Kind::TcpRoute, "demo", "b"),
+    ] {
+        assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");
+    }
+    [first, second]
+}
+
+/// What the implementation does at each moment, as the runtime would have it.
+fn play(seams: Seams, moments: &[Snapshot]) -> Vec<(Vec<StatusUpdate>, Config)> {
+    let Seams { mut snapshot, mut statuses, mut config, .. } = seams;
+    let settings = Settings { max_gateways: Some(2), ..Settings::default() };
+    let mut addresses = Addresses::default();
+    let mut moment = |known: &Snapshot| {
+        let mut seen = snapshot.view(known.clone());
+        seen.addresses = std::mem::take(&mut addresses);
+        let mut outcome = reconcile(&seen, &settings);
+        seen.addresses = outcome.addresses.clone();
+        config.edit(Seen { snapshot: &seen, settings: &settings }, &mut outcome.config);
+        seen.binds = outcome.config.listeners.iter().map(|lane| ((lane.address, lane.port), Bind::Bound)).collect();
+        let mut said = reconcile(&seen, &settings).statuses;
+        statuses.edit(Seen { snapshot: &seen, settings: &settings }, &mut said);
+        addresses = seen.addresses;
+        (said, outcome.config)
+    };
+    moments.iter().map(&mut moment).collect()
+}
+
+#[rstest]
+#[case::snapshot("snapshot")]
+#[case::statuses("statuses")]
+#[case::config("proxy config")]
+fn every_fault_makes_a_difference(#[case] seam: &str) {
+    let moments = moments();
+    let plain = play(Seams::default(), &moments);
+    let of_seam: Vec<&Fault> = catalogue().iter().filter(|fault| fault.seam.name() == seam).collect();
+    assert!(!of_seam.is_empty());
+    let idle: Vec<&str> =
+        of_seam.iter().filter(|fault| play(fault.seams(), &moments) == plain).map(|fault| fault.name).collect();
+    assert_eq!(idle, Vec::<&str>::new());
+}
+
+#[test]
+fn a_fault_in_the_statuses_leaves_the_data_plane_alone_and_the_other_way_round() {
+    let moments = moments();
+    let plain = play(Seams::default(), &moments);
+    for fault in catalogue() {
+        let played = play(fault.seams(), &moments);
+        for ((said, served), (should_say, should_serve)) in played.iter().zip(&plain) {
+            match fault.seam {
+                Seam::Statuses(_) => assert_eq!(served, should_serve, "{}", fault.name),
+                Seam::Config(_) => assert!(
+                    // Whether a port is bound is the one thing that statuses learn from the data plane.
+                    without_programmed(said) == without_programmed(should_say),
+                    "{}",
+                    fault.name
+                ),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn without_programmed(statuses: &[StatusUpdate]) -> Vec<StatusUpdate> {
+    let mut statuses = statuses.to_vec();
+    for list in statuses.iter_mut().flat_map(StatusUpdate::condition_lists) {
+        list.retain(|condition| condition.r#type != "Programmed");
+    }
+    statuses
+}
