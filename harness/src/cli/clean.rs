@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use gateproof_report::terminal::printable;
+
 use super::options::source;
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -38,10 +40,10 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let budget = Timing::of(TimingProfile::Real).gateway;
     let cleaned = clean(&api, &kinds, &scope, budget).await.map_err(|e| environment(&e))?;
     for object in &cleaned.removed {
-        println!("removed {object}");
+        println!("removed {}", printable(object));
     }
     for leftover in &cleaned.leftovers {
-        println!("still there: {}: {}", leftover.object, leftover.diagnosis);
+        println!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
     }
     println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
     Ok(if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE })

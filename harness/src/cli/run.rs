@@ -3,10 +3,12 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use gateproof_apiserver::StartError;
 use gateproof_report::record::{Outcome as End, RunRecord, Severity};
-use gateproof_report::terminal;
+use gateproof_report::terminal::{self, printable};
+use gateproof_testbed::TestbedError;
 
-use super::options::{Selection, Target, contract};
+use super::options::{Selection, Target};
 use super::progress::Reporter;
 use super::{Failure, Outcome, reports};
 use crate::exit_codes;
@@ -216,11 +218,13 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
         }
     }
     let scenarios = args.selection.scenarios()?;
-    let mut options = RunOptions::new(args.target.choice()?, contract()?);
+    let mut options = args.target.options().await?;
     args.tuning.apply(&mut options)?;
     let writer = reports::Writer::create(&args.report_dir)?;
     options.events_file = Some(writer.events_file());
-    options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
+    let handled =
+        options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
+    handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))?;
 
     let mut reporter = Reporter::new();
     let output = run::run(options, scenarios, &mut reporter).await.map_err(run_failure)?;
@@ -229,7 +233,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
 
     print!("{}", terminal::summary(&output.record));
     for leftover in &output.leftovers {
-        println!("left behind: {}: {}", leftover.object, leftover.diagnosis);
+        println!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
     }
     if !output.kept.is_empty() {
         println!("kept for you to look at; `gateproof clean` removes it later:");
@@ -244,6 +248,9 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
 /// Why a run did not come to a record, with the blame where it belongs.
 pub(crate) fn run_failure(error: RunError) -> Failure {
     match error {
+        RunError::Embedded(TestbedError::ApiServer(StartError::Definition(_))) => {
+            Failure::usage(error, "the definitions given with --crds cannot be served; nothing was applied")
+        }
         RunError::Connect(_) | RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
             let unreachable =
                 matches!(&error, RunError::Connect(ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. }));
