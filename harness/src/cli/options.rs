@@ -27,12 +27,18 @@ pub(crate) struct Selection {
 impl Selection {
     /// The selected scenarios, in order.
     pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
+        Ok(self.among_known()?.0)
+    }
+
+    /// The selected scenarios, in order, and the names of all that there are.
+    pub(crate) fn among_known(&self) -> Result<(Vec<Scenario>, Vec<String>), Failure> {
         let vocabulary = Vocabulary::builtin();
         let all = load_scenarios(&self.files, &vocabulary)?;
         let chosen = select::select(&all, &self.selectors, &vocabulary).map_err(|error| {
             Failure::usage(error, "`gateproof list scenarios` shows what there is; see also `gateproof help run`")
         })?;
-        Ok(chosen.into_iter().map(|index| all[index].clone()).collect())
+        let names = all.iter().map(|scenario| scenario.name.clone()).collect();
+        Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), names))
     }
 }
 

@@ -27,9 +27,9 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
-    let scenarios = args.selection.scenarios()?;
+    let (scenarios, known) = args.selection.among_known()?;
     let mut options = args.target.options().await?;
-    args.tuning.apply(&mut options)?;
+    args.tuning.apply(&mut options, &known)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
     let rows: Vec<[String; 3]> = plan
         .iter()
