@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::options::{contract, load_scenarios};
+use super::options::{contract, known_fault, load_scenarios};
 use super::output::{self, Format};
 use super::run::run_failure;
 use super::{Failure, Outcome};
@@ -52,6 +52,9 @@ impl Watcher for Lines {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
+    for fault in &args.faults {
+        known_fault(fault)?;
+    }
     let faults = kill::faults_named(&args.faults)
         .map_err(|name| Failure::usage(format!("there is no fault `{name}`"), "`gateproof list faults` shows all"))?;
     let plan = Plan {

@@ -135,8 +135,16 @@ impl Checker<'_> {
                 self.unknown(key.mark, &what, &key.name, names.iter().copied());
             }
         }
+        // A misspelt field is one mistake, not a second one for what it was meant to be.
+        let unknown = |key: &str| !table.fields.iter().any(|f| f.name == key);
+        let misspelt: Vec<&str> = node
+            .entries()
+            .iter()
+            .filter(|(key, _)| unknown(&key.name))
+            .filter_map(|(key, _)| suggest(&key.name, table.fields.iter().map(|f| f.name)))
+            .collect();
         for field in table.fields.iter().filter(|f| f.required) {
-            if node.get(field.name).is_none() {
+            if node.get(field.name).is_none() && !misspelt.contains(&field.name) {
                 let help = Some(format!("`{}` is {}", field.name, field.doc));
                 self.report(node.mark, format!("{} lacks the field `{}`", table.name, field.name), help);
             }
@@ -145,6 +153,9 @@ impl Checker<'_> {
             let given = node.entries().iter().filter(|(k, _)| table.one_of.contains(&k.name.as_str()));
             let given = given.collect::<Vec<_>>();
             if given.is_empty() {
+                if misspelt.iter().any(|name| table.one_of.contains(name)) {
+                    return;
+                }
                 let message = format!("{} needs one of {}", table.name, table.one_of.join(", "));
                 self.report(node.mark, message, None);
             } else if let [(first, _), (second, _), ..] = given[..] {
