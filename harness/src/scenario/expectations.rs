@@ -42,5 +42,23 @@ pub fn invert(scenario: &Scenario, wanted: &ExpectationId) -> Option<Scenario> {
     done.then_some(inverted)
 }
 
+/// Whether a finding of a scenario in which this value is negated is about the negated value.
+pub fn is_opposite_of(negated: &str, finding: &str) -> bool {
+    let below = |stem: &str| finding.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if negated.contains("].hold.never.") {
+        let stem = negated.replacen("].hold.never.", "].hold.always.", 1);
+        return below(&stem) && !finding.ends_with(".observedGeneration");
+    }
+    if let Some(stem) = negated.strip_suffix(".absent").or_else(|| negated.strip_suffix(".present")) {
+        return [".absent", ".present"].iter().any(|aspect| finding.strip_prefix(stem) == Some(aspect));
+    }
+    // The opposite of nobody is anybody, and that of one backend is another.
+    match negated.split_once("].probe") {
+        Some((_, "")) => below(negated),
+        Some((step, part)) if part.starts_with(".mirrored.") => below(&format!("{step}].probe.mirrored")),
+        _ => finding == negated,
+    }
+}
+
 #[cfg(test)]
 mod tests;
