@@ -10,5 +10,5 @@ mod inversion;
 mod matrix;
 
 pub use drive::{Extent, Plan, Watcher, binding_expectations, drive, faults_named};
-pub use inversion::{Inversion, Negated, Survivor, inversion, negated, survivors};
+pub use inversion::{Inversion, Negated, Survivor, inversion, negated, prove};
 pub use matrix::{Complaint, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};

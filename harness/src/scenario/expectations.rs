@@ -4,7 +4,7 @@ pub mod id;
 mod negate;
 mod walk;
 
-use super::model::{Clause, ExpectationId, Level, Scenario};
+use super::model::{Bounds, Channel, Clause, ExpectationId, Level, Scenario, Version};
 
 /// One asserted value of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,17 @@ pub struct Expectation {
     pub clauses: Vec<Clause>,
     /// Whether it belongs to one of several legal ends of a write, so that the scenario can pass without it.
     pub alternative: bool,
+    /// Where it has a meaning: all of these must admit the target.
+    pub bounds: Vec<Bounds>,
     /// The line of the manifest.
     pub line: usize,
+}
+
+impl Expectation {
+    /// Whether a target of this version and channel is held to it.
+    pub fn binds(&self, version: Version, channel: Channel) -> bool {
+        self.bounds.iter().all(|bounds| bounds.admits(version, channel))
+    }
 }
 
 /// Every asserted value of a scenario, in the order of the manifest.
@@ -29,7 +38,7 @@ pub fn enumerate(scenario: &Scenario) -> Vec<Expectation> {
 }
 
 /// The scenario with this one asserted value negated and made binding; `None` if there is no such expectation, or if
-/// its opposite cannot be said in a manifest (`hold.unchanged`).
+/// its opposite cannot be said in a manifest (see `negate`).
 pub fn invert(scenario: &Scenario, wanted: &ExpectationId) -> Option<Scenario> {
     let mut inverted = scenario.clone();
     let backends = inverted.backends.iter().map(|b| b.name.clone()).collect::<Vec<_>>();

@@ -71,7 +71,7 @@ fn inverting_changes_one_thing_and_only_what_can_be_said() {
     let sample = sample();
     for expectation in enumerate(&sample) {
         let inverted = invert(&sample, &expectation.id);
-        if expectation.id.contains("unchanged") {
+        if expectation.id.contains("unchanged") || expectation.id.ends_with(".refused") {
             assert!(inverted.is_none());
             continue;
         }
@@ -80,6 +80,23 @@ fn inverting_changes_one_thing_and_only_what_can_be_said() {
         assert_eq!(changed, 1, "{}", expectation.id);
     }
     assert!(invert(&sample, &"steps[9].probe".to_owned()).is_none());
+}
+
+#[test]
+fn a_value_binds_where_all_around_it_does() {
+    let manifest = MANIFEST
+        .replacen("  summary:", "  since: \"1.1\"\n  summary:", 1)
+        .replacen("proves: [GEP1364-34]", "until: \"1.3\", proves: [GEP1364-34]", 1)
+        .replacen("{refused: {}}", "{refused: {}, channel: experimental}", 1);
+    let all = enumerate(&parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0));
+    let binds = |id: &str, version: &str| {
+        let expectation = all.iter().find(|e| e.id == id).unwrap();
+        expectation.binds(version.parse().unwrap(), Channel::Standard)
+    };
+    let reason = "steps[1].settle.HTTPRoute/route.Accepted.reason";
+    assert_eq!(["1.0", "1.2", "1.3"].map(|version| binds(reason, version)), [false, true, false]);
+    assert!(binds("steps[3].probe.backend", "1.6") && !binds("steps[3].probe.backend", "1.0"));
+    assert!(!binds("steps[0].refused", "1.6"));
 }
 
 #[rstest]
