@@ -234,20 +234,21 @@ fn demand(slots: &[Slot]) -> BTreeMap<Shape, Demand> {
     demand
 }
 
-/// What is watched: the class by name; by the run's label Gateways, namespaces, and whatever scenarios apply or name.
+/// What is watched: the class by name; by the run's label Gateways, namespaces, and whatever scenarios apply or name; by
+/// name what they name and did not create.
 fn resources(facts: &Facts, slots: &[Slot], run_id: &str) -> Vec<(Kind, Selector)> {
     let kinds = &facts.kinds;
+    let class = kinds.of(GATEWAY_GROUP, "GatewayClass").map(|kind| (kind, Some(facts.gateway_class.clone())));
     let always = [kinds.of(GATEWAY_GROUP, "Gateway"), kinds.of("", "Namespace")].into_iter().flatten();
-    let mut watched: Vec<&Kind> = Vec::new();
-    let used = slots.iter().flat_map(|slot| prepare::kinds_of(&slot.scenario, kinds));
-    for kind in always.chain(used) {
-        if !watched.contains(&kind) {
-            watched.push(kind);
+    let used = slots.iter().flat_map(|slot| prepare::watched(&slot.scenario, kinds));
+    let mut watched: Vec<(Kind, Selector)> = Vec::new();
+    for (kind, name) in class.into_iter().chain(always.map(|kind| (kind, None))).chain(used) {
+        let selector = name.map_or_else(|| Selector::Run(run_id.to_owned()), Selector::Name);
+        if !watched.iter().any(|(known, with)| known == kind && *with == selector) {
+            watched.push((kind.clone(), selector));
         }
     }
-    let by_label = watched.into_iter().map(|kind| (kind.clone(), Selector::Run(run_id.to_owned())));
-    let class = kinds.of(GATEWAY_GROUP, "GatewayClass");
-    class.map(|kind| (kind.clone(), Selector::Name(facts.gateway_class.clone()))).into_iter().chain(by_label).collect()
+    watched
 }
 
 fn run_started(

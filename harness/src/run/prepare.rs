@@ -7,12 +7,12 @@ use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
 use crate::log::ObjectKey;
 use crate::scenario::Scenario;
-use crate::scenario::{Ending, SubjectExpectation, Verb};
+use crate::scenario::{Ending, ObjectRef, SubjectExpectation, Verb};
 use crate::target::api::Api;
 use crate::target::backends::{BackendError, Hosting};
 use crate::target::connect::{ConnectError, Source, connect};
 use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
-use crate::target::discover::{DiscoverError, Facts, discover};
+use crate::target::discover::{DiscoverError, Facts, Wanted, discover};
 use crate::target::kinds::{Kind, Kinds};
 use crate::target::log_writer::LogFileError;
 use crate::target::observe::ObserveError;
@@ -107,8 +107,9 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
     }
     let api = located.api.clone();
     let groups = scenarios.iter().flat_map(|scenario| objects(scenario)).map(|key| key.group).collect::<BTreeSet<_>>();
+    let wanted = Wanted { groups, kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect() };
     let budget = options.timing().gateway_class;
-    let facts = discover(&api, &located.gateway_class, &groups, options.bundle, budget).await?;
+    let facts = discover(&api, &located.gateway_class, &wanted, options.bundle, budget).await?;
     let hosting = Hosting::new(options.backend_address, options.target.is_embedded())?;
     Ok(Target { api, facts, dialer: Arc::new(StaticDialer::new(rules)), hosting, located })
 }
@@ -126,35 +127,52 @@ fn objects(scenario: &Scenario) -> impl Iterator<Item = ObjectKey> {
         .filter_map(ObjectKey::of)
 }
 
-/// The kinds of everything that a scenario applies, patches, deletes or expects something of.
-pub fn kinds_of<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<&'k Kind> {
-    let mut found: Vec<&Kind> = objects(scenario).filter_map(|key| kinds.of(&key.group, &key.kind)).collect();
-    let mut named: BTreeSet<&str> = BTreeSet::new();
-    let subjects = |subjects: &'_ [SubjectExpectation]| -> Vec<String> {
-        subjects.iter().map(|subject| subject.subject.kind.clone()).collect()
-    };
-    let mut expected: Vec<String> = Vec::new();
+/// The objects that a scenario patches, deletes or expects something of.
+fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
+    let mut found: Vec<&ObjectRef> = Vec::new();
+    let mut expected: Vec<&SubjectExpectation> = Vec::new();
     for step in &scenario.steps {
         match &step.verb {
-            Verb::Patch(patch) => {
-                named.insert(&patch.target.kind);
-            }
-            Verb::Delete(delete) => named.extend(delete.objects.iter().map(|object| object.kind.as_str())),
-            Verb::Settle(settle) => expected.extend(subjects(&settle.subjects)),
+            Verb::Patch(patch) => found.push(&patch.target),
+            Verb::Delete(delete) => found.extend(&delete.objects),
+            Verb::Settle(settle) => expected.extend(&settle.subjects),
             Verb::Hold(hold) => {
-                expected.extend(subjects(&hold.never));
-                expected.extend(subjects(&hold.always));
-                named.extend(hold.unchanged.iter().map(|object| object.kind.as_str()));
+                expected.extend(hold.never.iter().chain(&hold.always));
+                found.extend(&hold.unchanged);
             }
             Verb::Apply(_) | Verb::Probe(_) => {}
         }
         for ending in &step.either {
             if let Ending::Settle(settle, _) = ending {
-                expected.extend(subjects(&settle.subjects));
+                expected.extend(&settle.subjects);
             }
         }
     }
-    named.extend(expected.iter().map(String::as_str));
-    found.extend(named.into_iter().filter_map(|kind| kinds.named(kind)));
+    found.extend(expected.into_iter().map(|subject| &subject.subject));
     found
 }
+
+/// The kinds that a scenario names without their group.
+fn named(scenario: &Scenario) -> impl Iterator<Item = String> {
+    references(scenario).into_iter().map(|object| object.kind.clone())
+}
+
+/// What of a scenario's objects is watched: kinds by the run's label, and cluster-scoped objects that are not the
+/// scenario's own by name.
+pub fn watched<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<(&'k Kind, Option<String>)> {
+    let applied: Vec<ObjectKey> = objects(scenario).collect();
+    let mut found: Vec<(&Kind, Option<String>)> =
+        applied.iter().filter_map(|key| kinds.of(&key.group, &key.kind)).map(|kind| (kind, None)).collect();
+    for object in references(scenario) {
+        let Some(kind) = kinds.named(&object.kind) else { continue };
+        let own = applied.iter().any(|key| key.kind == object.kind && key.name == object.name);
+        // Placeholders stand for names of the run, or for the GatewayClass, which is watched anyway.
+        let foreign = !kind.namespaced && kind.kind != "Namespace" && !own && !object.name.contains("${");
+        found.push((kind, foreign.then(|| object.name.clone())));
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "prepare_tests.rs"]
+mod tests;

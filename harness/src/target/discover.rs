@@ -72,19 +72,28 @@ pub enum DiscoverError {
     },
 }
 
+/// What scenarios need discovered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The API groups that their objects belong to.
+    pub groups: BTreeSet<String>,
+    /// Kinds that they name without a group.
+    pub kinds: BTreeSet<String>,
+}
+
 /// A bundle version and channel given by the user, for CRDs that do not say.
 pub type GivenBundle = Option<(Version, Channel)>;
 
-/// Reads everything. `groups` are the API groups that the scenarios' objects belong to. Waits up to `budget` for the
+/// Reads everything. Waits up to `budget` for the
 /// class to be accepted, because features are claimed in its status.
 pub async fn discover(
     api: &Api,
     class: &str,
-    groups: &BTreeSet<String>,
+    wanted: &Wanted,
     given: GivenBundle,
     budget: Duration,
 ) -> Result<Facts, DiscoverError> {
-    let kinds = kinds(api, groups).await.map_err(DiscoverError::Discovery)?;
+    let kinds = wanted_kinds(api, wanted).await.map_err(DiscoverError::Discovery)?;
     if kinds.of(GATEWAY_GROUP, "Gateway").is_none() {
         return Err(DiscoverError::NoGatewayApi);
     }
@@ -105,20 +114,38 @@ pub async fn discover(
 
 /// The served kinds of `groups`, of Gateway API and of the groups that the run itself writes to.
 pub async fn kinds(api: &Api, groups: &BTreeSet<String>) -> Result<Kinds, ApiError> {
+    wanted_kinds(api, &Wanted { groups: groups.clone(), kinds: BTreeSet::new() }).await
+}
+
+/// The same, and of further groups as long as a wanted kind is in none of these.
+async fn wanted_kinds(api: &Api, wanted: &Wanted) -> Result<Kinds, ApiError> {
     let mut kinds = Kinds::default();
     add_resources(&mut kinds, "", "v1", &api.get("/api/v1").await?);
     let served = api.get("/apis").await?;
-    for group in served.get("groups").and_then(Value::as_array).into_iter().flatten() {
-        let name = group.get("name").and_then(Value::as_str).unwrap_or_default();
-        if name != GATEWAY_GROUP && name != "discovery.k8s.io" && !groups.contains(name) {
-            continue;
+    let groups = served.get("groups").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let name = |group: &Value| group.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (first, rest): (Vec<&Value>, Vec<&Value>) = groups.iter().partition(|group| {
+        let name = name(group);
+        name == GATEWAY_GROUP || name == "discovery.k8s.io" || wanted.groups.contains(&name)
+    });
+    for group in first {
+        add_group(api, &mut kinds, &name(group), group).await?;
+    }
+    for group in rest {
+        if wanted.kinds.iter().all(|kind| kinds.named(kind).is_some()) {
+            break;
         }
-        for version in group.get("versions").and_then(Value::as_array).into_iter().flatten() {
-            let version = version.get("version").and_then(Value::as_str).unwrap_or_default();
-            add_resources(&mut kinds, name, version, &api.get(&format!("/apis/{name}/{version}")).await?);
-        }
+        add_group(api, &mut kinds, &name(group), group).await?;
     }
     Ok(kinds)
+}
+
+async fn add_group(api: &Api, kinds: &mut Kinds, name: &str, group: &Value) -> Result<(), ApiError> {
+    for version in group.get("versions").and_then(Value::as_array).into_iter().flatten() {
+        let version = version.get("version").and_then(Value::as_str).unwrap_or_default();
+        add_resources(kinds, name, version, &api.get(&format!("/apis/{name}/{version}")).await?);
+    }
+    Ok(())
 }
 
 fn add_resources(kinds: &mut Kinds, group: &str, version: &str, list: &Value) {

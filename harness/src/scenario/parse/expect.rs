@@ -81,7 +81,16 @@ fn listeners(node: &Node, checker: &mut Checker<'_>) -> IndexMap<String, Listene
 
 fn fields(node: &Node, checker: &mut Checker<'_>) -> Vec<FieldExpectation> {
     let list = node.get("fields").map(Node::list).unwrap_or_default();
-    list.iter().filter_map(|f| field(f, checker)).collect()
+    let mut all: Vec<FieldExpectation> = Vec::new();
+    for node in list {
+        let Some(field) = field(node, checker) else { continue };
+        if all.iter().any(|before| before.pointer == field.pointer) {
+            let help = Some("a finding could not say which is meant; put it into a settle of its own".to_owned());
+            checker.report(node.mark, format!("`{}` is tested twice", field.pointer), help);
+        }
+        all.push(field);
+    }
+    all
 }
 
 fn field(node: &Node, checker: &mut Checker<'_>) -> Option<FieldExpectation> {

@@ -166,8 +166,11 @@ impl Names {
 
     /// The only Gateway that there is.
     pub(super) fn only_gateway(&self, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
-        let pool = self.gateways.iter().filter_map(|alias| {
-            Some(ObjectRef { kind: "Gateway".to_owned(), namespace: None, name: alias.clone(), pool: true })
+        let pool = self.gateways.iter().map(|alias| ObjectRef {
+            kind: "Gateway".to_owned(),
+            namespace: None,
+            name: alias.clone(),
+            pool: true,
         });
         let mut all = pool.collect::<Vec<_>>();
         all.extend(self.objects.iter().filter(|o| o.kind == "Gateway").cloned());

@@ -165,6 +165,11 @@ fn every_shipped_manifest_is_clean() {
     "not a time",
     Some("`quiet`, or a time such as 500ms or 2s")
 )]
+#[case(
+    "settle: {HTTPRoute/route: {fields: [{at: /status, notEmpty: true}, {at: /status, equals: 1}]}}",
+    "`/status` is tested twice",
+    Some("")
+)]
 #[case("hold: {for: quiet}", "the hold watches nothing", None)]
 #[case("settle: {HTTPRoute/route: {Accepted: on}}", "`on` means different things to different YAML readers", Some(""))]
 fn mistakes_are_told(#[case] text: &str, #[case] message: &str, #[case] help: Option<&str>) {
