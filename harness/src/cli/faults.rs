@@ -124,17 +124,22 @@ fn print_inversion(found: &Inversion, format: Format) -> Outcome {
         let survivors: Vec<_> = found
             .survivors
             .iter()
-            .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome}))
+            .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome, "why": s.why}))
             .collect();
-        let without = found.without_opposite;
-        output::json(&json!({"inverted": found.inverted, "withoutOpposite": without, "survivors": survivors}))?;
+        output::json(&json!({
+            "inverted": found.inverted,
+            "withoutOpposite": found.without_opposite,
+            "unbound": found.unbound,
+            "survivors": survivors,
+        }))?;
     } else {
         for survivor in &found.survivors {
-            println!("{}: {} ({})", survivor.scenario, survivor.expectation, survivor.outcome);
+            println!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
         println!(
-            "{} values negated, {} have no opposite, {} did not fail",
+            "{} values negated ({} not binding at this version), {} have no opposite, {} did not fail",
             found.inverted,
+            found.unbound,
             found.without_opposite,
             found.survivors.len()
         );

@@ -4,7 +4,7 @@ pub mod id;
 mod negate;
 mod walk;
 
-use super::model::{Clause, ExpectationId, Level, Scenario};
+use super::model::{Bounds, Channel, Clause, ExpectationId, Level, Scenario, Version};
 
 /// One asserted value of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,17 @@ pub struct Expectation {
     pub clauses: Vec<Clause>,
     /// Whether it belongs to one of several legal ends of a write, so that the scenario can pass without it.
     pub alternative: bool,
+    /// Where it has a meaning: all of these must admit the target.
+    pub bounds: Vec<Bounds>,
     /// The line of the manifest.
     pub line: usize,
+}
+
+impl Expectation {
+    /// Whether a target of this version and channel is held to it.
+    pub fn binds(&self, version: Version, channel: Channel) -> bool {
+        self.bounds.iter().all(|bounds| bounds.admits(version, channel))
+    }
 }
 
 /// Every asserted value of a scenario, in the order of the manifest.
@@ -29,7 +38,7 @@ pub fn enumerate(scenario: &Scenario) -> Vec<Expectation> {
 }
 
 /// The scenario with this one asserted value negated and made binding; `None` if there is no such expectation, or if
-/// its opposite cannot be said in a manifest (`hold.unchanged`).
+/// its opposite cannot be said in a manifest (see `negate`).
 pub fn invert(scenario: &Scenario, wanted: &ExpectationId) -> Option<Scenario> {
     let mut inverted = scenario.clone();
     let backends = inverted.backends.iter().map(|b| b.name.clone()).collect::<Vec<_>>();
@@ -40,6 +49,24 @@ pub fn invert(scenario: &Scenario, wanted: &ExpectationId) -> Option<Scenario> {
         }
     });
     done.then_some(inverted)
+}
+
+/// Whether a finding of a scenario in which this value is negated is about the negated value.
+pub fn is_opposite_of(negated: &str, finding: &str) -> bool {
+    let below = |stem: &str| finding.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if negated.contains("].hold.never.") {
+        let stem = negated.replacen("].hold.never.", "].hold.always.", 1);
+        return below(&stem) && !finding.ends_with(".observedGeneration");
+    }
+    if let Some(stem) = negated.strip_suffix(".absent").or_else(|| negated.strip_suffix(".present")) {
+        return [".absent", ".present"].iter().any(|aspect| finding.strip_prefix(stem) == Some(aspect));
+    }
+    // The opposite of nobody is anybody, and that of one backend is another.
+    match negated.split_once("].probe") {
+        Some((_, "")) => below(negated),
+        Some((step, part)) if part.starts_with(".mirrored.") => below(&format!("{step}].probe.mirrored")),
+        _ => finding == negated,
+    }
 }
 
 #[cfg(test)]

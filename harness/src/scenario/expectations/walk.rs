@@ -5,15 +5,15 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::super::model::{
-    Answer, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation, ParentExpectation,
-    Parents, Probe, Scenario, Seen, Step, SubjectExpectation, Verb,
+    Answer, Bounds, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation,
+    ParentExpectation, Parents, Probe, Scenario, Seen, Step, SubjectExpectation, Verb,
 };
 use super::{Expectation, id};
 
 /// The place of one asserted value.
 pub(super) enum Site<'a> {
-    /// The legal ends of a write, of which the one at this position is a refusal.
-    Refused(&'a mut Vec<Ending>, usize),
+    /// The refusal of a write.
+    Refused,
     /// One aspect of a condition.
     Condition(&'a mut ConditionExpectation, Aspect),
     /// Which parent entries there are.
@@ -79,6 +79,7 @@ struct About {
     clauses: Vec<Clause>,
     level: Level,
     alternative: bool,
+    bounds: Vec<Bounds>,
     line: usize,
 }
 
@@ -89,12 +90,19 @@ impl About {
             level: self.level,
             clauses: self.clauses.clone(),
             alternative: self.alternative,
+            bounds: self.bounds.clone(),
             line: self.line,
         }
     }
 
     fn at(&self, level: Level) -> About {
         About { level: level.min(self.level), ..self.clone() }
+    }
+
+    fn within(&self, bounds: Bounds) -> About {
+        let mut about = self.clone();
+        about.bounds.push(bounds);
+        about
     }
 }
 
@@ -108,6 +116,7 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
             clauses: step.proves.clone(),
             level: Level::Must,
             alternative: step.either.len() > 1,
+            bounds: vec![scenario.bounds, step.bounds],
             line: step.place.line,
         };
         endings(step, &about, &label, visitor);
@@ -131,16 +140,17 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
 type Labels<'l> = &'l dyn Fn(&super::super::model::ObjectRef) -> Arc<str>;
 
 fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
-    let count = step.either.len();
-    for position in 0..count {
-        // A visitor that negates a refusal removes it, and has no interest in what follows.
-        if matches!(step.either.get(position), Some(Ending::Refused(..))) {
-            visitor(about.expectation(id::refused(step.index)), Site::Refused(&mut step.either, position));
-        } else if let Some(Ending::Settle(settle, _)) = step.either.get_mut(position) {
-            let base = id::settle(step.index, Some(position));
-            for subject in &mut settle.subjects {
-                let name = id::subject(&base, &label(&subject.subject));
-                walk_subject(subject, &name, about, visitor);
+    for (position, ending) in step.either.iter_mut().enumerate() {
+        match ending {
+            Ending::Refused(_, bounds) => {
+                visitor(about.within(*bounds).expectation(id::refused(step.index)), Site::Refused);
+            }
+            Ending::Settle(settle, bounds) => {
+                let base = id::settle(step.index, Some(position));
+                for subject in &mut settle.subjects {
+                    let name = id::subject(&base, &label(&subject.subject));
+                    walk_subject(subject, &name, &about.within(*bounds), visitor);
+                }
             }
         }
     }
@@ -188,7 +198,7 @@ fn walk_conditions(
 ) {
     for (kind, condition) in conditions {
         let name = id::part(base, kind);
-        let mut about = about.clone();
+        let mut about = about.within(condition.bounds);
         about.clauses.extend(condition.proves.iter().cloned());
         let reason_level = condition.reason_level.unwrap_or(condition.level);
         let message_level = condition.message.as_ref().map_or(Level::Should, |m| m.level);
@@ -227,17 +237,19 @@ fn walk_hold(hold: &mut Hold, step: usize, about: &About, label: Labels<'_>, vis
             let mut sites = subject
                 .conditions
                 .iter()
-                .map(|(kind, condition)| (index, line, condition.level, id::part(&name, kind), Some(kind.clone())))
+                .map(|(kind, condition)| {
+                    let about = About { line, ..about.within(condition.bounds).at(condition.level) };
+                    (index, about, id::part(&name, kind), Some(kind.clone()))
+                })
                 .collect::<Vec<_>>();
             if sites.is_empty() {
-                sites.push((index, line, Level::Must, name, None));
+                sites.push((index, About { line, ..about.clone() }, name, None));
             }
             sites
         })
         .collect::<Vec<_>>();
-    for (index, line, level, name, kind) in never {
+    for (index, about, name, kind) in never {
         // A visitor that negates moves the condition to `always`; positions before and after stay as they are.
-        let about = About { line, ..about.at(level) };
         visitor(about.expectation(name), Site::Never(hold, index, kind));
     }
     let base = id::always(step);
