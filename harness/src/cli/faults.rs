@@ -65,7 +65,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         let found = kill::inversion(&plan, &Lines).await.map_err(run_failure)?;
         return print_inversion(&found, args.format);
     }
-    let matrix = kill::drive(&plan, &Lines).await.map_err(run_failure)?;
+    let matrix = kill::drive(&plan, &Lines).await;
     if args.format == Format::Json {
         output::json(&matrix)?;
     } else {
@@ -106,6 +106,7 @@ fn print_matrix(matrix: &Matrix, holes: bool) {
 /// A complaint as a sentence.
 pub(crate) fn words(complaint: &Complaint) -> String {
     match complaint {
+        Complaint::NotRun { fault, error } => format!("{fault}: nothing could be run: {error}"),
         Complaint::Unnoticed { fault } => format!("{fault}: nothing noticed it"),
         Complaint::Undeclared { fault, scenario, expectation, clauses } => {
             let clauses: Vec<&str> = clauses.iter().map(String::as_str).collect();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use gateproof_controllers::faults::{self, Fault};
+use gateproof_controllers::settings::SUPPORTED_FEATURES;
 use gateproof_report::record::{Outcome, RunRecord};
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -12,7 +13,7 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::matrix::{FaultRun, Matrix};
 use crate::judge::contract::Contract;
-use crate::run::{self, RunError, RunOptions, Silent, TargetChoice};
+use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::{enumerate, invert};
 use crate::scenario::{Level, Scenario, select};
 
@@ -50,22 +51,20 @@ pub struct Plan {
 }
 
 /// Runs every fault of the plan and makes the matrix.
-///
-/// # Errors
-/// If an embedded target cannot be tested at all.
-pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Result<Matrix, RunError> {
+pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
     let runs = futures::stream::iter(plan.faults.iter().map(|fault| async move {
-        let scenarios = chosen(plan, fault);
-        let record = record(plan, Some(fault.name), scenarios).await?;
-        let run = FaultRun::of(fault.name, fault.clauses, &record);
-        watcher.ran(fault.name, failures(&record));
-        Ok::<FaultRun, RunError>(run)
+        match record(plan, Some(fault.name), chosen(plan, fault)).await {
+            Ok(record) => {
+                watcher.ran(fault.name, failures(&record));
+                FaultRun::of(fault.name, fault.clauses, &record)
+            }
+            Err(error) => FaultRun::broken(fault.name, fault.clauses, &error),
+        }
     }))
     .buffer_unordered(plan.targets.max(1))
     .collect::<Vec<_>>()
     .await;
-    let runs = runs.into_iter().collect::<Result<Vec<_>, _>>()?;
-    Ok(Matrix::of(&runs, &binding_expectations(&plan.scenarios)))
+    Matrix::of(&runs, &binding_expectations(&plan.scenarios))
 }
 
 fn failures(record: &RunRecord) -> usize {
@@ -74,7 +73,9 @@ fn failures(record: &RunRecord) -> usize {
 
 async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> Result<RunRecord, RunError> {
     let target = TargetChoice::Embedded { fault: fault.map(str::to_owned) };
-    let options = RunOptions::new(target, Arc::clone(&plan.contract));
+    let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+    // A fault must not get out of being tested by claiming less than the plain reference.
+    options.features = FeatureChoice::Only(SUPPORTED_FEATURES.iter().map(|name| (*name).to_owned()).collect());
     Ok(run::run(options, scenarios, &mut Silent).await?.record)
 }
 
