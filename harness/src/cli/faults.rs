@@ -14,7 +14,7 @@ use crate::scenario::Vocabulary;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  gateproof faults                          each fault with the scenarios about its clauses, and ten others
+  gateproof faults                          each fault with the scenarios about its clauses, and a few others
   gateproof faults ignores-reference-grants
   gateproof faults --full --holes           the whole product, and what no fault has failed
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail")]
@@ -31,11 +31,11 @@ pub(crate) struct Args {
     /// Negate every asserted value instead of running faults
     #[arg(long, conflicts_with_all = ["full", "holes", "faults"])]
     inversion: bool,
-    /// Draws the ten others
+    /// Draws the others
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Embedded targets at once
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 12)]
     targets: usize,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -18,12 +18,15 @@ use crate::scenario::expectations::{enumerate, invert};
 use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
-const OTHERS: usize = 10;
+const OTHERS: usize = 4;
+
+/// Scenarios at once over all targets. With more of them the machine itself would be what makes them late.
+const SCENARIOS_AT_ONCE: usize = 48;
 
 /// How much is run against each fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The scenarios that are about the fault's clauses, and ten others drawn by this seed.
+    /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
     /// Every scenario.
     Full,
@@ -52,8 +55,9 @@ pub struct Plan {
 
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
+    let jobs = (SCENARIOS_AT_ONCE / plan.targets.max(1)).max(2);
     let runs = futures::stream::iter(plan.faults.iter().map(|fault| async move {
-        match record(plan, Some(fault.name), chosen(plan, fault)).await {
+        match record(plan, Some(fault.name), chosen(plan, fault), jobs).await {
             Ok(record) => {
                 watcher.ran(fault.name, failures(&record));
                 FaultRun::of(fault.name, fault.clauses, &record)
@@ -71,9 +75,15 @@ fn failures(record: &RunRecord) -> usize {
     record.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late)).count()
 }
 
-async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> Result<RunRecord, RunError> {
+async fn record(
+    plan: &Plan,
+    fault: Option<&str>,
+    scenarios: Vec<Scenario>,
+    jobs: usize,
+) -> Result<RunRecord, RunError> {
     let target = TargetChoice::Embedded { fault: fault.map(str::to_owned) };
     let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+    options.jobs = jobs;
     // A fault must not get out of being tested by claiming less than the plain reference.
     options.features = FeatureChoice::Only(SUPPORTED_FEATURES.iter().map(|name| (*name).to_owned()).collect());
     Ok(run::run(options, scenarios, &mut Silent).await?.record)
@@ -139,7 +149,8 @@ pub async fn inversion(plan: &Plan, watcher: &dyn Watcher) -> Result<Inversion, 
         }
     }
     found.inverted = inverted.len();
-    let record = record(plan, None, inverted.iter().map(|(_, _, negated)| negated.clone()).collect()).await?;
+    let negated = inverted.iter().map(|(_, _, negated)| negated.clone()).collect();
+    let record = record(plan, None, negated, SCENARIOS_AT_ONCE).await?;
     watcher.ran("inverted expectations", failures(&record));
     let outcomes: BTreeMap<&str, Outcome> = record.scenarios.iter().map(|s| (s.name.as_str(), s.outcome)).collect();
     for (scenario, expectation, negated) in inverted {
