@@ -14,7 +14,7 @@ use crate::scenario::Vocabulary;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  gateproof faults                          each fault with the scenarios about its clauses, and ten others
+  gateproof faults                          each fault with the scenarios about its clauses, and a few others
   gateproof faults ignores-reference-grants
   gateproof faults --full --holes           the whole product, and what no fault has failed
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail")]
@@ -31,11 +31,11 @@ pub(crate) struct Args {
     /// Negate every asserted value instead of running faults
     #[arg(long, conflicts_with_all = ["full", "holes", "faults"])]
     inversion: bool,
-    /// Draws the ten others
+    /// Draws the others
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Embedded targets at once
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 12)]
     targets: usize,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         let found = kill::inversion(&plan, &Lines).await.map_err(run_failure)?;
         return print_inversion(&found, args.format);
     }
-    let matrix = kill::drive(&plan, &Lines).await.map_err(run_failure)?;
+    let matrix = kill::drive(&plan, &Lines).await;
     if args.format == Format::Json {
         output::json(&matrix)?;
     } else {
@@ -109,6 +109,7 @@ fn print_matrix(matrix: &Matrix, holes: bool) {
 /// A complaint as a sentence.
 pub(crate) fn words(complaint: &Complaint) -> String {
     match complaint {
+        Complaint::NotRun { fault, error } => format!("{fault}: nothing could be run: {error}"),
         Complaint::Unnoticed { fault } => format!("{fault}: nothing noticed it"),
         Complaint::Undeclared { fault, scenario, expectation, clauses } => {
             let clauses: Vec<&str> = clauses.iter().map(String::as_str).collect();

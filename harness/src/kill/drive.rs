@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use gateproof_controllers::faults::{self, Fault};
+use gateproof_controllers::settings::SUPPORTED_FEATURES;
 use gateproof_report::record::{Outcome, RunRecord};
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -12,17 +13,20 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::matrix::{FaultRun, Matrix};
 use crate::judge::contract::Contract;
-use crate::run::{self, RunError, RunOptions, Silent, TargetChoice};
+use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::enumerate;
 use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
-const OTHERS: usize = 10;
+const OTHERS: usize = 4;
+
+/// Scenarios at once over all targets. With more of them the machine itself would be what makes them late.
+const SCENARIOS_AT_ONCE: usize = 48;
 
 /// How much is run against each fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The scenarios that are about the fault's clauses, and ten others drawn by this seed.
+    /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
     /// Every scenario.
     Full,
@@ -50,31 +54,38 @@ pub struct Plan {
 }
 
 /// Runs every fault of the plan and makes the matrix.
-///
-/// # Errors
-/// If an embedded target cannot be tested at all.
-pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Result<Matrix, RunError> {
+pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
+    let jobs = (SCENARIOS_AT_ONCE / plan.targets.max(1)).max(2);
     let runs = futures::stream::iter(plan.faults.iter().map(|fault| async move {
-        let scenarios = chosen(plan, fault);
-        let record = record(plan, Some(fault.name), scenarios).await?;
-        let run = FaultRun::of(fault.name, fault.clauses, &record);
-        watcher.ran(fault.name, failures(&record));
-        Ok::<FaultRun, RunError>(run)
+        match record(plan, Some(fault.name), chosen(plan, fault), jobs).await {
+            Ok(record) => {
+                watcher.ran(fault.name, failures(&record));
+                FaultRun::of(fault.name, fault.clauses, &record)
+            }
+            Err(error) => FaultRun::broken(fault.name, fault.clauses, &error),
+        }
     }))
     .buffer_unordered(plan.targets.max(1))
     .collect::<Vec<_>>()
     .await;
-    let runs = runs.into_iter().collect::<Result<Vec<_>, _>>()?;
-    Ok(Matrix::of(&runs, &binding_expectations(&plan.scenarios)))
+    Matrix::of(&runs, &binding_expectations(&plan.scenarios))
 }
 
 fn failures(record: &RunRecord) -> usize {
     record.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late)).count()
 }
 
-async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> Result<RunRecord, RunError> {
+async fn record(
+    plan: &Plan,
+    fault: Option<&str>,
+    scenarios: Vec<Scenario>,
+    jobs: usize,
+) -> Result<RunRecord, RunError> {
     let target = TargetChoice::Embedded { fault: fault.map(str::to_owned) };
-    let options = RunOptions::new(target, Arc::clone(&plan.contract));
+    let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+    options.jobs = jobs;
+    // A fault must not get out of being tested by claiming less than the plain reference.
+    options.features = FeatureChoice::Only(SUPPORTED_FEATURES.iter().map(|name| (*name).to_owned()).collect());
     Ok(run::run(options, scenarios, &mut Silent).await?.record)
 }
 

@@ -19,6 +19,8 @@ pub struct FaultRun {
     pub scenarios: Vec<ScenarioRun>,
     /// Contract rules that were broken (MUST only), with their clauses.
     pub contract: BTreeMap<String, BTreeSet<String>>,
+    /// Why nothing could be run against it.
+    pub error: Option<String>,
 }
 
 /// How one scenario ended under a fault.
@@ -73,6 +75,18 @@ impl FaultRun {
             clauses: clauses.iter().map(|c| (*c).to_owned()).collect(),
             scenarios,
             contract,
+            error: None,
+        }
+    }
+
+    /// A fault under which nothing can be run.
+    pub fn broken(fault: &str, clauses: &[&str], error: &dyn std::error::Error) -> FaultRun {
+        FaultRun {
+            fault: fault.to_owned(),
+            clauses: clauses.iter().map(|c| (*c).to_owned()).collect(),
+            scenarios: Vec::new(),
+            contract: BTreeMap::new(),
+            error: Some(error.to_string()),
         }
     }
 
@@ -104,6 +118,13 @@ pub struct Row {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Complaint {
+    /// Nothing could be run under the fault.
+    NotRun {
+        /// The fault.
+        fault: String,
+        /// Why.
+        error: String,
+    },
     /// No scenario and no contract rule noticed the fault.
     Unnoticed {
         /// The fault.
@@ -200,6 +221,10 @@ pub fn share_of(scenarios: usize) -> usize {
 
 fn complain(run: &FaultRun, complaints: &mut BTreeSet<Complaint>) {
     let fault = || run.fault.clone();
+    if let Some(error) = &run.error {
+        complaints.insert(Complaint::NotRun { fault: fault(), error: error.clone() });
+        return;
+    }
     if run.kills().next().is_none() && run.contract.is_empty() {
         complaints.insert(Complaint::Unnoticed { fault: fault() });
         return;
@@ -255,6 +280,7 @@ mod tests {
                 })
                 .collect(),
             contract: BTreeMap::new(),
+            error: None,
         }
     }
 
