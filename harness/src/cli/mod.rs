@@ -22,6 +22,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use gateproof_report::terminal;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::exit_codes;
 
@@ -109,10 +111,22 @@ fn report(message: &str, help: &str) -> miette::Report {
 /// What a verb came to: an exit code, or a failure that is yet to be printed.
 pub(crate) type Outcome = Result<u8, Failure>;
 
+/// The variable that says what of the inner workings is printed, as a `tracing` filter; errors only unless set.
+const LOG_VARIABLE: &str = "GATEPROOF_LOG";
+
+fn log_to_stderr() {
+    let filter = EnvFilter::builder()
+        .with_default_directive(LevelFilter::ERROR.into())
+        .with_env_var(LOG_VARIABLE)
+        .from_env_lossy();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}
+
 /// Runs the command line of this process.
 pub async fn main() -> ExitCode {
     // Whoever has installed one already has installed a provider too, which is all that is needed.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    log_to_stderr();
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(*args).await,

@@ -157,6 +157,19 @@ pub enum Complaint {
     },
 }
 
+impl Complaint {
+    /// The fault that it is about.
+    pub fn fault(&self) -> &str {
+        match self {
+            Complaint::NotRun { fault, .. }
+            | Complaint::Unnoticed { fault }
+            | Complaint::Undeclared { fault, .. }
+            | Complaint::Unproven { fault, .. }
+            | Complaint::Inconclusive { fault, .. } => fault,
+        }
+    }
+}
+
 /// The whole matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
