@@ -1,8 +1,8 @@
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use gateproof_proxy::config::{
-    BackendTarget, Config, Filter, Fraction, Hostname, PathMatch, PathModifier, Protocol, Route, TcpTarget, Timeouts,
-    ValueMatch, VirtualHost,
+    BackendTarget, Config, Filter, Fraction, Hostname, PathMatch, PathModifier, Protocol, Route, Timeouts, ValueMatch,
+    VirtualHost,
 };
 use serde_json::Value;
 
@@ -31,22 +31,6 @@ fn serve_from(change: fn(&mut Snapshot)) -> Box<dyn ConfigSeam> {
 /// Serves what would be right in the cluster of the past.
 fn serve_past(change: fn(&mut Memory, &mut Snapshot)) -> Box<dyn ConfigSeam> {
     Box::new(ServeFrom(Remembering(Memory::default(), change)))
-}
-
-/// Serves from the first configuration that had anything for the listener.
-#[derive(Default)]
-struct KeepsCertificates(BTreeMap<String, Vec<gateproof_proxy::config::Certificate>>);
-
-impl ConfigSeam for KeepsCertificates {
-    fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
-        for listener in &mut config.listeners {
-            let Protocol::Https(tls) = &mut listener.protocol else { continue };
-            for one in tls {
-                let key = format!("{} {}", listener.id, one.virtual_host.listener);
-                one.certificates = self.0.entry(key).or_insert_with(|| one.certificates.clone()).clone();
-            }
-        }
-    }
 }
 
 fn is_failing(target: &BackendTarget, code: u16) -> bool {
@@ -180,21 +164,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "weighs-by-endpoint",
-        summary: "Multiplies the weight of a backend by the number of its endpoints.",
-        clauses: &["blind:HTTPRouteWeight.2"],
-        seam: Seam::Config(|| {
-            serve(|_, config| {
-                for backend in backends(config) {
-                    if let BackendTarget::Endpoints(to) | BackendTarget::H2cEndpoints(to) = &backend.target {
-                        let count = u32::try_from(to.len()).unwrap_or(u32::MAX);
-                        backend.weight = backend.weight.saturating_mul(count);
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
         name: "forwards-across-namespaces",
         summary: "Sends HTTP traffic into other namespaces without a grant, while status says RefNotPermitted.",
         clauses: &["GEP1364-42", "GEP1364-50"],
@@ -264,14 +233,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-old-listeners",
         summary: "Listens as the first spec of a Gateway says while status follows the newest.",
-        clauses: &["blind:GatewayModifyListeners.1", "blind:GatewayModifyListeners.2"],
+        clauses: &[
+            "blind:GatewayModifyListeners.1",
+            "blind:GatewayModifyListeners.2",
+            "upstream:GatewayModifyListeners",
+        ],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::Gateway))),
-    },
-    Fault {
-        name: "serves-old-certificates",
-        summary: "Goes on presenting the first certificate of a listener.",
-        clauses: &["blind:HTTPRouteHTTPSListener.2"],
-        seam: Seam::Config(|| Box::<KeepsCertificates>::default()),
     },
     Fault {
         name: "serves-refused-namespaces",
@@ -323,10 +290,21 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "ignores-route-hostnames",
-        summary: "Lets a route answer for every host of its listener.",
+        name: "reads-hostnames-as-suffixes",
+        summary: "Lets a route answer for hosts below its hostnames.",
         clauses: &["blind:HTTPRouteMatchingAcrossRoutes.3"],
-        seam: Seam::Config(|| serve(|_, config| rules(config).for_each(|rule| rule.hostnames.clear()))),
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in rules(config) {
+                    let exact = rule.hostnames.iter().filter_map(|hostname| match hostname {
+                        Hostname::Exact(host) => Some(Hostname::Wildcard(host.clone())),
+                        Hostname::Any | Hostname::Wildcard(_) => None,
+                    });
+                    let below: Vec<Hostname> = exact.collect();
+                    rule.hostnames.extend(below);
+                }
+            })
+        }),
     },
     Fault {
         name: "ignores-listener-hostnames",
@@ -375,7 +353,7 @@ pub(super) const FAULTS: &[Fault] = &[
                     if let PathMatch::Prefix(path) = &one.path
                         && path != "/"
                     {
-                        one.path = PathMatch::Regex(format!("{}.*", regex::escape(path)));
+                        one.path = PathMatch::Regex(format!("{}.*", regex::escape(path.trim_end_matches('/'))));
                     }
                 }
             })
@@ -500,7 +478,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "redirects-to-full-paths",
         summary: "Replaces the whole path in a redirect where only the matched prefix should go.",
-        clauses: &["upstream:HTTPRouteRedirectPath", "blind:HTTPRouteRedirectPath.1"],
+        clauses: &["upstream:HTTPRouteRedirectPath"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {
@@ -516,7 +494,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "rewrites-full-paths",
         summary: "Replaces the whole path in a rewrite where only the matched prefix should go.",
-        clauses: &["upstream:HTTPRouteRewritePath", "blind:HTTPRouteRewritePath.2"],
+        clauses: &["upstream:HTTPRouteRewritePath"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {
@@ -538,20 +516,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 for filter in filters(config).flatten() {
                     if let Filter::UrlRewrite(rewrite) = filter {
                         rewrite.hostname = None;
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "mirrors-everything",
-        summary: "Mirrors every request where the filter asks for a share.",
-        clauses: &["upstream:HTTPRouteRequestPercentageMirror", "blind:HTTPRouteRequestPercentageMirror.1"],
-        seam: Seam::Config(|| {
-            serve(|_, config| {
-                for filter in filters(config).flatten() {
-                    if let Filter::RequestMirror(mirror) = filter {
-                        mirror.fraction = None;
                     }
                 }
             })
@@ -636,34 +600,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "speaks-http1-to-h2c-backends",
-        summary: "Speaks HTTP/1.1 to a backend that asks for HTTP/2 in clear text.",
-        clauses: &["blind:HTTPRouteBackendProtocolH2C.3"],
-        seam: Seam::Config(|| {
-            serve(|_, config| {
-                for backend in backends(config) {
-                    if let BackendTarget::H2cEndpoints(to) = &backend.target {
-                        backend.target = BackendTarget::Endpoints(to.clone());
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "serves-one-certificate-for-all",
-        summary: "Presents the certificate of the first listener of a port for every server name.",
-        clauses: &["blind:HTTPRouteHTTPSListener.1"],
-        seam: Seam::Config(|| {
-            serve(|_, config| {
-                for listener in &mut config.listeners {
-                    let Protocol::Https(tls) = &mut listener.protocol else { continue };
-                    let Some(first) = tls.first().map(|one| one.certificates.clone()) else { continue };
-                    tls.iter_mut().for_each(|one| one.certificates = first.clone());
-                }
-            })
-        }),
-    },
-    Fault {
         name: "forwards-tcp-of-missing-backends",
         summary: "Sends the share of a TCP backend that does not resolve to another one.",
         clauses: &["blind:TCPRouteInvalidBackendRefNonexistent.1"],
@@ -685,22 +621,6 @@ pub(super) const FAULTS: &[Fault] = &[
                         }
                     }
                 });
-            })
-        }),
-    },
-    Fault {
-        name: "gives-bad-tcp-shares-to-good-backends",
-        summary: "Takes TCP backends that do not resolve out of a weighted set instead of refusing their share.",
-        clauses: &["upstream:TCPRouteInvalidBackendRefNonexistent"],
-        seam: Seam::Config(|| {
-            serve(|_, config| {
-                for listener in &mut config.listeners {
-                    if let Protocol::Tcp(tcp) = &mut listener.protocol
-                        && tcp.backends.iter().any(|to| matches!(to.target, TcpTarget::Endpoints(_)))
-                    {
-                        tcp.backends.retain(|to| matches!(to.target, TcpTarget::Endpoints(_)));
-                    }
-                }
             })
         }),
     },

@@ -1,19 +1,15 @@
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use gateproof_proxy::{
-    Compiled,
     compiled::CompiledRoute,
-    exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
+    exchange::{Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     routing::Routing,
     server::tcp,
 };
 use http::{
-    HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version,
-    header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION, SET_COOKIE},
+    HeaderMap, HeaderValue, Method, Response, StatusCode, Uri,
+    header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION},
     request::Parts,
 };
 use tokio::{io::AsyncReadExt, net::TcpStream};
@@ -51,49 +47,6 @@ impl Exchange for Answers {
     async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
         (self.0)(request, &mut response);
         Some(response)
-    }
-}
-
-/// Serves every other connection by the configuration before the current one.
-struct StaleReplica;
-
-impl Exchange for StaleReplica {
-    fn choose_config(&self, on: &Connection, current: &Arc<Compiled>, previous: &[Arc<Compiled>]) -> Arc<Compiled> {
-        let older = previous.iter().find(|older| older.listener(on.listener).is_some()).filter(|_| on.id % 2 == 1);
-        Arc::clone(older.unwrap_or(current))
-    }
-}
-
-/// Serves a connection by the configuration of the time when it was opened.
-struct SettledConnections;
-
-impl Exchange for SettledConnections {
-    fn choose_config(&self, on: &Connection, current: &Arc<Compiled>, previous: &[Arc<Compiled>]) -> Arc<Compiled> {
-        let all = std::iter::once(current).chain(previous);
-        let mut then = all.filter(|config| config.applied_at <= on.opened_at && config.listener(on.listener).is_some());
-        Arc::clone(then.next().unwrap_or(current))
-    }
-}
-
-/// Routes all requests of a connection as the first one.
-#[derive(Default)]
-struct FirstDecides(Mutex<BTreeMap<u64, MatchOutcome>>);
-
-impl Exchange for FirstDecides {
-    fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        first.entry(request.connection.id).or_insert(found).clone()
-    }
-}
-
-/// Sends all requests of a connection to the backend of the first.
-#[derive(Default)]
-struct StickyBackends(Mutex<BTreeMap<u64, BackendChoice>>);
-
-impl Exchange for StickyBackends {
-    fn on_backend(&self, request: &RequestHead, _: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        first.entry(request.connection.id).or_insert(drawn).clone()
     }
 }
 
@@ -144,30 +97,6 @@ fn set_header(headers: &mut HeaderMap, name: http::HeaderName, value: &str) {
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
-        name: "one-replica-is-stale",
-        summary: "Serves every other connection by the configuration before the current one.",
-        clauses: &["blind:Generic.2"],
-        seam: Seam::Exchange(|| Arc::new(StaleReplica)),
-    },
-    Fault {
-        name: "open-connections-keep-their-configuration",
-        summary: "Serves a connection by the configuration of the time when it was opened.",
-        clauses: &["blind:HTTPRouteReferenceGrant.4"],
-        seam: Seam::Exchange(|| Arc::new(SettledConnections)),
-    },
-    Fault {
-        name: "first-request-decides",
-        summary: "Routes all requests of a connection like the first one.",
-        clauses: &["blind:Generic.7"],
-        seam: Seam::Exchange(|| Arc::<FirstDecides>::default()),
-    },
-    Fault {
-        name: "connections-stick-to-a-backend",
-        summary: "Draws a backend once for a connection instead of for every request.",
-        clauses: &["blind:HTTPRouteWeight.2"],
-        seam: Seam::Exchange(|| Arc::<StickyBackends>::default()),
-    },
-    Fault {
         name: "compares-hosts-with-case",
         summary: "Finds no route for a host in upper case.",
         clauses: &["blind:HTTPRouteHostnameIntersection.1"],
@@ -197,19 +126,6 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:HTTPRouteExactPathMatching.1"],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, _, found| if request.query.is_some() { MatchOutcome::NoRule } else { found }))
-        }),
-    },
-    Fault {
-        name: "compares-methods-without-case",
-        summary: "Takes a method in lower case for the one in upper case.",
-        clauses: &["blind:HTTPRouteMethodMatching.2"],
-        seam: Seam::Exchange(|| {
-            Arc::new(Finds(|request, routing, found| {
-                match Method::from_bytes(request.method.as_str().to_ascii_uppercase().as_bytes()) {
-                    Ok(method) if method != request.method => routing.route(&RequestHead { method, ..request.clone() }),
-                    _ => found,
-                }
-            }))
         }),
     },
     Fault {
@@ -243,54 +159,6 @@ pub(super) const FAULTS: &[Fault] = &[
                     },
                     None => found,
                 }
-            }))
-        }),
-    },
-    Fault {
-        name: "serves-misdirected-requests",
-        summary: "Serves a request for the host of another listener on a connection made for this one.",
-        clauses: &["upstream:HTTPRouteHTTPSListenerDetectMisdirectedRequests"],
-        seam: Seam::Exchange(|| {
-            Arc::new(Finds(|request, routing, found| match found {
-                MatchOutcome::Misdirected => match routing.virtual_host(&request.host) {
-                    Some(host) => routing.route_in(host, request),
-                    None => MatchOutcome::NoRule,
-                },
-                found => found,
-            }))
-        }),
-    },
-    Fault {
-        name: "detects-misdirected-requests-on-http2-only",
-        summary: "Gives 421 only over HTTP/2.",
-        clauses: &["blind:HTTPRouteHTTPSListenerDetectMisdirectedRequests.2"],
-        seam: Seam::Exchange(|| {
-            Arc::new(Finds(|request, routing, found| match (found, routing.virtual_host(&request.host)) {
-                (MatchOutcome::Misdirected, Some(host)) if request.version != Version::HTTP_2 => {
-                    routing.route_in(host, request)
-                }
-                (found, _) => found,
-            }))
-        }),
-    },
-    Fault {
-        name: "upgrades-bypass-hostnames",
-        summary: "Carries an upgrade out whatever host it is for.",
-        clauses: &["blind:HTTPRouteBackendProtocolWebSocket.3"],
-        seam: Seam::Exchange(|| {
-            Arc::new(Finds(|request, routing, found| match found {
-                MatchOutcome::NoRule if request.headers.contains_key(http::header::UPGRADE) => {
-                    let subject = request.subject();
-                    let mut all = routing.hosts.iter().flat_map(|host| &host.candidates);
-                    match all.find(|candidate| candidate.predicate.holds(&subject)) {
-                        Some(candidate) => MatchOutcome::Rule {
-                            route: Arc::clone(&candidate.route),
-                            predicate: Arc::clone(&candidate.predicate),
-                        },
-                        None => MatchOutcome::NoRule,
-                    }
-                }
-                found => found,
             }))
         }),
     },
@@ -446,24 +314,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 let is_own = response.headers().get(CONTENT_TYPE).is_some_and(|of| of == "text/plain; charset=utf-8");
                 if response.status() == StatusCode::NOT_FOUND && is_own {
                     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-                }
-            }))
-        }),
-    },
-    Fault {
-        name: "folds-cookies",
-        summary: "Joins several Set-Cookie lines into one.",
-        clauses: &["blind:HTTPRouteResponseHeaderModifier.3"],
-        seam: Seam::Exchange(|| {
-            Arc::new(Answers(|_, response| {
-                let lines: Vec<String> = response
-                    .headers()
-                    .get_all(SET_COOKIE)
-                    .iter()
-                    .filter_map(|line| line.to_str().ok().map(str::to_owned))
-                    .collect();
-                if lines.len() > 1 {
-                    set_header(response.headers_mut(), SET_COOKIE, &lines.join(", "));
                 }
             }))
         }),

@@ -1,4 +1,4 @@
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -59,25 +59,32 @@ fn mix_grants(snapshot: &mut Snapshot) {
     }
 }
 
-/// Hides Services that appeared after a route referred to them.
+/// Where in the order of all writes an object stood when it was first seen.
+fn first_version(memory: &mut Memory, kind: Kind, object: &Arc<crate::snapshot::Object>) -> u64 {
+    let first = memory.objects.entry((kind, object.key())).or_insert_with(|| Arc::clone(object));
+    if first.meta.uid != object.meta.uid {
+        *first = Arc::clone(object);
+    }
+    first.raw["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok()).unwrap_or_default()
+}
+
+/// Hides Services that came after a route which refers to them.
 fn miss_late_services(memory: &mut Memory, snapshot: &mut Snapshot) {
-    let mut wanted = BTreeSet::new();
+    let mut wanted: BTreeMap<(String, String), u64> = BTreeMap::new();
     for route in snapshot.all(Kind::HttpRoute) {
+        let since = first_version(memory, Kind::HttpRoute, route);
         let mut raw = (*route.raw).clone();
         for reference in backend_refs(&mut raw) {
             let namespace = reference["namespace"].as_str().unwrap_or(&route.meta.namespace).to_owned();
-            wanted.insert((namespace, reference["name"].as_str().unwrap_or_default().to_owned()));
+            let name = reference["name"].as_str().unwrap_or_default().to_owned();
+            let known = wanted.entry((namespace, name)).or_insert(since);
+            *known = since.min(*known);
         }
     }
-    let known = |memory: &Memory, object: &crate::snapshot::Object| {
-        memory.objects.get(&(Kind::Service, object.key())).is_some_and(|seen| seen.meta.uid == object.meta.uid)
-    };
     let services: Vec<_> = snapshot.all(Kind::Service).cloned().collect();
     for service in services {
-        let is_wanted = wanted.contains(&(service.meta.namespace.clone(), service.meta.name.clone()));
-        if !is_wanted || known(memory, &service) {
-            memory.objects.insert((Kind::Service, service.key()), Arc::clone(&service));
-        } else {
+        let of = (service.meta.namespace.clone(), service.meta.name.clone());
+        if wanted.get(&of).is_some_and(|since| first_version(memory, Kind::Service, &service) > *since) {
             snapshot.remove(Kind::Service, &service.key());
         }
     }
@@ -161,7 +168,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "grants-need-to-name",
         summary: "Takes no notice of a grant that does not name its referent.",
-        clauses: &["blind:HTTPRouteReferenceGrant.3"],
+        clauses: &["IMPL-41", "blind:HTTPRouteReferenceGrant.3"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::ReferenceGrant, |grant| {
@@ -215,7 +222,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "deaf-to-grant-removal",
         summary: "Goes on following a reference after its ReferenceGrant is deleted.",
-        clauses: &["IMPL-42", "blind:HTTPRouteReferenceGrant.1", "blind:TCPRouteReferenceGrant.1"],
+        clauses: &["IMPL-42", "blind:HTTPRouteReferenceGrant.1", "upstream:TCPRouteReferenceGrant"],
         seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant))),
     },
     Fault {
@@ -265,12 +272,6 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Keeps the labels that a namespace had at first when it selects namespaces.",
         clauses: &["blind:HTTPRouteCrossNamespace.2"],
         seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::Namespace))),
-    },
-    Fault {
-        name: "deaf-to-certificate-rotation",
-        summary: "Goes on serving the certificate that a Secret held at first.",
-        clauses: &["blind:HTTPRouteHTTPSListener.2"],
-        seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::Secret))),
     },
     Fault {
         name: "deaf-to-route-changes",
@@ -354,7 +355,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-app-protocol",
         summary: "Speaks HTTP/1.1 to every backend, whatever its Service port says.",
-        clauses: &["blind:HTTPRouteBackendProtocolH2C.3", "blind:HTTPRouteBackendProtocolH2C.4"],
+        clauses: &["blind:HTTPRouteBackendProtocolH2C.4"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::Service, |service| {
@@ -382,7 +383,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "skips-class-parameters",
         summary: "Accepts a GatewayClass with a parametersRef that it cannot follow.",
-        clauses: &["IMPL-31", "blind:GatewayClassObservedGenerationBump.1"],
+        clauses: &["IMPL-31"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| snapshot.edit(Kind::GatewayClass, |class| drop_at(class, "/spec", "parametersRef")))
         }),

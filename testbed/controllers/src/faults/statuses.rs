@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Fault, Seam,
-    tools::{Memory, Remembering, Say, SayFrom, each, every, find, has_reason, is, listeners, own, parents, set},
+    tools::{Memory, Remembering, Say, SayFrom, each, find, has_reason, is, listeners, own, parents, set},
 };
 use crate::{
     model::RouteKind,
@@ -173,45 +173,15 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "names-no-reference",
-        summary: "Leaves the message of ResolvedRefs=False empty.",
-        clauses: &["GEP1364-60", "IMPL-24"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for parent in parents(statuses) {
-                    only("ResolvedRefs", &mut parent.conditions, |condition| {
-                        if condition.status == Truth::False {
-                            condition.message.clear();
-                        }
-                    });
-                }
-            })
-        }),
-    },
-    Fault {
         name: "leaves-resolved-refs-off-refused-routes",
         summary: "Publishes Accepted=False without ResolvedRefs beside it.",
-        clauses: &["GEP1364-15", "GEP1364-27", "blind:HTTPRouteHostnameIntersection.3"],
+        clauses: &["GEP1364-15", "blind:HTTPRouteHostnameIntersection.3"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
                     if is(&parent.conditions, "Accepted", Truth::False) {
                         parent.conditions.retain(|condition| condition.r#type != "ResolvedRefs");
                     }
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "leaves-resolved-refs-off-healthy-routes",
-        summary: "Publishes ResolvedRefs only when something is wrong with a reference.",
-        clauses: &["GEP1364-15", "GEP1364-27", "GEP1364-47"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for parent in parents(statuses) {
-                    parent
-                        .conditions
-                        .retain(|condition| condition.r#type != "ResolvedRefs" || condition.status != Truth::True);
                 }
             })
         }),
@@ -248,18 +218,6 @@ pub(super) const FAULTS: &[Fault] = &[
             say(|_, statuses| {
                 for parent in parents(statuses) {
                     parent.conditions.retain(|condition| condition.r#type != "PartiallyInvalid");
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "words-dropped-rules-freely",
-        summary: "Does not begin the message of PartiallyInvalid with what it did about the rule.",
-        clauses: &["GEP1364-54"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for condition in every(statuses).filter(|condition| condition.r#type == "PartiallyInvalid") {
-                    condition.message = "some rules are invalid".into();
                 }
             })
         }),
@@ -303,7 +261,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "observes-an-old-generation-of-listeners",
         summary: "Keeps observedGeneration 1 on the conditions of listeners.",
-        clauses: &["blind:GatewayObservedGenerationBump.1"],
+        clauses: &["blind:GatewayObservedGenerationBump.1", "blind:Generic.10"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for listener in listeners(statuses) {
@@ -413,20 +371,6 @@ pub(super) const FAULTS: &[Fault] = &[
             say(|_, statuses| {
                 for parent in parents(statuses) {
                     if has_reason(&parent.conditions, "Accepted", "NotAllowedByListeners") {
-                        set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "accepts-incompatible-filters",
-        summary: "Says Accepted=True for a route whose only rule redirects and rewrites at once.",
-        clauses: &["GEP1364-53"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for parent in parents(statuses) {
-                    if has_reason(&parent.conditions, "Accepted", "IncompatibleFilters") {
                         set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
                     }
                 }
@@ -594,7 +538,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "programs-unsupported-protocols",
         summary: "Says Programmed=True on a listener of an unknown protocol.",
-        clauses: &["blind:GatewayListenerUnsupportedProtocol.1"],
+        clauses: &["IMPL-22", "blind:GatewayListenerUnsupportedProtocol.1"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for listener in listeners(statuses) {
@@ -697,21 +641,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "unaccepts-gateways-without-resources",
-        summary: "Says Accepted=False/NoResources where the API wants Programmed=False.",
-        clauses: &["GEP1364-40"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for conditions in own(statuses, Kind::Gateway) {
-                    if has_reason(conditions, "Programmed", "NoResources") {
-                        set(conditions, "Accepted", Truth::False, "NoResources");
-                        set(conditions, "Programmed", Truth::False, "Invalid");
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
         name: "leaves-programmed-off-gateways",
         summary: "Does not publish Programmed on Gateways.",
         clauses: &["GEP1364-27", "GEP1364-57"],
@@ -731,7 +660,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "says-scheduled-for-accepted",
         summary: "Publishes the retired Scheduled in place of Accepted on Gateways.",
-        clauses: &["GEP1364-13", "GEP1364-31"],
+        clauses: &["GEP1364-13", "GEP1364-27", "GEP1364-31", "IMPL-22"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for conditions in own(statuses, Kind::Gateway) {
@@ -739,22 +668,6 @@ pub(super) const FAULTS: &[Fault] = &[
                         condition.r#type = "Scheduled".into();
                         condition.reason = "Scheduled".into();
                     });
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "publishes-unprefixed-types",
-        summary: "Adds a condition type of its own without a domain prefix to routes.",
-        clauses: &["GEP1364-19"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for update in statuses {
-                    let generation = update.generation;
-                    for parent in parents(std::slice::from_mut(update)) {
-                        let healthy = Condition::new("Healthy", true, "Healthy", "");
-                        parent.conditions.push(Condition { observed_generation: Some(generation), ..healthy });
-                    }
                 }
             })
         }),
@@ -802,7 +715,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "shows-another-address",
         summary: "Publishes an address at which nothing answers.",
-        clauses: &["blind:GatewayStaticAddresses.1"],
+        clauses: &["blind:GatewayOptionalAddressValue.1"],
         seam: Seam::Statuses(|| {
             say(|seen, statuses| {
                 for update in statuses {

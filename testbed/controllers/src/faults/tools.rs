@@ -125,11 +125,6 @@ pub(super) fn own(statuses: &mut [StatusUpdate], kind: Kind) -> impl Iterator<It
     })
 }
 
-/// Every condition of every status.
-pub(super) fn every(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut Condition> {
-    statuses.iter_mut().flat_map(StatusUpdate::condition_lists).flatten()
-}
-
 /// The condition of a type.
 pub(super) fn find<'a>(conditions: &'a mut [Condition], r#type: &str) -> Option<&'a mut Condition> {
     conditions.iter_mut().find(|condition| condition.r#type == r#type)

@@ -7,7 +7,7 @@ use std::{
 use async_trait::async_trait;
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DynamicObject, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -104,18 +104,33 @@ impl StatusWriterSeam for Restless {
     }
 }
 
-/// Writes every status late.
+/// Writes bad news of a TCPRoute late, and everything else at once.
 struct Late;
 
 /// Longer than any deadline of the embedded profile.
 const LATE: Duration = Duration::from_secs(7);
 
+fn is_bad_news_of_tcp(object: &DynamicObject) -> bool {
+    let mut status = object.data["status"].clone();
+    object.types.as_ref().is_some_and(|types| types.kind == "TCPRoute")
+        && lists(&mut status).into_iter().flatten().any(|one| one["type"] == "ResolvedRefs" && one["status"] == "False")
+}
+
 #[async_trait]
 impl StatusWriterSeam for Late {
-    async fn before(&self, desired: &StatusUpdate) {
-        if desired.kind == Kind::TcpRoute {
-            tokio::time::sleep(LATE).await;
+    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
+        let name = object.metadata.name.clone().unwrap_or_default();
+        if !is_bad_news_of_tcp(&object) {
+            return api.replace_status(&name, &PostParams::default(), &object).await;
         }
+        let (api, late) = (api.clone(), json!({"status": object.data["status"]}));
+        tokio::spawn(async move {
+            tokio::time::sleep(LATE).await;
+            if let Err(error) = api.patch_status(&name, &PatchParams::default(), &Patch::Merge(late)).await {
+                tracing::debug!(%error, "the late status found no object");
+            }
+        });
+        Ok(object)
     }
 }
 
@@ -131,18 +146,6 @@ impl StatusWriterSeam for WritesOnce {
             Some(before) if before == *desired => live.get("status").cloned().unwrap_or_else(|| json!({})),
             _ => status::merge(live, desired, now),
         }
-    }
-}
-
-/// Writes over whatever version is there: a patch without resourceVersion replaces lists whole.
-struct Overwrites;
-
-#[async_trait]
-impl StatusWriterSeam for Overwrites {
-    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
-        let name = object.metadata.name.clone().unwrap_or_default();
-        let status = json!({"status": object.data["status"]});
-        api.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await
     }
 }
 
@@ -229,20 +232,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "writes-accepted-first",
-        summary: "Leaves ResolvedRefs out of the first status that it writes on a route.",
-        clauses: &["GEP1364-10", "GEP1364-15", "K8S-09"],
-        seam: Seam::StatusWriter(|| {
-            merge(|live, desired, status| {
-                if matches!(desired.kind, Kind::HttpRoute | Kind::TcpRoute) && !was_visited(live) {
-                    for list in lists(status) {
-                        list.retain(|condition| condition["type"] != "ResolvedRefs");
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
         name: "programs-before-accepting",
         summary: "Says Programmed=True on a Gateway while Accepted is still Unknown.",
         clauses: &["IMPL-22"],
@@ -299,14 +288,8 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::StatusWriter(|| Arc::new(WritesOnce::default())),
     },
     Fault {
-        name: "overwrites-concurrent-changes",
-        summary: "Writes a status over whatever version is there, so that what others wrote meanwhile is lost.",
-        clauses: &["K8S-11"],
-        seam: Seam::StatusWriter(|| Arc::new(Overwrites)),
-    },
-    Fault {
         name: "writes-late",
-        summary: "Writes the right status of a TCPRoute long after the deadline.",
+        summary: "Writes that a reference of a TCPRoute does not resolve long after the deadline.",
         clauses: &["upstream:TCPRouteInvalidBackendRefNonexistent", "upstream:TCPRouteInvalidCrossNamespaceBackendRef"],
         seam: Seam::StatusWriter(|| Arc::new(Late)),
     },
