@@ -277,7 +277,10 @@ mod tests {
         items.iter().map(|i| (*i).to_owned()).collect()
     }
 
-    fn run(clauses: &[&str], failing: &[(&str, &[(&str, &[&str])])]) -> FaultRun {
+    /// An expectation with its clauses.
+    type First<'t> = (&'t str, &'t [&'t str]);
+
+    fn run(clauses: &[&str], failing: &[(&str, &[First<'_>])]) -> FaultRun {
         FaultRun {
             fault: "f".to_owned(),
             clauses: set(clauses),
