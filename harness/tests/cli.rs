@@ -57,16 +57,25 @@ fn a_bad_manifest_is_refused_at_its_place(
     #[case] bad: &str,
     #[case] place: &str,
     #[case] parts: &[&str],
-    #[values("run", "plan", "lint")] verb: &str,
 ) {
     let dir = tempfile::tempdir().unwrap();
     assert!(GOOD.contains(good));
     write(dir.path(), "case.yaml", &GOOD.replacen(good, bad, 1));
-    let arguments: &[&str] = if verb == "lint" { &[verb, "case.yaml"] } else { &[verb, "-f", "case.yaml"] };
-    let ended = run(dir.path(), arguments);
+    let ended = run(dir.path(), &["run", "-f", "case.yaml"]);
     expect(&ended, 2, parts);
     expect(&ended, 2, &[place, "1 problem"]);
     assert!(!dir.path().join("gateproof-report").exists(), "a run began");
+}
+
+#[rstest]
+#[case(&["plan", "-f", "case.yaml"])]
+#[case(&["lint", "case.yaml"])]
+#[case(&["explain", "-f", "case.yaml"])]
+#[case(&["list", "scenarios", "-f", "case.yaml"])]
+fn every_verb_refuses_a_bad_manifest(#[case] arguments: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "case.yaml", &GOOD.replacen("parentRefs:", "parentRef:", 1));
+    expect(&run(dir.path(), arguments), 2, &["case.yaml:15:13", "did you mean `parentRefs`?", "1 problem"]);
 }
 
 #[test]
@@ -91,7 +100,7 @@ const HALF: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDef
 fn a_bundle_that_is_none_is_refused(
     #[case] text: &str,
     #[case] parts: &[&str],
-    #[values("run", "plan", "testbed")] verb: &str,
+    #[values("run", "testbed")] verb: &str,
 ) {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "bundle.yaml", text);
@@ -191,19 +200,32 @@ fn a_kubeconfig_of_something_else_is_left_alone() {
     assert_eq!(std::fs::read_to_string(dir.path().join("kubeconfig")).unwrap(), before);
 }
 
-const REFUSED: &str = r#"      refused: {code: 422, reason: Invalid, field: "spec.rules[0].filters"}
-    - settle: {HTTPRoute/route: {Accepted: "True/Accepted"}}
+const ROUTE: &str = r#"
+        - apiVersion: gateway.networking.k8s.io/v1
+          kind: HTTPRoute
+          metadata: {name: route}
+          spec: {parentRefs: ["${gw}"], hostnames: ["not a hostname"]}
 "#;
+const SERVICE: &str = r"
+        - apiVersion: v1
+          kind: Service
+          metadata: {name: other}
+          spec: {ports: [{port: 80}], selecter: {app: other}}
+";
 
 /// Only the refusal that the scenario asks for is one: anything else says nothing about the target.
 #[rstest]
-#[case::another_field("hostnames: [\"${host}\"]", "hostnames: [\"not a hostname\"]", "spec.hostnames[0]")]
-#[case::another_code("kind: HTTPRoute\n", "kind: HTTPRoute\n          status: {parents: 3}\n", "")]
-fn another_refusal_is_inconclusive(#[case] good: &str, #[case] bad: &str, #[case] seen: &str) {
+#[case::another_field(
+    ROUTE,
+    "refused: {code: 422, reason: Invalid, field: \"spec.rules[0].filters\"}",
+    "spec.hostnames[0]"
+)]
+#[case::another_code(SERVICE, "refused: {code: 422, reason: Invalid, field: \"spec.ports\"}", "400")]
+#[case::not_asked_for(ROUTE, "proves: [GEP1364-53]", "spec.hostnames[0]")]
+fn another_refusal_is_inconclusive(#[case] object: &str, #[case] rest: &str, #[case] seen: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let (head, _) = GOOD.split_once("    - settle").unwrap();
-    assert!(head.contains(good));
-    write(dir.path(), "case.yaml", &format!("{}{REFUSED}", head.replacen(good, bad, 1)));
+    let (head, _) = GOOD.split_once("    - apply").unwrap();
+    write(dir.path(), "case.yaml", &format!("{head}    - apply:{object}      {rest}\n"));
     let ended = run(dir.path(), &["run", "-f", "case.yaml"]);
     expect(&ended, 3, &["INCONCLUSIVE own-case", "0 passed, 0 failed, 1 inconclusive", seen]);
 }

@@ -120,7 +120,7 @@ fn kubectl_works_as_on_any_cluster() {
     let applied = kubectl(&testbed, &["apply", "-f", "objects.yaml"]).unwrap();
     assert!(applied.contains("namespace/demo created") && applied.contains("/gw created"), "{applied}");
     let unchanged = kubectl(&testbed, &["apply", "-f", "objects.yaml"]).unwrap();
-    assert!(unchanged.contains("/gw unchanged"), "{unchanged}");
+    assert!(unchanged.contains("namespace/demo unchanged"), "{unchanged}");
     kubectl(&testbed, &["apply", "--server-side", "--force-conflicts", "-f", "objects.yaml"]).unwrap();
     let waited =
         kubectl(&testbed, &["wait", "gateway/gw", "-n", "demo", "--for=condition=Programmed", "--timeout=60s"]);
