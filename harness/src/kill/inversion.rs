@@ -138,7 +138,7 @@ async fn attempt(
             .iter()
             .filter_map(|one| {
                 let of_it = record.scenarios.iter().find(|record| record.name == one.inverted.name);
-                Some(((*one).clone(), survivor(&one.scenario, &one.original.id, of_it)?))
+                Some(((*one).clone(), survivor(&one.scenario, &one.original, of_it)?))
             })
             .collect();
         watcher.ran("inverted expectations", bound.len() - alive.len());
@@ -163,12 +163,12 @@ fn binds(negated: &Negated, target: &Target) -> bool {
 }
 
 /// `None` if the scenario failed at the negated value and nowhere else.
-fn survivor(scenario: &str, expectation: &str, record: Option<&ScenarioRecord>) -> Option<Survivor> {
+fn survivor(scenario: &str, original: &Expectation, record: Option<&ScenarioRecord>) -> Option<Survivor> {
     let (outcome, why) = match record {
         None => ("missing".to_owned(), "it was not run".to_owned()),
         Some(record) => {
             let failures: Vec<_> = record.findings.iter().filter(|f| f.severity == Severity::Failure).collect();
-            let elsewhere = failures.iter().find(|f| f.late || !is_opposite_of(expectation, &f.expectation));
+            let elsewhere = failures.iter().find(|f| f.late || !is_opposite_of(original, &f.expectation));
             let why = match elsewhere {
                 None if record.outcome == Outcome::Failed => return None,
                 None => record.reason.clone().unwrap_or_default(),
@@ -177,7 +177,7 @@ fn survivor(scenario: &str, expectation: &str, record: Option<&ScenarioRecord>) 
             (format!("{:?}", record.outcome).to_lowercase(), why)
         }
     };
-    Some(Survivor { scenario: scenario.to_owned(), expectation: expectation.to_owned(), outcome, why })
+    Some(Survivor { scenario: scenario.to_owned(), expectation: original.id.clone(), outcome, why })
 }
 
 #[cfg(test)]
@@ -189,6 +189,18 @@ mod tests {
     use super::*;
 
     const ID: &str = "steps[1].settle.HTTPRoute/route.Accepted.status";
+
+    fn original() -> Expectation {
+        Expectation {
+            id: ID.to_owned(),
+            level: Level::Must,
+            clauses: Vec::new(),
+            alternative: false,
+            untouched: false,
+            bounds: Vec::new(),
+            line: 1,
+        }
+    }
 
     fn finding(expectation: &str, severity: Severity, late: bool) -> Finding {
         Finding {
@@ -224,7 +236,7 @@ mod tests {
     #[test]
     fn only_a_failure_at_the_negated_value_counts() {
         let failed = |finding| record(Outcome::Failed, vec![finding]);
-        let alive = |record: ScenarioRecord| survivor("a", ID, Some(&record)).is_some();
+        let alive = |record: ScenarioRecord| survivor("a", &original(), Some(&record)).is_some();
         assert!(!alive(failed(finding(ID, Severity::Failure, false))));
         assert!(alive(failed(finding("steps[0].settle.HTTPRoute/route.Accepted.status", Severity::Failure, false))));
         assert!(alive(record(Outcome::Late, vec![finding(ID, Severity::Failure, true)])));
@@ -232,7 +244,7 @@ mod tests {
             Outcome::Failed,
             vec![finding(ID, Severity::Failure, false), finding("steps[1].settle.x", Severity::Failure, false)]
         )));
-        assert_eq!(survivor("a", ID, None).unwrap().outcome, "missing");
+        assert_eq!(survivor("a", &original(), None).unwrap().outcome, "missing");
     }
 
     #[rstest]
@@ -240,6 +252,6 @@ mod tests {
     #[case(Outcome::Inconclusive, "inconclusive")]
     #[case(Outcome::NotSupported, "notsupported")]
     fn no_failure_is_a_survivor(#[case] outcome: Outcome, #[case] name: &str) {
-        assert_eq!(survivor("a", ID, Some(&record(outcome, Vec::new()))).unwrap().outcome, name);
+        assert_eq!(survivor("a", &original(), Some(&record(outcome, Vec::new()))).unwrap().outcome, name);
     }
 }

@@ -17,6 +17,8 @@ pub struct Expectation {
     pub clauses: Vec<Clause>,
     /// Whether it belongs to one of several legal ends of a write, so that the scenario can pass without it.
     pub alternative: bool,
+    /// Whether it holds as long as no controller has spoken.
+    pub untouched: bool,
     /// Where it has a meaning: all of these must admit the target.
     pub bounds: Vec<Bounds>,
     /// The line of the manifest.
@@ -52,20 +54,26 @@ pub fn invert(scenario: &Scenario, wanted: &ExpectationId) -> Option<Scenario> {
 }
 
 /// Whether a finding of a scenario in which this value is negated is about the negated value.
-pub fn is_opposite_of(negated: &str, finding: &str) -> bool {
+pub fn is_opposite_of(negated: &Expectation, finding: &str) -> bool {
+    let id = negated.id.as_str();
     let below = |stem: &str| finding.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    if negated.contains("].hold.never.") {
-        let stem = negated.replacen("].hold.never.", "].hold.always.", 1);
-        return below(&stem) && !finding.ends_with(".observedGeneration");
+    if let Some((step, rest)) = id.split_once("].hold.never.") {
+        // What must never be is not so either if the object has no such entry, or an outdated one.
+        let subject = rest.rsplit_once('.').map_or(rest, |(subject, _)| subject);
+        return ["never", "always"].iter().any(|list| below(&format!("{step}].hold.{list}.{subject}")));
     }
-    if let Some(stem) = negated.strip_suffix(".absent").or_else(|| negated.strip_suffix(".present")) {
+    if let Some(stem) = id.strip_suffix(".absent").or_else(|| id.strip_suffix(".present")) {
         return [".absent", ".present"].iter().any(|aspect| finding.strip_prefix(stem) == Some(aspect));
     }
+    if let Some(stem) = id.strip_suffix(".status").filter(|_| negated.untouched) {
+        // What nobody has touched is seen to be outdated before its status is looked at.
+        return finding == id || finding.strip_prefix(stem) == Some(".observedGeneration");
+    }
     // The opposite of nobody is anybody, and that of one backend is another.
-    match negated.split_once("].probe") {
-        Some((_, "")) => below(negated),
+    match id.split_once("].probe") {
+        Some((_, "")) => below(id),
         Some((step, part)) if part.starts_with(".mirrored.") => below(&format!("{step}].probe.mirrored")),
-        _ => finding == negated,
+        _ => finding == id,
     }
 }
 

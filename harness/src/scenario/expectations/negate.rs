@@ -82,6 +82,12 @@ fn negate_field(field: &mut FieldExpectation) {
 
 fn never_to_always(hold: &mut Hold, index: usize, kind: Option<&str>) -> bool {
     let Some(subject) = hold.never.get_mut(index) else { return false };
+    if let Some(condition) = kind.filter(|_| subject.conditions.len() > 1).and_then(|k| subject.conditions.get_mut(k)) {
+        // Together with the others it must never be so: its opposite is, together with them.
+        let aspect = if condition.status.is_empty() { Aspect::Reason } else { Aspect::Status };
+        negate_condition(condition, aspect);
+        return aspect == Aspect::Status;
+    }
     let mut moved = subject.clone();
     match kind {
         Some(kind) => {

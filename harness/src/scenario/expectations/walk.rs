@@ -1,11 +1,13 @@
 //! One walk over the asserted values of a scenario; listing and negating both use it, so they cannot disagree.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use super::super::model::{
-    Answer, Bounds, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation,
+    Answer, Bounds, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation, ObjectRef,
     ParentExpectation, Parents, Probe, Scenario, Seen, Step, SubjectExpectation, Verb,
 };
 use super::{Expectation, id};
@@ -90,6 +92,7 @@ impl About {
             level: self.level,
             clauses: self.clauses.clone(),
             alternative: self.alternative,
+            untouched: false,
             bounds: self.bounds.clone(),
             line: self.line,
         }
@@ -108,9 +111,8 @@ impl About {
 
 pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
     let labels = std::mem::take(&mut scenario.labels);
-    let label = |subject: &super::super::model::ObjectRef| {
-        labels.get(subject).cloned().unwrap_or_else(|| Arc::from(subject.to_string()))
-    };
+    let mut doubtful = BTreeSet::new();
+    let label = |subject: &ObjectRef| labels.get(subject).cloned().unwrap_or_else(|| Arc::from(subject.to_string()));
     for step in &mut scenario.steps {
         let about = About {
             clauses: step.proves.clone(),
@@ -120,16 +122,21 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
             line: step.place.line,
         };
         endings(step, &about, &label, visitor);
+        doubt(step, &mut doubtful);
+        let about_object = |subject: &ObjectRef| About {
+            alternative: doubtful.contains(&(subject.kind.clone(), subject.name.clone())),
+            ..about.clone()
+        };
         let index = step.index;
         match &mut step.verb {
             Verb::Settle(settle) => {
                 let base = id::settle(index, None);
                 for subject in &mut settle.subjects {
                     let name = id::subject(&base, &label(&subject.subject));
-                    walk_subject(subject, &name, &about, visitor);
+                    walk_subject(subject, &name, &about_object(&subject.subject), visitor);
                 }
             }
-            Verb::Hold(hold) => walk_hold(hold, index, &about, &label, visitor),
+            Verb::Hold(hold) => walk_hold(hold, index, &about_object, &label, visitor),
             Verb::Probe(probe) => walk_probe(probe, &id::probe(index), &about, visitor),
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => {}
         }
@@ -137,7 +144,24 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
     scenario.labels = labels;
 }
 
-type Labels<'l> = &'l dyn Fn(&super::super::model::ObjectRef) -> Arc<str>;
+/// Keeps account of the objects that may not be there, because a refusal was one of several legal ends of their write:
+/// what is said of them is said for the other ends alone.
+fn doubt(step: &Step, doubtful: &mut BTreeSet<(String, String)>) {
+    let Verb::Apply(apply) = &step.verb else { return };
+    let text =
+        |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let may_be_refused = step.either.iter().any(|ending| matches!(ending, Ending::Refused(..)));
+    for object in &apply.objects {
+        let named = (text(object, "/kind"), text(object, "/metadata/name"));
+        if may_be_refused {
+            doubtful.insert(named);
+        } else {
+            doubtful.remove(&named);
+        }
+    }
+}
+
+type Labels<'l> = &'l dyn Fn(&ObjectRef) -> Arc<str>;
 
 fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
     for (position, ending) in step.either.iter_mut().enumerate() {
@@ -220,30 +244,33 @@ fn walk_conditions(
             }
         }
         for (aspect, level) in aspects {
-            let expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+            let mut expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+            expectation.untouched = condition.status == ["Unknown"];
             visitor(expectation, Site::Condition(condition, aspect));
         }
     }
 }
 
-fn walk_hold(hold: &mut Hold, step: usize, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
+type Abouts<'a> = &'a dyn Fn(&ObjectRef) -> About;
+
+fn walk_hold(hold: &mut Hold, step: usize, abouts: Abouts<'_>, label: Labels<'_>, visitor: Visitor<'_>) {
     let never = hold
         .never
         .iter()
         .enumerate()
         .flat_map(|(index, subject)| {
             let name = id::subject(&id::never(step), &label(&subject.subject));
-            let line = subject.place.line;
+            let about = About { line: subject.place.line, ..abouts(&subject.subject) };
             let mut sites = subject
                 .conditions
                 .iter()
                 .map(|(kind, condition)| {
-                    let about = About { line, ..about.within(condition.bounds).at(condition.level) };
+                    let about = about.within(condition.bounds).at(condition.level);
                     (index, about, id::part(&name, kind), Some(kind.clone()))
                 })
                 .collect::<Vec<_>>();
             if sites.is_empty() {
-                sites.push((index, About { line, ..about.clone() }, name, None));
+                sites.push((index, about, name, None));
             }
             sites
         })
@@ -255,10 +282,10 @@ fn walk_hold(hold: &mut Hold, step: usize, about: &About, label: Labels<'_>, vis
     let base = id::always(step);
     for subject in &mut hold.always {
         let name = id::subject(&base, &label(&subject.subject));
-        walk_subject(subject, &name, about, visitor);
+        walk_subject(subject, &name, &abouts(&subject.subject), visitor);
     }
     for object in &hold.unchanged {
-        visitor(about.expectation(id::unchanged(step, &label(object))), Site::Unchanged);
+        visitor(abouts(object).expectation(id::unchanged(step, &label(object))), Site::Unchanged);
     }
 }
 
