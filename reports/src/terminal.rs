@@ -54,6 +54,9 @@ pub fn failure(scenario: &ScenarioRecord) -> String {
     if !consequences.is_empty() {
         let _ = writeln!(out, "  and {} more that follow from it", consequences.len());
     }
+    if scenario.findings.iter().flat_map(|f| &f.clauses).any(|clause| clause.starts_with("upstream:")) {
+        let _ = writeln!(out, "  where upstream's suite judges otherwise, and why: docs/differences.md");
+    }
     let _ = writeln!(out, "  run just this: gateproof run {}", printable(&scenario.name));
     out
 }
