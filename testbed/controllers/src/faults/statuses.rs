@@ -658,21 +658,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "says-scheduled-for-accepted",
-        summary: "Publishes the retired Scheduled in place of Accepted on Gateways.",
-        clauses: &["GEP1364-13", "GEP1364-27", "GEP1364-31", "IMPL-22"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for conditions in own(statuses, Kind::Gateway) {
-                    only("Accepted", conditions, |condition| {
-                        condition.r#type = "Scheduled".into();
-                        condition.reason = "Scheduled".into();
-                    });
-                }
-            })
-        }),
-    },
-    Fault {
         name: "leaves-refused-classes-pending",
         summary: "Does not say Accepted=False on a GatewayClass that it refuses.",
         clauses: &["IMPL-29", "IMPL-31"],
