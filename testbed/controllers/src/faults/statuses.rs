@@ -56,10 +56,6 @@ impl StatusesSeam for KeepsPartiallyInvalid {
     }
 }
 
-fn only(r#type: &str, conditions: &mut [Condition], change: impl Fn(&mut Condition)) {
-    conditions.iter_mut().filter(|condition| condition.r#type == r#type).for_each(change);
-}
-
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unaccepts-routes-without-backend",
