@@ -1,8 +1,25 @@
 //! Plain text for people: what was expected, what was seen, which clause, how to run just that one.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
+
+/// Text that came from a target, safe to print: what could steer a terminal or turn the direction of text around is
+/// written as an escape, line ends too, so that no message can pass for lines of ours.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
 
 /// How many scenarios ended in each way, in one line.
 pub fn counts(record: &RunRecord) -> String {
@@ -25,10 +42,10 @@ pub fn counts(record: &RunRecord) -> String {
 /// One scenario that did not pass, with all of its findings.
 pub fn failure(scenario: &ScenarioRecord) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{} {} ({})", word(scenario.outcome), scenario.name, scenario.file);
-    let _ = writeln!(out, "  {}", scenario.summary);
+    let _ = writeln!(out, "{} {} ({})", word(scenario.outcome), printable(&scenario.name), printable(&scenario.file));
+    let _ = writeln!(out, "  {}", printable(&scenario.summary));
     if let Some(reason) = &scenario.reason {
-        let _ = writeln!(out, "  reason:   {reason}");
+        let _ = writeln!(out, "  reason:   {}", printable(reason));
     }
     let (first, consequences): (Vec<&Finding>, Vec<&Finding>) = scenario.findings.iter().partition(|f| !f.consequence);
     for finding in first {
@@ -37,7 +54,7 @@ pub fn failure(scenario: &ScenarioRecord) -> String {
     if !consequences.is_empty() {
         let _ = writeln!(out, "  and {} more that follow from it", consequences.len());
     }
-    let _ = writeln!(out, "  run just this: gateproof run {}", scenario.name);
+    let _ = writeln!(out, "  run just this: gateproof run {}", printable(&scenario.name));
     out
 }
 
@@ -51,11 +68,15 @@ fn describe(finding: &Finding, file: &str) -> String {
     let late = if finding.late { ", came late" } else { "" };
     let _ = writeln!(
         out,
-        "  {mark} {} ({file}:{}, {} stage, after {} ms{late})",
-        finding.expectation, finding.line, finding.stage, finding.at_ms
+        "  {mark} {} ({}:{}, {} stage, after {} ms{late})",
+        printable(&finding.expectation),
+        printable(file),
+        finding.line,
+        finding.stage,
+        finding.at_ms
     );
-    let _ = writeln!(out, "    expected: {}", finding.expected);
-    let _ = writeln!(out, "    saw:      {}", finding.seen);
+    let _ = writeln!(out, "    expected: {}", printable(&finding.expected));
+    let _ = writeln!(out, "    saw:      {}", printable(&finding.seen));
     if !finding.clauses.is_empty() {
         let _ = writeln!(out, "    clause:   {}", finding.clauses.join(", "));
     }
@@ -69,9 +90,10 @@ pub fn contract(rule: &ContractRecord) -> String {
     let mark = if rule.severity == Severity::Failure { "FAILED" } else { "WARNING" };
     let _ = writeln!(out, "{mark} {} [{}]", rule.name, rule.clauses.join(", "));
     for breach in rule.breaches.iter().take(SHOWN) {
-        let _ = writeln!(out, "  {} {}: {}", breach.object, breach.path, breach.seen);
+        let _ =
+            writeln!(out, "  {} {}: {}", printable(&breach.object), printable(&breach.path), printable(&breach.seen));
         if !breach.scenario.is_empty() {
-            let _ = writeln!(out, "    seen in {}", breach.scenario);
+            let _ = writeln!(out, "    seen in {}", printable(&breach.scenario));
         }
     }
     if rule.breaches.len() > SHOWN {

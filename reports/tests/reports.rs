@@ -217,3 +217,36 @@ fn published_reports_are_read_by_the_same_types() {
         .collect();
     assert_eq!(unreadable, [] as [String; 0]);
 }
+
+fn saw(seen: &str) -> String {
+    let mut failed = scenario("one", &[], Outcome::Failed);
+    failed.reason = Some(seen.to_owned());
+    failed.findings.push(Finding {
+        expectation: "steps[1].settle".to_owned(),
+        severity: Severity::Failure,
+        clauses: vec![],
+        line: 12,
+        stage: "programmed".to_owned(),
+        expected: seen.to_owned(),
+        seen: seen.to_owned(),
+        late: false,
+        consequence: false,
+        at_ms: 40,
+    });
+    terminal::failure(&failed)
+}
+
+#[test]
+fn control_characters_of_a_target_are_escaped() {
+    let text = saw("gone\u{1b}[2K\rPASSED all\n\u{202e}x\u{9b}1m");
+    assert!(text.contains(r"gone\u{1b}[2K\rPASSED all\n\u{202e}x\u{9b}1m"), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_a_target_says_steers_the_terminal(seen in any::<String>()) {
+        let text = saw(&seen);
+        prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+        prop_assert_eq!(text.lines().count(), saw("plain").lines().count());
+    }
+}

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use gateproof_report::terminal::printable;
+
 use super::options::source;
+use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
@@ -32,16 +35,17 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let environment = |error: &dyn std::error::Error| {
         Failure::environment(api::chain(error), "check the cluster and the permissions of the user")
     };
-    let api = connect::connect(&source(args.kubeconfig, args.context)).await.map_err(|e| environment(&e))?;
+    let api = connect::connect(&source(args.kubeconfig, args.context)).await;
+    let api = api.map_err(|error| connect_failure(&error))?;
     let kinds = discover::kinds(&api, &BTreeSet::new()).await.map_err(|e| environment(&e))?;
     let scope = args.run.map_or(CleanScope::All, CleanScope::Run);
     let budget = Timing::of(TimingProfile::Real).gateway;
     let cleaned = clean(&api, &kinds, &scope, budget).await.map_err(|e| environment(&e))?;
     for object in &cleaned.removed {
-        println!("removed {object}");
+        println!("removed {}", printable(object));
     }
     for leftover in &cleaned.leftovers {
-        println!("still there: {}: {}", leftover.object, leftover.diagnosis);
+        println!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
     }
     println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
     Ok(if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE })

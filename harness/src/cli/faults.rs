@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::options::{contract, load_scenarios};
+use super::options::{contract, known_fault, load_scenarios};
 use super::output::{self, Format};
 use super::run::run_failure;
 use super::{Failure, Outcome};
@@ -52,6 +52,9 @@ impl Watcher for Lines {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
+    for fault in &args.faults {
+        known_fault(fault)?;
+    }
     let faults = kill::faults_named(&args.faults)
         .map_err(|name| Failure::usage(format!("there is no fault `{name}`"), "`gateproof list faults` shows all"))?;
     let plan = Plan {
@@ -122,17 +125,22 @@ fn print_inversion(found: &Inversion, format: Format) -> Outcome {
         let survivors: Vec<_> = found
             .survivors
             .iter()
-            .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome}))
+            .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome, "why": s.why}))
             .collect();
-        let without = found.without_opposite;
-        output::json(&json!({"inverted": found.inverted, "withoutOpposite": without, "survivors": survivors}))?;
+        output::json(&json!({
+            "inverted": found.inverted,
+            "withoutOpposite": found.without_opposite,
+            "unbound": found.unbound,
+            "survivors": survivors,
+        }))?;
     } else {
         for survivor in &found.survivors {
-            println!("{}: {} ({})", survivor.scenario, survivor.expectation, survivor.outcome);
+            println!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
         println!(
-            "{} values negated, {} have no opposite, {} did not fail",
+            "{} values negated ({} not binding at this version), {} have no opposite, {} did not fail",
             found.inverted,
+            found.unbound,
             found.without_opposite,
             found.survivors.len()
         );

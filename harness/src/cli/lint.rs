@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::options::load_failure;
+use super::options::{check, texts};
 use super::output::{self, Format};
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::scenario::load::LoadError;
-use crate::scenario::{Diagnostic, Vocabulary, lint, load};
-use crate::target::schemas::BundledSchemas;
+use crate::scenario::{Diagnostic, Vocabulary};
 
 /// Check scenario manifests
 #[derive(Debug, clap::Args)]
@@ -23,43 +21,14 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let vocabulary = Vocabulary::builtin();
-    let mut problems = Vec::new();
-    let mut scenarios = 0;
-    let mut take = |loaded: Result<Vec<crate::scenario::Scenario>, LoadError>| match loaded {
-        Ok(found) => {
-            scenarios += found.len();
-            Ok(())
-        }
-        Err(LoadError::Manifests(found)) => {
-            problems.extend(found);
-            Ok(())
-        }
-        Err(error) => Err(load_failure(error)),
-    };
-    if args.paths.is_empty() {
-        take(load::builtin(&vocabulary))?;
-    }
-    for path in &args.paths {
-        take(load::path(path, &vocabulary))?;
-    }
-    for (file, text) in texts(&args.paths)? {
-        problems.extend(lint::objects(&file, &text, &BundledSchemas));
-    }
-    print(&problems, scenarios, args.format)?;
+    let texts = if args.paths.is_empty() { builtin() } else { texts(&args.paths)? };
+    let (scenarios, problems) = check(&texts, &Vocabulary::builtin())?;
+    print(&problems, scenarios.len(), args.format)?;
     Ok(if problems.is_empty() { exit_codes::PASSED } else { exit_codes::USAGE })
 }
 
-fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
-    if paths.is_empty() {
-        let own = |(file, text): (&str, &str)| (file.to_owned(), text.to_owned());
-        return Ok(gateproof_suites::manifests().into_iter().map(own).collect());
-    }
-    let mut all = Vec::new();
-    for path in paths {
-        all.extend(load::texts(path).map_err(load_failure)?);
-    }
-    Ok(all)
+fn builtin() -> Vec<(String, String)> {
+    gateproof_suites::manifests().into_iter().map(|(file, text)| (file.to_owned(), text.to_owned())).collect()
 }
 
 fn print(problems: &[Diagnostic], scenarios: usize, format: Format) -> Result<(), Failure> {
@@ -69,6 +38,10 @@ fn print(problems: &[Diagnostic], scenarios: usize, format: Format) -> Result<()
     for problem in problems {
         eprintln!("{:?}", miette::Report::new(problem.clone()));
     }
-    println!("{scenarios} scenarios, {} problems", problems.len());
+    if problems.is_empty() {
+        println!("{scenarios} scenarios, no problems");
+    } else {
+        println!("{} problems", problems.len());
+    }
     Ok(())
 }

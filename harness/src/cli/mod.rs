@@ -21,6 +21,9 @@ mod testbed;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use gateproof_report::terminal;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::exit_codes;
 
@@ -90,20 +93,40 @@ pub(crate) enum Failure {
 impl Failure {
     /// A usage failure with what to do about it.
     pub(crate) fn usage(message: impl std::fmt::Display, help: impl std::fmt::Display) -> Failure {
-        Failure::Usage(miette::miette!(help = help.to_string(), "{message}"))
+        Failure::Usage(report(&message.to_string(), &help.to_string()))
     }
 
     /// An environment failure with what to do about it.
     pub(crate) fn environment(message: impl std::fmt::Display, help: impl std::fmt::Display) -> Failure {
-        Failure::Environment(miette::miette!(help = help.to_string(), "{message}"))
+        Failure::Environment(report(&message.to_string(), &help.to_string()))
     }
+}
+
+/// Messages may quote what a target said, which must not steer the terminal.
+fn report(message: &str, help: &str) -> miette::Report {
+    let lines: Vec<_> = message.lines().map(terminal::printable).collect();
+    miette::miette!(help = help, "{}", lines.join("\n"))
 }
 
 /// What a verb came to: an exit code, or a failure that is yet to be printed.
 pub(crate) type Outcome = Result<u8, Failure>;
 
+/// The variable that says what of the inner workings is printed, as a `tracing` filter; errors only unless set.
+const LOG_VARIABLE: &str = "GATEPROOF_LOG";
+
+fn log_to_stderr() {
+    let filter = EnvFilter::builder()
+        .with_default_directive(LevelFilter::ERROR.into())
+        .with_env_var(LOG_VARIABLE)
+        .from_env_lossy();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}
+
 /// Runs the command line of this process.
 pub async fn main() -> ExitCode {
+    // Whoever has installed one already has installed a provider too, which is all that is needed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    log_to_stderr();
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(*args).await,

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Failure;
+use super::{Failure, crds};
 use crate::judge::contract::Contract;
-use crate::run::TargetChoice;
+use crate::run::{RunOptions, TargetChoice};
 use crate::scenario::load::{self, LoadError};
-use crate::scenario::{Scenario, Vocabulary, select};
+use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
 use crate::target::connect::Source;
+use crate::target::schemas::BundledSchemas;
 use clap::Args;
 
 /// Which scenarios.
@@ -26,12 +27,18 @@ pub(crate) struct Selection {
 impl Selection {
     /// The selected scenarios, in order.
     pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
+        Ok(self.among_known()?.0)
+    }
+
+    /// The selected scenarios, in order, and the names of all that there are.
+    pub(crate) fn among_known(&self) -> Result<(Vec<Scenario>, Vec<String>), Failure> {
         let vocabulary = Vocabulary::builtin();
         let all = load_scenarios(&self.files, &vocabulary)?;
         let chosen = select::select(&all, &self.selectors, &vocabulary).map_err(|error| {
             Failure::usage(error, "`gateproof list scenarios` shows what there is; see also `gateproof help run`")
         })?;
-        Ok(chosen.into_iter().map(|index| all[index].clone()).collect())
+        let names = all.iter().map(|scenario| scenario.name.clone()).collect();
+        Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), names))
     }
 }
 
@@ -40,11 +47,35 @@ pub(crate) fn load_scenarios(files: &[PathBuf], vocabulary: &Vocabulary) -> Resu
     if files.is_empty() {
         return load::builtin(vocabulary).map_err(load_failure);
     }
+    let (scenarios, problems) = check(&texts(files)?, vocabulary)?;
+    if problems.is_empty() { Ok(scenarios) } else { Err(load_failure(LoadError::Manifests(problems))) }
+}
+
+/// Name and text of every manifest of the given files and folders.
+pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
     let mut all = Vec::new();
     for file in files {
-        all.extend(load::path(file, vocabulary).map_err(load_failure)?);
+        all.extend(load::texts(file).map_err(load_failure)?);
     }
     Ok(all)
+}
+
+/// The scenarios of manifests, and what is wrong with them, the objects in them included.
+pub(crate) fn check(
+    texts: &[(String, String)],
+    vocabulary: &Vocabulary,
+) -> Result<(Vec<Scenario>, Vec<Diagnostic>), Failure> {
+    let (scenarios, mut problems) = match load::parsed(texts, vocabulary) {
+        Ok(scenarios) => (scenarios, Vec::new()),
+        Err(LoadError::Manifests(problems)) => (Vec::new(), problems),
+        Err(error) => return Err(load_failure(error)),
+    };
+    for (file, text) in texts {
+        problems.extend(lint::objects(file, text, &BundledSchemas));
+    }
+    let position = |file: &str| texts.iter().position(|(name, _)| name == file);
+    problems.sort_by_key(|problem| (position(&problem.file), problem.line, problem.column));
+    Ok((scenarios, problems))
 }
 
 /// Prints every problem of the manifests, then says how many there are.
@@ -67,6 +98,10 @@ pub(crate) struct Target {
     #[arg(long, value_name = "TARGET", default_value = "embedded", conflicts_with = "gateway_class")]
     pub(crate) target: String,
 
+    /// Serve these Gateway API definitions on the embedded target instead of the built-in ones: a file or a URL
+    #[arg(long, value_name = "FILE|URL", conflicts_with = "gateway_class")]
+    pub(crate) crds: Option<crds::Source>,
+
     /// Test the cluster of the kubeconfig, with this GatewayClass
     #[arg(long, value_name = "NAME")]
     pub(crate) gateway_class: Option<String>,
@@ -82,7 +117,7 @@ pub(crate) struct Target {
 
 impl Target {
     /// What the arguments mean.
-    pub(crate) fn choice(&self) -> Result<TargetChoice, Failure> {
+    fn choice(&self) -> Result<TargetChoice, Failure> {
         if let Some(class) = &self.gateway_class {
             let name = match (&self.context, &self.kubeconfig) {
                 (Some(context), _) => format!("context {context}"),
@@ -96,6 +131,15 @@ impl Target {
             });
         }
         Ok(TargetChoice::Embedded { fault: fault_of(&self.target)? })
+    }
+
+    /// The options of a run on it.
+    pub(crate) async fn options(&self) -> Result<RunOptions, Failure> {
+        let mut options = RunOptions::new(self.choice()?, contract()?);
+        if let Some(source) = &self.crds {
+            options.crds = crds::read(source).await?;
+        }
+        Ok(options)
     }
 }
 
@@ -115,9 +159,13 @@ fn fault_of(target: &str) -> Result<Option<String>, Failure> {
             "use `embedded`, `embedded:FAULT`, or --gateway-class NAME for a cluster",
         ));
     }
-    let Some(fault) = fault else { return Ok(None) };
+    fault.map(known_fault).transpose()
+}
+
+/// A fault's name, if there is one of that name.
+pub(crate) fn known_fault(fault: &str) -> Result<String, Failure> {
     if gateproof_controllers::faults::find(fault).is_some() {
-        return Ok(Some(fault.to_owned()));
+        return Ok(fault.to_owned());
     }
     let names = gateproof_controllers::faults::catalogue().iter().map(|fault| fault.name);
     let near = crate::scenario::suggest(fault, names).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();

@@ -1,13 +1,14 @@
 //! `gateproof plan`: what would run, what not, and why.
 
+use gateproof_report::terminal::printable;
 use serde_json::json;
 
-use super::options::{Selection, Target, contract};
+use super::options::{Selection, Target};
 use super::output::{self, Format};
 use super::run::{Tuning, run_failure};
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::run::{self, Decision, RunOptions};
+use crate::run::{self, Decision};
 
 /// Show what would run, what not, and why
 #[derive(Debug, clap::Args)]
@@ -26,9 +27,9 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
-    let scenarios = args.selection.scenarios()?;
-    let mut options = RunOptions::new(args.target.choice()?, contract()?);
-    args.tuning.apply(&mut options)?;
+    let (scenarios, known) = args.selection.among_known()?;
+    let mut options = args.target.options().await?;
+    args.tuning.apply(&mut options, &known)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
     let rows: Vec<[String; 3]> = plan
         .iter()
@@ -48,7 +49,12 @@ pub(crate) async fn run(args: Args) -> Outcome {
             .collect();
         output::json(&rows)?;
     } else {
-        println!("class {} ({}), Gateway API {}", facts.gateway_class, facts.controller_name, facts.bundle);
+        println!(
+            "class {} ({}), Gateway API {}",
+            printable(&facts.gateway_class),
+            printable(&facts.controller_name),
+            printable(&facts.bundle)
+        );
         output::columns(&rows);
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
         println!("{runs} of {} would run", plan.len());

@@ -1,7 +1,7 @@
 //! How a run goes along: a bar on a terminal, plain lines elsewhere.
 
 use gateproof_report::record::{Outcome, ScenarioRecord};
-use gateproof_report::terminal;
+use gateproof_report::terminal::{self, printable};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::run::{Decision, Planned, Progress};
@@ -31,9 +31,9 @@ impl Progress for Reporter {
         let text = format!(
             "{runs} of {} scenarios on class {} ({}), Gateway API {}",
             plan.len(),
-            facts.gateway_class,
-            facts.controller_name,
-            facts.bundle
+            printable(&facts.gateway_class),
+            printable(&facts.controller_name),
+            printable(&facts.bundle)
         );
         if self.bar.is_hidden() {
             eprintln!("{text}");

@@ -3,16 +3,19 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use gateproof_apiserver::StartError;
 use gateproof_report::record::{Outcome as End, RunRecord, Severity};
-use gateproof_report::terminal;
+use gateproof_report::terminal::{self, printable};
+use gateproof_testbed::TestbedError;
 
-use super::options::{Selection, Target, contract};
+use super::options::{Selection, Target};
 use super::progress::Reporter;
 use super::{Failure, Outcome, reports};
 use crate::exit_codes;
 use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, Skip};
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
+use crate::target::discover::DiscoverError;
 use crate::target::shape::Ports;
 
 /// Run scenarios, write reports
@@ -129,8 +132,8 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Tuning {
-    /// Applies the arguments to options.
-    pub(crate) fn apply(&self, options: &mut RunOptions) -> Result<(), Failure> {
+    /// Applies the arguments to options. `known` are the names of all scenarios, selected or not.
+    pub(crate) fn apply(&self, options: &mut RunOptions, known: &[String]) -> Result<(), Failure> {
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;
         options.repeat = self.repeat;
@@ -139,7 +142,7 @@ impl Tuning {
         options.ports = ports(&self.ports)?;
         options.features = self.features()?;
         options.exempt = known_features(&self.exempt_features)?;
-        options.skip = self.skip.iter().map(|text| skip(text)).collect();
+        options.skip = self.skip.iter().map(|text| skip(text, known)).collect::<Result<_, Failure>>()?;
         options.gateway_patch = self.gateway_patch.as_ref().map(yaml_file).transpose()?;
         options.namespace_labels =
             self.namespace_label.iter().map(|text| label(text)).collect::<Result<_, Failure>>()?;
@@ -187,9 +190,15 @@ fn ports(texts: &[String]) -> Result<Ports, Failure> {
     Ok(ports)
 }
 
-fn skip(text: &str) -> Skip {
+fn skip(text: &str, known: &[String]) -> Result<Skip, Failure> {
     let (pattern, reason) = text.split_once('=').unwrap_or((text, "left out with --skip"));
-    Skip { pattern: pattern.to_owned(), reason: reason.to_owned() }
+    if known.iter().any(|name| run::plan::matches(pattern, name)) {
+        return Ok(Skip { pattern: pattern.to_owned(), reason: reason.to_owned() });
+    }
+    let near = crate::scenario::suggest(pattern, known.iter().map(String::as_str));
+    let near = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    let help = format!("{near}`gateproof list scenarios` shows what there is");
+    Err(Failure::usage(format!("--skip: there is no scenario `{pattern}`"), help))
 }
 
 fn label(text: &str) -> Result<(String, String), Failure> {
@@ -215,12 +224,14 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
             return Ok(exit_codes::PASSED);
         }
     }
-    let scenarios = args.selection.scenarios()?;
-    let mut options = RunOptions::new(args.target.choice()?, contract()?);
-    args.tuning.apply(&mut options)?;
+    let (scenarios, known) = args.selection.among_known()?;
+    let mut options = args.target.options().await?;
+    args.tuning.apply(&mut options, &known)?;
     let writer = reports::Writer::create(&args.report_dir)?;
     options.events_file = Some(writer.events_file());
-    options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
+    let handled =
+        options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
+    handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))?;
 
     let mut reporter = Reporter::new();
     let output = run::run(options, scenarios, &mut reporter).await.map_err(run_failure)?;
@@ -229,7 +240,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
 
     print!("{}", terminal::summary(&output.record));
     for leftover in &output.leftovers {
-        println!("left behind: {}: {}", leftover.object, leftover.diagnosis);
+        println!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
     }
     if !output.kept.is_empty() {
         println!("kept for you to look at; `gateproof clean` removes it later:");
@@ -244,14 +255,31 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
 /// Why a run did not come to a record, with the blame where it belongs.
 pub(crate) fn run_failure(error: RunError) -> Failure {
     match error {
-        RunError::Connect(_) | RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
-            let unreachable =
-                matches!(&error, RunError::Connect(ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. }));
-            let help = "nothing was applied";
-            if unreachable { Failure::environment(error, help) } else { Failure::usage(error, help) }
+        RunError::Embedded(TestbedError::ApiServer(StartError::Definition(_))) => {
+            Failure::usage(error, "the definitions given with --crds cannot be served; nothing was applied")
+        }
+        RunError::Connect(error) => connect_failure(&error),
+        RunError::Discover(error @ (DiscoverError::ClassMissing { .. } | DiscoverError::Bundle { .. })) => {
+            Failure::usage(error, "nothing was applied")
+        }
+        RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
+            Failure::usage(error, "nothing was applied")
         }
         other => {
             Failure::environment(chain(&other), "nothing was judged; run again with GATEPROOF_LOG=debug to see more")
+        }
+    }
+}
+
+/// Why a cluster cannot be reached: what the user wrote, or what answers.
+pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
+    let help = "nothing was applied";
+    match error {
+        ConnectError::Kubeconfig(_) | ConnectError::ContextMissing { .. } | ConnectError::Credentials(_) => {
+            Failure::usage(error, help)
+        }
+        ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. } | ConnectError::NotAnApiServer { .. } => {
+            Failure::environment(error, help)
         }
     }
 }

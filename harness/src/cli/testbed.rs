@@ -3,11 +3,17 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use gateproof_testbed::{Testbed, TestbedOptions};
+use gateproof_apiserver::StartError;
+use gateproof_testbed::{Testbed, TestbedError, TestbedOptions};
 
 use super::crds::{self, Source};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, options};
 use crate::exit_codes;
+use crate::run::interrupt::Signals;
+use crate::target::api::chain;
+
+/// The line by which a testbed's kubeconfig is known.
+const CONTEXT_LINE: &str = "current-context: gateproof\n";
 
 /// Serve the embedded cluster and write a kubeconfig
 #[derive(Debug, clap::Args)]
@@ -45,23 +51,20 @@ pub(crate) async fn run(args: Args) -> Outcome {
         Some(source) => crds::read(source).await?,
         None => Vec::new(),
     };
+    let fault = args.fault.as_deref().map(options::known_fault).transpose()?;
+    let mut signals = Signals::listen()
+        .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
     let options = TestbedOptions {
-        fault: args.fault,
+        fault,
         no_controller: args.no_controller,
         bind: Some(args.listen),
         crds: definitions,
         ..TestbedOptions::default()
     };
     let testbed = Testbed::start(options).await.map_err(|error| start_failure(&error))?;
-    let written = testbed.server().write_kubeconfig(&args.kubeconfig);
-    written.map_err(|error| {
-        Failure::environment(
-            format!("cannot write {}: {error}", args.kubeconfig.display()),
-            "name a file that can be written with --kubeconfig",
-        )
-    })?;
+    let kubeconfig = KubeconfigFile::write(args.kubeconfig, &testbed)?;
     println!("API server:  {}", testbed.server().url());
-    println!("kubeconfig:  {}", args.kubeconfig.display());
+    println!("kubeconfig:  {}", kubeconfig.path.display());
     if args.no_controller {
         println!("controller:  none; start yours with this kubeconfig");
     } else {
@@ -69,19 +72,48 @@ pub(crate) async fn run(args: Args) -> Outcome {
         println!("dial rule:   {}", testbed.dial_rule());
     }
     println!("Ctrl-C ends it.");
-    if let Err(error) = tokio::signal::ctrl_c().await {
-        return Err(Failure::environment(format!("cannot wait for Ctrl-C: {error}"), "run it in a terminal"));
-    }
+    signals.next().await;
     testbed.shutdown().await;
-    // The file would name a server that is gone. If somebody took it away already, that is as good.
-    let _ = std::fs::remove_file(&args.kubeconfig);
     Ok(exit_codes::PASSED)
 }
 
-fn start_failure(error: &gateproof_testbed::TestbedError) -> Failure {
-    let text = crate::target::api::chain(error);
+/// The file that names this testbed; it is taken away when the testbed ends.
+struct KubeconfigFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl KubeconfigFile {
+    /// Writes it, unless there is a kubeconfig of something else in its place.
+    fn write(path: PathBuf, testbed: &Testbed) -> Result<KubeconfigFile, Failure> {
+        let elsewhere = "name another file with --kubeconfig";
+        if std::fs::read_to_string(&path).is_ok_and(|text| !text.contains(CONTEXT_LINE)) {
+            let message = format!("{} is there already, and not a testbed's kubeconfig", path.display());
+            return Err(Failure::usage(message, elsewhere));
+        }
+        testbed
+            .server()
+            .write_kubeconfig(&path)
+            .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display()), elsewhere))?;
+        Ok(KubeconfigFile { path, text: testbed.kubeconfig() })
+    }
+}
+
+impl Drop for KubeconfigFile {
+    fn drop(&mut self) {
+        // Another testbed may have the place by now. If somebody took the file away already, that is as good.
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn start_failure(error: &TestbedError) -> Failure {
+    let text = chain(error);
     match error {
-        gateproof_testbed::TestbedError::UnknownFault(_) => Failure::usage(text, "`gateproof list faults` shows all"),
+        TestbedError::ApiServer(StartError::Definition(_)) => {
+            Failure::usage(text, "the definitions given with --crds cannot be served")
+        }
         _ => Failure::environment(text, "if a port is in use, leave --listen out or name another"),
     }
 }

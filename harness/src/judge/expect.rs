@@ -147,7 +147,7 @@ impl Check<'_> {
             let conditions = list(object.pointer("/status/conditions"));
             let name = self.name.clone();
             self.conditions(&expected.conditions, &conditions, "", &name);
-            self.address(expected, object);
+            self.address(expected, &conditions, object);
         }
         for (listener, expectation) in &expected.listeners {
             self.listener(listener, expectation, object);
@@ -158,11 +158,12 @@ impl Check<'_> {
     }
 
     /// A Gateway that is Programmed has an address to send to.
-    fn address(&mut self, expected: &SubjectExpectation, object: &Value) {
-        let programmed = expected
-            .conditions
-            .get("Programmed")
-            .is_some_and(|c| c.status == ["True"] && c.level == Level::Must && self.binding(c));
+    fn address(&mut self, expected: &SubjectExpectation, conditions: &[Condition<'_>], object: &Value) {
+        let programmed = find(conditions, "Programmed").is_some_and(|c| c.status == "True")
+            && expected
+                .conditions
+                .get("Programmed")
+                .is_some_and(|c| c.status == ["True"] && c.level == Level::Must && self.binding(c));
         if expected.subject.kind != "Gateway" || !programmed {
             return;
         }

@@ -14,7 +14,7 @@ use rand_chacha::rand_core::SeedableRng;
 use super::matrix::{FaultRun, Matrix};
 use crate::judge::contract::Contract;
 use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
-use crate::scenario::expectations::{enumerate, invert};
+use crate::scenario::expectations::enumerate;
 use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
@@ -119,62 +119,6 @@ pub fn binding_expectations(scenarios: &[Scenario]) -> BTreeMap<String, BTreeSet
         enumerate(scenario).into_iter().filter(|e| e.level == Level::Must && !e.alternative).map(|e| e.id).collect()
     };
     scenarios.iter().map(|scenario| (scenario.name.clone(), binding(scenario))).collect()
-}
-
-/// An asserted value whose opposite the plain reference satisfies too: an expectation that proves nothing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Survivor {
-    /// The scenario.
-    pub scenario: String,
-    /// The expectation.
-    pub expectation: String,
-    /// How the inverted scenario ended.
-    pub outcome: String,
-}
-
-/// What inversion found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Inversion {
-    /// How many values were negated, each in a run of its own scenario.
-    pub inverted: usize,
-    /// Values that have no opposite in a manifest.
-    pub without_opposite: usize,
-    /// Values whose opposite did not fail.
-    pub survivors: Vec<Survivor>,
-}
-
-/// Negates every binding asserted value once, and runs each against one plain reference, which must then fail.
-///
-/// # Errors
-/// If an embedded target cannot be tested at all.
-pub async fn inversion(plan: &Plan, watcher: &dyn Watcher) -> Result<Inversion, RunError> {
-    let mut found = Inversion::default();
-    let mut inverted = Vec::new();
-    for scenario in &plan.scenarios {
-        for (position, id) in binding_expectations(std::slice::from_ref(scenario))[&scenario.name].iter().enumerate() {
-            match invert(scenario, id) {
-                Some(mut negated) => {
-                    negated.name = format!("{}-inverted-{position}", scenario.name);
-                    inverted.push((scenario.name.clone(), id.clone(), negated));
-                }
-                None => found.without_opposite += 1,
-            }
-        }
-    }
-    found.inverted = inverted.len();
-    let negated = inverted.iter().map(|(_, _, negated)| negated.clone()).collect();
-    let record = record(plan, None, negated, SCENARIOS_AT_ONCE).await?;
-    watcher.ran("inverted expectations", failures(&record));
-    let outcomes: BTreeMap<&str, Outcome> = record.scenarios.iter().map(|s| (s.name.as_str(), s.outcome)).collect();
-    for (scenario, expectation, negated) in inverted {
-        let outcome = outcomes.get(negated.name.as_str()).copied();
-        if !matches!(outcome, Some(Outcome::Failed | Outcome::Late | Outcome::NotSupported)) {
-            let outcome = outcome.map_or_else(|| "missing".to_owned(), |o| format!("{o:?}").to_lowercase());
-            found.survivors.push(Survivor { scenario, expectation, outcome });
-        }
-    }
-    found.survivors.sort();
-    Ok(found)
 }
 
 /// The faults of these names, or all of them.

@@ -170,6 +170,19 @@ pub enum Complaint {
     },
 }
 
+impl Complaint {
+    /// The fault that it is about.
+    pub fn fault(&self) -> &str {
+        match self {
+            Complaint::NotRun { fault, .. }
+            | Complaint::Unnoticed { fault }
+            | Complaint::Undeclared { fault, .. }
+            | Complaint::Unproven { fault, .. }
+            | Complaint::Inconclusive { fault, .. } => fault,
+        }
+    }
+}
+
 /// The whole matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -277,7 +290,10 @@ mod tests {
         items.iter().map(|i| (*i).to_owned()).collect()
     }
 
-    fn run(clauses: &[&str], failing: &[(&str, &[(&str, &[&str])])]) -> FaultRun {
+    /// An expectation with its clauses.
+    type First<'t> = (&'t str, &'t [&'t str]);
+
+    fn run(clauses: &[&str], failing: &[(&str, &[First<'_>])]) -> FaultRun {
         FaultRun {
             fault: "f".to_owned(),
             clauses: set(clauses),

@@ -6,7 +6,9 @@
 //! Beside the faults, every asserted value is negated once, and the plain reference must then fail.
 
 mod drive;
+mod inversion;
 mod matrix;
 
-pub use drive::{Extent, Inversion, Plan, Survivor, Watcher, binding_expectations, drive, faults_named, inversion};
+pub use drive::{Extent, Plan, Watcher, binding_expectations, drive, faults_named};
+pub use inversion::{Inversion, Negated, Survivor, inversion, negated, prove};
 pub use matrix::{Complaint, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};

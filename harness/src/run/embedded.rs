@@ -1,6 +1,8 @@
 //! The embedded target, started for one run.
 
-use gateproof_testbed::{Testbed, TestbedOptions};
+use gateproof_controllers::settings::SUPPORTED_FEATURES;
+use gateproof_testbed::{Testbed, TestbedError, TestbedOptions};
+use serde_json::Value;
 
 use crate::target::api::Api;
 
@@ -12,19 +14,25 @@ pub struct Located {
     pub gateway_class: String,
     /// How its addresses are reached, beside what the user says.
     pub dial: Vec<String>,
+    /// What it supports, for releases whose GatewayClass has no place to claim it.
+    pub features: Vec<String>,
     /// The embedded target that lives as long as this.
     pub testbed: Option<Testbed>,
 }
 
-/// Starts the embedded target, with a fault if one is named.
-pub async fn start(fault: Option<&str>) -> Result<Located, String> {
-    let options = TestbedOptions { fault: fault.map(str::to_owned), ..TestbedOptions::default() };
-    let testbed = Testbed::start(options).await.map_err(|error| crate::target::api::chain(&error))?;
+/// Starts the embedded target, with a fault if one is named, and with definitions other than the built-in ones if there
+/// are any.
+pub async fn start(fault: Option<&str>, crds: &[Value]) -> Result<Located, TestbedError> {
+    let options = TestbedOptions { fault: fault.map(str::to_owned), crds: crds.to_vec(), ..TestbedOptions::default() };
+    let testbed = Testbed::start(options).await?;
+    // The built-in release has the place, and a reference that leaves it empty misbehaves.
+    let known: &[&str] = if crds.is_empty() { &[] } else { SUPPORTED_FEATURES };
     Ok(Located {
         // Within one process, requests need neither sockets nor TLS.
         api: Api::new(testbed.client()),
         gateway_class: testbed.gateway_class().to_owned(),
         dial: vec![testbed.dial_rule()],
+        features: known.iter().map(ToString::to_string).collect(),
         testbed: Some(testbed),
     })
 }

@@ -1,5 +1,6 @@
 //! How a run is broken off: once to stop and clean up, twice to leave at once.
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::log::Ended;
@@ -8,6 +9,31 @@ use crate::log::Ended;
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     token: CancellationToken,
+}
+
+/// The signals by which people and CI systems end a process.
+#[derive(Debug)]
+pub struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// If the operating system does not let this process handle signals.
+    pub fn listen() -> std::io::Result<Signals> {
+        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Returns at the next of them.
+    pub async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }
 
 /// Exit code of a process that was left at once.
@@ -29,19 +55,22 @@ impl Interrupt {
         self.token.cancelled().await;
     }
 
-    /// Breaks the run off at the first Ctrl-C; at the second the process ends without cleaning up, and `last_words` says
+    /// Breaks the run off at the first Ctrl-C or SIGTERM; at the second the process ends without cleaning up, and `last_words` says
     /// how to do that later.
-    pub fn on_ctrl_c(&self, last_words: impl FnOnce() + Send + 'static) {
+    ///
+    /// # Errors
+    /// If the operating system does not let this process handle signals. From a return without one on, no signal is lost.
+    pub fn on_ctrl_c(&self, last_words: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         let token = self.token.clone();
+        let mut signals = Signals::listen()?;
         tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                token.cancel();
-                if tokio::signal::ctrl_c().await.is_ok() {
-                    last_words();
-                    std::process::exit(ABORTED);
-                }
-            }
+            signals.next().await;
+            token.cancel();
+            signals.next().await;
+            last_words();
+            std::process::exit(ABORTED);
         });
+        Ok(())
     }
 
     /// Runs `work` to its end, unless it is broken off before.

@@ -95,6 +95,8 @@ pub enum Keep {
 pub struct RunOptions {
     /// Which target.
     pub target: TargetChoice,
+    /// CustomResourceDefinitions that the embedded target serves; the built-in ones if there are none.
+    pub crds: Vec<Value>,
     /// The status contract.
     pub contract: Arc<Contract>,
     /// Scenarios at once. Most of their time is waiting, so more than there are cores pay off.
@@ -151,6 +153,7 @@ impl RunOptions {
     pub fn new(target: TargetChoice, contract: Arc<Contract>) -> RunOptions {
         RunOptions {
             target,
+            crds: Vec::new(),
             contract,
             jobs: DEFAULT_JOBS,
             fail_fast: false,

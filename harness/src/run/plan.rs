@@ -124,7 +124,7 @@ fn unserved(scenario: &Scenario, facts: &Facts) -> Option<String> {
 }
 
 /// Whether a name fits a pattern in which `*` stands for any characters.
-fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let mut last = None;

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use gateproof_testbed::TestbedError;
+
 use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
 use crate::log::ObjectKey;
 use crate::scenario::Scenario;
 use crate::scenario::{Ending, ObjectRef, SubjectExpectation, Verb};
-use crate::target::api::Api;
+use crate::target::api::{Api, chain};
 use crate::target::backends::{BackendError, Hosting};
 use crate::target::connect::{ConnectError, Source, connect};
 use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
@@ -23,8 +25,8 @@ use crate::target::shape::ShapeError;
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The embedded target.
-    #[error("cannot start the embedded target: {0}")]
-    Embedded(String),
+    #[error("cannot start the embedded target: {}", chain(.0))]
+    Embedded(#[from] TestbedError),
     /// Connecting.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -89,15 +91,16 @@ impl Target {
 /// Starts, connects and discovers.
 pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result<Target, RunError> {
     let located = match &options.target {
-        TargetChoice::Embedded { fault } => embedded::start(fault.as_deref()).await.map_err(RunError::Embedded)?,
+        TargetChoice::Embedded { fault } => embedded::start(fault.as_deref(), &options.crds).await?,
         TargetChoice::Cluster { source, gateway_class, .. } => {
             let api = connect(source).await?;
-            Located { api, gateway_class: gateway_class.clone(), dial: Vec::new(), testbed: None }
+            Located { api, gateway_class: gateway_class.clone(), dial: Vec::new(), features: Vec::new(), testbed: None }
         }
         TargetChoice::Running { kubeconfig, gateway_class, .. } => Located {
             api: connect(&Source::Text(kubeconfig.clone())).await?,
             gateway_class: gateway_class.clone(),
             dial: Vec::new(),
+            features: Vec::new(),
             testbed: None,
         },
     };
@@ -109,7 +112,10 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
     let groups = scenarios.iter().flat_map(|scenario| objects(scenario)).map(|key| key.group).collect::<BTreeSet<_>>();
     let wanted = Wanted { groups, kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect() };
     let budget = options.timing().gateway_class;
-    let facts = discover(&api, &located.gateway_class, &wanted, options.bundle, budget).await?;
+    let mut facts = discover(&api, &located.gateway_class, &wanted, options.bundle, budget).await?;
+    if facts.features.is_empty() {
+        facts.features.clone_from(&located.features);
+    }
     let hosting = Hosting::new(options.backend_address, options.target.is_embedded())?;
     Ok(Target { api, facts, dialer: Arc::new(StaticDialer::new(rules)), hosting, located })
 }

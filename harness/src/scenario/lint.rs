@@ -8,6 +8,7 @@ use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::{Channel, Version};
 use super::parse::build::bounds;
 use super::parse::tree::{self, Document, Key, Mark, Node};
+use super::vocabulary::suggest;
 
 /// What the schemas of the known releases say of objects.
 pub trait ObjectSchemas {
@@ -19,6 +20,11 @@ pub trait ObjectSchemas {
     ///
     /// Placeholders are not replaced: a string may stand where a mapping or number belongs.
     fn unknown_fields(&self, object: &Value, version: Version, channel: Channel) -> Option<Vec<String>>;
+
+    /// The names that the schema has in the place of an unknown field. Empty if that is not known.
+    fn fields_beside(&self, _object: &Value, _path: &str, _version: Version, _channel: Channel) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Fields of the embedded objects of a file that no schema has, in order of place. Syntax and the harness's own fields are
@@ -43,9 +49,14 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
                 for path in unknown {
                     let mark = locate(object, &path);
                     if reported.insert((mark.offset, path.clone())) {
+                        let known = schemas.fields_beside(&value, &path, version, channel);
                         let channel = format!("{channel:?}").to_lowercase();
                         let message = format!("{kind} has no field `{path}` in {version} {channel}");
-                        let help = "bind the step with `since` or `channel` if later releases have it".to_owned();
+                        let written = path.rsplit('.').next().unwrap_or_default();
+                        let help = match suggest(written, known.iter().map(String::as_str)) {
+                            Some(near) => format!("did you mean `{near}`?"),
+                            None => "bind the step with `since` or `channel` if other releases have it".to_owned(),
+                        };
                         problems.push(source.problem(mark, message, Some(help)));
                     }
                 }

@@ -40,7 +40,14 @@ pub fn builtin(vocabulary: &Vocabulary) -> Result<Vec<Scenario>, LoadError> {
 /// # Errors
 /// If something cannot be read, nothing is found, or manifests have problems.
 pub fn path(path: &Path, vocabulary: &Vocabulary) -> Result<Vec<Scenario>, LoadError> {
-    let texts = texts(path)?;
+    parsed(&texts(path)?, vocabulary)
+}
+
+/// The scenarios of files that were read, as by [`texts`]. Their names must be unique among them.
+///
+/// # Errors
+/// If manifests have problems.
+pub fn parsed(texts: &[(String, String)], vocabulary: &Vocabulary) -> Result<Vec<Scenario>, LoadError> {
     all(texts.iter().map(|(file, text)| (file.as_str(), text.as_str())), vocabulary)
 }
 

@@ -64,9 +64,15 @@ pub(super) fn parse_with_places(
     let documents = tree::read(&source, &mut problems);
     let mut scenarios = Vec::new();
     for document in &documents {
-        let mut checker = Checker { source: &source, vocabulary, problems: &mut problems };
+        let mut checker = Checker { source: &source, vocabulary, problems: &mut problems, misread: false };
         checker.check(&document.root, &shape::Shape::Table(&shape::DOCUMENT));
-        if let Some(scenario) = build::scenario(document, file, &mut checker) {
+        let of_shape = checker.problems.len();
+        let built = build::scenario(document, file, &mut checker);
+        if checker.misread {
+            // What is missing because a field was not understood is no problem of its own.
+            checker.problems.truncate(of_shape);
+        }
+        if let Some(scenario) = built {
             let name = document.root.get("metadata").and_then(|m| m.get("name"));
             let mark = name.map_or(document.root.mark, |n: &Node| n.mark);
             let place = NamePlace { name: scenario.name.clone(), mark, source: Arc::clone(&source) };

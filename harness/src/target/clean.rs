@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::api::{Api, ApiError, encode, refusal};
 use super::kinds::{GATEWAY_GROUP, Kind, Kinds};
-use super::names::{MANAGED_BY, MANAGED_BY_LABEL, RUN_LABEL};
+use super::names::RUN_LABEL;
 
 /// What is to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub struct Cleaned {
 /// What lies in the namespaces goes with them.
 pub async fn clean(api: &Api, kinds: &Kinds, scope: &CleanScope, budget: Duration) -> Result<Cleaned, ApiError> {
     let selector = match scope {
-        CleanScope::Run(id) => format!("{MANAGED_BY_LABEL}={MANAGED_BY},{RUN_LABEL}={id}"),
-        CleanScope::All => format!("{MANAGED_BY_LABEL}={MANAGED_BY},{RUN_LABEL}"),
+        CleanScope::Run(id) => format!("{RUN_LABEL}={id}"),
+        CleanScope::All => RUN_LABEL.to_owned(),
     };
     let end = super::clock::now() + budget;
     let mut cleaned = Cleaned::default();

@@ -94,7 +94,12 @@ async fn configuration(source: &Source) -> Result<Config, ConnectError> {
     let unreadable = |error: &dyn std::error::Error| ConnectError::Kubeconfig(super::api::chain(error));
     let (kubeconfig, context) = match source {
         Source::Text(text) => (Kubeconfig::from_yaml(text).map_err(|e| unreadable(&e))?, None),
-        Source::File { path, context } => (Kubeconfig::read_from(path).map_err(|e| unreadable(&e))?, context.clone()),
+        Source::File { path, context } => {
+            let named = |error: String| ConnectError::Kubeconfig(format!("{}: {error}", path.display()));
+            // Read here first for the operating system's own words.
+            std::fs::read(path).map_err(|error| named(error.to_string()))?;
+            (Kubeconfig::read_from(path).map_err(|error| named(super::api::chain(&error)))?, context.clone())
+        }
         Source::Usual { context } => match (Kubeconfig::read(), context) {
             (Ok(kubeconfig), context) => (kubeconfig, context.clone()),
             (Err(error), Some(_)) => return Err(unreadable(&error)),

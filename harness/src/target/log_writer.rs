@@ -141,8 +141,12 @@ fn stream(path: &Path) -> Result<FileStream, LogFileError> {
         .spawn(move || {
             let mut encoder = Encoder::default();
             while let Ok(event) = received.recv() {
-                let line = encoder.line(&event).map_err(std::io::Error::other)?;
-                writeln!(file, "{line}")?;
+                for event in std::iter::once(event).chain(received.try_iter()) {
+                    let line = encoder.line(&event).map_err(std::io::Error::other)?;
+                    writeln!(file, "{line}")?;
+                }
+                // Whoever reads along, or what is left of a killed process, has what was seen so far.
+                file.flush()?;
             }
             file.flush()
         })

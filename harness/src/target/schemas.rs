@@ -14,7 +14,8 @@ use crate::scenario::{Channel, Version};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BundledSchemas;
 
-type ByKind = HashMap<(String, String), CompiledSchema>;
+/// By apiVersion and kind, the compiled schema and what it is made of.
+type ByKind = HashMap<(String, String), (CompiledSchema, Value)>;
 
 fn schemas(channel: Channel) -> &'static ByKind {
     static STANDARD: OnceLock<ByKind> = OnceLock::new();
@@ -33,12 +34,18 @@ fn compile(channel: crds::Channel) -> ByKind {
         for version in spec["versions"].as_array().into_iter().flatten() {
             let api_version = format!("{}/{}", text(&spec["group"]), text(&version["name"]));
             // The built-in definitions compile, which their own tests prove.
-            if let Ok(schema) = CompiledSchema::compile(&version["schema"]["openAPIV3Schema"]) {
-                by_kind.insert((api_version, text(&spec["names"]["kind"])), schema);
+            let source = &version["schema"]["openAPIV3Schema"];
+            if let Ok(schema) = CompiledSchema::compile(source) {
+                by_kind.insert((api_version, text(&spec["names"]["kind"])), (schema, source.clone()));
             }
         }
     }
     by_kind
+}
+
+fn of(object: &Value, channel: Channel) -> Option<&'static (CompiledSchema, Value)> {
+    let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
+    schemas(channel).get(&(text("apiVersion"), text("kind")))
 }
 
 impl ObjectSchemas for BundledSchemas {
@@ -48,8 +55,22 @@ impl ObjectSchemas for BundledSchemas {
     }
 
     fn unknown_fields(&self, object: &Value, _: Version, channel: Channel) -> Option<Vec<String>> {
-        let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
-        let schema = schemas(channel).get(&(text("apiVersion"), text("kind")))?;
+        let (schema, _) = of(object, channel)?;
         Some(schema.prune(&mut object.clone()))
+    }
+
+    fn fields_beside(&self, object: &Value, path: &str, _: Version, channel: Channel) -> Vec<String> {
+        let Some((_, source)) = of(object, channel) else { return Vec::new() };
+        let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+        let mut node = source;
+        for segment in parent.split('.').filter(|segment| !segment.is_empty()) {
+            let (name, indices) =
+                segment.split_once('[').map_or((segment, 0), |(n, rest)| (n, 1 + rest.matches('[').count()));
+            node = &node["properties"][name];
+            for _ in 0..indices {
+                node = &node["items"];
+            }
+        }
+        node["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     }
 }

@@ -254,13 +254,16 @@ fn listeners_fields_and_addresses_are_compared() {
     assert_eq!(asked(listener(1, json!([]))).1, ["listeners[http].supportedKinds"]);
     assert_eq!(asked(json!({"listeners": []})).1, ["listeners[http].entry"]);
 
-    let programmed = |addresses: Value| {
-        gateway(json!({"conditions": [condition("Programmed=True/Programmed", 1)], "addresses": addresses}), |s| {
+    let programmed = |status: &str, addresses: Value| {
+        let conditions = [condition(&format!("Programmed={status}"), 1)];
+        gateway(json!({"conditions": conditions, "addresses": addresses}), |s| {
             s.conditions.extend([expect("Programmed=True")]);
         })
     };
-    assert_eq!(programmed(json!([{"value": "10.0.0.1"}])).0, Outcome::Passed);
-    assert_eq!(programmed(json!([])).1, ["addresses"]);
+    assert_eq!(programmed("True/Programmed", json!([{"value": "10.0.0.1"}])).0, Outcome::Passed);
+    assert_eq!(programmed("True/Programmed", json!([])).1, ["addresses"]);
+    // What is not programmed owes no address.
+    assert_eq!(programmed("False/Invalid", json!([])).1, ["Programmed.status"]);
 }
 
 #[rstest]

@@ -1,4 +1,10 @@
 //! The opposite of one asserted value.
+//!
+//! Three kinds of values have none that a target could fail at:
+//! - `hold.unchanged`: a manifest cannot demand that a status be written again without any change.
+//! - `refused`: its opposite is admission, and a refusal where admission is expected makes a scenario inconclusive by
+//!   rule, because the API server refuses, not the implementation. Faults of the API surface prove these instead.
+//! - one of several legal ends of a write: the target may take another.
 
 use serde_json::Value;
 
@@ -16,9 +22,6 @@ const OTHER_STATUS: u16 = 418;
 /// Negates the value at a site; false if its opposite cannot be said.
 pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
     match site {
-        Site::Refused(endings, position) => {
-            endings.remove(position);
-        }
         Site::Condition(condition, aspect) => negate_condition(condition, aspect),
         Site::Parents(parents) => {
             *parents = if *parents == Parents::Absent { Parents::Every } else { Parents::Absent };
@@ -27,11 +30,12 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
             parent.absent = !parent.absent;
             parent.conditions.clear();
         }
-        Site::AttachedRoutes(attached) => *attached += 1,
+        // Not a neighbour: the count passes through those on its way.
+        Site::AttachedRoutes(attached) => *attached = -1 - *attached,
         Site::SupportedKinds(kinds) => *kinds = vec!["Inverted".to_owned()],
         Site::Field(field) => negate_field(field),
         Site::Never(hold, index, kind) => return never_to_always(hold, index, kind.as_deref()),
-        Site::Unchanged => return false,
+        Site::Unchanged | Site::Refused => return false,
         Site::Answer(answer) => negate_answer(answer, backends),
         Site::Seen(seen, part) => negate_seen(seen, &part, backends),
     }
@@ -78,6 +82,12 @@ fn negate_field(field: &mut FieldExpectation) {
 
 fn never_to_always(hold: &mut Hold, index: usize, kind: Option<&str>) -> bool {
     let Some(subject) = hold.never.get_mut(index) else { return false };
+    if let Some(condition) = kind.filter(|_| subject.conditions.len() > 1).and_then(|k| subject.conditions.get_mut(k)) {
+        // Together with the others it must never be so: its opposite is, together with them.
+        let aspect = if condition.status.is_empty() { Aspect::Reason } else { Aspect::Status };
+        negate_condition(condition, aspect);
+        return aspect == Aspect::Status;
+    }
     let mut moved = subject.clone();
     match kind {
         Some(kind) => {
@@ -153,7 +163,8 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
         SeenPart::Mirrored(index) => {
             if let Some(backend) = seen.mirrored_to.get_mut(*index) {
-                *backend = another(backend, backends);
+                // Not another of the scenario's: whichever answers has the request in its journal too.
+                *backend = format!("{backend}-inverted");
             }
         }
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use rstest::rstest;
+
 use super::*;
-use crate::scenario::{Vocabulary, load, parse};
+use crate::scenario::{Verb, Vocabulary, load, parse};
 
 const MANIFEST: &str = r#"
 apiVersion: gateproof.dev/v1alpha1
@@ -61,7 +63,8 @@ fn levels_and_clauses_are_those_of_the_manifest() {
     assert_eq!(reason.level, Level::Should);
     assert_eq!(reason.clauses.iter().map(|c| &**c).collect::<Vec<_>>(), ["GEP1364-13", "GEP1364-34"]);
     assert_eq!(reason.line, 14);
-    assert!(all[0].alternative && !reason.alternative);
+    let probed = all.iter().find(|e| e.id == "steps[3].probe.backend").unwrap();
+    assert!(all[0].alternative && !probed.alternative);
 }
 
 #[test]
@@ -69,7 +72,7 @@ fn inverting_changes_one_thing_and_only_what_can_be_said() {
     let sample = sample();
     for expectation in enumerate(&sample) {
         let inverted = invert(&sample, &expectation.id);
-        if expectation.id.contains("unchanged") {
+        if expectation.id.contains("unchanged") || expectation.id.ends_with(".refused") {
             assert!(inverted.is_none());
             continue;
         }
@@ -78,6 +81,93 @@ fn inverting_changes_one_thing_and_only_what_can_be_said() {
         assert_eq!(changed, 1, "{}", expectation.id);
     }
     assert!(invert(&sample, &"steps[9].probe".to_owned()).is_none());
+}
+
+#[test]
+fn what_may_have_been_refused_is_not_held_to_anything_until_it_is_written_again() {
+    let alternative = |id: &str, manifest: &str| {
+        let all = enumerate(&parse("a.yaml", manifest, &Vocabulary::builtin()).unwrap().remove(0));
+        all.iter().find(|e| e.id == id).unwrap().alternative
+    };
+    assert!(alternative("steps[2].hold.never.HTTPRoute/route.Accepted", MANIFEST));
+    assert!(!alternative("steps[2].hold.unchanged.${gw}", MANIFEST));
+    assert!(!alternative("steps[3].probe.backend", MANIFEST));
+    let apply = "    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}}]\n";
+    let again = MANIFEST.replacen("    - settle:\n", &format!("{apply}    - settle:\n"), 1);
+    assert!(!alternative("steps[3].hold.never.HTTPRoute/route.Accepted", &again));
+}
+
+#[test]
+fn two_conditions_that_must_never_meet_are_negated_one_at_a_time() {
+    let manifest = MANIFEST.replacen(
+        "never: {HTTPRoute/route: {Accepted: \"False\"}}",
+        "never: {HTTPRoute/route: {Accepted: \"False\", Programmed: \"True\"}}",
+        1,
+    );
+    let scenario = parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0);
+    let inverted = invert(&scenario, &"steps[2].hold.never.HTTPRoute/route.Accepted".to_owned()).unwrap();
+    let Verb::Hold(hold) = &inverted.steps[2].verb else { panic!("it is a hold") };
+    assert!(hold.always.is_empty());
+    let statuses = hold.never[0].conditions.values().map(|c| c.status.clone()).collect::<Vec<_>>();
+    assert_eq!(statuses, [vec!["True", "Unknown"], vec!["True"]]);
+}
+
+#[test]
+fn a_value_binds_where_all_around_it_does() {
+    let manifest = MANIFEST
+        .replacen("  summary:", "  since: \"1.1\"\n  summary:", 1)
+        .replacen("proves: [GEP1364-34]", "until: \"1.3\", proves: [GEP1364-34]", 1)
+        .replacen("{refused: {}}", "{refused: {}, channel: experimental}", 1);
+    let all = enumerate(&parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0));
+    let binds = |id: &str, version: &str| {
+        let expectation = all.iter().find(|e| e.id == id).unwrap();
+        expectation.binds(version.parse().unwrap(), Channel::Standard)
+    };
+    let reason = "steps[1].settle.HTTPRoute/route.Accepted.reason";
+    assert_eq!(["1.0", "1.2", "1.3"].map(|version| binds(reason, version)), [false, true, false]);
+    assert!(binds("steps[3].probe.backend", "1.6") && !binds("steps[3].probe.backend", "1.0"));
+    assert!(!binds("steps[0].refused", "1.6"));
+}
+
+#[rstest]
+#[case::itself("steps[1].settle.HTTPRoute/r.Accepted.status", "steps[1].settle.HTTPRoute/r.Accepted.status", true)]
+#[case::another_step(
+    "steps[1].settle.HTTPRoute/r.Accepted.status",
+    "steps[11].settle.HTTPRoute/r.Accepted.status",
+    false
+)]
+#[case::stale(
+    "steps[1].settle.GatewayClass/c.Accepted.status",
+    "steps[1].settle.GatewayClass/c.Accepted.observedGeneration",
+    false
+)]
+#[case::there("steps[1].settle.HTTPRoute/r.Accepted.absent", "steps[1].settle.HTTPRoute/r.Accepted.present", true)]
+#[case::not_there(
+    "steps[1].settle.HTTPRoute/r.parents[0].present",
+    "steps[1].settle.HTTPRoute/r.parents[0].absent",
+    true
+)]
+#[case::always("steps[1].hold.never.HTTPRoute/r.Accepted", "steps[1].hold.always.HTTPRoute/r.Accepted.status", true)]
+#[case::no_entry("steps[1].hold.never.HTTPRoute/r.Accepted", "steps[1].hold.always.HTTPRoute/r.parents", true)]
+#[case::still_never("steps[1].hold.never.Gateway/g.Accepted", "steps[1].hold.never.Gateway/g.Programmed", true)]
+#[case::always_other("steps[1].hold.never.HTTPRoute/r", "steps[1].hold.always.HTTPRoute/route.parents", false)]
+#[case::anybody("steps[2].probe", "steps[2].probe.status", true)]
+#[case::one_part("steps[2].probe.backend", "steps[2].probe.status", false)]
+#[case::another_mirror("steps[2].probe.mirrored.a", "steps[2].probe.mirrored.b", true)]
+fn findings_are_told_from_those_about_other_values(#[case] negated: &str, #[case] finding: &str, #[case] same: bool) {
+    assert_eq!(is_opposite_of(&expectation(negated, false), finding), same);
+}
+
+#[test]
+fn what_nobody_touched_is_outdated() {
+    let (id, stale) =
+        ("steps[1].settle.Gateway/g.Accepted.status", "steps[1].settle.Gateway/g.Accepted.observedGeneration");
+    assert!(is_opposite_of(&expectation(id, true), stale) && is_opposite_of(&expectation(id, true), id));
+    assert!(!is_opposite_of(&expectation(id, false), stale));
+}
+
+fn expectation(id: &str, untouched: bool) -> Expectation {
+    Expectation { id: id.to_owned(), untouched, ..enumerate(&sample()).remove(0) }
 }
 
 #[test]

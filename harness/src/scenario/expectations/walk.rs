@@ -1,19 +1,21 @@
 //! One walk over the asserted values of a scenario; listing and negating both use it, so they cannot disagree.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use super::super::model::{
-    Answer, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation, ParentExpectation,
-    Parents, Probe, Scenario, Seen, Step, SubjectExpectation, Verb,
+    Answer, Bounds, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation, ObjectRef,
+    ParentExpectation, Parents, Probe, Scenario, Seen, Step, SubjectExpectation, Verb,
 };
 use super::{Expectation, id};
 
 /// The place of one asserted value.
 pub(super) enum Site<'a> {
-    /// The legal ends of a write, of which the one at this position is a refusal.
-    Refused(&'a mut Vec<Ending>, usize),
+    /// The refusal of a write.
+    Refused,
     /// One aspect of a condition.
     Condition(&'a mut ConditionExpectation, Aspect),
     /// Which parent entries there are.
@@ -79,6 +81,7 @@ struct About {
     clauses: Vec<Clause>,
     level: Level,
     alternative: bool,
+    bounds: Vec<Bounds>,
     line: usize,
 }
 
@@ -89,6 +92,8 @@ impl About {
             level: self.level,
             clauses: self.clauses.clone(),
             alternative: self.alternative,
+            untouched: false,
+            bounds: self.bounds.clone(),
             line: self.line,
         }
     }
@@ -96,31 +101,42 @@ impl About {
     fn at(&self, level: Level) -> About {
         About { level: level.min(self.level), ..self.clone() }
     }
+
+    fn within(&self, bounds: Bounds) -> About {
+        let mut about = self.clone();
+        about.bounds.push(bounds);
+        about
+    }
 }
 
 pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
     let labels = std::mem::take(&mut scenario.labels);
-    let label = |subject: &super::super::model::ObjectRef| {
-        labels.get(subject).cloned().unwrap_or_else(|| Arc::from(subject.to_string()))
-    };
+    let mut doubtful = BTreeSet::new();
+    let label = |subject: &ObjectRef| labels.get(subject).cloned().unwrap_or_else(|| Arc::from(subject.to_string()));
     for step in &mut scenario.steps {
         let about = About {
             clauses: step.proves.clone(),
             level: Level::Must,
             alternative: step.either.len() > 1,
+            bounds: vec![scenario.bounds, step.bounds],
             line: step.place.line,
         };
         endings(step, &about, &label, visitor);
+        doubt(step, &mut doubtful);
+        let about_object = |subject: &ObjectRef| About {
+            alternative: doubtful.contains(&(subject.kind.clone(), subject.name.clone())),
+            ..about.clone()
+        };
         let index = step.index;
         match &mut step.verb {
             Verb::Settle(settle) => {
                 let base = id::settle(index, None);
                 for subject in &mut settle.subjects {
                     let name = id::subject(&base, &label(&subject.subject));
-                    walk_subject(subject, &name, &about, visitor);
+                    walk_subject(subject, &name, &about_object(&subject.subject), visitor);
                 }
             }
-            Verb::Hold(hold) => walk_hold(hold, index, &about, &label, visitor),
+            Verb::Hold(hold) => walk_hold(hold, index, &about_object, &label, visitor),
             Verb::Probe(probe) => walk_probe(probe, &id::probe(index), &about, visitor),
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => {}
         }
@@ -128,19 +144,37 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
     scenario.labels = labels;
 }
 
-type Labels<'l> = &'l dyn Fn(&super::super::model::ObjectRef) -> Arc<str>;
+/// Keeps account of the objects that may not be there, because a refusal was one of several legal ends of their write:
+/// what is said of them is said for the other ends alone.
+fn doubt(step: &Step, doubtful: &mut BTreeSet<(String, String)>) {
+    let Verb::Apply(apply) = &step.verb else { return };
+    let text =
+        |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let may_be_refused = step.either.iter().any(|ending| matches!(ending, Ending::Refused(..)));
+    for object in &apply.objects {
+        let named = (text(object, "/kind"), text(object, "/metadata/name"));
+        if may_be_refused {
+            doubtful.insert(named);
+        } else {
+            doubtful.remove(&named);
+        }
+    }
+}
+
+type Labels<'l> = &'l dyn Fn(&ObjectRef) -> Arc<str>;
 
 fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
-    let count = step.either.len();
-    for position in 0..count {
-        // A visitor that negates a refusal removes it, and has no interest in what follows.
-        if matches!(step.either.get(position), Some(Ending::Refused(..))) {
-            visitor(about.expectation(id::refused(step.index)), Site::Refused(&mut step.either, position));
-        } else if let Some(Ending::Settle(settle, _)) = step.either.get_mut(position) {
-            let base = id::settle(step.index, Some(position));
-            for subject in &mut settle.subjects {
-                let name = id::subject(&base, &label(&subject.subject));
-                walk_subject(subject, &name, about, visitor);
+    for (position, ending) in step.either.iter_mut().enumerate() {
+        match ending {
+            Ending::Refused(_, bounds) => {
+                visitor(about.within(*bounds).expectation(id::refused(step.index)), Site::Refused);
+            }
+            Ending::Settle(settle, bounds) => {
+                let base = id::settle(step.index, Some(position));
+                for subject in &mut settle.subjects {
+                    let name = id::subject(&base, &label(&subject.subject));
+                    walk_subject(subject, &name, &about.within(*bounds), visitor);
+                }
             }
         }
     }
@@ -188,7 +222,7 @@ fn walk_conditions(
 ) {
     for (kind, condition) in conditions {
         let name = id::part(base, kind);
-        let mut about = about.clone();
+        let mut about = about.within(condition.bounds);
         about.clauses.extend(condition.proves.iter().cloned());
         let reason_level = condition.reason_level.unwrap_or(condition.level);
         let message_level = condition.message.as_ref().map_or(Level::Should, |m| m.level);
@@ -210,43 +244,48 @@ fn walk_conditions(
             }
         }
         for (aspect, level) in aspects {
-            let expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+            let mut expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+            expectation.untouched = condition.status == ["Unknown"];
             visitor(expectation, Site::Condition(condition, aspect));
         }
     }
 }
 
-fn walk_hold(hold: &mut Hold, step: usize, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
+type Abouts<'a> = &'a dyn Fn(&ObjectRef) -> About;
+
+fn walk_hold(hold: &mut Hold, step: usize, abouts: Abouts<'_>, label: Labels<'_>, visitor: Visitor<'_>) {
     let never = hold
         .never
         .iter()
         .enumerate()
         .flat_map(|(index, subject)| {
             let name = id::subject(&id::never(step), &label(&subject.subject));
-            let line = subject.place.line;
+            let about = About { line: subject.place.line, ..abouts(&subject.subject) };
             let mut sites = subject
                 .conditions
                 .iter()
-                .map(|(kind, condition)| (index, line, condition.level, id::part(&name, kind), Some(kind.clone())))
+                .map(|(kind, condition)| {
+                    let about = about.within(condition.bounds).at(condition.level);
+                    (index, about, id::part(&name, kind), Some(kind.clone()))
+                })
                 .collect::<Vec<_>>();
             if sites.is_empty() {
-                sites.push((index, line, Level::Must, name, None));
+                sites.push((index, about, name, None));
             }
             sites
         })
         .collect::<Vec<_>>();
-    for (index, line, level, name, kind) in never {
+    for (index, about, name, kind) in never {
         // A visitor that negates moves the condition to `always`; positions before and after stay as they are.
-        let about = About { line, ..about.at(level) };
         visitor(about.expectation(name), Site::Never(hold, index, kind));
     }
     let base = id::always(step);
     for subject in &mut hold.always {
         let name = id::subject(&base, &label(&subject.subject));
-        walk_subject(subject, &name, about, visitor);
+        walk_subject(subject, &name, &abouts(&subject.subject), visitor);
     }
     for object in &hold.unchanged {
-        visitor(about.expectation(id::unchanged(step, &label(object))), Site::Unchanged);
+        visitor(abouts(object).expectation(id::unchanged(step, &label(object))), Site::Unchanged);
     }
 }
 

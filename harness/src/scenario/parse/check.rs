@@ -13,6 +13,8 @@ pub(in crate::scenario) struct Checker<'a> {
     pub(in crate::scenario) source: &'a Arc<Source>,
     pub(in crate::scenario) vocabulary: &'a Vocabulary,
     pub(in crate::scenario) problems: &'a mut Vec<Diagnostic>,
+    /// Whether a part could not be read as what it was meant to be, so that others may miss what stands in it.
+    pub(in crate::scenario) misread: bool,
 }
 
 /// Whether a key is a condition type: CamelCase, with or without a domain.
@@ -97,6 +99,7 @@ impl Checker<'_> {
     }
 
     fn wrong_type(&mut self, node: &Node, shape: &Shape) {
+        self.misread = true;
         let help = match (shape, &node.kind) {
             (Shape::Version, Kind::Number(_)) => Some("quote it, such as \"1.4\"".to_owned()),
             (_, Kind::Bool(_) | Kind::Number(_)) if noun(shape).contains("string") => Some("quote it".to_owned()),
@@ -135,8 +138,17 @@ impl Checker<'_> {
                 self.unknown(key.mark, &what, &key.name, names.iter().copied());
             }
         }
+        // A misspelt field is one mistake, not a second one for what it was meant to be.
+        let unknown = |key: &str| !table.fields.iter().any(|f| f.name == key);
+        let misspelt: Vec<&str> = node
+            .entries()
+            .iter()
+            .filter(|(key, _)| unknown(&key.name))
+            .filter_map(|(key, _)| suggest(&key.name, table.fields.iter().map(|f| f.name)))
+            .collect();
+        self.misread |= !misspelt.is_empty();
         for field in table.fields.iter().filter(|f| f.required) {
-            if node.get(field.name).is_none() {
+            if node.get(field.name).is_none() && !misspelt.contains(&field.name) {
                 let help = Some(format!("`{}` is {}", field.name, field.doc));
                 self.report(node.mark, format!("{} lacks the field `{}`", table.name, field.name), help);
             }
@@ -145,6 +157,9 @@ impl Checker<'_> {
             let given = node.entries().iter().filter(|(k, _)| table.one_of.contains(&k.name.as_str()));
             let given = given.collect::<Vec<_>>();
             if given.is_empty() {
+                if misspelt.iter().any(|name| table.one_of.contains(name)) {
+                    return;
+                }
                 let message = format!("{} needs one of {}", table.name, table.one_of.join(", "));
                 self.report(node.mark, message, None);
             } else if let [(first, _), (second, _), ..] = given[..] {

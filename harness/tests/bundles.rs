@@ -1,0 +1,73 @@
+//! The scenarios hold on every supported release: official bundles in place of the built-in definitions.
+#![allow(clippy::unwrap_used)]
+
+mod process;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::StreamExt;
+use gateproof::judge::contract::{Contract, GATEWAY_API};
+use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::scenario::{Scenario, Vocabulary, load, select};
+use gateproof_apiserver::crds::parse_bundle;
+use gateproof_report::record::{Outcome, RunRecord, Severity};
+use gateproof_report::terminal;
+
+const RELEASES: [&str; 4] = ["v1.0.0", "v1.2.1", "v1.4.1", "v1.6.1"];
+const SELECTION: [&str; 4] = ["httproute-missing-backend*", "tcproute-*", "httproute-*grant*", "*conflicting*"];
+/// Each has a cluster of its own; most of their time is waiting.
+const AT_ONCE: usize = 3;
+
+/// Where official bundles are, below the folder that others tests find them by too.
+fn bundles() -> PathBuf {
+    let data = std::env::var_os("GATEPROOF_DATA").map(PathBuf::from);
+    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"));
+    data.join("crds/gateway-api")
+}
+
+async fn record(bundle: &Path, scenarios: Vec<Scenario>) -> RunRecord {
+    let text = std::fs::read_to_string(bundle).unwrap();
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let mut options = RunOptions::new(TargetChoice::Embedded { fault: None }, contract);
+    options.crds = parse_bundle(&text).unwrap().definitions;
+    run(options, scenarios, &mut Silent).await.unwrap().record
+}
+
+fn passed(record: &RunRecord, name: &str) -> bool {
+    record.scenarios.iter().any(|s| s.name == name && s.outcome == Outcome::Passed)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scenarios_hold_on_every_release() {
+    let dir = bundles();
+    if !dir.is_dir() {
+        process::skipped("bundles", &format!("there are no official bundles in {}", dir.display()));
+        return;
+    }
+    let vocabulary = Vocabulary::builtin();
+    let all = load::builtin(&vocabulary).unwrap();
+    let selection = SELECTION.map(str::to_owned);
+    let chosen: Vec<Scenario> =
+        select::select(&all, &selection, &vocabulary).unwrap().into_iter().map(|index| all[index].clone()).collect();
+    let bundles = RELEASES.iter().flat_map(|release| ["standard", "experimental"].map(|channel| (*release, channel)));
+    let records = futures::stream::iter(bundles)
+        .map(|(release, channel)| {
+            let (file, chosen) = (dir.join(release).join(format!("{channel}.yaml")), chosen.clone());
+            async move { (release, channel, record(&file, chosen).await) }
+        })
+        .buffer_unordered(AT_ONCE)
+        .collect::<Vec<_>>()
+        .await;
+    for (release, channel, record) in records {
+        let target = &record.target;
+        assert_eq!((target.gateway_api_version.as_str(), target.gateway_api_channel.as_str()), (release, channel));
+        let failed = record.scenarios.iter().any(|s| !matches!(s.outcome, Outcome::Passed | Outcome::NotSupported));
+        let broken = record.contract.iter().any(|r| r.severity == Severity::Failure && !r.breaches.is_empty());
+        assert!(!failed && !broken, "{release} {channel}:\n{}", terminal::summary(&record));
+        assert!(passed(&record, "httproute-missing-backend"), "{release} {channel}");
+        // TCPRoute came to the standard channel with v1.6.
+        let tcp = channel == "experimental" || release == "v1.6.1";
+        assert_eq!(passed(&record, "tcproute-missing-backend"), tcp, "{release} {channel}");
+    }
+}

@@ -1,0 +1,262 @@
+//! The command line: what is wrong is said once, with its place and the exit code of its kind, before anything is applied.
+#![allow(clippy::unwrap_used)]
+
+mod process;
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use process::{Ended, run};
+use rstest::rstest;
+use serde_json::Value;
+
+/// A good scenario, for tests to spoil.
+const GOOD: &str = include_str!("cli/base.yaml");
+
+fn write(dir: &Path, name: &str, text: &str) {
+    std::fs::write(dir.join(name), text).unwrap();
+}
+
+fn expect(ended: &Ended, code: i32, parts: &[&str]) {
+    let said = ended.said();
+    assert_eq!(ended.code, Some(code), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "no `{part}` in: {said}");
+    }
+    assert!(!said.contains("panicked") && !said.contains("Error {"), "{said}");
+}
+
+#[test]
+fn a_good_scenario_of_the_user_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "case.yaml", GOOD);
+    expect(&run(dir.path(), &["lint", "case.yaml"]), 0, &["1 scenarios, no problems"]);
+    expect(&run(dir.path(), &["run", "-f", "case.yaml"]), 0, &["1 passed, 0 failed"]);
+}
+
+#[rstest]
+#[case::field_of_ours("summary:", "sumary:", "case.yaml:5:3", &["unknown field of a Spec `sumary`", "did you mean `summary`?"])]
+#[case::verb("- apply:", "- aply:", "case.yaml:10:7", &["unknown field of a Step `aply`", "did you mean `apply`?"])]
+#[case::field_of_an_object("parentRefs:", "parentRef:", "case.yaml:15:13", &["HTTPRoute has no field `spec.parentRef`", "did you mean `parentRefs`?"])]
+#[case::field_deep_in_an_object("port: 8080", "port: 8080, wieght: 1", "case.yaml:17:61", &["no field `spec.rules[0].backendRefs[0].wieght`", "did you mean `weight`?"])]
+#[case::wrong_type("[Gateway, HTTPRoute]", "HTTPRoute", "case.yaml:6:13", &["expected a list, each item a string, found a string"])]
+#[case::duplicate_key("  features:", "  summary: Again.\n  features:", "case.yaml:6:3", &["key `summary` is given twice", "line 5"])]
+#[case::duplicate_key_in_an_object("hostnames:", "parentRefs: []\n            hostnames:", "case.yaml:16:13", &["key `parentRefs` is given twice", "line 15"])]
+#[case::feature("HTTPRoute]", "HTTPRout]", "case.yaml:6:23", &["unknown feature `HTTPRout`", "did you mean `HTTPRoute`?"])]
+#[case::requirement("GEP1364-47", "GEP1364-99", "case.yaml:19:16", &["unknown clause `GEP1364-99`"])]
+#[case::placeholder("[\"${host}\"]", "[\"${hots}\"]", "case.yaml:16:25", &["unknown placeholder `${hots}`", "did you mean `host`?"])]
+#[case::gateway("[\"${gw}\"]", "[\"${gv}\"]", "case.yaml:15:26", &["unknown placeholder `${gv}`", "did you mean `gw`?"])]
+#[case::backend("backend: echo", "backend: eco", "case.yaml:20:57", &["unknown backend `eco`", "did you mean `echo`?"])]
+#[case::object("{HTTPRoute/route", "{HTTPRoute/rout", "case.yaml:18:16", &["unknown object `HTTPRoute/rout`", "did you mean `HTTPRoute/route`?"])]
+#[case::pool("gw: http", "gw: htp", "case.yaml:7:18", &["unknown Gateway shape `htp`", "did you mean `http`?"])]
+#[case::condition("True/Accepted", "Tru/Accepted", "case.yaml:18:44", &["unknown condition status `Tru`", "did you mean `True`?"])]
+#[case::kind("kind: Scenario", "kind: Scenari", "case.yaml:2:7", &["did you mean `Scenario`?"])]
+#[case::not_yaml("spec:\n  summary", "spec: [\n  summary", "case.yaml:6:11", &["not YAML"])]
+fn a_bad_manifest_is_refused_at_its_place(
+    #[case] good: &str,
+    #[case] bad: &str,
+    #[case] place: &str,
+    #[case] parts: &[&str],
+) {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(GOOD.contains(good));
+    write(dir.path(), "case.yaml", &GOOD.replacen(good, bad, 1));
+    let ended = run(dir.path(), &["run", "-f", "case.yaml"]);
+    expect(&ended, 2, parts);
+    expect(&ended, 2, &[place, "1 problem"]);
+    assert!(!dir.path().join("gateproof-report").exists(), "a run began");
+}
+
+#[rstest]
+#[case(&["plan", "-f", "case.yaml"])]
+#[case(&["lint", "case.yaml"])]
+#[case(&["explain", "-f", "case.yaml"])]
+#[case(&["list", "scenarios", "-f", "case.yaml"])]
+fn every_verb_refuses_a_bad_manifest(#[case] arguments: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "case.yaml", &GOOD.replacen("parentRefs:", "parentRef:", 1));
+    expect(&run(dir.path(), arguments), 2, &["case.yaml:15:13", "did you mean `parentRefs`?", "1 problem"]);
+}
+
+#[test]
+fn two_files_with_one_name_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "a.yaml", GOOD);
+    write(dir.path(), "b.yaml", GOOD);
+    let ended = run(dir.path(), &["run", "-f", "a.yaml", "-f", "b.yaml"]);
+    expect(&ended, 2, &["b.yaml:3:", "there are two scenarios `own-case`", "a.yaml"]);
+}
+
+const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n";
+const HALF: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+                    metadata: {name: gateways.gateway.networking.k8s.io}\nspec: {group: gateway.networking.k8s.io}\n";
+
+#[rstest]
+#[case::another_kind(CONFIG_MAP, &["bundle.yaml: document 1, line 1", "v1 ConfigMap is not a CustomResourceDefinition"])]
+#[case::half_a_definition(HALF, &["bundle.yaml: document 1, line 1", "spec.names.plural is missing"])]
+#[case::empty("", &["bundle.yaml", "no CustomResourceDefinition of group gateway.networking.k8s.io"])]
+#[case::not_yaml("a: [", &["bundle.yaml: document 1, line", "not valid YAML"])]
+#[case::a_scenario(GOOD, &["Scenario is not a CustomResourceDefinition"])]
+fn a_bundle_that_is_none_is_refused(
+    #[case] text: &str,
+    #[case] parts: &[&str],
+    #[values("run", "testbed")] verb: &str,
+) {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "bundle.yaml", text);
+    expect(&run(dir.path(), &[verb, "--crds", "bundle.yaml"]), 2, parts);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "something was written");
+}
+
+#[test]
+fn a_bundle_that_cannot_be_fetched_is_the_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let url = format!("https://127.0.0.1:{port}/standard-install.yaml");
+    expect(&run(dir.path(), &["run", "--crds", &url]), 3, &["cannot fetch", "name the file instead"]);
+}
+
+#[test]
+fn a_port_in_use_is_the_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ended = run(dir.path(), &["testbed", "--listen", &address]);
+    expect(&ended, 3, &[&format!("cannot listen on {address}"), "in use", "leave --listen out or name another"]);
+    assert!(!dir.path().join("testbed.kubeconfig").exists());
+}
+
+/// A port at which nobody answers.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn kubeconfig(dir: &Path) {
+    let port = free_port();
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: one\n\
+         clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n\
+         contexts: [{{name: one, context: {{cluster: c, user: u}}}}, {{name: two, context: {{cluster: c, user: u}}}}]\n"
+    );
+    write(dir, "kubeconfig", &text);
+}
+
+#[rstest]
+#[case::unreachable(&["--kubeconfig", "kubeconfig"], 3, &["the API server http://127.0.0.1:", "cannot be reached"])]
+#[case::context(&["--kubeconfig", "kubeconfig", "--context", "tow"], 2, &["the kubeconfig has no context `tow`; it has: one, two"])]
+#[case::no_file(&["--kubeconfig", "nothing"], 2, &["cannot read the kubeconfig: nothing: No such file"])]
+#[case::none_at_all(&[], 2, &["cannot read the kubeconfig", "--kubeconfig"])]
+fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
+    #[case] arguments: &[&str],
+    #[case] code: i32,
+    #[case] parts: &[&str],
+    #[values("run", "plan", "clean")] verb: &str,
+) {
+    let dir = tempfile::tempdir().unwrap();
+    kubeconfig(dir.path());
+    let mut all = vec![verb];
+    if verb != "clean" {
+        all.extend(["--gateway-class", "some"]);
+    }
+    all.extend(arguments);
+    expect(&run(dir.path(), &all), code, parts);
+}
+
+#[rstest]
+#[case::glob(&["run", "nosuch-*"], &["`nosuch-*` is no scenario, test, requirement, feature, profile or suite"])]
+#[case::near(&["run", "httproute-mising-backend"], &["did you mean `httproute-missing-backend`?"])]
+#[case::requirement(&["plan", "GEP1364-999"], &["`GEP1364-999` is no scenario"])]
+#[case::explained(&["explain", "nosuch"], &["`nosuch` is no scenario"])]
+#[case::listed(&["list", "scenarios", "nosuch"], &["`nosuch` is no scenario"])]
+#[case::skip(&["run", "httproute-missing-backend", "--skip", "httproute-mising-backend"], &["--skip: there is no scenario", "did you mean `httproute-missing-backend`?"])]
+#[case::fault(&["run", "--target", "embedded:ignores-reference-grant"], &["there is no fault `ignores-reference-grant`", "did you mean `ignores-reference-grants`?"])]
+#[case::fault_of_a_testbed(&["testbed", "--fault", "ignores-reference-grant"], &["did you mean `ignores-reference-grants`?"])]
+#[case::fault_of_the_matrix(&["faults", "ignores-reference-grant"], &["did you mean `ignores-reference-grants`?"])]
+#[case::target(&["run", "--target", "kind"], &["`kind` is not a target"])]
+#[case::feature(&["run", "--features", "HTTPRout"], &["there is no feature `HTTPRout`", "did you mean `HTTPRoute`?"])]
+#[case::ports(&["run", "--ports", "foo=1"], &["`foo=1` names no ports"])]
+#[case::dial(&["run", "--dial", "here"], &["`here` is not a dial rule"])]
+#[case::scale(&["run", "--timeout-scale", "0"], &["must be a number above 0"])]
+#[case::flag(&["run", "--frobnicate"], &["--frobnicate"])]
+#[case::verb(&["rnu"], &["rnu"])]
+#[case::public_testbed(&["testbed", "--listen", "0.0.0.0:0"], &["0.0.0.0 is not a loopback address"])]
+#[case::replay(&["replay", "nothing"], &["cannot read nothing"])]
+#[case::render(&["report", "render", "nothing"], &["cannot read nothing"])]
+#[case::rerun(&["run", "--rerun-failed", "nothing"], &["cannot read nothing"])]
+#[case::folder(&["run", "-f", "nothing"], &["cannot read nothing"])]
+fn a_name_of_nothing_is_a_usage_error(#[case] arguments: &[&str], #[case] parts: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    expect(&run(dir.path(), arguments), 2, parts);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "something was written");
+}
+
+#[test]
+fn a_kubeconfig_of_something_else_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    kubeconfig(dir.path());
+    let before = std::fs::read_to_string(dir.path().join("kubeconfig")).unwrap();
+    let ended = run(dir.path(), &["testbed", "--kubeconfig", "kubeconfig"]);
+    expect(&ended, 2, &["kubeconfig is there already, and not a testbed's kubeconfig"]);
+    assert_eq!(std::fs::read_to_string(dir.path().join("kubeconfig")).unwrap(), before);
+}
+
+const ROUTE: &str = r#"
+        - apiVersion: gateway.networking.k8s.io/v1
+          kind: HTTPRoute
+          metadata: {name: route}
+          spec: {parentRefs: ["${gw}"], hostnames: ["not a hostname"]}
+"#;
+const SERVICE: &str = r"
+        - apiVersion: v1
+          kind: Service
+          metadata: {name: other}
+          spec: {ports: [{port: 80}], selecter: {app: other}}
+";
+
+/// Only the refusal that the scenario asks for is one: anything else says nothing about the target.
+#[rstest]
+#[case::another_field(
+    ROUTE,
+    "refused: {code: 422, reason: Invalid, field: \"spec.rules[0].filters\"}",
+    "spec.hostnames[0]"
+)]
+#[case::another_code(SERVICE, "refused: {code: 422, reason: Invalid, field: \"spec.ports\"}", "400")]
+#[case::not_asked_for(ROUTE, "proves: [GEP1364-53]", "spec.hostnames[0]")]
+fn another_refusal_is_inconclusive(#[case] object: &str, #[case] rest: &str, #[case] seen: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let (head, _) = GOOD.split_once("    - apply").unwrap();
+    write(dir.path(), "case.yaml", &format!("{head}    - apply:{object}      {rest}\n"));
+    let ended = run(dir.path(), &["run", "-f", "case.yaml"]);
+    expect(&ended, 3, &["INCONCLUSIVE own-case", "0 passed, 0 failed, 1 inconclusive", seen]);
+}
+
+/// Every item of the lists that programs read has a name.
+#[rstest]
+#[case("scenarios", "name", "httproute-missing-backend")]
+#[case("faults", "name", "ignores-reference-grants")]
+#[case("requirements", "id", "GEP1364-41")]
+#[case("features", "name", "HTTPRoute")]
+#[case("profiles", "name", "GATEWAY-HTTP")]
+fn lists_are_arrays_of_objects(#[case] what: &str, #[case] key: &str, #[case] known: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = run(dir.path(), &["list", what, "--format", "json"]);
+    expect(&ended, 0, &[]);
+    let list: Vec<serde_json::Map<String, Value>> = serde_json::from_str(&ended.out).unwrap();
+    assert!(list.iter().all(|item| item[key].as_str().is_some_and(|name| !name.is_empty())));
+    assert!(list.iter().any(|item| item[key] == known), "no {known}");
+}
+
+#[test]
+fn a_replay_comes_to_the_same_verdicts() {
+    let dir = tempfile::tempdir().unwrap();
+    let selection = ["httproute-missing-backend", "httproute-missing-reference-grant", "tcproute-simple"];
+    let mut arguments = vec!["run", "--target", "embedded:ignores-reference-grants"];
+    arguments.extend(selection);
+    let first = run(dir.path(), &arguments);
+    expect(&first, 1, &["FAILED httproute-missing-reference-grant", "2 passed, 1 failed"]);
+    let again = run(dir.path(), &["replay", "gateproof-report"]);
+    assert_eq!(again.code, Some(1));
+    let (reports, verdicts) = (first.out.rfind("reports: ").unwrap(), &first.out);
+    assert_eq!(again.out, verdicts[..reports]);
+    expect(&run(dir.path(), &["run", "--rerun-failed", "gateproof-report"]), 0, &["1 passed, 0 failed"]);
+}

@@ -1,0 +1,126 @@
+//! A run that is broken off at any moment leaves nothing behind: by Ctrl-C because it cleans up, and by a kill because
+//! `gateproof clean` does.
+#![allow(clippy::unwrap_used)]
+
+mod process;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use gateproof::target::api::ApiError;
+use gateproof::target::connect::{Source, connect};
+use gateproof::target::discover::kinds;
+use process::{TestbedProcess, gateproof, run, signal};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const SEED: u64 = 1364;
+/// Moments are counted in events of the log, so that a slow machine meets the same ones.
+const LAST_MOMENT: usize = 250;
+/// Pool Gateways, Gateways and classes of their own, Secrets, routes, hosted backends.
+const SELECTION: [&str; 4] = ["httproute-missing*", "tcproute-missing*", "*grant*", "gatewayclass-*"];
+const AT_ONCE: usize = 5;
+
+/// Every object that the API server holds.
+fn objects(testbed: &TestbedProcess) -> BTreeSet<String> {
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let api = connect(&Source::Text(testbed.credentials())).await.unwrap();
+        let served = api.get("/apis").await.unwrap();
+        let groups = served["groups"].as_array().unwrap().iter().map(|g| g["name"].as_str().unwrap().to_owned());
+        let mut found = BTreeSet::new();
+        for kind in kinds(&api, &groups.collect()).await.unwrap().iter() {
+            let list = match api.get(&kind.collection(None)).await {
+                // Reviews are answered and not held.
+                Err(ApiError::Refused { code: 405, .. }) => continue,
+                list => list.unwrap(),
+            };
+            for item in list["items"].as_array().unwrap() {
+                let meta = &item["metadata"];
+                found.insert(format!("{} {}/{}", kind.resource(), meta["namespace"], meta["name"]));
+            }
+        }
+        found
+    })
+}
+
+/// A run that is brought to `moment`: that many events are in its log, or with none it has just begun.
+fn run_until(testbed: &TestbedProcess, moment: usize) -> Child {
+    let reports = testbed.dir.path().join(format!("reports-{moment}"));
+    std::fs::create_dir(&reports).unwrap();
+    let log = reports.join("events.jsonl");
+    assert!(Command::new("mkfifo").arg(&log).status().unwrap().success());
+    let mut command = gateproof(testbed.dir.path());
+    command
+        .args(testbed.arguments("gateproof"))
+        .args(SELECTION)
+        .arg("--allow-cluster-changes")
+        .arg("--report-dir")
+        .arg(&reports);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let (reached, moment_reached) = std::sync::mpsc::channel();
+    // Reads on to the end, so that the run never waits for its reader.
+    std::thread::spawn(move || {
+        let lines = BufReader::new(std::fs::File::open(log).unwrap()).lines();
+        lines.map_while(Result::ok).zip(1..).filter(|(_, n)| *n == moment).for_each(|_| reached.send(()).unwrap());
+    });
+    if moment > 0 {
+        moment_reached.recv().expect("the run ended before its moment");
+    }
+    child
+}
+
+fn moments(count: usize) -> Vec<usize> {
+    let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    // Both ends are always tried: before the first event, and in the midst of everything.
+    let mut moments = BTreeSet::from([0, 1, LAST_MOMENT]);
+    while moments.len() < count {
+        moments.insert(random.random_range(2..LAST_MOMENT));
+    }
+    moments.into_iter().collect()
+}
+
+/// Does `end` at every moment, several at once.
+fn break_off(testbed: &TestbedProcess, moments: Vec<usize>, end: impl Fn(usize, Child) + Sync) {
+    let waiting = Mutex::new(moments);
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let Some(moment) = waiting.lock().unwrap().pop() else { break };
+                    end(moment, run_until(testbed, moment));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn ctrl_c_cleans_up_at_any_moment() {
+    let mut testbed = TestbedProcess::start(&[]);
+    let before = objects(&testbed);
+    break_off(&testbed, moments(20), |moment, mut child| {
+        signal(&child, "INT");
+        let status = child.wait().unwrap();
+        // A process that has not begun to handle signals has not begun to apply anything either.
+        assert!(status.code() == Some(130) || (moment == 0 && status.code().is_none()), "{moment}: {status}");
+    });
+    assert_eq!(objects(&testbed), before);
+    assert!(testbed.interrupt().success());
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_cleaned() {
+    let testbed = TestbedProcess::start(&[]);
+    let before = objects(&testbed);
+    break_off(&testbed, moments(6), |_, mut child| {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    assert_ne!(objects(&testbed), before, "nothing was left, so nothing is proven");
+    let kubeconfig = testbed.kubeconfig.to_str().unwrap();
+    let cleaned = run(testbed.dir.path(), &["clean", "--kubeconfig", kubeconfig]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    assert_eq!(objects(&testbed), before);
+}
