@@ -57,10 +57,10 @@ pub struct Plan {
 pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
     let jobs = (SCENARIOS_AT_ONCE / plan.targets.max(1)).max(2);
     let runs = futures::stream::iter(plan.faults.iter().map(|fault| async move {
-        match record(plan, Some(fault.name), chosen(plan, fault), jobs).await {
-            Ok(record) => {
-                watcher.ran(fault.name, failures(&record));
-                FaultRun::of(fault.name, fault.clauses, &record)
+        match under(plan, fault, jobs).await {
+            Ok(run) => {
+                watcher.ran(fault.name, run.kills().count());
+                run
             }
             Err(error) => FaultRun::broken(fault.name, fault.clauses, &error),
         }
@@ -69,6 +69,19 @@ pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
     .collect::<Vec<_>>()
     .await;
     Matrix::of(&runs, &binding_expectations(&plan.scenarios))
+}
+
+/// Runs one fault. What was inconclusive, as it is where the machine was too busy, gets a second chance.
+async fn under(plan: &Plan, fault: &Fault, jobs: usize) -> Result<FaultRun, RunError> {
+    let scenarios = chosen(plan, fault);
+    let first = record(plan, Some(fault.name), scenarios.clone(), jobs).await?;
+    let mut run = FaultRun::of(fault.name, fault.clauses, &first);
+    let undecided: Vec<Scenario> = scenarios.into_iter().filter(|one| run.is_inconclusive(&one.name)).collect();
+    if !undecided.is_empty() {
+        let second = record(plan, Some(fault.name), undecided, jobs).await?;
+        run.amend(FaultRun::of(fault.name, fault.clauses, &second));
+    }
+    Ok(run)
 }
 
 fn failures(record: &RunRecord) -> usize {

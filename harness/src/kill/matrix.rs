@@ -90,7 +90,20 @@ impl FaultRun {
         }
     }
 
-    fn kills(&self) -> impl Iterator<Item = &ScenarioRun> {
+    /// Whether the scenario was inconclusive.
+    pub fn is_inconclusive(&self, scenario: &str) -> bool {
+        self.scenarios.iter().any(|s| s.scenario == scenario && s.outcome == Outcome::Inconclusive)
+    }
+
+    /// Puts the results of another run of some of the scenarios in place of the earlier ones.
+    pub fn amend(&mut self, later: FaultRun) {
+        self.scenarios.retain(|s| !later.scenarios.iter().any(|again| again.scenario == s.scenario));
+        self.scenarios.extend(later.scenarios);
+        self.contract.extend(later.contract);
+    }
+
+    /// The scenarios that noticed the fault.
+    pub fn kills(&self) -> impl Iterator<Item = &ScenarioRun> {
         self.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late))
     }
 
@@ -322,6 +335,17 @@ mod tests {
         };
         let unproven = Complaint::Unproven { fault: "f".to_owned(), clause: "X".to_owned() };
         assert_eq!(matrix.complaints, [undeclared, unproven]);
+    }
+
+    #[test]
+    fn a_second_run_replaces_what_was_inconclusive() {
+        let mut first = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+        first.scenarios[1].outcome = Outcome::Inconclusive;
+        assert!(first.is_inconclusive("b") && !first.is_inconclusive("a"));
+        first.amend(run(&["X"], &[("b", &[("b.1", &["X"])])]));
+        assert_eq!(first.kills().map(|s| s.scenario.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        let matrix = Matrix::of(&[first], &expectations());
+        assert_eq!(matrix.complaints, []);
     }
 
     #[test]

@@ -238,20 +238,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "redirects-to-default-ports",
-        summary: "Spells :80 and :443 out in Location.",
-        clauses: &["blind:HTTPRouteRedirectPortAndScheme.1"],
-        seam: Seam::Exchange(|| {
-            Arc::new(Answers(|_, response| {
-                let Some(to) = location(response).filter(|_| is_redirect(response)) else { return };
-                let (Some(scheme), Some(host), None) = (to.scheme_str(), to.host(), to.port_u16()) else { return };
-                let port = if scheme == "https" { 443 } else { 80 };
-                let path = to.path_and_query().map_or("/", |path| path.as_str());
-                set_location(response, &format!("{scheme}://{host}:{port}{path}"));
-            }))
-        }),
-    },
-    Fault {
         name: "redirects-to-request-ports",
         summary: "Takes the port of the Host header over into Location.",
         clauses: &["blind:HTTPRouteRedirectHostAndStatus.2"],

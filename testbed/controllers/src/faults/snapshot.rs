@@ -118,28 +118,6 @@ fn invent_ports(snapshot: &mut Snapshot) {
     });
 }
 
-/// Puts the numeric targetPort of the Service in place of the port that its slices give.
-fn dial_target_ports(snapshot: &mut Snapshot) {
-    let mut targets = Vec::new();
-    for service in snapshot.all(Kind::Service) {
-        for port in service.raw["spec"]["ports"].as_array().into_iter().flatten() {
-            let target = if port["targetPort"].is_u64() { &port["targetPort"] } else { &port["port"] };
-            targets.push((service.key(), port["name"].as_str().unwrap_or_default().to_owned(), target.clone()));
-        }
-    }
-    snapshot.edit(Kind::EndpointSlice, |slice| {
-        let namespace = slice["metadata"]["namespace"].as_str().unwrap_or_default();
-        let service = slice["metadata"]["labels"]["kubernetes.io/service-name"].as_str().unwrap_or_default();
-        let key = crate::snapshot::ObjectKey::new(namespace, service);
-        for port in each(slice, "/ports") {
-            let name = port["name"].as_str().unwrap_or_default().to_owned();
-            if let Some((.., target)) = targets.iter().find(|(of, named, _)| *of == key && *named == name) {
-                port["port"] = target.clone();
-            }
-        }
-    });
-}
-
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-reference-grants",
@@ -262,12 +240,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "deaf-to-endpoint-changes",
-        summary: "Stays with the endpoints that a Service had at first.",
-        clauses: &["blind:HTTPRouteServiceTypes.1"],
-        seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::EndpointSlice))),
-    },
-    Fault {
         name: "deaf-to-namespace-labels",
         summary: "Keeps the labels that a namespace had at first when it selects namespaces.",
         clauses: &["blind:HTTPRouteCrossNamespace.2"],
@@ -312,24 +284,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 });
             })
         }),
-    },
-    Fault {
-        name: "sends-to-unready-endpoints",
-        summary: "Sends traffic to endpoints that are not ready.",
-        clauses: &["blind:HTTPRouteServiceTypes.1"],
-        seam: Seam::Snapshot(|| {
-            view(|snapshot| {
-                snapshot.edit(Kind::EndpointSlice, |slice| {
-                    each(slice, "/endpoints").for_each(|endpoint| drop_field(endpoint, "conditions"));
-                });
-            })
-        }),
-    },
-    Fault {
-        name: "dials-target-ports",
-        summary: "Connects to the targetPort of the Service instead of the port in its EndpointSlices.",
-        clauses: &["blind:HTTPRouteServiceTypes.1"],
-        seam: Seam::Snapshot(|| view(dial_target_ports)),
     },
     Fault {
         name: "invents-service-ports",

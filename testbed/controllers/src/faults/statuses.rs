@@ -56,10 +56,6 @@ impl StatusesSeam for KeepsPartiallyInvalid {
     }
 }
 
-fn only(r#type: &str, conditions: &mut [Condition], change: impl Fn(&mut Condition)) {
-    conditions.iter_mut().filter(|condition| condition.r#type == r#type).for_each(change);
-}
-
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unaccepts-routes-without-backend",
@@ -653,21 +649,6 @@ pub(super) const FAULTS: &[Fault] = &[
                         let ready = Condition::new("Ready", true, "Ready", "");
                         conditions.push(Condition { observed_generation: Some(generation), ..ready });
                     }
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "says-scheduled-for-accepted",
-        summary: "Publishes the retired Scheduled in place of Accepted on Gateways.",
-        clauses: &["GEP1364-13", "GEP1364-27", "GEP1364-31", "IMPL-22"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for conditions in own(statuses, Kind::Gateway) {
-                    only("Accepted", conditions, |condition| {
-                        condition.r#type = "Scheduled".into();
-                        condition.reason = "Scheduled".into();
-                    });
                 }
             })
         }),

@@ -38,7 +38,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "crds-without-bundle-version",
         summary: "Serves CRDs of which only one says which release they are of.",
-        clauses: &["IMPL-01"],
+        clauses: &["IMPL-01", "IMPL-19"],
         seam: Seam::ApiSurface(|crds| without_annotation(crds, "gateway.networking.k8s.io/bundle-version")),
     },
     Fault {

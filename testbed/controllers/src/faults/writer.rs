@@ -247,21 +247,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "denies-before-it-knows",
-        summary: "Says Programmed=False on a new Gateway and True a moment later, where nothing was wrong.",
-        clauses: &["GEP1364-58"],
-        seam: Seam::StatusWriter(|| {
-            merge(|live, desired, status| {
-                if desired.kind == Kind::Gateway && !was_visited(live) {
-                    for condition in each(status, "/conditions").filter(|condition| condition["type"] == "Programmed") {
-                        condition["status"] = "False".into();
-                        condition["reason"] = "Pending".into();
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
         name: "forgets-observed-generation",
         summary: "Publishes no observedGeneration on routes.",
         clauses: &["GEP1364-08", "IMPL-25"],
