@@ -120,13 +120,13 @@ struct Conductor<'a> {
 impl Conductor<'_> {
     async fn conduct(&mut self, scenario: &Scenario) -> (Ended, Option<Hosted>) {
         let env = self.env;
-        let hosted = match env.interrupt.unless(self.set_up(scenario)).await {
-            Ok(Ok(hosted)) => hosted,
-            Ok(Err(error)) => return (Ended::Environment { error: error.to_string() }, None),
-            Err(interrupted) => return (interrupted, None),
-        };
-        let obeyed = env.interrupt.unless(self.obey()).await;
-        (obeyed.map_or_else(|interrupted| interrupted, |()| Ended::Completed), Some(hosted))
+        if env.interrupt.is_triggered() {
+            return (Ended::Interrupted, None);
+        }
+        match self.set_up(scenario).await {
+            Ok(hosted) => (self.obey().await, Some(hosted)),
+            Err(error) => (Ended::Environment { error: error.to_string() }, None),
+        }
     }
 
     /// Namespaces first, then what publishes the backends in them.
@@ -159,12 +159,15 @@ impl Conductor<'_> {
         futures::future::try_join_all(writes).await.map(|_| ())
     }
 
-    /// Does what the judge asks until it has nothing more to ask.
-    async fn obey(&mut self) {
+    /// Does what the judge asks until it has nothing more to ask, or the user breaks the run off.
+    async fn obey(&mut self) -> Ended {
         loop {
+            if self.env.interrupt.is_triggered() {
+                return Ended::Interrupted;
+            }
             self.catch_up();
             match self.judge.next(self.env.log.now()) {
-                Next::Finished => return,
+                Next::Finished => return Ended::Completed,
                 Next::Perform(actions) => self.perform(actions).await,
                 Next::Wait { until } => {
                     let limit = async {
@@ -181,6 +184,7 @@ impl Conductor<'_> {
                             }
                         }
                         () = limit => self.env.log.append(self.scope.clone(), Body::Tick),
+                        () = self.env.interrupt.triggered() => {}
                     }
                 }
             }
@@ -194,16 +198,26 @@ impl Conductor<'_> {
         }
     }
 
-    /// Writes in order; everything else at once.
+    /// Writes in order; everything else at once. Broken off, a write that is under way is finished and logged, or nobody
+    /// would know that its object has to be removed; the rest is dropped.
     async fn perform(&self, actions: Vec<Action>) {
         let (writes, others): (Vec<_>, Vec<_>) =
             actions.into_iter().partition(|action| matches!(action, Action::Write { .. }));
         let writing = async {
             for action in writes {
+                if self.env.interrupt.is_triggered() {
+                    break;
+                }
                 self.act(action).await;
             }
         };
         let rest = futures::future::join_all(others.into_iter().map(|action| self.act(action)));
+        let rest = async {
+            tokio::select! {
+                _ = rest => {}
+                () = self.env.interrupt.triggered() => {}
+            }
+        };
         futures::future::join(writing, rest).await;
     }
 

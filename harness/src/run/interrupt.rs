@@ -3,8 +3,6 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::log::Ended;
-
 /// A handle to break a run off. Clones are handles to the same one.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
@@ -71,14 +69,5 @@ impl Interrupt {
             std::process::exit(ABORTED);
         });
         Ok(())
-    }
-
-    /// Runs `work` to its end, unless it is broken off before.
-    pub(super) async fn unless<T>(&self, work: impl Future<Output = T>) -> Result<T, Ended> {
-        tokio::select! {
-            biased;
-            () = self.token.cancelled() => Err(Ended::Interrupted),
-            done = work => Ok(done),
-        }
     }
 }
