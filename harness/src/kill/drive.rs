@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use gateproof_controllers::faults::{self, Fault};
 use gateproof_controllers::settings::SUPPORTED_FEATURES;
-use gateproof_report::record::{Outcome, RunRecord};
+use gateproof_report::record::RunRecord;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -82,10 +82,6 @@ async fn under(plan: &Plan, fault: &Fault, jobs: usize) -> Result<FaultRun, RunE
         run.amend(FaultRun::of(fault.name, fault.clauses, &second));
     }
     Ok(run)
-}
-
-fn failures(record: &RunRecord) -> usize {
-    record.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late)).count()
 }
 
 async fn record(
