@@ -34,7 +34,7 @@ async fn record(bundle: &Path, scenarios: Vec<Scenario>) -> RunRecord {
     run(options, scenarios, &mut Silent).await.unwrap().record
 }
 
-fn passed<'r>(record: &'r RunRecord, name: &str) -> bool {
+fn passed(record: &RunRecord, name: &str) -> bool {
     record.scenarios.iter().any(|s| s.name == name && s.outcome == Outcome::Passed)
 }
 
