@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use gateproof_proxy::config::{
-    BackendTarget, Config, Filter, Fraction, Hostname, PathMatch, PathModifier, Protocol, Route, Timeouts, ValueMatch,
+    BackendTarget, Config, Filter, Hostname, PathMatch, PathModifier, Protocol, Route, Timeouts, ValueMatch,
     VirtualHost,
 };
 use serde_json::Value;
@@ -516,22 +516,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 for filter in filters(config).flatten() {
                     if let Filter::UrlRewrite(rewrite) = filter {
                         rewrite.hostname = None;
-                    }
-                }
-            })
-        }),
-    },
-    Fault {
-        name: "mirrors-half",
-        summary: "Mirrors one request of two where the filter asks for all.",
-        clauses: &["blind:HTTPRouteRequestMirror.2"],
-        seam: Seam::Config(|| {
-            serve(|_, config| {
-                for filter in filters(config).flatten() {
-                    if let Filter::RequestMirror(mirror) = filter
-                        && mirror.fraction.is_none()
-                    {
-                        mirror.fraction = Some(Fraction { numerator: 1, denominator: 2 });
                     }
                 }
             })
