@@ -12,7 +12,7 @@ use super::drive::{Plan, Watcher};
 use crate::log::Timing;
 use crate::run::{self, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::{Expectation, enumerate, invert, is_opposite_of};
-use crate::scenario::{Channel, Level, Scenario};
+use crate::scenario::{Channel, Isolation, Level, Scenario};
 
 /// Scenarios that share one embedded target. Each judge reads the whole history of its pool Gateway, which everybody's
 /// routes make longer.
@@ -124,7 +124,11 @@ async fn attempt(
     effort: Effort,
     watcher: &dyn Watcher,
 ) -> Result<(Vec<(Negated, Survivor)>, usize), RunError> {
-    let runs = futures::stream::iter(negated.chunks(BATCH).map(|batch| async move {
+    // What fails half-way through changing the cluster leaves it changed, so it has a cluster for itself.
+    let (alone, together): (Vec<Negated>, Vec<Negated>) =
+        negated.into_iter().partition(|one| one.inverted.isolation == Isolation::Cluster);
+    let batches = alone.chunks(1).chain(together.chunks(BATCH));
+    let runs = futures::stream::iter(batches.map(|batch| async move {
         let mut options = RunOptions::new(TargetChoice::Embedded { fault: None }, Arc::clone(&plan.contract));
         options.jobs = effort.jobs;
         if effort.patient {
