@@ -14,9 +14,11 @@ use crate::{
     status::StatusUpdate,
 };
 
-fn add(snapshot: &mut Snapshot, objects: &str) {
+/// Puts objects into the cluster, all at one resourceVersion.
+fn add(snapshot: &mut Snapshot, objects: &str, version: &str) {
     let objects: Vec<Value> = serde_yaml::from_str(objects).unwrap();
-    for object in objects {
+    for mut object in objects {
+        object["metadata"]["resourceVersion"] = json!(version);
         snapshot.put(Kind::of(&object).unwrap(), object).unwrap();
     }
 }
@@ -32,12 +34,12 @@ fn certificate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
 /// A cluster at two moments.
 fn moments() -> [Snapshot; 2] {
     let mut first = Snapshot::default();
-    add(&mut first, include_str!("world.yaml"));
+    add(&mut first, include_str!("world.yaml"), "1");
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
     let mut second = first.clone();
-    add(&mut second, include_str!("later.yaml"));
+    add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
     for (kind, namespace, name) in [
         (Kind::Service, "demo", "going"),
