@@ -51,7 +51,6 @@ pub fn signal(child: &Child, name: &str) {
 }
 
 /// Says outside of the capture of tests that a check was left out, for CI to count.
-#[expect(clippy::explicit_write, reason = "what eprintln! says of a passing test is thrown away")]
 pub fn skipped(name: &str, why: &str) {
     // `eprintln!` would be captured.
     std::io::stderr().write_all(format!("skipped: {name}: {why}\n").as_bytes()).unwrap();
