@@ -12,9 +12,6 @@ pub mod select;
 pub mod template;
 mod vocabulary;
 
-#[cfg(test)]
-mod coverage_tests;
-
 pub use bind::bind;
 pub use diagnostic::Diagnostic;
 pub use model::{

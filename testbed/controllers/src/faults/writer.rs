@@ -107,7 +107,7 @@ impl StatusWriterSeam for Restless {
 /// Writes bad news of a TCPRoute late, and everything else at once.
 struct Late;
 
-/// Longer than any deadline of the embedded profile.
+/// Longer than whoever expects an answer at once will wait.
 const LATE: Duration = Duration::from_secs(7);
 
 fn is_bad_news_of_tcp(object: &DynamicObject) -> bool {

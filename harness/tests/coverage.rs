@@ -1,14 +1,11 @@
 //! What the shipped scenarios and the status contract prove, taken together.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
+use gateproof::judge::contract::Contract;
+use gateproof::scenario::select::clauses;
+use gateproof::scenario::{Vocabulary, load};
 use gateproof_suites::requirements;
-
-use super::select::clauses;
-use super::{Vocabulary, load};
-use crate::judge::contract::Contract;
 
 /// Requirements in scope that neither proves. GEP1364-40 needs a target that can be filled up; K8S-08 is a rule of dialects
 /// other than the Gateway API's.
