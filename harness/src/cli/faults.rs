@@ -7,7 +7,7 @@ use super::output::{self, Format};
 use super::run::run_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::kill::{self, Complaint, Extent, Inversion, Matrix, Plan, Watcher};
+use crate::kill::{self, Complaint, Extent, Matrix, Plan, Proof, Watcher};
 use crate::scenario::Vocabulary;
 
 /// Run the kill matrix: which misbehaviour is noticed by what
@@ -16,7 +16,8 @@ use crate::scenario::Vocabulary;
 Examples:
   gateproof faults                          each fault with the scenarios about its clauses, and a few others
   gateproof faults ignores-reference-grants
-  gateproof faults --full --holes           the whole product, and what no fault has failed
+  gateproof faults --full --holes           the whole product, and what no fault fails alone
+  gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail")]
 pub(crate) struct Args {
     /// Faults; all unless given
@@ -25,9 +26,12 @@ pub(crate) struct Args {
     /// Run every scenario against every fault
     #[arg(long)]
     full: bool,
-    /// List expectations that are the sole first failure under no narrow fault
+    /// Run a pinpoint fault for each expectation that no narrow fault fails alone, and list those that do not fail then
     #[arg(long)]
     holes: bool,
+    /// Run a pinpoint fault for every expectation instead of the named ones
+    #[arg(long, conflicts_with_all = ["full", "holes", "inversion", "faults"])]
+    pinpoint: bool,
     /// Negate every asserted value instead of running faults
     #[arg(long, conflicts_with_all = ["full", "holes", "faults"])]
     inversion: bool,
@@ -65,19 +69,30 @@ pub(crate) async fn run(args: Args) -> Outcome {
         contract: contract()?,
     };
     if args.inversion {
-        let found = kill::inversion(&plan, &Lines).await.map_err(run_failure)?;
-        return print_inversion(&found, args.format);
+        let (negated, untried) = kill::negated(&plan.scenarios);
+        let found = kill::invert_all(&plan, negated, &Lines).await.map_err(run_failure)?;
+        return print_proof(&found, &untried, args.format);
     }
-    let matrix = kill::drive(&plan, &Lines).await;
+    if args.pinpoint {
+        let found = kill::pin_all(&plan, kill::pinned(&plan.scenarios), &Lines).await.map_err(run_failure)?;
+        return print_proof(&found, &[], args.format);
+    }
+    let mut matrix = kill::drive(&plan, &Lines).await;
+    if args.holes {
+        let left = kill::pinned(&plan.scenarios).into_iter().filter(|trial| matrix.holes.contains(&trial.name()));
+        let proof = kill::pin_all(&plan, left.collect(), &Lines).await.map_err(run_failure)?;
+        matrix.pinpointed(&proof);
+    }
     if args.format == Format::Json {
         output::json(&matrix)?;
     } else {
-        print_matrix(&matrix, args.holes);
+        print_matrix(&matrix);
     }
-    Ok(if matrix.complaints.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
+    let proven = matrix.complaints.is_empty() && (!args.holes || matrix.holes.is_empty());
+    Ok(if proven { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
-fn print_matrix(matrix: &Matrix, holes: bool) {
+fn print_matrix(matrix: &Matrix) {
     for row in &matrix.rows {
         println!("{}{}", row.fault, if row.narrow { "" } else { "  (not narrow)" });
         for (scenario, first) in &row.kills {
@@ -87,7 +102,7 @@ fn print_matrix(matrix: &Matrix, holes: bool) {
             println!("  {rule}");
         }
     }
-    if holes {
+    if matrix.pinpointed.is_some() && !matrix.holes.is_empty() {
         println!("\nholes:");
         matrix.holes.iter().for_each(|hole| println!("  {hole}"));
     }
@@ -96,12 +111,17 @@ fn print_matrix(matrix: &Matrix, holes: bool) {
         matrix.complaints.iter().for_each(|complaint| println!("  {}", words(complaint)));
     }
     let narrow = matrix.rows.iter().filter(|row| row.narrow).count();
+    let (faults, signatures, all) = (matrix.rows.len(), matrix.signatures, matrix.expectations);
+    let left = matrix.holes.len();
+    let proof = match matrix.pinpointed {
+        Some(pinpointed) => {
+            let named = all - pinpointed - left;
+            format!("{named} fail alone under one of them, {pinpointed} under a pinpoint fault; {left} holes")
+        }
+        None => format!("{} fail alone under one of them", all - left),
+    };
     println!(
-        "\n{} faults, {narrow} narrow, {} signatures; {} expectations, {} holes; {} complaints",
-        matrix.rows.len(),
-        matrix.signatures,
-        matrix.expectations,
-        matrix.holes.len(),
+        "\n{faults} faults, {narrow} narrow, {signatures} signatures; {all} expectations, {proof}; {} complaints",
         matrix.complaints.len()
     );
 }
@@ -120,7 +140,7 @@ pub(crate) fn words(complaint: &Complaint) -> String {
     }
 }
 
-fn print_inversion(found: &Inversion, format: Format) -> Outcome {
+fn print_proof(found: &Proof, untried: &[String], format: Format) -> Outcome {
     if format == Format::Json {
         let survivors: Vec<_> = found
             .survivors
@@ -128,8 +148,8 @@ fn print_inversion(found: &Inversion, format: Format) -> Outcome {
             .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome, "why": s.why}))
             .collect();
         output::json(&json!({
-            "inverted": found.inverted,
-            "withoutOpposite": found.without_opposite,
+            "tried": found.tried,
+            "untried": untried,
             "unbound": found.unbound,
             "survivors": survivors,
         }))?;
@@ -138,10 +158,10 @@ fn print_inversion(found: &Inversion, format: Format) -> Outcome {
             println!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
         println!(
-            "{} values negated ({} not binding at this version), {} have no opposite, {} did not fail",
-            found.inverted,
+            "{} expectations tried ({} not binding at this version), {} have no opposite, {} did not fail alone",
+            found.tried,
             found.unbound,
-            found.without_opposite,
+            untried.len(),
             found.survivors.len()
         );
     }

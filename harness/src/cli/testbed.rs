@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use gateproof_apiserver::StartError;
-use gateproof_testbed::{Testbed, TestbedError, TestbedOptions};
+use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
 
 use super::crds::{self, Source};
 use super::{Failure, Outcome, options};
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
     let options = TestbedOptions {
-        fault,
+        behaviour: Behaviour::of(fault.as_deref()),
         no_controller: args.no_controller,
         bind: Some(args.listen),
         crds: definitions,

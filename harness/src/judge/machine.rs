@@ -165,8 +165,8 @@ impl Judge {
     /// The verdict, once `ScenarioEnded` was observed. Before, it is inconclusive unless something failed already.
     pub fn verdict(&self) -> Verdict {
         let open_step = match self.doing {
-            Doing::Done => None,
-            _ => Some(self.cursor),
+            Doing::Waiting => Some(self.cursor),
+            _ => self.step(),
         };
         let (outcome, reason) = outcome(&Evidence {
             findings: &self.findings,
@@ -185,6 +185,14 @@ impl Judge {
             contract: self.contract.breaches().to_vec(),
             contract_checked: self.contract.checked(),
             slowest_settle: self.slowest,
+        }
+    }
+
+    /// The step that it is at; none before the start and after the end.
+    pub fn step(&self) -> Option<usize> {
+        match self.doing {
+            Doing::Waiting | Doing::Done => None,
+            _ => Some(self.cursor),
         }
     }
 

@@ -14,7 +14,7 @@ use rand_chacha::rand_core::SeedableRng;
 use super::matrix::{FaultRun, Matrix};
 use crate::judge::contract::Contract;
 use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
-use crate::scenario::expectations::enumerate;
+use crate::scenario::expectations::{Expectation, enumerate};
 use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
@@ -109,12 +109,15 @@ fn chosen(plan: &Plan, fault: &Fault) -> Vec<Scenario> {
     chosen.into_iter().cloned().collect()
 }
 
-/// Every expectation that a fault has to be able to fail: binding, and not one of several legal ends.
+/// The expectations of a scenario that a fault has to be able to fail: binding, and not one of several legal ends.
+pub(super) fn binding(scenario: &Scenario) -> impl Iterator<Item = Expectation> {
+    enumerate(scenario).into_iter().filter(|e| e.level == Level::Must && !e.alternative)
+}
+
+/// Every expectation that a fault has to be able to fail, by scenario.
 pub fn binding_expectations(scenarios: &[Scenario]) -> BTreeMap<String, BTreeSet<String>> {
-    let binding = |scenario: &Scenario| {
-        enumerate(scenario).into_iter().filter(|e| e.level == Level::Must && !e.alternative).map(|e| e.id).collect()
-    };
-    scenarios.iter().map(|scenario| (scenario.name.clone(), binding(scenario))).collect()
+    let ids = |scenario: &Scenario| binding(scenario).map(|expectation| expectation.id).collect();
+    scenarios.iter().map(|scenario| (scenario.name.clone(), ids(scenario))).collect()
 }
 
 /// The faults of these names, or all of them.

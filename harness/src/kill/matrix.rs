@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use gateproof_report::record::{Outcome, RunRecord, Severity};
 use serde::Serialize;
 
+use super::trial::Proof;
+
 /// A fault makes at most one scenario in this many fail, or it is not narrow.
 const NARROW: usize = 10;
 
@@ -193,8 +195,11 @@ pub struct Matrix {
     pub signatures: usize,
     /// What keeps the matrix from being a proof, sorted.
     pub complaints: Vec<Complaint>,
-    /// Expectations (`scenario: expectation`) that are the sole first failure under no narrow fault, sorted.
+    /// Expectations (`scenario: expectation`) that are the sole first failure under no narrow fault, named or pinpoint,
+    /// sorted.
     pub holes: Vec<String>,
+    /// How many are the sole failure under a pinpoint fault only; nothing if none of those was run.
+    pub pinpointed: Option<usize>,
     /// How many expectations there are.
     pub expectations: usize,
 }
@@ -229,7 +234,15 @@ impl Matrix {
             complaints: complaints.into_iter().collect(),
             expectations: every.count(),
             holes,
+            pinpointed: None,
         }
+    }
+
+    /// Closes the holes that pinpoint faults for all of them have closed.
+    pub fn pinpointed(&mut self, proof: &Proof) {
+        let before = self.holes.len();
+        self.holes = proof.survivors.iter().map(|one| format!("{}: {}", one.scenario, one.expectation)).collect();
+        self.pinpointed = Some(before - self.holes.len());
     }
 }
 
@@ -284,6 +297,7 @@ fn complain(run: &FaultRun, complaints: &mut BTreeSet<Complaint>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trial::Survivor;
     use super::*;
 
     fn set(items: &[&str]) -> BTreeSet<String> {
@@ -357,5 +371,18 @@ mod tests {
         assert_eq!(matrix.complaints, []);
         assert_eq!(matrix.holes, ["a: a.2", "b: b.1"]);
         assert_eq!(matrix.signatures, 2);
+    }
+
+    #[test]
+    fn a_pinpoint_fault_closes_a_hole_unless_the_expectation_survives() {
+        let mut matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])])], &expectations());
+        let survivor = Survivor {
+            scenario: "b".to_owned(),
+            expectation: "b.1".to_owned(),
+            outcome: "passed".to_owned(),
+            why: String::new(),
+        };
+        matrix.pinpointed(&Proof { tried: 2, survivors: vec![survivor], ..Proof::default() });
+        assert_eq!((matrix.holes, matrix.pinpointed), (vec!["b: b.1".to_owned()], Some(1)));
     }
 }

@@ -2,13 +2,19 @@
 //!
 //! Under a fault, every first failure of a scenario carries a clause that the fault declares, and every declared clause is
 //! the first failure of at least one scenario. On the plain reference nothing fails. A *narrow* fault makes at most a
-//! tenth of the scenarios fail; every expectation is the sole first failure under some narrow fault, or is a hole.
-//! Beside the faults, every asserted value is negated once, and the plain reference must then fail.
+//! tenth of the scenarios fail. Every expectation is the sole failure of its scenario under a narrow fault, a named or a
+//! pinpoint one, or is a hole. Beside the faults, every asserted value is negated once, and the plain reference must then
+//! fail.
 
 mod drive;
 mod inversion;
 mod matrix;
+mod pin;
+mod pinpoint;
+mod trial;
 
 pub use drive::{Extent, Plan, Watcher, binding_expectations, drive, faults_named};
-pub use inversion::{Inversion, Negated, Survivor, inversion, negated, prove};
+pub use inversion::{invert_all, negated};
 pub use matrix::{Complaint, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};
+pub use pinpoint::{pin_all, pinned};
+pub use trial::{Proof, Survivor, Trial};

@@ -1,7 +1,7 @@
 //! The embedded target, started for one run.
 
 use gateproof_controllers::settings::SUPPORTED_FEATURES;
-use gateproof_testbed::{Testbed, TestbedError, TestbedOptions};
+use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
 use serde_json::Value;
 
 use crate::target::api::Api;
@@ -20,10 +20,9 @@ pub struct Located {
     pub testbed: Option<Testbed>,
 }
 
-/// Starts the embedded target, with a fault if one is named, and with definitions other than the built-in ones if there
-/// are any.
-pub async fn start(fault: Option<&str>, crds: &[Value]) -> Result<Located, TestbedError> {
-    let options = TestbedOptions { fault: fault.map(str::to_owned), crds: crds.to_vec(), ..TestbedOptions::default() };
+/// Starts the embedded target, with definitions other than the built-in ones if there are any.
+pub async fn start(behaviour: Behaviour, crds: &[Value]) -> Result<Located, TestbedError> {
+    let options = TestbedOptions { behaviour, crds: crds.to_vec(), ..TestbedOptions::default() };
     let testbed = Testbed::start(options).await?;
     // The built-in release has the place, and a reference that leaves it empty misbehaves.
     let known: &[&str] = if crds.is_empty() { &[] } else { SUPPORTED_FEATURES };

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::interrupt::Interrupt;
+use super::options::Bystander;
 use crate::judge::contract::Contract;
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{Bindings, Body, Ended, Event, Scope, Timing, WriteOutcome, WriteVerb};
@@ -43,6 +44,8 @@ pub struct Environment {
     pub max_probes: u32,
     /// Breaks executions off.
     pub interrupt: Interrupt,
+    /// Who is told of every step.
+    pub bystander: Option<Arc<dyn Bystander>>,
     /// The slowest settle of all executions that have ended. Held while an execution is opened or closed in the log, so
     /// that the log alone tells what each one was given.
     pub slowest_settle: Mutex<Duration>,
@@ -104,7 +107,7 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Opti
         Conductor { env, scope, bindings: &execution.bindings, judge: Judge::new(judged, context), events };
     let (ended, hosted) = match bound {
         Err(error) => (Ended::Environment { error: SetupError::Bind(error).to_string() }, None),
-        Ok(_) => conductor.conduct(&execution.scenario).await,
+        Ok(bound) => conductor.conduct(&execution.scenario, &bound).await,
     };
     (conductor.end(ended), hosted)
 }
@@ -118,13 +121,13 @@ struct Conductor<'a> {
 }
 
 impl Conductor<'_> {
-    async fn conduct(&mut self, scenario: &Scenario) -> (Ended, Option<Hosted>) {
+    async fn conduct(&mut self, scenario: &Scenario, bound: &Scenario) -> (Ended, Option<Hosted>) {
         let env = self.env;
         if env.interrupt.is_triggered() {
             return (Ended::Interrupted, None);
         }
         match self.set_up(scenario).await {
-            Ok(hosted) => (self.obey().await, Some(hosted)),
+            Ok(hosted) => (self.obey(bound).await, Some(hosted)),
             Err(error) => (Ended::Environment { error: error.to_string() }, None),
         }
     }
@@ -160,12 +163,20 @@ impl Conductor<'_> {
     }
 
     /// Does what the judge asks until it has nothing more to ask, or the user breaks the run off.
-    async fn obey(&mut self) -> Ended {
+    async fn obey(&mut self, bound: &Scenario) -> Ended {
+        let mut step = None;
         loop {
             if self.env.interrupt.is_triggered() {
                 return Ended::Interrupted;
             }
             self.catch_up();
+            if let (Some(bystander), Some(now)) = (&self.env.bystander, self.judge.step())
+                && step != Some(now)
+            {
+                step = Some(now);
+                bystander.at_step(bound, now).await;
+                continue;
+            }
             match self.judge.next(self.env.log.now()) {
                 Next::Finished => return Ended::Completed,
                 Next::Perform(actions) => self.perform(actions).await,

@@ -39,7 +39,7 @@ use crate::target::pool::{self, Demand, Instance};
 use crate::target::shape::Shape;
 use crate::target::write::Writer;
 
-pub use options::{FeatureChoice, Keep, RunOptions, Skip, TargetChoice};
+pub use options::{Bystander, FeatureChoice, Keep, RunOptions, Skip, TargetChoice};
 pub use plan::{Decision, Planned};
 pub use prepare::RunError;
 pub use record::events_of;
@@ -169,6 +169,7 @@ async fn run_on(
         namespace_labels: options.namespace_labels.clone(),
         max_probes: options.max_probes,
         interrupt: options.interrupt.clone(),
+        bystander: options.bystander.clone(),
         slowest_settle: Mutex::default(),
     });
     let outcomes = session(&env, &tidy, options, SetUp { run_id, slots, instances }, reporter).await;

@@ -1,15 +1,18 @@
 //! What a run is asked to do.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use gateproof_testbed::Tamper;
 use serde_json::Value;
 
 use super::interrupt::Interrupt;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
-use crate::scenario::{Channel, Version};
+use crate::scenario::{Channel, Scenario, Version};
 use crate::target::connect::Source;
 use crate::target::dial::DialRule;
 use crate::target::shape::Ports;
@@ -22,6 +25,8 @@ pub enum TargetChoice {
         /// Name of the fault.
         fault: Option<String>,
     },
+    /// The embedded one, with something wrong that the holder of the handle says while it runs.
+    Tampered(Tamper),
     /// A cluster that somebody else runs.
     Cluster {
         /// Where its address and credentials are.
@@ -52,6 +57,7 @@ impl TargetChoice {
     pub fn name(&self) -> String {
         match self {
             TargetChoice::Embedded { fault: None } => "embedded".to_owned(),
+            TargetChoice::Tampered(_) => "embedded, tampered with".to_owned(),
             TargetChoice::Embedded { fault: Some(fault) } => format!("embedded:{fault}"),
             TargetChoice::Cluster { name, .. } | TargetChoice::Running { name, .. } => name.clone(),
         }
@@ -88,6 +94,13 @@ pub enum Keep {
     OnFailure,
     /// Everybody's.
     Always,
+}
+
+/// Stands by while scenarios run, and acts when one comes to a step.
+#[async_trait]
+pub trait Bystander: fmt::Debug + Send + Sync {
+    /// An execution of a bound scenario is about to do this step, and waits until this returns.
+    async fn at_step(&self, scenario: &Scenario, step: usize);
 }
 
 /// Everything that a run is asked to do.
@@ -139,6 +152,8 @@ pub struct RunOptions {
     pub max_probes: u32,
     /// How the user breaks the run off.
     pub interrupt: Interrupt,
+    /// Who stands by, if anybody.
+    pub bystander: Option<Arc<dyn Bystander>>,
 }
 
 /// Scenarios at once, unless the user says otherwise.
@@ -175,6 +190,7 @@ impl RunOptions {
             bundle: None,
             max_probes: DEFAULT_MAX_PROBES,
             interrupt: Interrupt::default(),
+            bystander: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gateproof_testbed::TestbedError;
+use gateproof_testbed::{Behaviour, TestbedError};
 
 use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
@@ -91,7 +91,8 @@ impl Target {
 /// Starts, connects and discovers.
 pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result<Target, RunError> {
     let located = match &options.target {
-        TargetChoice::Embedded { fault } => embedded::start(fault.as_deref(), &options.crds).await?,
+        TargetChoice::Embedded { fault } => embedded::start(Behaviour::of(fault.as_deref()), &options.crds).await?,
+        TargetChoice::Tampered(tamper) => embedded::start(Behaviour::Tampered(tamper.clone()), &options.crds).await?,
         TargetChoice::Cluster { source, gateway_class, .. } => {
             let api = connect(source).await?;
             Located { api, gateway_class: gateway_class.clone(), dial: Vec::new(), features: Vec::new(), testbed: None }

@@ -1,10 +1,14 @@
 //! Every expectation of a scenario by name, and the scenario with exactly one of them negated.
 
+mod asserted;
 pub mod id;
 mod negate;
 mod walk;
 
 use super::model::{Bounds, Channel, Clause, ExpectationId, Level, Scenario, Version};
+
+pub use asserted::{Asserted, Holder, asserted};
+pub use walk::{Aspect, SeenPart};
 
 /// One asserted value of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

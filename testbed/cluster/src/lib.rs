@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_apiserver::{Options, Server, StartError};
+pub use gateproof_controllers::faults::tamper::Tamper;
 use gateproof_controllers::faults::{self, Fault};
 use gateproof_controllers::runtime::{Controllers, Seams};
 use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
-use gateproof_proxy::{Plain, Proxy, ProxyOptions};
+use gateproof_proxy::{Exchange, Plain, Proxy, ProxyOptions};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
@@ -23,11 +24,51 @@ pub use ports::PortMapping;
 /// Name of the GatewayClass that the embedded implementation answers for.
 pub const GATEWAY_CLASS: &str = "gateproof";
 
+/// How the embedded implementation behaves.
+#[derive(Debug, Clone, Default)]
+pub enum Behaviour {
+    /// As the specification asks.
+    #[default]
+    Plain,
+    /// With the fault of this name.
+    Fault(String),
+    /// As the holder of the handle says, from one moment to the next.
+    Tampered(Tamper),
+}
+
+impl Behaviour {
+    /// With the fault of this name, if there is one.
+    pub fn of(fault: Option<&str>) -> Behaviour {
+        fault.map_or(Behaviour::Plain, |name| Behaviour::Fault(name.to_owned()))
+    }
+
+    fn fault(&self) -> Result<Option<&'static Fault>, TestbedError> {
+        let Behaviour::Fault(name) = self else { return Ok(None) };
+        faults::find(name).map(Some).ok_or_else(|| TestbedError::UnknownFault(name.clone()))
+    }
+
+    fn exchange(&self, fault: Option<&Fault>) -> Arc<dyn Exchange> {
+        match (self, fault) {
+            (Behaviour::Tampered(tamper), _) => Arc::new(tamper.clone()),
+            (_, Some(fault)) => fault.exchange(),
+            (_, None) => Arc::new(Plain),
+        }
+    }
+
+    fn seams(&self, fault: Option<&Fault>) -> Seams {
+        match (self, fault) {
+            (Behaviour::Tampered(tamper), _) => tamper.seams(),
+            (_, Some(fault)) => fault.seams(),
+            (_, None) => Seams::default(),
+        }
+    }
+}
+
 /// How a testbed starts.
 #[derive(Debug, Clone, Default)]
 pub struct TestbedOptions {
-    /// Name of the fault that the implementation has; none for the plain one.
-    pub fault: Option<String>,
+    /// How the implementation behaves.
+    pub behaviour: Behaviour,
     /// CustomResourceDefinitions to serve; our own of the standard channel when there are none.
     pub crds: Vec<Value>,
     /// How declared ports become bound ones.
@@ -68,7 +109,7 @@ impl Testbed {
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: TestbedOptions) -> Result<Testbed, TestbedError> {
-        let fault = options.fault.as_deref().map(find).transpose()?;
+        let fault = options.behaviour.fault()?;
         let mut crds = if options.crds.is_empty() { gateway_api(Channel::Standard) } else { options.crds };
         if let Some(fault) = fault {
             fault.reshape(&mut crds);
@@ -80,14 +121,17 @@ impl Testbed {
         let server = Server::start(server_options).await?;
         let network = network(server.addr().port());
         let offset = options.ports.offset(network);
-        let exchange = fault.map_or_else(|| Arc::new(Plain) as Arc<_>, Fault::exchange);
+        let exchange = options.behaviour.exchange(fault);
         let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, exchange));
         let mut testbed = Testbed { server, proxy, controllers: None, offset };
         if !options.no_controller {
             let settings = Settings { network, max_gateways: options.max_gateways, ..Settings::default() };
             let client = testbed.client();
             create_class(client.clone()).await?;
-            let seams = fault.map_or_else(Seams::default, Fault::seams);
+            let seams = options.behaviour.seams(fault);
+            if let Behaviour::Tampered(tamper) = &options.behaviour {
+                tamper.attach(client.clone(), offset);
+            }
             testbed.controllers = Some(Controllers::start(client, Arc::clone(&testbed.proxy), settings, seams));
         }
         Ok(testbed)
@@ -132,10 +176,6 @@ impl Testbed {
         self.proxy.shutdown().await;
         self.server.shutdown().await;
     }
-}
-
-fn find(name: &str) -> Result<&'static Fault, TestbedError> {
-    faults::find(name).ok_or_else(|| TestbedError::UnknownFault(name.to_owned()))
 }
 
 /// The first three octets of the addresses that Gateways get. The API server's port is unique on this host's loopback

@@ -6,7 +6,7 @@ mod support;
 use futures::StreamExt;
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_controllers::faults::{Fault, Seam, catalogue};
-use gateproof_testbed::TestbedOptions;
+use gateproof_testbed::{Behaviour, TestbedOptions};
 use serde_json::json;
 use support::{World, gateway, route, route_to};
 
@@ -178,7 +178,7 @@ async fn crds_may_go_and_come() {
 async fn every_fault_starts_and_stops() {
     let one = |fault: &'static Fault| async {
         println!("{}", fault.name);
-        let options = TestbedOptions { fault: Some(fault.name.to_owned()), ..TestbedOptions::default() };
+        let options = TestbedOptions { behaviour: Behaviour::of(Some(fault.name)), ..TestbedOptions::default() };
         let world = World::with(options).await;
         world.create(route_to("route", "echo")).await;
         world

@@ -213,7 +213,8 @@ pub struct CompiledRoute {
 }
 
 impl CompiledRoute {
-    fn new(rule: &Route) -> Self {
+    /// The rule with counters that stand at the beginning.
+    pub fn new(rule: &Route) -> Self {
         let turns = rule.backends.iter().map(|_| Turns::new()).collect();
         Self { rule: rule.clone(), shares: Spread::new(), turns }
     }

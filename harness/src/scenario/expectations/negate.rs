@@ -22,22 +22,25 @@ const OTHER_STATUS: u16 = 418;
 /// Negates the value at a site; false if its opposite cannot be said.
 pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
     match site {
-        Site::Condition(condition, aspect) => negate_condition(condition, aspect),
-        Site::Parents(parents) => {
+        Site::Condition(_, _, _, condition, aspect) => negate_condition(condition, aspect),
+        Site::Parents(_, parents) => {
             *parents = if *parents == Parents::Absent { Parents::Every } else { Parents::Absent };
         }
-        Site::Parent(parent) => {
+        Site::Parent(_, parent) => {
             parent.absent = !parent.absent;
             parent.conditions.clear();
         }
         // Not a neighbour: the count passes through those on its way.
-        Site::AttachedRoutes(attached) => *attached = -1 - *attached,
-        Site::SupportedKinds(kinds) => *kinds = vec!["Inverted".to_owned()],
-        Site::Field(field) => negate_field(field),
+        Site::AttachedRoutes(_, _, attached) => *attached = -1 - *attached,
+        Site::SupportedKinds(_, _, kinds) => *kinds = vec!["Inverted".to_owned()],
+        Site::Field(_, field) => negate_field(field),
         Site::Never(hold, index, kind) => return never_to_always(hold, index, kind.as_deref()),
-        Site::Unchanged | Site::Refused => return false,
-        Site::Answer(answer) => negate_answer(answer, backends),
-        Site::Seen(seen, part) => negate_seen(seen, &part, backends),
+        Site::Unchanged(_) | Site::Refused(_) => return false,
+        Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
+        Site::Seen(probe, part) => {
+            let Answer::Http(seen) = &mut probe.answer else { return false };
+            negate_seen(seen, &part, backends);
+        }
     }
     true
 }

@@ -7,44 +7,60 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::super::model::{
-    Answer, Bounds, Clause, ConditionExpectation, Ending, HeaderTest, Hold, Level, ListenerExpectation, ObjectRef,
-    ParentExpectation, Parents, Probe, Scenario, Seen, Step, SubjectExpectation, Verb,
+    Answer, Bounds, Clause, ConditionExpectation, Ending, FieldExpectation, HeaderTest, Hold, Level,
+    ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Scenario, Step, SubjectExpectation, Verb,
 };
 use super::{Expectation, id};
 
-/// The place of one asserted value.
+/// The place of one asserted value, and of what.
 pub(super) enum Site<'a> {
-    /// The refusal of a write.
-    Refused,
-    /// One aspect of a condition.
-    Condition(&'a mut ConditionExpectation, Aspect),
+    /// The refusal of a write of these objects.
+    Refused(&'a Verb),
+    /// One aspect of a condition of this type, of this part of the object.
+    Condition(&'a ObjectRef, Holder<'a>, &'a str, &'a mut ConditionExpectation, Aspect),
     /// Which parent entries there are.
-    Parents(&'a mut Parents),
+    Parents(&'a ObjectRef, &'a mut Parents),
     /// Whether one parent entry is there.
-    Parent(&'a mut ParentExpectation),
-    /// The number of attached routes.
-    AttachedRoutes(&'a mut i64),
-    /// The set of supported kinds.
-    SupportedKinds(&'a mut Vec<String>),
+    Parent(&'a ObjectRef, &'a mut ParentExpectation),
+    /// The number of attached routes of a listener.
+    AttachedRoutes(&'a ObjectRef, &'a str, &'a mut i64),
+    /// The set of supported kinds of a listener.
+    SupportedKinds(&'a ObjectRef, &'a str, &'a mut Vec<String>),
     /// A field.
-    Field(&'a mut super::super::model::FieldExpectation),
+    Field(&'a ObjectRef, &'a mut FieldExpectation),
     /// One condition (or everything, if `None`) of the subject at this position of `never`.
     Never(&'a mut Hold, usize, Option<String>),
     /// An object whose status must stay.
-    Unchanged,
+    Unchanged(&'a ObjectRef),
     /// The whole answer: who, or nobody.
-    Answer(&'a mut Answer),
+    Answer(&'a mut Probe),
     /// A part of an HTTP answer.
-    Seen(&'a mut Seen, SeenPart),
+    Seen(&'a mut Probe, SeenPart),
+}
+
+/// Whose conditions they are.
+#[derive(Clone, Copy)]
+pub(super) enum Holder<'a> {
+    /// The object's; a route's in every entry of its `status.parents`.
+    Own,
+    /// Those of a route's entry for this parentRef.
+    Parent(&'a Value),
+    /// Those of a listener.
+    Listener(&'a str),
 }
 
 /// What of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Aspect {
+pub enum Aspect {
+    /// That it is not there.
     Absent,
+    /// That it is there.
     Present,
+    /// Its status.
     Status,
+    /// Its reason.
     Reason,
+    /// Its message.
     Message,
 }
 
@@ -62,14 +78,22 @@ impl Aspect {
 
 /// What of an HTTP answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SeenPart {
+pub enum SeenPart {
+    /// The status code.
     Status,
+    /// The status code that a SHOULD prefers.
     Preferred,
+    /// Who answered.
     Backend,
+    /// A response header.
     Header(String),
+    /// The path that the backend saw.
     Path,
+    /// The host that the backend saw.
     Host,
+    /// A request header that the backend saw.
     SeenHeader(String),
+    /// The backend at this position of the list of mirrors.
     Mirrored(usize),
 }
 
@@ -164,13 +188,14 @@ fn doubt(step: &Step, doubtful: &mut BTreeSet<(String, String)>) {
 type Labels<'l> = &'l dyn Fn(&ObjectRef) -> Arc<str>;
 
 fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'_>) {
-    for (position, ending) in step.either.iter_mut().enumerate() {
+    let Step { either, verb, index, .. } = step;
+    for (position, ending) in either.iter_mut().enumerate() {
         match ending {
             Ending::Refused(_, bounds) => {
-                visitor(about.within(*bounds).expectation(id::refused(step.index)), Site::Refused);
+                visitor(about.within(*bounds).expectation(id::refused(*index)), Site::Refused(verb));
             }
             Ending::Settle(settle, bounds) => {
-                let base = id::settle(step.index, Some(position));
+                let base = id::settle(*index, Some(position));
                 for subject in &mut settle.subjects {
                     let name = id::subject(&base, &label(&subject.subject));
                     walk_subject(subject, &name, &about.within(*bounds), visitor);
@@ -182,71 +207,94 @@ fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'
 
 fn walk_subject(subject: &mut SubjectExpectation, base: &str, about: &About, visitor: Visitor<'_>) {
     let about = About { line: subject.place.line, ..about.clone() };
-    let is_route = subject.subject.kind.ends_with("Route");
+    let object = &subject.subject;
+    let is_route = object.kind.ends_with("Route");
     if is_route && !matches!(subject.parents, Parents::Selected(_)) {
-        visitor(about.expectation(id::part(base, "parents")), Site::Parents(&mut subject.parents));
+        visitor(about.expectation(id::part(base, "parents")), Site::Parents(object, &mut subject.parents));
     }
-    walk_conditions(&mut subject.conditions, base, &about, visitor);
+    let own = Conditions { object, holder: Holder::Own };
+    own.walk(&mut subject.conditions, base, &about, visitor);
     if let Parents::Selected(selected) = &mut subject.parents {
         for (index, parent) in selected.iter_mut().enumerate() {
             let name = id::parent(base, index);
             let aspect = if parent.absent { "absent" } else { "present" };
-            visitor(about.expectation(id::part(&name, aspect)), Site::Parent(parent));
-            walk_conditions(&mut parent.conditions, &name, &about, visitor);
+            visitor(about.expectation(id::part(&name, aspect)), Site::Parent(object, parent));
+            let of_parent = Conditions { object, holder: Holder::Parent(&parent.parent_ref) };
+            of_parent.walk(&mut parent.conditions, &name, &about, visitor);
         }
     }
     for (name, listener) in &mut subject.listeners {
-        walk_listener(listener, &id::listener(base, name), &about, visitor);
+        let conditions = Conditions { object, holder: Holder::Listener(name) };
+        walk_listener(&conditions, name, listener, &id::listener(base, name), &about, visitor);
     }
     for field in &mut subject.fields {
         let name = id::field(base, &field.pointer);
-        visitor(about.at(field.level).expectation(name), Site::Field(field));
+        visitor(about.at(field.level).expectation(name), Site::Field(object, field));
     }
 }
 
-fn walk_listener(listener: &mut ListenerExpectation, base: &str, about: &About, visitor: Visitor<'_>) {
-    walk_conditions(&mut listener.conditions, base, about, visitor);
-    if let Some(attached) = &mut listener.attached_routes {
-        visitor(about.expectation(id::part(base, "attachedRoutes")), Site::AttachedRoutes(attached));
-    }
-    if let Some(kinds) = &mut listener.supported_kinds {
-        visitor(about.expectation(id::part(base, "supportedKinds")), Site::SupportedKinds(kinds));
-    }
-}
-
-fn walk_conditions(
-    conditions: &mut IndexMap<String, ConditionExpectation>,
+fn walk_listener(
+    conditions: &Conditions<'_>,
+    name: &str,
+    listener: &mut ListenerExpectation,
     base: &str,
     about: &About,
     visitor: Visitor<'_>,
 ) {
-    for (kind, condition) in conditions {
-        let name = id::part(base, kind);
-        let mut about = about.within(condition.bounds);
-        about.clauses.extend(condition.proves.iter().cloned());
-        let reason_level = condition.reason_level.unwrap_or(condition.level);
-        let message_level = condition.message.as_ref().map_or(Level::Should, |m| m.level);
-        let mut aspects = Vec::new();
-        if condition.absent {
-            aspects.push((Aspect::Absent, condition.level));
-        } else {
-            if !condition.status.is_empty() {
-                aspects.push((Aspect::Status, condition.level));
+    let object = conditions.object;
+    conditions.walk(&mut listener.conditions, base, about, visitor);
+    if let Some(attached) = &mut listener.attached_routes {
+        let id = id::part(base, "attachedRoutes");
+        visitor(about.expectation(id), Site::AttachedRoutes(object, name, attached));
+    }
+    if let Some(kinds) = &mut listener.supported_kinds {
+        let id = id::part(base, "supportedKinds");
+        visitor(about.expectation(id), Site::SupportedKinds(object, name, kinds));
+    }
+}
+
+/// Where a list of conditions stands.
+struct Conditions<'a> {
+    object: &'a ObjectRef,
+    holder: Holder<'a>,
+}
+
+impl Conditions<'_> {
+    fn walk(
+        &self,
+        conditions: &mut IndexMap<String, ConditionExpectation>,
+        base: &str,
+        about: &About,
+        visitor: Visitor<'_>,
+    ) {
+        for (kind, condition) in conditions {
+            let name = id::part(base, kind);
+            let mut about = about.within(condition.bounds);
+            about.clauses.extend(condition.proves.iter().cloned());
+            let reason_level = condition.reason_level.unwrap_or(condition.level);
+            let message_level = condition.message.as_ref().map_or(Level::Should, |m| m.level);
+            let mut aspects = Vec::new();
+            if condition.absent {
+                aspects.push((Aspect::Absent, condition.level));
+            } else {
+                if !condition.status.is_empty() {
+                    aspects.push((Aspect::Status, condition.level));
+                }
+                if !condition.reason.is_empty() {
+                    aspects.push((Aspect::Reason, reason_level));
+                }
+                if aspects.is_empty() && !condition.optional {
+                    aspects.push((Aspect::Present, condition.level));
+                }
+                if condition.message.is_some() {
+                    aspects.push((Aspect::Message, message_level));
+                }
             }
-            if !condition.reason.is_empty() {
-                aspects.push((Aspect::Reason, reason_level));
+            for (aspect, level) in aspects {
+                let mut expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+                expectation.untouched = condition.status == ["Unknown"];
+                visitor(expectation, Site::Condition(self.object, self.holder, kind, condition, aspect));
             }
-            if aspects.is_empty() && !condition.optional {
-                aspects.push((Aspect::Present, condition.level));
-            }
-            if condition.message.is_some() {
-                aspects.push((Aspect::Message, message_level));
-            }
-        }
-        for (aspect, level) in aspects {
-            let mut expectation = about.at(level).expectation(id::part(&name, aspect.name()));
-            expectation.untouched = condition.status == ["Unknown"];
-            visitor(expectation, Site::Condition(condition, aspect));
         }
     }
 }
@@ -285,24 +333,23 @@ fn walk_hold(hold: &mut Hold, step: usize, abouts: Abouts<'_>, label: Labels<'_>
         walk_subject(subject, &name, &abouts(&subject.subject), visitor);
     }
     for object in &hold.unchanged {
-        visitor(abouts(object).expectation(id::unchanged(step, &label(object))), Site::Unchanged);
+        visitor(abouts(object).expectation(id::unchanged(step, &label(object))), Site::Unchanged(object));
     }
 }
 
 fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>) {
     let about = about.at(probe.level);
-    match &mut probe.answer {
-        Answer::Http(seen) => walk_seen(seen, base, &about, visitor),
-        answer @ Answer::Shares { .. } => {
-            visitor(about.expectation(id::part(base, "shares")), Site::Answer(answer));
-        }
-        answer @ (Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer) => {
-            visitor(about.expectation(base.to_owned()), Site::Answer(answer));
+    match &probe.answer {
+        Answer::Http(_) => walk_seen(probe, base, &about, visitor),
+        Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
+        Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer => {
+            visitor(about.expectation(base.to_owned()), Site::Answer(probe));
         }
     }
 }
 
-fn walk_seen(seen: &mut Seen, base: &str, about: &About, visitor: Visitor<'_>) {
+fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>) {
+    let Answer::Http(seen) = &probe.answer else { return };
     let mut parts = vec![("status".to_owned(), SeenPart::Status, Level::Must)];
     if !seen.preferred.is_empty() {
         parts.push(("preferred".to_owned(), SeenPart::Preferred, Level::Should));
@@ -325,6 +372,6 @@ fn walk_seen(seen: &mut Seen, base: &str, about: &About, visitor: Visitor<'_>) {
         parts.push((format!("mirrored.{backend}"), SeenPart::Mirrored(index), Level::Must));
     }
     for (name, part, level) in parts {
-        visitor(about.at(level).expectation(id::part(base, &name)), Site::Seen(seen, part));
+        visitor(about.at(level).expectation(id::part(base, &name)), Site::Seen(probe, part));
     }
 }

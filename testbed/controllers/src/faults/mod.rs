@@ -8,6 +8,7 @@ mod exchange;
 mod snapshot;
 mod statuses;
 mod surface;
+pub mod tamper;
 mod tools;
 mod writer;
 

@@ -27,6 +27,13 @@ pub(super) fn available(snapshot: &Snapshot) -> Vec<(Kind, ApiResource)> {
     built_in.chain(custom).collect()
 }
 
+/// How a kind is spoken of to a server that has the built-in release.
+pub(crate) fn built_in_release(kind: Kind) -> ApiResource {
+    let name = kind.name().to_lowercase();
+    let plural = if name.ends_with('s') { format!("{name}es") } else { format!("{name}s") };
+    resource(kind, "v1", plural)
+}
+
 fn resource(kind: Kind, version: &str, plural: String) -> ApiResource {
     let group = kind.group().to_owned();
     let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };

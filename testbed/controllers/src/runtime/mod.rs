@@ -4,7 +4,7 @@
 //! configuration over, works out the statuses with what the data plane answered, and leaves them to the writer. So a
 //! status never claims what the data plane does not do yet, and a burst of changes costs one round.
 
-mod kinds;
+pub(crate) mod kinds;
 pub mod seams;
 mod store;
 mod watch;

@@ -1,0 +1,151 @@
+//! What has to go wrong for one expectation to fail, and nothing else.
+
+mod status;
+
+use gateproof_controllers::faults::tamper::{StatusEdit, TamperError, WrongAnswer, WrongConnection};
+use gateproof_controllers::snapshot::{Kind, ObjectKey};
+use gateproof_testbed::Tamper;
+use serde_json::Value;
+
+use crate::scenario::expectations::{Asserted, SeenPart};
+use crate::scenario::{Answer, FieldExpectation, HeaderTest, ObjectRef, Probe};
+
+/// A text that nobody else writes.
+const OTHER: &str = "tampered";
+
+/// A status code that nobody else sends.
+const OTHER_STATUS: u16 = 418;
+
+/// One wrong value.
+pub(super) enum Pin {
+    /// A status stays wrong.
+    Status(Kind, ObjectKey, StatusEdit),
+    /// A status is written once.
+    Rewrite(Kind, ObjectKey, StatusEdit),
+    /// Answers for a host are wrong.
+    Answer(String, WrongAnswer),
+    /// TCP connections go wrong.
+    Connection(WrongConnection),
+    /// Something listens at a Gateway's listener.
+    Occupy(ObjectKey, String),
+    /// The API server takes anything for the objects of these CRDs.
+    Admit(Vec<String>),
+    /// A CRD has another annotation.
+    Annotate(String, String),
+}
+
+impl Pin {
+    /// Makes a running target go wrong.
+    pub(super) async fn put(self, tamper: &Tamper) -> Result<(), TamperError> {
+        match self {
+            // An object that is not there yet gets its status by the implementation, wrongly.
+            Pin::Status(kind, key, edit) => match tamper.status(kind, key, edit).await {
+                Err(TamperError::Api(error)) if is_not_found(&error) => Ok(()),
+                put => put,
+            },
+            Pin::Rewrite(kind, key, edit) => tamper.rewrite_status(kind, &key, edit).await,
+            Pin::Answer(host, wrong) => {
+                tamper.answers(&host, wrong);
+                Ok(())
+            }
+            Pin::Connection(wrong) => {
+                tamper.connections(wrong);
+                Ok(())
+            }
+            Pin::Occupy(gateway, listener) => tamper.occupy(&gateway, &listener).await,
+            Pin::Admit(crds) => {
+                for crd in crds {
+                    tamper.admit_anything(&crd).await?;
+                }
+                Ok(())
+            }
+            Pin::Annotate(crd, annotation) => tamper.annotate_crd(&crd, &annotation, OTHER).await,
+        }
+    }
+}
+
+fn is_not_found(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.is_not_found())
+}
+
+/// What makes what is asserted fail. `None` for kinds that the reference has no status for.
+pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
+    let on = |object: &ObjectRef, edit: StatusEdit| Some(Pin::Status(kind(object)?, key(object), edit));
+    match asserted {
+        Asserted::Refused(objects) => Some(Pin::Admit(objects.iter().filter_map(crd).collect())),
+        Asserted::Condition { object, holder, r#type, expected, aspect } => {
+            on(object, status::condition(object, holder, r#type, expected, *aspect))
+        }
+        Asserted::Parents(object, parents) => on(object, status::parents(parents)),
+        Asserted::Parent(object, parent_ref, absent) => on(object, status::parent(parent_ref, *absent)),
+        Asserted::AttachedRoutes(object, listener) => on(object, status::attached_routes(listener)),
+        Asserted::SupportedKinds(object, listener) => on(object, status::supported_kinds(listener)),
+        Asserted::Field(object, field) => self::field(object, field),
+        Asserted::Never(subject, _) => on(&subject.subject, status::never(subject)),
+        Asserted::Unchanged(object) => Some(Pin::Rewrite(kind(object)?, key(object), status::touched())),
+        Asserted::Answer(probe) => answer(probe),
+        Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),
+    }
+}
+
+fn field(object: &ObjectRef, field: &FieldExpectation) -> Option<Pin> {
+    if let Some(annotation) = field.pointer.strip_prefix("/metadata/annotations/") {
+        return Some(Pin::Annotate(object.name.clone(), annotation.replace("~1", "/")));
+    }
+    let edit = status::field(field.pointer.strip_prefix("/status")?, &field.test);
+    Some(Pin::Status(kind(object)?, key(object), edit))
+}
+
+fn answer(probe: &Probe) -> Option<Pin> {
+    let key = || key(&probe.target.gateway);
+    Some(match (&probe.answer, &probe.host) {
+        (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
+        (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
+        (Answer::NoAnswer, _) => Pin::Occupy(key(), probe.target.listener.clone()?),
+        (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
+        (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),
+        (Answer::Http(_), _) => return None,
+    })
+}
+
+fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
+    let Answer::Http(seen) = &probe.answer else { return None };
+    let other = |test: Option<&HeaderTest>| match test {
+        Some(HeaderTest::Present) => None,
+        _ => Some(OTHER.to_owned()),
+    };
+    Some(match part {
+        SeenPart::Status => WrongAnswer::Status(OTHER_STATUS),
+        // Only a SHOULD.
+        SeenPart::Preferred => return None,
+        SeenPart::Backend => WrongAnswer::NoBody,
+        SeenPart::Header(name) => WrongAnswer::ResponseHeader(name.to_lowercase(), other(seen.headers.get(name))),
+        SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
+        SeenPart::Host => WrongAnswer::ForwardedHost(format!("{OTHER}.invalid")),
+        SeenPart::SeenHeader(name) => {
+            WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.seen_headers.get(name)))
+        }
+        SeenPart::Mirrored(index) => WrongAnswer::NoMirror(seen.mirrored_to.get(*index)?.clone()),
+    })
+}
+
+/// The host of a probe as the data plane compares it.
+fn host(probe: &Probe) -> Option<String> {
+    let host = probe.host.as_deref()?.to_lowercase();
+    Some(host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host).to_owned())
+}
+
+fn kind(object: &ObjectRef) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.name() == object.kind)
+}
+
+fn key(object: &ObjectRef) -> ObjectKey {
+    ObjectKey::new(object.namespace.clone().unwrap_or_default(), object.name.clone())
+}
+
+/// The CRD of a Gateway API object.
+fn crd(object: &Value) -> Option<String> {
+    let kind = object.get("kind")?.as_str()?.to_lowercase();
+    let plural = if kind.ends_with('s') { format!("{kind}es") } else { format!("{kind}s") };
+    Some(format!("{plural}.gateway.networking.k8s.io"))
+}

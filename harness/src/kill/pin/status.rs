@@ -1,0 +1,276 @@
+//! Statuses that are wrong in one value.
+
+use std::sync::Arc;
+
+use gateproof_controllers::faults::tamper::StatusEdit;
+use gateproof_controllers::settings::CONTROLLER_NAME;
+use serde_json::{Value, json};
+
+use super::OTHER;
+use crate::judge::conditions::{ParentRef, array, generation, namespace};
+use crate::scenario::expectations::{Aspect, Holder};
+use crate::scenario::{ConditionExpectation, FieldTest, ListenerExpectation, ObjectRef, Parents, SubjectExpectation};
+
+/// A reason that nobody else gives.
+const OTHER_REASON: &str = "Tampered";
+
+fn edit(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> StatusEdit {
+    Arc::new(change)
+}
+
+/// A condition that is not as expected in this aspect.
+pub(super) fn condition(
+    object: &ObjectRef,
+    holder: &Holder,
+    r#type: &str,
+    expected: &ConditionExpectation,
+    aspect: Aspect,
+) -> StatusEdit {
+    let (is_route, holder, r#type) = (object.kind.ends_with("Route"), holder.clone(), r#type.to_owned());
+    let expected = expected.clone();
+    edit(move |object, status| {
+        let Some(conditions) = conditions_of(object, status, &holder, is_route) else { return };
+        change(conditions, object, &r#type, &expected, aspect);
+    })
+}
+
+fn change(conditions: &mut Vec<Value>, object: &Value, r#type: &str, expected: &ConditionExpectation, aspect: Aspect) {
+    if aspect == Aspect::Present {
+        conditions.retain(|one| one["type"] != r#type);
+        return;
+    }
+    let found = entry(conditions, object, r#type, expected);
+    match aspect {
+        Aspect::Absent | Aspect::Present => {}
+        Aspect::Status => {
+            let other =
+                ["False", "True", "Unknown"].into_iter().find(|s| !expected.status.iter().any(|legal| legal == s));
+            found["status"] = json!(other);
+        }
+        Aspect::Reason => found["reason"] = json!(OTHER_REASON),
+        Aspect::Message => found["message"] = json!(""),
+    }
+}
+
+/// The condition of a type, current; made as expected if it is not there.
+fn entry<'c>(
+    conditions: &'c mut Vec<Value>,
+    object: &Value,
+    r#type: &str,
+    expected: &ConditionExpectation,
+) -> &'c mut Value {
+    let index = conditions.iter().position(|one| one["type"] == r#type).unwrap_or_else(|| {
+        conditions.push(json!({
+            "type": r#type,
+            "status": expected.status.first().map_or("True", String::as_str),
+            "reason": expected.reason.first().map_or(OTHER_REASON, String::as_str),
+            "message": "",
+            "lastTransitionTime": object["metadata"]["creationTimestamp"],
+        }));
+        conditions.len() - 1
+    });
+    let found = &mut conditions[index];
+    found["observedGeneration"] = json!(generation(object));
+    found
+}
+
+/// Another set of entries than expected.
+pub(super) fn parents(expected: &Parents) -> StatusEdit {
+    let none = *expected == Parents::Absent;
+    edit(move |object, status| {
+        let parent_ref = match object.pointer("/spec/parentRefs/0") {
+            Some(first) if none => first.clone(),
+            _ => json!({"name": OTHER}),
+        };
+        ensure_parent(object, status, &parent_ref);
+    })
+}
+
+/// An entry too many, or one too few.
+pub(super) fn parent(parent_ref: &Value, absent: bool) -> StatusEdit {
+    let parent_ref = parent_ref.clone();
+    edit(move |object, status| {
+        if absent {
+            ensure_parent(object, status, &parent_ref);
+        } else {
+            let wanted = ParentRef::of(&parent_ref, namespace(object));
+            list(status, "parents").retain(|entry| !is_own(entry, &wanted, object));
+        }
+    })
+}
+
+/// One route more than there are.
+pub(super) fn attached_routes(listener: &str) -> StatusEdit {
+    on_listener(listener, |entry| {
+        let count = entry["attachedRoutes"].as_i64().unwrap_or_default();
+        entry["attachedRoutes"] = json!(count + 1);
+    })
+}
+
+/// One kind more than there are.
+pub(super) fn supported_kinds(listener: &str) -> StatusEdit {
+    on_listener(listener, |entry| {
+        let other = json!({"group": "gateway.networking.k8s.io", "kind": OTHER_REASON});
+        list(entry, "supportedKinds").push(other);
+    })
+}
+
+fn on_listener(name: &str, change: impl Fn(&mut Value) + Send + Sync + 'static) -> StatusEdit {
+    let name = name.to_owned();
+    edit(move |_, status| list(status, "listeners").iter_mut().filter(|entry| entry["name"] == name).for_each(&change))
+}
+
+/// A field with another value.
+pub(super) fn field(pointer: &str, test: &FieldTest) -> StatusEdit {
+    let (pointer, test) = (pointer.to_owned(), test.clone());
+    edit(move |_, status| {
+        if test == FieldTest::Empty {
+            return fill(status, &pointer);
+        }
+        let Some(value) = status.pointer_mut(&pointer) else { return };
+        match (&test, value.as_array_mut()) {
+            (FieldTest::Contains(item), Some(items)) => items.retain(|one| one != item),
+            (FieldTest::SortedBy(_), Some(items)) => items.reverse(),
+            (_, Some(items)) => items.clear(),
+            (_, None) => *value = json!(format!("{OTHER}.example/{OTHER}")),
+        }
+    })
+}
+
+/// Puts something where nothing should be: in a list another item like the first.
+fn fill(status: &mut Value, pointer: &str) {
+    let (holder, name) = pointer.rsplit_once('/').unwrap_or_default();
+    match status.pointer_mut(holder) {
+        Some(Value::Array(items)) => {
+            let mut item = items.first().cloned().unwrap_or_default();
+            item["name"] = json!(OTHER);
+            items.push(item);
+        }
+        Some(Value::Object(fields)) => {
+            fields.insert(name.to_owned(), json!(OTHER));
+        }
+        _ => {}
+    }
+}
+
+/// A status that says what it must never say.
+pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
+    let subject = subject.clone();
+    let is_route = subject.subject.kind.ends_with("Route");
+    edit(move |object, status| {
+        let holders: Vec<(Holder, Vec<(&String, &ConditionExpectation)>)> = match &subject.parents {
+            _ if !is_route => vec![(Holder::Own, subject.conditions.iter().collect())],
+            Parents::Selected(parents) => parents
+                .iter()
+                .map(|one| {
+                    let conditions = subject.conditions.iter().chain(&one.conditions);
+                    (Holder::Parent(one.parent_ref.clone()), conditions.collect())
+                })
+                .collect(),
+            Parents::Every | Parents::Absent => array(object.pointer("/spec/parentRefs"))
+                .iter()
+                .map(|parent_ref| (Holder::Parent(parent_ref.clone()), subject.conditions.iter().collect()))
+                .collect(),
+        };
+        let listeners = subject.listeners.iter().map(|(name, ListenerExpectation { conditions, .. })| {
+            (Holder::Listener(name.clone()), conditions.iter().collect())
+        });
+        for (holder, conditions) in holders.into_iter().chain(listeners) {
+            if let Holder::Parent(parent_ref) = &holder {
+                ensure_parent(object, status, parent_ref);
+            }
+            let Some(list) = conditions_of(object, status, &holder, is_route) else { continue };
+            for (r#type, expected) in conditions {
+                let found = entry(list, object, r#type, expected);
+                if let Some(wanted) = expected.status.first() {
+                    found["status"] = json!(wanted);
+                }
+                if let Some(wanted) = expected.reason.first() {
+                    found["reason"] = json!(wanted);
+                }
+            }
+        }
+    })
+}
+
+/// A status that was written although nothing has changed.
+pub(super) fn touched() -> StatusEdit {
+    edit(|object, status| {
+        let lists = ["/conditions/0", "/parents/0/conditions/0", "/listeners/0/conditions/0"];
+        let first = lists.into_iter().find(|pointer| status.pointer(pointer).is_some());
+        match first.and_then(|pointer| status.pointer_mut(pointer)) {
+            Some(condition) => {
+                let message = condition["message"].as_str().unwrap_or_default();
+                condition["message"] = json!(format!("{message} ({OTHER})"));
+            }
+            None => {
+                let parent_ref =
+                    object.pointer("/spec/parentRefs/0").cloned().unwrap_or_else(|| json!({"name": OTHER}));
+                ensure_parent(object, status, &parent_ref);
+            }
+        }
+    })
+}
+
+/// The conditions of a holder; nothing if it is not there. Of a route's own, those of its first entry.
+fn conditions_of<'s>(
+    object: &Value,
+    status: &'s mut Value,
+    holder: &Holder,
+    is_route: bool,
+) -> Option<&'s mut Vec<Value>> {
+    let entry = match holder {
+        Holder::Own if is_route => {
+            list(status, "parents").iter_mut().find(|entry| entry["controllerName"] == CONTROLLER_NAME)?
+        }
+        Holder::Own => status,
+        Holder::Parent(parent_ref) => {
+            let wanted = ParentRef::of(parent_ref, namespace(object));
+            list(status, "parents").iter_mut().find(|entry| is_own(entry, &wanted, object))?
+        }
+        Holder::Listener(name) => list(status, "listeners").iter_mut().find(|entry| entry["name"] == *name)?,
+    };
+    Some(list(entry, "conditions"))
+}
+
+/// Adds an entry of the reference for a parent, if there is none.
+fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value) {
+    let wanted = ParentRef::of(parent_ref, namespace(object));
+    let entries = list(status, "parents");
+    if entries.iter().any(|entry| is_own(entry, &wanted, object)) {
+        return;
+    }
+    let condition = |r#type: &str| {
+        json!({
+            "type": r#type,
+            "status": "True",
+            "reason": r#type,
+            "message": "",
+            "observedGeneration": generation(object),
+            "lastTransitionTime": object["metadata"]["creationTimestamp"],
+        })
+    };
+    entries.push(json!({
+        "parentRef": parent_ref,
+        "controllerName": CONTROLLER_NAME,
+        "conditions": [condition("Accepted"), condition("ResolvedRefs")],
+    }));
+}
+
+fn is_own(entry: &Value, parent: &ParentRef, object: &Value) -> bool {
+    entry["controllerName"] == CONTROLLER_NAME && ParentRef::of(&entry["parentRef"], namespace(object)) == *parent
+}
+
+/// The list of this name, made if it is not there.
+fn list<'v>(holder: &'v mut Value, name: &str) -> &'v mut Vec<Value> {
+    if !holder[name].is_array() {
+        holder[name] = json!([]);
+    }
+    match &mut holder[name] {
+        Value::Array(items) => items,
+        _ => unreachable!("it was just made an array"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Pinpoint faults: the reference goes wrong at one value, from the step on that looks at it, and exactly the
+//! expectation of that value must fail.
+//!
+//! Named faults are mistakes that implementations make. They hit many expectations at once, most of them where a
+//! scenario has failed already, so they leave open whether the expectations behind the first are looked at. Pinpoint
+//! faults close that: each is made for one expectation, so they say nothing about which mistakes are noticed, and all
+//! about whether an expectation can fail, alone, for what the target does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use gateproof_testbed::Tamper;
+
+use super::drive::{Plan, Watcher, binding};
+use super::pin::{Pin, pin};
+use super::trial::{self, Method, Proof, Trial};
+use crate::run::{Bystander, RunError, TargetChoice};
+use crate::scenario::expectations::{Asserted, Expectation, asserted};
+use crate::scenario::{Answer, Isolation, ObjectRef, Scenario};
+
+/// Every binding expectation, each with a run of its scenario in which it must fail.
+pub fn pinned(scenarios: &[Scenario]) -> Vec<Trial> {
+    let of = |scenario: &Scenario| {
+        let trial = |(position, expectation)| {
+            let mut variant = scenario.clone();
+            variant.name = format!("{}-pinned-{position}", scenario.name);
+            Trial { scenario: scenario.name.clone(), variant, expectation }
+        };
+        binding(scenario).enumerate().map(trial).collect::<Vec<_>>()
+    };
+    scenarios.iter().flat_map(of).collect()
+}
+
+/// Runs each of these against a reference that goes wrong at the expectation's value alone.
+///
+/// # Errors
+/// If an embedded target cannot be tested at all.
+pub async fn pin_all(plan: &Plan, trials: Vec<Trial>, watcher: &dyn Watcher) -> Result<Proof, RunError> {
+    trial::prove(plan, trials, &Pinpoint, watcher).await
+}
+
+struct Pinpoint;
+
+impl Method for Pinpoint {
+    fn needs_target_alone(&self, trial: &Trial) -> bool {
+        let shared = |object: &ObjectRef| object.pool || object.name == "${class}";
+        trial.variant.isolation == Isolation::Cluster
+            || match asserted(&trial.variant, &trial.expectation.id) {
+                None | Some(Asserted::Refused(_)) => true,
+                Some(Asserted::Answer(probe)) => probe.method.is_none() || matches!(probe.answer, Answer::NoAnswer),
+                Some(Asserted::Seen(..)) => false,
+                Some(
+                    Asserted::Condition { object, .. }
+                    | Asserted::Parents(object, _)
+                    | Asserted::Parent(object, ..)
+                    | Asserted::AttachedRoutes(object, _)
+                    | Asserted::SupportedKinds(object, _)
+                    | Asserted::Field(object, _)
+                    | Asserted::Unchanged(object),
+                ) => shared(&object) || object.kind == "CustomResourceDefinition",
+                Some(Asserted::Never(subject, _)) => shared(&subject.subject),
+            }
+    }
+
+    fn target(&self, batch: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>) {
+        let tamper = Tamper::default();
+        let wanted = batch.iter().map(|trial| (trial.variant.name.clone(), trial.expectation.id.clone())).collect();
+        (TargetChoice::Tampered(tamper.clone()), Some(Arc::new(Hand { tamper, wanted })))
+    }
+
+    fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {
+        // Several conditions that must never hold together are one state, named after the first of them.
+        let stem =
+            |id: &str| id.split_once("].hold.never.").and_then(|(_, rest)| Some(rest.rsplit_once('.')?.0.to_owned()));
+        expectation.id == finding || (stem(&expectation.id).is_some() && stem(&expectation.id) == stem(finding))
+    }
+}
+
+/// Makes the target go wrong when a scenario comes to the step of its expectation.
+#[derive(Debug)]
+struct Hand {
+    tamper: Tamper,
+    wanted: BTreeMap<String, String>,
+}
+
+#[async_trait]
+impl Bystander for Hand {
+    async fn at_step(&self, scenario: &Scenario, step: usize) {
+        let Some(id) = self.wanted.get(&scenario.name) else { return };
+        if !id.starts_with(&format!("steps[{step}].")) {
+            return;
+        }
+        let Some(pin) = asserted(scenario, id).as_ref().and_then(pin) else {
+            tracing::warn!(scenario = scenario.name, expectation = id, "nothing is known that makes it fail");
+            return;
+        };
+        // The trial tells by its outcome that the target did not go wrong.
+        if let Err(error) = Pin::put(pin, &self.tamper).await {
+            tracing::warn!(scenario = scenario.name, expectation = id, %error, "the target cannot be made to go wrong");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::scenario::{Vocabulary, load};
+
+    #[test]
+    fn every_binding_expectation_of_every_shipped_scenario_can_be_pinned() {
+        let all = pinned(&load::builtin(&Vocabulary::builtin()).unwrap());
+        assert!(all.len() > 1000, "only {} expectations", all.len());
+        for trial in all {
+            let asserted = asserted(&trial.variant, &trial.expectation.id);
+            assert!(asserted.as_ref().and_then(pin).is_some(), "{}: {}", trial.scenario, trial.expectation.id);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Trials: a scenario is run because it must fail, at one expectation and nowhere else.
+//!
+//! A scenario that fails somewhere else, comes late or is inconclusive has not shown that the value is looked at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use gateproof_report::record::{Outcome, ScenarioRecord, Severity, Target};
+
+use super::drive::{Plan, Watcher};
+use crate::log::Timing;
+use crate::run::{self, Bystander, RunError, RunOptions, Silent, TargetChoice};
+use crate::scenario::expectations::Expectation;
+use crate::scenario::{Channel, Scenario};
+
+/// Scenarios that share one embedded target. Each judge reads the whole history of its pool Gateway, which everybody's
+/// routes make longer.
+const BATCH: usize = 64;
+
+/// Scenarios at once on one target: most of their time is the deadline that they have to miss.
+const JOBS: usize = 16;
+
+/// The quiet window of the second attempt. A state from before a step may be the very opposite of what the step leads
+/// to; it must not count as settled because a busy machine keeps the reference from reacting at once.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// One scenario that must fail.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scenario as it is run, under a name of its own.
+    pub variant: Scenario,
+    /// The expectation that must fail.
+    pub expectation: Expectation,
+}
+
+impl Trial {
+    /// The scenario and its expectation.
+    pub fn name(&self) -> String {
+        format!("{}: {}", self.scenario, self.expectation.id)
+    }
+}
+
+/// What makes a scenario fail.
+pub(super) trait Method: Sync {
+    /// Whether a trial changes what others on its target depend on.
+    fn needs_target_alone(&self, trial: &Trial) -> bool;
+
+    /// What a batch is run against, and who stands by.
+    fn target(&self, batch: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>);
+
+    /// Whether a failure is the one that the trial is to provoke.
+    fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool;
+}
+
+/// An expectation that was not shown to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Survivor {
+    /// The scenario.
+    pub scenario: String,
+    /// The expectation.
+    pub expectation: String,
+    /// How the trial ended.
+    pub outcome: String,
+    /// What was seen instead of a failure at the expectation.
+    pub why: String,
+}
+
+/// What trials showed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// How many expectations were tried, each in a run of its own scenario.
+    pub tried: usize,
+    /// How many have no meaning at the reference's version.
+    pub unbound: usize,
+    /// Those that did not fail.
+    pub survivors: Vec<Survivor>,
+}
+
+/// How much is tried at once, and for how long.
+#[derive(Clone, Copy)]
+struct Effort {
+    targets: usize,
+    jobs: usize,
+    patient: bool,
+}
+
+/// Runs every trial; those that did not fail as they should get a second, more patient attempt.
+pub(super) async fn prove(
+    plan: &Plan,
+    trials: Vec<Trial>,
+    method: &dyn Method,
+    watcher: &dyn Watcher,
+) -> Result<Proof, RunError> {
+    let mut found = Proof { tried: trials.len(), ..Proof::default() };
+    let quick = Effort { targets: plan.targets, jobs: JOBS, patient: false };
+    let patient = Effort { targets: plan.targets.div_ceil(2), jobs: JOBS, patient: true };
+    let mut left = trials;
+    for effort in [quick, patient] {
+        let (alive, unbound) = attempt(plan, left, method, effort, watcher).await?;
+        found.unbound += unbound;
+        (left, found.survivors) = alive.into_iter().unzip();
+    }
+    found.survivors.sort();
+    Ok(found)
+}
+
+/// Runs each once; returns those that did not fail as they should, and the number of those that say nothing of the
+/// reference's version.
+async fn attempt(
+    plan: &Plan,
+    trials: Vec<Trial>,
+    method: &dyn Method,
+    effort: Effort,
+    watcher: &dyn Watcher,
+) -> Result<(Vec<(Trial, Survivor)>, usize), RunError> {
+    let (alone, together): (Vec<Trial>, Vec<Trial>) =
+        trials.into_iter().partition(|trial| method.needs_target_alone(trial));
+    let batches = alone.chunks(1).chain(together.chunks(BATCH));
+    let runs = futures::stream::iter(batches.map(|batch| async move {
+        let (target, bystander) = method.target(batch);
+        let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+        options.jobs = effort.jobs;
+        options.bystander = bystander;
+        if effort.patient {
+            options.timing = Some(Timing { quiet: PATIENCE, ..options.timing() });
+            options.timeout_scale = 2.0;
+        }
+        let scenarios = batch.iter().map(|trial| trial.variant.clone()).collect();
+        let record = run::run(options, scenarios, &mut Silent).await?.record;
+        let (bound, unbound): (Vec<&Trial>, Vec<&Trial>) = batch.iter().partition(|one| binds(one, &record.target));
+        let alive: Vec<_> = bound
+            .iter()
+            .filter_map(|trial| {
+                let of_it = record.scenarios.iter().find(|record| record.name == trial.variant.name);
+                Some(((*trial).clone(), survivor(trial, of_it, method)?))
+            })
+            .collect();
+        watcher.ran("expectations that must fail", bound.len() - alive.len());
+        Ok::<_, RunError>((alive, unbound.len()))
+    }))
+    .buffer_unordered(effort.targets.max(1))
+    .collect::<Vec<_>>()
+    .await;
+    let mut all = (Vec::new(), 0);
+    for run in runs {
+        let (alive, unbound) = run?;
+        all.0.extend(alive);
+        all.1 += unbound;
+    }
+    Ok(all)
+}
+
+/// Whether the target is held to the expectation at all. What its version is called is well-formed, or it was not
+/// found.
+fn binds(trial: &Trial, target: &Target) -> bool {
+    let channel = if target.gateway_api_channel == "experimental" { Channel::Experimental } else { Channel::Standard };
+    target.gateway_api_version.parse().map_or(true, |version| trial.expectation.binds(version, channel))
+}
+
+/// `None` if the scenario failed as it was meant to and nowhere else.
+fn survivor(trial: &Trial, record: Option<&ScenarioRecord>, method: &dyn Method) -> Option<Survivor> {
+    let (outcome, why) = match record {
+        None => ("missing".to_owned(), "it was not run".to_owned()),
+        Some(record) => {
+            let failures: Vec<_> = record.findings.iter().filter(|f| f.severity == Severity::Failure).collect();
+            let meant = |finding: &str| method.is_meant(&trial.expectation, finding);
+            let elsewhere = failures.iter().find(|f| f.late || !meant(&f.expectation));
+            let why = match elsewhere {
+                None if record.outcome == Outcome::Failed => return None,
+                None => record.reason.clone().unwrap_or_default(),
+                Some(finding) => format!("{}: {}", finding.expectation, finding.seen),
+            };
+            (format!("{:?}", record.outcome).to_lowercase(), why)
+        }
+    };
+    Some(Survivor { scenario: trial.scenario.clone(), expectation: trial.expectation.id.clone(), outcome, why })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gateproof_report::record::Finding;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::scenario::{Level, Vocabulary, load};
+
+    const ID: &str = "steps[1].settle.HTTPRoute/route.Accepted.status";
+
+    struct Same;
+
+    impl Method for Same {
+        fn needs_target_alone(&self, _: &Trial) -> bool {
+            false
+        }
+
+        fn target(&self, _: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>) {
+            (TargetChoice::Embedded { fault: None }, None)
+        }
+
+        fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {
+            expectation.id == finding
+        }
+    }
+
+    fn trial() -> Trial {
+        let expectation = Expectation {
+            id: ID.to_owned(),
+            level: Level::Must,
+            clauses: Vec::new(),
+            alternative: false,
+            untouched: false,
+            bounds: Vec::new(),
+            line: 1,
+        };
+        let variant = load::builtin(&Vocabulary::builtin()).unwrap().remove(0);
+        Trial { scenario: "a".to_owned(), variant, expectation }
+    }
+
+    fn finding(expectation: &str, severity: Severity, late: bool) -> Finding {
+        Finding {
+            expectation: expectation.to_owned(),
+            severity,
+            clauses: Vec::new(),
+            line: 1,
+            stage: String::new(),
+            expected: String::new(),
+            seen: String::new(),
+            late,
+            consequence: false,
+            at_ms: 0,
+        }
+    }
+
+    fn record(outcome: Outcome, findings: Vec<Finding>) -> ScenarioRecord {
+        ScenarioRecord {
+            name: "a".to_owned(),
+            suite: String::new(),
+            file: String::new(),
+            summary: String::new(),
+            features: Vec::new(),
+            proves: Vec::new(),
+            outcome,
+            reason: None,
+            findings,
+            stages: Vec::new(),
+            duration_ms: 0,
+        }
+    }
+
+    #[test]
+    fn only_a_failure_at_the_expectation_counts() {
+        let failed = |finding| record(Outcome::Failed, vec![finding]);
+        let alive = |record: ScenarioRecord| survivor(&trial(), Some(&record), &Same).is_some();
+        assert!(!alive(failed(finding(ID, Severity::Failure, false))));
+        assert!(alive(failed(finding("steps[0].settle.HTTPRoute/route.Accepted.status", Severity::Failure, false))));
+        assert!(alive(record(Outcome::Late, vec![finding(ID, Severity::Failure, true)])));
+        assert!(alive(record(
+            Outcome::Failed,
+            vec![finding(ID, Severity::Failure, false), finding("steps[1].settle.x", Severity::Failure, false)]
+        )));
+        assert_eq!(survivor(&trial(), None, &Same).unwrap().outcome, "missing");
+    }
+
+    #[rstest]
+    #[case(Outcome::Passed, "passed")]
+    #[case(Outcome::Inconclusive, "inconclusive")]
+    #[case(Outcome::NotSupported, "notsupported")]
+    fn no_failure_is_a_survivor(#[case] outcome: Outcome, #[case] name: &str) {
+        assert_eq!(survivor(&trial(), Some(&record(outcome, Vec::new())), &Same).unwrap().outcome, name);
+    }
+}

@@ -1,0 +1,106 @@
+//! What one expectation asserts, apart from its scenario.
+
+use serde_json::{Value, json};
+
+use super::super::model::{
+    ConditionExpectation, FieldExpectation, Hold, ObjectRef, Parents, Probe, Scenario, SubjectExpectation, Verb,
+};
+use super::walk::{self, Aspect, SeenPart, Site};
+
+/// What an expectation asserts, and of what.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asserted {
+    /// These objects are refused.
+    Refused(Vec<Value>),
+    /// An aspect of a condition.
+    Condition {
+        /// Of which object.
+        object: ObjectRef,
+        /// Of which part of it.
+        holder: Holder,
+        /// The condition's type.
+        r#type: String,
+        /// What is expected of the condition.
+        expected: ConditionExpectation,
+        /// Which of that.
+        aspect: Aspect,
+    },
+    /// Whether a route has entries for its parentRefs, or none at all.
+    Parents(ObjectRef, Parents),
+    /// Whether a route has an entry for this parentRef (`true`: it must not).
+    Parent(ObjectRef, Value, bool),
+    /// The number of routes attached to a listener of this name.
+    AttachedRoutes(ObjectRef, String),
+    /// The kinds that a listener of this name supports.
+    SupportedKinds(ObjectRef, String),
+    /// A field.
+    Field(ObjectRef, FieldExpectation),
+    /// What no version may be like: this condition of the subject, or all that is said of it.
+    Never(Box<SubjectExpectation>, Option<String>),
+    /// That a status is not written.
+    Unchanged(ObjectRef),
+    /// Who answers, or that nobody does.
+    Answer(Box<Probe>),
+    /// A part of an HTTP answer.
+    Seen(Box<Probe>, SeenPart),
+}
+
+/// Whose conditions they are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Holder {
+    /// The object's; a route's in every entry of its `status.parents`.
+    Own,
+    /// Those of a route's entry for this parentRef.
+    Parent(Value),
+    /// Those of the listener of this name.
+    Listener(String),
+}
+
+impl Asserted {
+    fn at(site: &Site<'_>) -> Asserted {
+        match site {
+            Site::Refused(Verb::Apply(apply)) => Asserted::Refused(apply.objects.clone()),
+            Site::Refused(Verb::Patch(patch)) => Asserted::Refused(vec![json!({"kind": patch.target.kind})]),
+            Site::Refused(_) => Asserted::Refused(Vec::new()),
+            Site::Condition(object, holder, r#type, expected, aspect) => Asserted::Condition {
+                object: (*object).clone(),
+                holder: match holder {
+                    walk::Holder::Own => Holder::Own,
+                    walk::Holder::Parent(parent_ref) => Holder::Parent((*parent_ref).clone()),
+                    walk::Holder::Listener(name) => Holder::Listener((*name).to_owned()),
+                },
+                r#type: (*r#type).to_owned(),
+                expected: (*expected).clone(),
+                aspect: *aspect,
+            },
+            Site::Parents(object, parents) => Asserted::Parents((*object).clone(), (*parents).clone()),
+            Site::Parent(object, parent) => {
+                Asserted::Parent((*object).clone(), parent.parent_ref.clone(), parent.absent)
+            }
+            Site::AttachedRoutes(object, listener, _) => {
+                Asserted::AttachedRoutes((*object).clone(), (*listener).to_owned())
+            }
+            Site::SupportedKinds(object, listener, _) => {
+                Asserted::SupportedKinds((*object).clone(), (*listener).to_owned())
+            }
+            Site::Field(object, field) => Asserted::Field((*object).clone(), (*field).clone()),
+            Site::Never(Hold { never, .. }, index, kind) => {
+                Asserted::Never(Box::new(never[*index].clone()), kind.clone())
+            }
+            Site::Unchanged(object) => Asserted::Unchanged((*object).clone()),
+            Site::Answer(probe) => Asserted::Answer(Box::new((*probe).clone())),
+            Site::Seen(probe, part) => Asserted::Seen(Box::new((*probe).clone()), part.clone()),
+        }
+    }
+}
+
+/// What the expectation of this name asserts.
+pub fn asserted(scenario: &Scenario, wanted: &str) -> Option<Asserted> {
+    let mut found = None;
+    walk::visit(&mut scenario.clone(), &mut |expectation, site| {
+        if expectation.id == wanted {
+            found = Some(Asserted::at(&site));
+        }
+    });
+    found
+}

@@ -1,0 +1,166 @@
+use std::sync::{Arc, atomic::Ordering};
+
+use async_trait::async_trait;
+use gateproof_proxy::{
+    body::{self, Body},
+    compiled::CompiledRoute,
+    config::Filter,
+    exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
+    routing::Routing,
+    server::tcp,
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CONTENT_LENGTH, HOST},
+    request::Parts,
+};
+use tokio::{io::AsyncReadExt, net::TcpStream};
+
+use super::{Tamper, lock};
+
+/// A status code that nothing else answers with.
+const TEAPOT: u16 = 418;
+
+/// What is wrong with the answers for a host. Names of header fields are in lower case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrongAnswer {
+    /// This status code, with the body as it was.
+    Status(u16),
+    /// An empty body with the status code as it was, as if the gateway had answered itself.
+    NoBody,
+    /// Every second answer has a status code that no implementation sends.
+    EverySecondFails,
+    /// A response header has this value, or is not there.
+    ResponseHeader(String, Option<String>),
+    /// The backend gets this path.
+    ForwardedPath(String),
+    /// The backend gets this host.
+    ForwardedHost(String),
+    /// The backend gets this value of a request header, or the header not at all.
+    ForwardedHeader(String, Option<String>),
+    /// Nothing is mirrored to the Service of this name.
+    NoMirror(String),
+}
+
+/// What is wrong with TCP connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrongConnection {
+    /// They are refused.
+    Refused,
+    /// Every second one is refused.
+    EverySecondRefused,
+    /// They are taken, and nothing comes back.
+    Held,
+}
+
+impl Tamper {
+    fn wrong(&self, request: &RequestHead) -> Vec<WrongAnswer> {
+        lock(&self.0.answers).iter().filter(|(host, _)| *host == request.host).map(|(_, wrong)| wrong.clone()).collect()
+    }
+
+    fn is_second(&self) -> bool {
+        self.0.exchanges.fetch_add(1, Ordering::Relaxed) % 2 == 1
+    }
+}
+
+#[async_trait]
+impl Exchange for Tamper {
+    fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        match found {
+            MatchOutcome::Rule { route, predicate } => {
+                let route = self.wrong(request).into_iter().fold(route, |route, wrong| match wrong {
+                    WrongAnswer::NoMirror(service) => without_mirror(&route, &service),
+                    _ => route,
+                });
+                MatchOutcome::Rule { route, predicate }
+            }
+            found => found,
+        }
+    }
+
+    fn on_backend(&self, request: &RequestHead, _: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        if self.wrong(request).contains(&WrongAnswer::EverySecondFails) && self.is_second() {
+            return BackendChoice::Fail {
+                backend: None,
+                status: TEAPOT,
+                reason: "every second request fails".to_owned(),
+            };
+        }
+        drawn
+    }
+
+    async fn on_forward(&self, request: &RequestHead, mut parts: Parts) -> Parts {
+        for wrong in self.wrong(request) {
+            match wrong {
+                WrongAnswer::ForwardedPath(path) => {
+                    if let Ok(uri) = path.parse() {
+                        parts.uri = uri;
+                    }
+                }
+                WrongAnswer::ForwardedHost(host) => set(&mut parts.headers, HOST.as_str(), Some(&host)),
+                WrongAnswer::ForwardedHeader(name, value) => set(&mut parts.headers, &name, value.as_deref()),
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        for wrong in self.wrong(request) {
+            match wrong {
+                WrongAnswer::Status(code) => {
+                    if let Ok(code) = StatusCode::from_u16(code) {
+                        *response.status_mut() = code;
+                    }
+                }
+                WrongAnswer::NoBody => {
+                    response.headers_mut().remove(CONTENT_LENGTH);
+                    *response.body_mut() = body::empty();
+                }
+                WrongAnswer::ResponseHeader(name, value) => set(response.headers_mut(), &name, value.as_deref()),
+                _ => {}
+            }
+        }
+        Some(response)
+    }
+
+    fn on_tcp(&self, _: &Connection, drawn: TcpChoice) -> TcpChoice {
+        let refuse = || TcpChoice::Refuse { reason: "connections are refused".to_owned() };
+        match *lock(&self.0.connections) {
+            Some(WrongConnection::Refused) => refuse(),
+            Some(WrongConnection::EverySecondRefused) if self.is_second() => refuse(),
+            _ => drawn,
+        }
+    }
+
+    async fn serve_tcp(&self, _: &Connection, mut stream: TcpStream, choice: TcpChoice) {
+        let held = *lock(&self.0.connections) == Some(WrongConnection::Held);
+        if !held {
+            return tcp::carry_out(stream, choice).await;
+        }
+        let mut dropped = [0; 1024];
+        while stream.read(&mut dropped).await.is_ok_and(|read| read > 0) {}
+    }
+}
+
+fn without_mirror(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
+    let mut rule = route.rule.clone();
+    let names = |id: &str| id.rsplit_once('/').map_or(id, |(_, name)| name).split(':').next() == Some(service);
+    let backends = rule.backends.iter_mut().map(|backend| &mut backend.filters);
+    for filters in backends.chain(std::iter::once(&mut rule.filters)) {
+        filters.retain(|filter| !matches!(filter, Filter::RequestMirror(mirror) if names(&mirror.id)));
+    }
+    CompiledRoute::new(&rule).into()
+}
+
+fn set(headers: &mut HeaderMap, name: &str, value: Option<&str>) {
+    let Ok(name) = HeaderName::try_from(name) else { return };
+    match value.map(HeaderValue::from_str) {
+        Some(Ok(value)) => {
+            headers.insert(name, value);
+        }
+        Some(Err(_)) | None => {
+            headers.remove(name);
+        }
+    }
+}

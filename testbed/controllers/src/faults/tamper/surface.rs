@@ -1,0 +1,82 @@
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use super::{CONFLICTS, Tamper, TamperError, read};
+use crate::snapshot::{Kind, ObjectKey};
+
+/// What a schema refuses a value for, beside its type.
+const RULES: [&str; 13] = [
+    "x-kubernetes-validations",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "enum",
+    "pattern",
+    "format",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "minimum",
+    "maximum",
+    "minProperties",
+    "required",
+];
+
+impl Tamper {
+    /// Takes every rule out of the CRD of this name, so that the API server stores what it should refuse.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub async fn admit_anything(&self, crd: &str) -> Result<(), TamperError> {
+        let (api, key) = self.crd(crd)?;
+        for _ in 0..CONFLICTS {
+            let mut object = read(&api, Kind::CustomResourceDefinition, &key).await?;
+            for version in object.pointer_mut("/spec/versions").and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
+                    drop_rules(schema);
+                }
+            }
+            let object: DynamicObject = serde_json::from_value(object)
+                .map_err(|error| super::unreadable(Kind::CustomResourceDefinition, &key, &error))?;
+            match api.replace(&key.name, &PostParams::default(), &object).await {
+                Ok(_) => return Ok(()),
+                Err(kube::Error::Api(status)) if status.is_conflict() => {}
+                Err(error) => return Err(Box::new(error).into()),
+            }
+        }
+        Err(super::unreadable(Kind::CustomResourceDefinition, &key, &"it keeps changing"))
+    }
+
+    /// Gives the CRD of this name another value of an annotation.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub async fn annotate_crd(&self, crd: &str, annotation: &str, value: &str) -> Result<(), TamperError> {
+        let (api, key) = self.crd(crd)?;
+        let patch = json!({"metadata": {"annotations": {annotation: value}}});
+        api.patch(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await.map_err(Box::new)?;
+        Ok(())
+    }
+
+    fn crd(&self, name: &str) -> Result<(Api<DynamicObject>, ObjectKey), TamperError> {
+        let key = ObjectKey::new("", name);
+        Ok((self.api(Kind::CustomResourceDefinition, &key)?, key))
+    }
+}
+
+/// Drops the rules of a schema and of all below it. A property may have a rule's name, so properties are gone through by
+/// value alone.
+fn drop_rules(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else { return };
+    for rule in RULES {
+        fields.remove(rule);
+    }
+    for (name, value) in fields {
+        match (name.as_str(), value) {
+            ("properties", Value::Object(properties)) => properties.values_mut().for_each(drop_rules),
+            ("items" | "additionalProperties", value) => drop_rules(value),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => all.iter_mut().for_each(drop_rules),
+            ("not", value) => drop_rules(value),
+            _ => {}
+        }
+    }
+}
