@@ -30,8 +30,8 @@ pub(super) enum Pin {
     Occupy(ObjectKey, String),
     /// The API server takes anything for the objects of these CRDs.
     Admit(Vec<String>),
-    /// A CRD has another annotation.
-    Annotate(String, String),
+    /// A CRD lacks this annotation.
+    Unannotate(String, String),
 }
 
 impl Pin {
@@ -59,7 +59,7 @@ impl Pin {
                 }
                 Ok(())
             }
-            Pin::Annotate(crd, annotation) => tamper.annotate_crd(&crd, &annotation, OTHER).await,
+            Pin::Unannotate(crd, annotation) => tamper.unannotate_crd(&crd, &annotation).await,
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
 
 fn field(object: &ObjectRef, field: &FieldExpectation) -> Option<Pin> {
     if let Some(annotation) = field.pointer.strip_prefix("/metadata/annotations/") {
-        return Some(Pin::Annotate(object.name.clone(), annotation.replace("~1", "/")));
+        return Some(Pin::Unannotate(object.name.clone(), annotation.replace("~1", "/")));
     }
     let edit = status::field(field.pointer.strip_prefix("/status")?, &field.test);
     Some(Pin::Status(kind(object)?, key(object), edit))

@@ -70,10 +70,17 @@ impl Method for Pinpoint {
     }
 
     fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {
-        // Several conditions that must never hold together are one state, named after the first of them.
-        let stem =
-            |id: &str| id.split_once("].hold.never.").and_then(|(_, rest)| Some(rest.rsplit_once('.')?.0.to_owned()));
-        expectation.id == finding || (stem(&expectation.id).is_some() && stem(&expectation.id) == stem(finding))
+        if expectation.id == finding {
+            return true;
+        }
+        let Some((step, held)) = expectation.id.split_once("].hold.") else { return false };
+        let Some(other) = finding.strip_prefix(step).and_then(|rest| rest.strip_prefix("].hold.")) else {
+            return false;
+        };
+        // Several conditions that must never hold together are one state, named after the first of them. And what
+        // becomes wrong during a hold was written during it.
+        let state = |id: &str| id.strip_prefix("never.").and_then(|id| Some(id.rsplit_once('.')?.0.to_owned()));
+        (state(held).is_some() && state(held) == state(other)) || other.starts_with("unchanged.")
     }
 }
 
@@ -105,8 +112,24 @@ impl Bystander for Hand {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
     use super::*;
     use crate::scenario::{Vocabulary, load};
+
+    #[rstest]
+    #[case::same("steps[1].settle.A/a.X.status", "steps[1].settle.A/a.X.status", true)]
+    #[case::other_aspect("steps[1].settle.A/a.X.status", "steps[1].settle.A/a.X.reason", false)]
+    #[case::one_state("steps[1].hold.never.A/a.X", "steps[1].hold.never.A/a.Y", true)]
+    #[case::another_object("steps[1].hold.never.A/a.X", "steps[1].hold.never.A/b.X", false)]
+    #[case::written("steps[1].hold.always.A/a.X.status", "steps[1].hold.unchanged.A/a", true)]
+    #[case::another_step("steps[1].hold.always.A/a.X.status", "steps[2].hold.unchanged.A/a", false)]
+    #[case::only_written("steps[1].hold.unchanged.A/a", "steps[1].hold.never.A/a.X", false)]
+    fn a_failure_is_meant_or_follows_from_what_is(#[case] id: &str, #[case] finding: &str, #[case] meant: bool) {
+        let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+        let any = binding(&scenarios[0]).next().unwrap();
+        assert_eq!(Pinpoint.is_meant(&Expectation { id: id.to_owned(), ..any }, finding), meant);
+    }
 
     #[test]
     fn every_binding_expectation_of_every_shipped_scenario_can_be_pinned() {

@@ -4,9 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::log::Timing;
-use crate::scenario::{HoldFor, Isolation, Scenario, Verb};
+use crate::scenario::{Answer, HoldFor, Isolation, Probe, Scenario, Verb};
 use crate::target::pool::Instance;
 use crate::target::shape::Shape;
+
+/// What is done without waiting.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// The hundreds of requests that a test of shares takes.
+const MANY_REQUESTS: Duration = Duration::from_secs(2);
 
 /// What one execution of a scenario needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +57,9 @@ impl Job {
                 HoldFor::Quiet => timing.hold_min,
                 HoldFor::Millis(millis) => Duration::from_millis(millis),
             },
+            Verb::Probe(probe) => probing(probe, timing),
             // Many small waits rather than one: enough to put the busier scenario first.
-            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Probe(_) => Duration::from_millis(1),
+            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => AT_ONCE,
         });
         Job { gateways, isolation: scenario.isolation, estimate: declared.sum() }
     }
@@ -61,6 +68,15 @@ impl Job {
     pub fn is_exclusive(&self) -> bool {
         self.isolation != Isolation::Shared || self.gateways.iter().any(|(_, shape)| shape.protocol.is_layer_4())
     }
+}
+
+/// How long a probe takes about: as long as it asks the backend to wait, for every answer that has to agree.
+fn probing(probe: &Probe, timing: &Timing) -> Duration {
+    if matches!(probe.answer, Answer::Shares { .. }) {
+        return MANY_REQUESTS;
+    }
+    let asked = probe.path.split_once('?').and_then(|(_, query)| gateproof_echo::delay::requested(query));
+    asked.unwrap_or_default() * timing.consecutive + AT_ONCE
 }
 
 impl Schedule {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use rstest::rstest;
 
 use super::*;
+use crate::log::TimingProfile;
+use crate::scenario::{Vocabulary, load};
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
     let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
@@ -135,4 +137,16 @@ fn a_stopped_schedule_starts_nothing() {
     schedule.finished(0);
     assert_eq!(fill(&mut schedule), Vec::<usize>::new());
     assert!(schedule.is_done() && schedule.is_stopped());
+}
+
+#[test]
+fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
+    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let timing = Timing::of(TimingProfile::Embedded);
+    let estimate = |name: &str| {
+        let scenario = scenarios.iter().find(|scenario| scenario.name == name).unwrap();
+        Job::of(scenario, Vec::new(), &timing).estimate
+    };
+    assert!(estimate("httproute-request-timeout") > estimate("httproute-missing-backend"));
+    assert!(estimate("httproute-missing-backend-half") > estimate("httproute-missing-backend"));
 }

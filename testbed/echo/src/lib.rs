@@ -5,7 +5,7 @@
 //! each costs one listening socket and one task while idle.
 
 mod canonical;
-mod delay;
+pub mod delay;
 mod echo;
 pub mod env;
 mod http;

@@ -119,6 +119,20 @@ fn parents_may_be_selected_or_none() {
 }
 
 #[test]
+fn an_entry_that_must_be_absent_is_one_failure_even_if_no_parent_asks_for_it() {
+    let mut subject = route_subject(&[]);
+    subject.parents = Parents::Selected(vec![ParentExpectation {
+        parent_ref: json!({"name": "gw-http", "namespace": "pool", "sectionName": "b"}),
+        absent: true,
+        conditions: IndexMap::new(),
+    }]);
+    let version = route_version(1, &["a"], &[("a", GOOD), ("b", GOOD)]);
+    let verdict = routed_as(vec![(10, version)], subject).run();
+    let failed: Vec<&str> = verdict.findings.iter().map(|f| f.expectation.as_str()).collect();
+    assert_eq!(failed, ["steps[1].settle.HTTPRoute/route.parents[0].absent"]);
+}
+
+#[test]
 fn a_version_older_than_the_last_write_is_not_believed() {
     let old = route_version(1, &["http"], &[("http", GOOD)]);
     let mut play = Play::new(scenario(vec![

@@ -204,9 +204,9 @@ pub(super) fn touched() -> StatusEdit {
                 condition["message"] = json!(format!("{message} ({OTHER})"));
             }
             None => {
-                let parent_ref =
-                    object.pointer("/spec/parentRefs/0").cloned().unwrap_or_else(|| json!({"name": OTHER}));
-                ensure_parent(object, status, &parent_ref);
+                ensure_parent(object, status, &json!({"name": OTHER}));
+                // Whoever else may have an entry, this one is nobody's.
+                list(status, "parents")[0]["controllerName"] = json!(format!("{OTHER}.example/{OTHER}"));
             }
         }
     })

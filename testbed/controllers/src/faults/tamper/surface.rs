@@ -46,13 +46,13 @@ impl Tamper {
         Err(super::unreadable(Kind::CustomResourceDefinition, &key, &"it keeps changing"))
     }
 
-    /// Gives the CRD of this name another value of an annotation.
+    /// Takes an annotation off the CRD of this name.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub async fn annotate_crd(&self, crd: &str, annotation: &str, value: &str) -> Result<(), TamperError> {
+    pub async fn unannotate_crd(&self, crd: &str, annotation: &str) -> Result<(), TamperError> {
         let (api, key) = self.crd(crd)?;
-        let patch = json!({"metadata": {"annotations": {annotation: value}}});
+        let patch = json!({"metadata": {"annotations": {annotation: null}}});
         api.patch(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await.map_err(Box::new)?;
         Ok(())
     }

@@ -1,0 +1,31 @@
+//! Every binding expectation fails, alone, when the reference goes wrong at its value and nowhere else.
+
+#![allow(clippy::expect_used)]
+
+use std::sync::Arc;
+
+use gateproof::judge::contract::Contract;
+use gateproof::kill::{self, Extent, Plan, Watcher};
+use gateproof::scenario::{Vocabulary, load};
+
+struct Quiet;
+
+impl Watcher for Quiet {
+    fn ran(&self, _: &str, _: usize) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_expectation_fails_alone_for_what_the_target_does() {
+    let scenarios = load::builtin(&Vocabulary::builtin()).expect("the built-in manifests are well-formed");
+    let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed");
+    let trials = kill::pinned(&scenarios);
+    let plan = Plan { scenarios, faults: Vec::new(), extent: Extent::Full, targets: 6, contract: Arc::new(contract) };
+    let proof = kill::pin_all(&plan, trials, &Quiet).await.expect("the embedded target can be tested");
+    println!("{} expectations, {} not binding at this version", proof.tried, proof.unbound);
+    let holes: Vec<String> = proof
+        .survivors
+        .iter()
+        .map(|s| format!("{}: {} ({}) {}", s.scenario, s.expectation, s.outcome, s.why))
+        .collect();
+    assert!(holes.is_empty(), "{} of {} expectations are holes:\n{}", holes.len(), proof.tried, holes.join("\n"));
+}
