@@ -1,9 +1,10 @@
 //! What a run came to. The format of `record.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a scenario ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// Every binding expectation held.
@@ -21,7 +22,7 @@ pub enum Outcome {
 }
 
 /// A whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunRecord {
     /// Version of this format.
@@ -43,7 +44,7 @@ pub struct RunRecord {
 }
 
 /// What was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Target {
     /// How the user named it.
@@ -63,7 +64,7 @@ pub struct Target {
 }
 
 /// One scenario's end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScenarioRecord {
     /// Name, with `#2` and up for repeats.
@@ -94,7 +95,7 @@ pub struct ScenarioRecord {
 }
 
 /// How binding a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A MAY was not taken.
@@ -106,7 +107,7 @@ pub enum Severity {
 }
 
 /// Something that was not as expected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Finding {
     /// The expectation, such as `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`.
@@ -132,7 +133,7 @@ pub struct Finding {
 }
 
 /// How long one stage of one step took.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stage {
     /// Step, from 0.
@@ -150,7 +151,7 @@ pub struct Stage {
 }
 
 /// One rule of the status contract for one kind, over the whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContractRecord {
     /// Such as `contract/HTTPRoute/observed-generation-current`.
@@ -167,7 +168,7 @@ pub struct ContractRecord {
 }
 
 /// One breach of a contract rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Breach {
     /// The scenario in which it was seen; empty for the run's own objects.

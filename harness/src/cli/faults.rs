@@ -1,6 +1,8 @@
 //! `gateproof faults`: the kill matrix.
 
-use serde_json::json;
+mod document;
+
+pub(crate) use document::{InversionDocument, MatrixDocument};
 
 use super::options::{contract, known_fault, load_scenarios};
 use super::output::{self, Format};
@@ -70,7 +72,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
     let matrix = kill::drive(&plan, &Lines).await;
     if args.format == Format::Json {
-        output::json(&matrix)?;
+        output::json(&MatrixDocument::from(&matrix))?;
     } else {
         print_matrix(&matrix, args.holes);
     }
@@ -122,17 +124,7 @@ pub(crate) fn words(complaint: &Complaint) -> String {
 
 fn print_inversion(found: &Inversion, format: Format) -> Outcome {
     if format == Format::Json {
-        let survivors: Vec<_> = found
-            .survivors
-            .iter()
-            .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome, "why": s.why}))
-            .collect();
-        output::json(&json!({
-            "inverted": found.inverted,
-            "withoutOpposite": found.without_opposite,
-            "unbound": found.unbound,
-            "survivors": survivors,
-        }))?;
+        output::json(&InversionDocument::from(found))?;
     } else {
         for survivor in &found.survivors {
             println!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);

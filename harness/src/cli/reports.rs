@@ -80,7 +80,7 @@ impl Writer {
         let who = if record.target.embedded { embedded() } else { who };
         let (report, withheld) = conformance::build(record, &profile_rules(), who, identity.mode.clone());
         for profile in &withheld {
-            println!("no result for profile {profile}: a scenario of it is inconclusive");
+            eprintln!("no result for profile {profile}: a scenario of it is inconclusive");
         }
         self.file("conformance-report.yaml", &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
         for scenario in record.scenarios.iter().filter(|s| is_failure(s)) {

@@ -1,7 +1,7 @@
 //! `gateproof run`: scenarios against a target, and reports of it.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::StartError;
 use gateproof_report::record::{Outcome as End, RunRecord, Severity};
@@ -9,10 +9,11 @@ use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
 use super::options::{Selection, Target};
+use super::output::{self, Format, FormatArg};
 use super::progress::Reporter;
 use super::{Failure, Outcome, reports};
 use crate::exit_codes;
-use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, Skip};
+use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, RunOutput, Skip};
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
 use crate::target::discover::DiscoverError;
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// What a broken MUST of the status contract does to the run
     #[arg(long, value_enum, default_value_t = ContractEffect::Fail)]
     contract: ContractEffect,
+
+    #[command(flatten)]
+    format: FormatArg,
 
     #[command(flatten)]
     identity: reports::IdentityArgs,
@@ -220,7 +224,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     if let Some(dir) = &args.rerun_failed {
         args.selection.selectors.extend(reports::failed(dir)?);
         if args.selection.selectors.is_empty() {
-            println!("everything passed in {}; nothing to run again", dir.display());
+            eprintln!("everything passed in {}; nothing to run again", dir.display());
             return Ok(exit_codes::PASSED);
         }
     }
@@ -238,18 +242,33 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     reporter.finish();
     writer.write(&output, &args.identity)?;
 
-    print!("{}", terminal::summary(&output.record));
+    if args.format.format == Format::Json {
+        output::json(&output.record)?;
+    } else {
+        print!("{}", terminal::summary(&output.record));
+    }
+    tell(&output, &args.report_dir, args.format.format);
+    Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
+}
+
+/// What a person may want to know beside the record.
+fn tell(output: &RunOutput, report_dir: &Path, format: Format) {
+    let mut lines = Vec::new();
     for leftover in &output.leftovers {
-        println!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
+        lines.push(format!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis)));
     }
     if !output.kept.is_empty() {
-        println!("kept for you to look at; `gateproof clean` removes it later:");
-        for namespace in &output.kept {
-            println!("  kubectl get all,gateways,httproutes -n {namespace}");
+        lines.push("kept for you to look at; `gateproof clean` removes it later:".to_owned());
+        lines.extend(output.kept.iter().map(|name| format!("  kubectl get all,gateways,httproutes -n {name}")));
+    }
+    lines.push(format!("reports: {}", report_dir.display()));
+    for line in lines {
+        match format {
+            Format::Text => println!("{line}"),
+            // Standard output holds one document and nothing else.
+            Format::Json => eprintln!("{line}"),
         }
     }
-    println!("reports: {}", args.report_dir.display());
-    Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
 }
 
 /// Why a run did not come to a record, with the blame where it belongs.

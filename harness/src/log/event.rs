@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Elapsed, Exchange, JournalEntry, ObjectKey, Role, Timing};
 
 /// One thing that happened, in the order in which the harness learned of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Position in the log, from 0 without holes.
     pub seq: u64,
@@ -21,7 +22,7 @@ pub struct Event {
 }
 
 /// Whom an event concerns.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
     /// The whole run.
@@ -33,7 +34,7 @@ pub enum Scope {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Body {
     /// Always the first event.
@@ -93,7 +94,7 @@ pub enum Body {
 }
 
 /// Facts about the run that verdicts and reports need.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStarted {
     /// Version of this format.
@@ -123,7 +124,7 @@ pub struct RunStarted {
 }
 
 /// The names that a scenario's manifest is bound to for one execution.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bindings {
     /// The scenario's name in its manifest.
@@ -151,7 +152,7 @@ pub struct Bindings {
 }
 
 /// A pool Gateway as a scenario sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GatewayBinding {
     /// Namespace of the Gateway.
@@ -163,7 +164,7 @@ pub struct GatewayBinding {
 }
 
 /// A backend as a scenario sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendBinding {
     /// Namespace of its Service.
@@ -175,7 +176,7 @@ pub struct BackendBinding {
 }
 
 /// A write and its answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Write {
     /// The step that asked.
@@ -196,7 +197,7 @@ pub struct Write {
 }
 
 /// How an object was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteVerb {
     /// Server-side apply.
@@ -208,7 +209,7 @@ pub enum WriteVerb {
 }
 
 /// The API server's answer to a write.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WriteOutcome {
     /// Taken. Deletions carry the generation that was deleted, or 0.
@@ -239,7 +240,7 @@ pub enum WriteOutcome {
 }
 
 /// One cause of a refusal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// Such as `FieldValueInvalid`.
     pub reason: String,
@@ -250,7 +251,7 @@ pub struct Cause {
 }
 
 /// What a watch said of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// New to the observer.
@@ -262,7 +263,7 @@ pub enum Change {
 }
 
 /// Why a scenario ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Ended {
     /// The judge had nothing more to ask.
