@@ -33,11 +33,15 @@ pub struct RunRecord {
     pub date: String,
     /// What was tested.
     pub target: Target,
+    /// The arguments of `gateproof run` that decide verdicts, beside the selection: with them a scenario is run again as
+    /// it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Whether the user broke it off.
     pub interrupted: bool,
     /// Every selected scenario in order of name, each in exactly one state.
     pub scenarios: Vec<ScenarioRecord>,
-    /// Every contract rule that was held against at least one object, in order of kind and rule.
+    /// Every contract rule for every kind of which an object was watched, in order of kind and rule.
     pub contract: Vec<ContractRecord>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
@@ -160,8 +164,8 @@ pub struct ContractRecord {
     pub clauses: Vec<String>,
     /// How binding.
     pub severity: Severity,
-    /// How many times it was held against something.
-    pub checked: u64,
+    /// How many objects of the kind were watched: every version of each was held against it.
+    pub objects: u64,
     /// Every breach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaches: Vec<Breach>,

@@ -14,6 +14,7 @@ mod progress;
 mod replay;
 mod report;
 mod reports;
+mod reproduce;
 mod run;
 mod schema;
 mod testbed;

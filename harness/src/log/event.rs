@@ -59,6 +59,13 @@ pub enum Body {
         /// Why.
         reason: String,
     },
+    /// Somebody told of an object by a Kubernetes Event. Evidence for people: no verdict rests on it.
+    KubernetesEvent(Box<KubernetesEvent>),
+    /// Kubernetes Events are missing from here on, or some were missed before.
+    NoKubernetesEvents {
+        /// Why.
+        reason: String,
+    },
     /// One attempt on the data path.
     Probed {
         /// The step that asked.
@@ -107,6 +114,9 @@ pub struct RunStarted {
     pub date: String,
     /// How the target was named by the user, such as `embedded` or `context kind-dev`.
     pub target: String,
+    /// The arguments of the command line that decide verdicts, beside the selection.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Whether the target is the embedded one.
     pub embedded: bool,
     /// The GatewayClass under test.
@@ -194,6 +204,25 @@ pub struct Write {
     pub sent: Option<Arc<serde_json::Value>>,
     /// What came of it.
     pub outcome: WriteOutcome,
+}
+
+/// What is kept of a Kubernetes Event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KubernetesEvent {
+    /// The object that it is about.
+    pub about: ObjectKey,
+    /// `Normal` or `Warning`.
+    #[serde(rename = "type")]
+    pub class: String,
+    /// Such as `BackendNotFound`.
+    pub reason: String,
+    /// The first 1,024 characters of its text.
+    pub message: String,
+    /// The component that tells it.
+    pub from: String,
+    /// How many times it was told so far.
+    pub count: u64,
 }
 
 /// How an object was written.
