@@ -254,6 +254,13 @@ fn a_replay_comes_to_the_same_verdicts() {
     arguments.extend(selection);
     let first = run(dir.path(), &arguments);
     expect(&first, 1, &["FAILED httproute-missing-reference-grant", "2 passed, 1 failed"]);
+    let again = "gateproof run httproute-missing-reference-grant --target embedded:ignores-reference-grants";
+    let evidence = "gateproof-report/failures/httproute-missing-reference-grant/failure.txt";
+    for place in [evidence, "gateproof-report/summary.md", "gateproof-report/junit.xml"] {
+        let text = std::fs::read_to_string(dir.path().join(place)).unwrap();
+        assert!(text.contains(again), "{place}: {text}");
+    }
+    expect(&first, 1, &[&format!("run just this: {again}")]);
     let again = run(dir.path(), &["replay", "gateproof-report"]);
     assert_eq!(again.code, Some(1));
     let (reports, verdicts) = (first.out.rfind("reports: ").unwrap(), &first.out);

@@ -101,6 +101,83 @@ fn reads(bench: &Bench) -> HashMap<(String, String), u64> {
         .collect()
 }
 
+fn event(namespace: &str, about: &Value, name: &str, message: &str) -> Vec<u8> {
+    let about = json!({
+        "apiVersion": "v1",
+        "kind": about["kind"],
+        "namespace": about["metadata"]["namespace"],
+        "name": about["metadata"]["name"],
+    });
+    let event = json!({
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": namespace},
+        "involvedObject": about,
+        "type": "Warning",
+        "reason": "Tried",
+        "message": message,
+        "source": {"component": "controller"},
+    });
+    serde_json::to_vec(&event).unwrap()
+}
+
+/// Events name no run; whom they concern follows from what they are about.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubernetes_events_are_logged_with_the_scenario_of_their_object() {
+    let bench = bench(Options::default()).await;
+    for (token, name) in [(Some("abcdef-0"), "gp-abcdef-0-ns"), (None, "elsewhere")] {
+        bench.writer.apply(0, 0, &namespace(RUN, token, name, &[])).await;
+        let mut service = object("Service", name, "s", token);
+        service["spec"] = json!({"ports": [{"port": 80}]});
+        bench.writer.apply(0, 0, &service).await;
+    }
+    seen(&bench, |live| live.contains_key(&key("Service", Some("elsewhere"), "s"))).await;
+    let tell = async |namespace: &str, name: &str, about: &Value, message: &str| {
+        let path = format!("/api/v1/namespaces/{namespace}/events");
+        let body = event(namespace, about, name, message);
+        let reply = bench.api.call(http::Method::POST, &path, Some("application/json"), body).await.unwrap();
+        assert_eq!(reply.code, 201, "{}", reply.body);
+    };
+    let own = object("Service", "gp-abcdef-0-ns", "s", None);
+    tell("gp-abcdef-0-ns", "e-0", &own, "own").await;
+    tell("elsewhere", "e-0", &object("Service", "elsewhere", "unknown", None), "of nobody").await;
+    for index in 1..40 {
+        tell("gp-abcdef-0-ns", &format!("e-{index}"), &own, &"x".repeat(1000)).await;
+    }
+    // The last one: whatever was told before it has been seen by then.
+    let mut of_run = bench.log.subscribe(&[Scope::Run]);
+    tell("elsewhere", "e-1", &object("Service", "elsewhere", "s", None), "of the run").await;
+    let mut last = None;
+    tokio::time::timeout(Duration::from_secs(10), async {
+        while let Some(event) = of_run.recv().await {
+            if let Body::KubernetesEvent(told) = &event.body {
+                last = Some(told.message.clone());
+                break;
+            }
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(last.as_deref(), Some("of the run"));
+
+    let scenario = bench.log.events_in(&Scope::Scenario(Arc::from("scenario-a")));
+    let told: Vec<_> = scenario
+        .iter()
+        .filter_map(|event| match &event.body {
+            Body::KubernetesEvent(told) => Some(told),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        (told[0].message.as_str(), told[0].from.as_str(), told[0].class.as_str()),
+        ("own", "controller", "Warning")
+    );
+    assert_eq!(told[0].about, key("Service", Some("gp-abcdef-0-ns"), "s"));
+    let size: usize = told.iter().map(|told| told.message.len()).sum();
+    assert!((8 * 1024..=16 * 1024).contains(&size), "{size} bytes of one scenario's Events are in the log");
+    bench.server.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn secrets_are_logged_as_digests_and_without_managed_fields() {
     let bench = bench(Options::default()).await;

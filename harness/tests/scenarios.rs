@@ -60,7 +60,7 @@ fn run_all(scenarios: Vec<Scenario>) -> Results {
     let mut results = Results::new();
     for scenario in &record.scenarios {
         let passed = matches!(scenario.outcome, Outcome::Passed);
-        results.insert(scenario.name.clone(), if passed { Ok(()) } else { Err(terminal::failure(scenario)) });
+        results.insert(scenario.name.clone(), if passed { Ok(()) } else { Err(terminal::failure(scenario, &[])) });
     }
     let broken: Vec<String> = record
         .contract

@@ -19,7 +19,7 @@ pub fn render(record: &RunRecord) -> Result<String, String> {
     let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
     for scenario in &record.scenarios {
         let suite = suites.entry(&scenario.suite).or_insert_with(|| TestSuite::new(scenario.suite.clone()));
-        suite.add_test_case(scenario_case(scenario));
+        suite.add_test_case(scenario_case(scenario, &record.arguments));
     }
     report.add_test_suites(suites.into_values());
     if !record.contract.is_empty() {
@@ -28,7 +28,7 @@ pub fn render(record: &RunRecord) -> Result<String, String> {
     report.to_string().map_err(|error| error.to_string())
 }
 
-fn scenario_case(scenario: &ScenarioRecord) -> TestCase {
+fn scenario_case(scenario: &ScenarioRecord, arguments: &[String]) -> TestCase {
     let reason = || scenario.reason.clone().unwrap_or_default();
     let status = match scenario.outcome {
         Outcome::Passed => TestCaseStatus::success(),
@@ -38,12 +38,13 @@ fn scenario_case(scenario: &ScenarioRecord) -> TestCase {
             if let Some(first) = scenario.findings.iter().find(|f| f.severity == Severity::Failure) {
                 status.set_message(format!("expected {}; saw {}", first.expected, first.seen));
             }
-            status.set_description(terminal::failure(scenario));
+            status.set_description(terminal::failure(scenario, arguments));
             status
         }
         Outcome::Inconclusive => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_type("inconclusive").set_message(reason());
+            status.set_description(terminal::failure(scenario, arguments));
             status
         }
         Outcome::Skipped | Outcome::NotSupported => {

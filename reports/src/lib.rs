@@ -7,4 +7,5 @@ pub mod conformance;
 pub mod junit;
 pub mod markdown;
 pub mod record;
+pub mod reproduce;
 pub mod terminal;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::record::{Outcome, RunRecord, Severity};
-use crate::terminal;
+use crate::{reproduce, terminal};
 
 /// The record as Markdown. Text from the target is escaped: it can hold anything.
 pub fn render(record: &RunRecord) -> String {
@@ -37,13 +37,36 @@ pub fn render(record: &RunRecord) -> String {
         };
         let _ = writeln!(out, "| {} | {} | {} |", scenario.name, terminal::word(scenario.outcome), escape(&why));
     }
+    contract(&mut out, record);
+    again(&mut out, record);
+    out
+}
+
+/// How to run what did not pass again, ready to be copied.
+fn again(out: &mut String, record: &RunRecord) {
+    let lines: Vec<String> = record
+        .scenarios
+        .iter()
+        .filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late | Outcome::Inconclusive))
+        .map(|s| reproduce::command(&record.arguments, &s.name))
+        .collect();
+    if lines.is_empty() {
+        return;
+    }
+    // An indented block ends at no mark that a name or path could hold.
+    let _ = writeln!(out, "\nRun just one of them again:\n");
+    for line in lines {
+        let _ = writeln!(out, "    {}", terminal::printable(&line));
+    }
+}
+
+fn contract(out: &mut String, record: &RunRecord) {
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty()) {
         let first = &rule.breaches[0];
         let why = format!("{} breaches, first: {} {}: {}", rule.breaches.len(), first.object, first.path, first.seen);
         let mark = if rule.severity == Severity::Failure { "FAILED" } else { "WARNING" };
         let _ = writeln!(out, "| {} | {mark} | {} |", rule.name, escape(&why));
     }
-    out
 }
 
 fn escape(text: &str) -> String {

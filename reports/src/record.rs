@@ -1,9 +1,10 @@
 //! What a run came to. The format of `record.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a scenario ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// Every binding expectation held.
@@ -21,7 +22,7 @@ pub enum Outcome {
 }
 
 /// A whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunRecord {
     /// Version of this format.
@@ -32,18 +33,22 @@ pub struct RunRecord {
     pub date: String,
     /// What was tested.
     pub target: Target,
+    /// The arguments of `gateproof run` that decide verdicts, beside the selection: with them a scenario is run again as
+    /// it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Whether the user broke it off.
     pub interrupted: bool,
     /// Every selected scenario in order of name, each in exactly one state.
     pub scenarios: Vec<ScenarioRecord>,
-    /// Every contract rule that was held against at least one object, in order of kind and rule.
+    /// Every contract rule for every kind of which an object was watched, in order of kind and rule.
     pub contract: Vec<ContractRecord>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
 }
 
 /// What was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Target {
     /// How the user named it.
@@ -63,7 +68,7 @@ pub struct Target {
 }
 
 /// One scenario's end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScenarioRecord {
     /// Name, with `#2` and up for repeats.
@@ -94,7 +99,7 @@ pub struct ScenarioRecord {
 }
 
 /// How binding a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A MAY was not taken.
@@ -106,7 +111,7 @@ pub enum Severity {
 }
 
 /// Something that was not as expected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Finding {
     /// The expectation, such as `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`.
@@ -132,7 +137,7 @@ pub struct Finding {
 }
 
 /// How long one stage of one step took.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stage {
     /// Step, from 0.
@@ -150,7 +155,7 @@ pub struct Stage {
 }
 
 /// One rule of the status contract for one kind, over the whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContractRecord {
     /// Such as `contract/HTTPRoute/observed-generation-current`.
@@ -159,15 +164,15 @@ pub struct ContractRecord {
     pub clauses: Vec<String>,
     /// How binding.
     pub severity: Severity,
-    /// How many times it was held against something.
-    pub checked: u64,
+    /// How many objects of the kind were watched: every version of each was held against it.
+    pub objects: u64,
     /// Every breach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaches: Vec<Breach>,
 }
 
 /// One breach of a contract rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Breach {
     /// The scenario in which it was seen; empty for the run's own objects.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
+use crate::reproduce;
 
 /// Text that came from a target, safe to print: what could steer a terminal or turn the direction of text around is
 /// written as an escape, line ends too, so that no message can pass for lines of ours.
@@ -39,8 +40,8 @@ pub fn counts(record: &RunRecord) -> String {
     parts.join(", ")
 }
 
-/// One scenario that did not pass, with all of its findings.
-pub fn failure(scenario: &ScenarioRecord) -> String {
+/// One scenario that did not pass, with all of its findings. `arguments` are those of its run that decide verdicts.
+pub fn failure(scenario: &ScenarioRecord, arguments: &[String]) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {} ({})", word(scenario.outcome), printable(&scenario.name), printable(&scenario.file));
     let _ = writeln!(out, "  {}", printable(&scenario.summary));
@@ -57,7 +58,7 @@ pub fn failure(scenario: &ScenarioRecord) -> String {
     if scenario.findings.iter().flat_map(|f| &f.clauses).any(|clause| clause.starts_with("upstream:")) {
         let _ = writeln!(out, "  where upstream's suite judges otherwise, and why: docs/differences.md");
     }
-    let _ = writeln!(out, "  run just this: gateproof run {}", printable(&scenario.name));
+    let _ = writeln!(out, "  run just this: {}", printable(&reproduce::command(arguments, &scenario.name)));
     out
 }
 
@@ -112,7 +113,7 @@ pub fn summary(record: &RunRecord) -> String {
         let warned = scenario.findings.iter().any(|f| f.severity == Severity::Warning);
         let silent = matches!(scenario.outcome, Outcome::Passed | Outcome::Skipped | Outcome::NotSupported);
         if !silent || (warned && scenario.outcome == Outcome::Passed) {
-            let _ = writeln!(out, "{}", failure(scenario));
+            let _ = writeln!(out, "{}", failure(scenario, &record.arguments));
         }
     }
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty() && r.severity != Severity::Note) {

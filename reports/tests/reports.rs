@@ -39,6 +39,7 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
             gateway_api_channel: "standard".to_owned(),
             features: vec!["Gateway".to_owned(), "HTTPRoute".to_owned(), "HTTPRouteCORS".to_owned()],
         },
+        arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
         interrupted: false,
         scenarios,
         contract: vec![],
@@ -138,7 +139,7 @@ fn junit_and_markdown_keep_every_state_apart_and_escape() {
         name: "contract/HTTPRoute/tri-state".to_owned(),
         clauses: vec!["GEP1364-04".to_owned()],
         severity: Severity::Failure,
-        checked: 3,
+        objects: 3,
         breaches: vec![Breach {
             scenario: "broken".to_owned(),
             object: "HTTPRoute/ns/route".to_owned(),
@@ -150,6 +151,13 @@ fn junit_and_markdown_keep_every_state_apart_and_escape() {
     let xml = junit::render(&record).unwrap();
     for part in ["<failure", "<error", "type=\"inconclusive\"", "no route to the address", "contract/HTTPRoute"] {
         assert!(xml.contains(part), "{part} is missing in {xml}");
+    }
+    // Each place where a failure is told says how to run just that one, as it was run.
+    for text in [&xml, &markdown::render(&record), &terminal::summary(&record)] {
+        for name in ["broken", "unclear"] {
+            let line = format!("gateproof run {name} --target embedded:deaf");
+            assert!(text.contains(&line), "{line} is missing in {text}");
+        }
     }
     assert!(!xml.contains("<script>"));
     assert!(!markdown::render(&record).contains("<script>"));
@@ -233,7 +241,7 @@ fn saw(seen: &str) -> String {
         consequence: false,
         at_ms: 40,
     });
-    terminal::failure(&failed)
+    terminal::failure(&failed, &[])
 }
 
 #[test]

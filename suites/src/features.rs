@@ -3,10 +3,11 @@
 use std::sync::OnceLock;
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A feature that an implementation may claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Feature {
     /// Its name in `GatewayClass.status.supportedFeatures`.
@@ -22,7 +23,7 @@ pub struct Feature {
 }
 
 /// Core or extended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Membership {
     /// Asked of everyone.
@@ -31,8 +32,18 @@ pub enum Membership {
     Extended,
 }
 
+impl Membership {
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Membership::Core => "core",
+            Membership::Extended => "extended",
+        }
+    }
+}
+
 /// A release channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Channel {
     /// Standard.
@@ -41,8 +52,18 @@ pub enum Channel {
     Experimental,
 }
 
+impl Channel {
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Channel::Standard => "standard",
+            Channel::Experimental => "experimental",
+        }
+    }
+}
+
 /// A conformance profile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Its name in reports.

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use gateproof_report::terminal::printable;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::options::source;
+use super::output::{self, Format};
 use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
-use crate::target::clean::{CleanScope, clean};
+use crate::target::clean::{CleanScope, Cleaned, Leftover, clean};
 use crate::target::{api, connect, discover};
 
 /// Remove what a run left behind in a cluster
@@ -28,6 +31,34 @@ pub(crate) struct Args {
     /// Context of the kubeconfig, instead of the current one
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What a clean-up came to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Document {
+    /// Objects that are gone, as `Kind/name`.
+    removed: Vec<String>,
+    /// Objects that are not.
+    leftovers: Vec<Remnant>,
+}
+
+/// Something that did not go.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Remnant {
+    /// `Kind/name`.
+    object: String,
+    /// What holds it, as far as it can be told.
+    diagnosis: String,
+}
+
+impl From<Cleaned> for Document {
+    fn from(Cleaned { removed, leftovers }: Cleaned) -> Document {
+        let remnant = |Leftover { object, diagnosis }| Remnant { object, diagnosis };
+        Document { removed, leftovers: leftovers.into_iter().map(remnant).collect() }
+    }
 }
 
 /// Runs the verb.
@@ -41,6 +72,11 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let scope = args.run.map_or(CleanScope::All, CleanScope::Run);
     let budget = Timing::of(TimingProfile::Real).gateway;
     let cleaned = clean(&api, &kinds, &scope, budget).await.map_err(|e| environment(&e))?;
+    let code = if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE };
+    if args.format == Format::Json {
+        output::json(&Document::from(cleaned))?;
+        return Ok(code);
+    }
     for object in &cleaned.removed {
         println!("removed {}", printable(object));
     }
@@ -48,5 +84,5 @@ pub(crate) async fn run(args: Args) -> Outcome {
         println!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
     }
     println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
-    Ok(if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE })
+    Ok(code)
 }

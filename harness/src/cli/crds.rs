@@ -1,5 +1,6 @@
 //! `--crds FILE|URL`: Gateway API definitions of another release.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -15,6 +16,15 @@ pub(crate) enum Source {
     File(PathBuf),
     /// A page.
     Url(url::Url),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::File(path) => write!(f, "{}", path.display()),
+            Source::Url(url) => write!(f, "{url}"),
+        }
+    }
 }
 
 impl FromStr for Source {

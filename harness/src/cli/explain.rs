@@ -2,11 +2,14 @@
 
 use gateproof_controllers::faults;
 use gateproof_suites::requirement;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::Outcome;
 use super::options::Selection;
+use super::output::{self, Format, FormatArg};
+use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::scenario::{Scenario, expectations, select};
+use crate::scenario::{Level, Scenario, expectations, select};
 
 /// Explain scenarios: clauses, expectations, manifest, faults that they notice
 #[derive(Debug, clap::Args)]
@@ -14,44 +17,135 @@ use crate::scenario::{Scenario, expectations, select};
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+/// A scenario whole.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Explanation {
+    /// Its name.
+    name: String,
+    /// Its suite.
+    suite: String,
+    /// File of the manifest.
+    file: String,
+    /// Its sentence.
+    summary: String,
+    /// Features that it needs.
+    features: Vec<String>,
+    /// The first release at which it has a meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    /// The first release at which it has none any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    /// What it proves.
+    proves: Vec<Clause>,
+    /// What it asserts, in order of the manifest.
+    expectations: Vec<Asserted>,
+    /// Faults that break one of its clauses.
+    faults: Vec<Killer>,
+}
+
+/// A clause of the specification, an upstream test or a blind spot of one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Clause {
+    /// Its ID.
+    id: String,
+    /// What it asks, if it is a clause of the specification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Where it stands: a URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+/// An expectation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Asserted {
+    /// Its name, as in findings.
+    id: String,
+    /// How binding it is.
+    level: Level,
+    /// Line of the manifest.
+    line: usize,
+}
+
+/// A fault that breaks a clause of the scenario.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Killer {
+    /// Its name.
+    name: String,
+    /// What it does.
+    summary: String,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    for scenario in args.selection.scenarios()? {
-        explain(&scenario);
+    let explanations: Vec<Explanation> = args.selection.scenarios()?.iter().map(explanation).collect();
+    if args.format.format == Format::Json {
+        output::json(&explanations)?;
+    } else {
+        explanations.iter().for_each(print);
     }
-    Ok(exit_codes::PASSED)
+    Ok::<u8, Failure>(exit_codes::PASSED)
 }
 
-fn explain(scenario: &Scenario) {
-    println!("{} ({})\n  {}\n", scenario.name, scenario.file, scenario.summary);
-    println!("features: {}", scenario.features.join(", "));
-    for (word, version) in [("since", scenario.bounds.since), ("until", scenario.bounds.until)] {
+fn explanation(scenario: &Scenario) -> Explanation {
+    let clauses = select::clauses(scenario);
+    let proves = clauses.iter().map(|clause| {
+        let known = requirement(clause);
+        Clause {
+            id: clause.to_string(),
+            text: known.map(|requirement| requirement.text.clone()),
+            source: known.map(|requirement| requirement.source.clone()),
+        }
+    });
+    let asserted = |expectation: expectations::Expectation| Asserted {
+        id: expectation.id,
+        level: expectation.level,
+        line: expectation.line,
+    };
+    let broken = |fault: &&faults::Fault| fault.clauses.iter().any(|c| clauses.iter().any(|clause| &**clause == *c));
+    let killer = |fault: &faults::Fault| Killer { name: fault.name.to_owned(), summary: fault.summary.to_owned() };
+    Explanation {
+        name: scenario.name.clone(),
+        suite: scenario.suite.clone(),
+        file: scenario.file.clone(),
+        summary: scenario.summary.clone(),
+        features: scenario.features.clone(),
+        since: scenario.bounds.since.map(|version| version.to_string()),
+        until: scenario.bounds.until.map(|version| version.to_string()),
+        proves: proves.collect(),
+        expectations: expectations::enumerate(scenario).into_iter().map(asserted).collect(),
+        faults: faults::catalogue().iter().filter(broken).map(killer).collect(),
+    }
+}
+
+fn print(explanation: &Explanation) {
+    println!("{} ({})\n  {}\n", explanation.name, explanation.file, explanation.summary);
+    println!("features: {}", explanation.features.join(", "));
+    for (word, version) in [("since", &explanation.since), ("until", &explanation.until)] {
         if let Some(version) = version {
             println!("{word}: {version}");
         }
     }
     println!("\nproves:");
-    let clauses = select::clauses(scenario);
-    for clause in &clauses {
-        match requirement(clause) {
-            Some(requirement) => println!("  {clause}  {}\n    {}", requirement.text, requirement.source),
-            None => println!("  {clause}"),
+    for clause in &explanation.proves {
+        match (&clause.text, &clause.source) {
+            (Some(text), Some(source)) => println!("  {}  {text}\n    {source}", clause.id),
+            _ => println!("  {}", clause.id),
         }
     }
     println!("\nexpectations:");
-    for expectation in expectations::enumerate(scenario) {
+    for expectation in &explanation.expectations {
         let level = format!("{:?}", expectation.level).to_uppercase();
         println!("  {level:<6} line {:<4} {}", expectation.line, expectation.id);
     }
-    let killers: Vec<_> = faults::catalogue()
-        .iter()
-        .filter(|fault| fault.clauses.iter().any(|c| clauses.iter().any(|clause| &**clause == *c)))
-        .collect();
-    if !killers.is_empty() {
+    if !explanation.faults.is_empty() {
         println!("\nfaults that break one of these clauses (try --target embedded:NAME):");
-        for fault in killers {
+        for fault in &explanation.faults {
             println!("  {}  {}", fault.name, fault.summary);
         }
     }

@@ -1,7 +1,5 @@
 //! `gateproof faults`: the kill matrix.
 
-use serde_json::json;
-
 use super::options::{contract, known_fault, load_scenarios};
 use super::output::{self, Format};
 use super::run::run_failure;
@@ -71,11 +69,11 @@ pub(crate) async fn run(args: Args) -> Outcome {
     if args.inversion {
         let (negated, untried) = kill::negated(&plan.scenarios);
         let found = kill::invert_all(&plan, negated, &Lines).await.map_err(run_failure)?;
-        return print_proof(&found, &untried, args.format);
+        return print_proof(&Proof { untried, ..found }, args.format);
     }
     if args.pinpoint {
         let found = kill::pin_all(&plan, kill::pinned(&plan.scenarios), &Lines).await.map_err(run_failure)?;
-        return print_proof(&found, &[], args.format);
+        return print_proof(&found, args.format);
     }
     let mut matrix = kill::drive(&plan, &Lines).await;
     if args.holes {
@@ -140,19 +138,9 @@ pub(crate) fn words(complaint: &Complaint) -> String {
     }
 }
 
-fn print_proof(found: &Proof, untried: &[String], format: Format) -> Outcome {
+fn print_proof(found: &Proof, format: Format) -> Outcome {
     if format == Format::Json {
-        let survivors: Vec<_> = found
-            .survivors
-            .iter()
-            .map(|s| json!({"scenario": s.scenario, "expectation": s.expectation, "outcome": s.outcome, "why": s.why}))
-            .collect();
-        output::json(&json!({
-            "tried": found.tried,
-            "untried": untried,
-            "unbound": found.unbound,
-            "survivors": survivors,
-        }))?;
+        output::json(found)?;
     } else {
         for survivor in &found.survivors {
             println!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
@@ -161,7 +149,7 @@ fn print_proof(found: &Proof, untried: &[String], format: Format) -> Outcome {
             "{} expectations tried ({} not binding at this version), {} have no opposite, {} did not fail alone",
             found.tried,
             found.unbound,
-            untried.len(),
+            found.untried.len(),
             found.survivors.len()
         );
     }

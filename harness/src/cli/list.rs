@@ -2,11 +2,12 @@
 
 use clap::Subcommand;
 use gateproof_controllers::faults;
-use gateproof_suites::{features, profiles, requirements};
-use serde_json::{Value, json};
+use gateproof_suites::{Requirement, features, profiles, requirements};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::options::Selection;
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArg};
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::judge::contract::Contract;
@@ -39,108 +40,157 @@ enum What {
     Faults(FormatArg),
 }
 
-#[derive(Debug, Clone, Copy, clap::Args)]
-struct FormatArg {
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+/// A scenario.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ScenarioItem {
+    /// Its name.
+    name: String,
+    /// Its suite.
+    suite: String,
+    /// File of the manifest.
+    file: String,
+    /// Its sentence.
+    summary: String,
+    /// Features that it needs.
+    features: Vec<String>,
+    /// The first release at which it has a meaning.
+    since: Option<String>,
+    /// The first release at which it has none any more.
+    until: Option<String>,
+    /// What it proves.
+    proves: Vec<String>,
+}
+
+/// A clause of the specification, with who proves it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RequirementItem {
+    #[serde(flatten)]
+    requirement: &'static Requirement,
+    /// How far it is proven.
+    state: State,
+    /// Scenarios that prove it.
+    scenarios: Vec<String>,
+    /// Rules of the status contract that prove it.
+    rules: Vec<&'static str>,
+}
+
+/// How far a requirement is proven.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    /// By a scenario or a rule of the status contract.
+    Proven,
+    /// It is for later, and says why.
+    Later,
+    /// It cannot be seen in a cluster.
+    Untested,
+    /// It is a rule for the harness itself, which unit tests hold.
+    Harness,
+    /// Nothing proves it yet.
+    Open,
+}
+
+impl State {
+    fn text(self) -> &'static str {
+        match self {
+            State::Proven => "proven",
+            State::Later => "later",
+            State::Untested => "untested",
+            State::Harness => "harness",
+            State::Open => "open",
+        }
+    }
+}
+
+/// A named misbehaviour of the embedded reference.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FaultItem {
+    /// Its name.
+    name: &'static str,
+    /// The seam that it replaces.
+    seam: &'static str,
+    /// What it does.
+    summary: &'static str,
+    /// Clauses that it breaks.
+    clauses: &'static [&'static str],
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
-        What::Scenarios { selection, format } => scenarios(&selection.scenarios()?, format.format),
-        What::Features(format) => list(format.format, &all_features(), ["name", "level", "channel"]),
-        What::Profiles(format) => list(format.format, &all_profiles(), ["name", "about", "core"]),
-        What::Requirements(format) => list(format.format, &all_requirements()?, ["id", "state", "text"]),
-        What::Faults(format) => list(format.format, &all_faults(), ["name", "seam", "summary"]),
+        What::Scenarios { selection, format } => {
+            let items: Vec<ScenarioItem> = selection.scenarios()?.iter().map(scenario).collect();
+            list(*format, &items, |item| [item.name.clone(), item.features.join(", "), item.summary.clone()])
+        }
+        What::Features(format) => list(*format, features(), |item| {
+            [item.name.clone(), item.level.word().to_owned(), item.channel.word().to_owned()]
+        }),
+        What::Profiles(format) => {
+            list(*format, profiles(), |item| [item.name.clone(), item.about.clone(), item.core.join(", ")])
+        }
+        What::Requirements(format) => list(*format, &all_requirements()?, |item| {
+            [item.requirement.id.clone(), item.state.text().to_owned(), item.requirement.text.clone()]
+        }),
+        What::Faults(format) => {
+            list(*format, &all_faults(), |item| [item.name.to_owned(), item.seam.to_owned(), item.summary.to_owned()])
+        }
     }?;
     Ok(exit_codes::PASSED)
 }
 
-fn list(format: Format, items: &[Value], shown: [&str; 3]) -> Result<(), Failure> {
-    if format == Format::Json {
+fn list<T: Serialize>(format: FormatArg, items: &[T], cells: impl Fn(&T) -> [String; 3]) -> Result<(), Failure> {
+    if format.format == Format::Json {
         return output::json(items);
     }
-    let cell = |item: &Value, key: &str| match &item[key] {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    };
-    let rows: Vec<[String; 3]> = items.iter().map(|item| shown.map(|key| cell(item, key))).collect();
-    output::columns(&rows);
+    output::columns(&items.iter().map(cells).collect::<Vec<_>>());
     Ok(())
 }
 
-fn scenarios(scenarios: &[Scenario], format: Format) -> Result<(), Failure> {
-    let items: Vec<Value> = scenarios
-        .iter()
-        .map(|scenario| {
-            json!({
-                "name": scenario.name,
-                "suite": scenario.suite,
-                "file": scenario.file,
-                "summary": scenario.summary,
-                "features": scenario.features,
-                "since": scenario.bounds.since.map(|v| v.to_string()),
-                "until": scenario.bounds.until.map(|v| v.to_string()),
-                "proves": select::clauses(scenario),
-            })
-        })
-        .collect();
-    list(format, &items, ["name", "features", "summary"])
+fn scenario(scenario: &Scenario) -> ScenarioItem {
+    ScenarioItem {
+        name: scenario.name.clone(),
+        suite: scenario.suite.clone(),
+        file: scenario.file.clone(),
+        summary: scenario.summary.clone(),
+        features: scenario.features.clone(),
+        since: scenario.bounds.since.map(|version| version.to_string()),
+        until: scenario.bounds.until.map(|version| version.to_string()),
+        proves: select::clauses(scenario).iter().map(ToString::to_string).collect(),
+    }
 }
 
-fn all_features() -> Vec<Value> {
-    features().iter().map(|feature| json!(feature)).collect()
+fn all_faults() -> Vec<FaultItem> {
+    let item = |fault: &faults::Fault| FaultItem {
+        name: fault.name,
+        seam: fault.seam.name(),
+        summary: fault.summary,
+        clauses: fault.clauses,
+    };
+    faults::catalogue().iter().map(item).collect()
 }
 
-fn all_profiles() -> Vec<Value> {
-    profiles().iter().map(|profile| json!(profile)).collect()
-}
-
-fn all_faults() -> Vec<Value> {
-    faults::catalogue()
-        .iter()
-        .map(|fault| {
-            json!({
-                "name": fault.name,
-                "seam": fault.seam.name(),
-                "summary": fault.summary,
-                "clauses": fault.clauses,
-            })
-        })
-        .collect()
-}
-
-/// Every requirement with who proves it: `proven`, `harness` (a rule for the harness itself, held by unit tests),
-/// `untested`, `later`, or `open`.
-fn all_requirements() -> Result<Vec<Value>, Failure> {
+fn all_requirements() -> Result<Vec<RequirementItem>, Failure> {
     let vocabulary = Vocabulary::builtin();
     let scenarios = super::options::load_scenarios(&[], &vocabulary)?;
     let contract = super::options::contract()?;
     Ok(requirements().iter().map(|r| requirement(r, &scenarios, &contract)).collect())
 }
 
-fn requirement(requirement: &gateproof_suites::Requirement, scenarios: &[Scenario], contract: &Contract) -> Value {
+fn requirement(requirement: &'static Requirement, scenarios: &[Scenario], contract: &Contract) -> RequirementItem {
     let id = requirement.id.as_str();
-    let by_scenarios: Vec<&str> = scenarios
+    let by_scenarios: Vec<String> = scenarios
         .iter()
         .filter(|scenario| select::clauses(scenario).iter().any(|clause| &**clause == id))
-        .map(|scenario| scenario.name.as_str())
+        .map(|scenario| scenario.name.clone())
         .collect();
-    let by_rules = contract.rules_proving(id);
-    let proven = !by_scenarios.is_empty() || !by_rules.is_empty();
+    let rules = contract.rules_proving(id);
+    let proven = !by_scenarios.is_empty() || !rules.is_empty();
     let state = match (proven, &requirement.later, &requirement.untested) {
-        (true, ..) => "proven",
-        (false, Some(_), _) => "later",
-        (false, None, Some(_)) => "untested",
-        (false, None, None) if !requirement.in_scope() => "harness",
-        (false, None, None) => "open",
+        (true, ..) => State::Proven,
+        (false, Some(_), _) => State::Later,
+        (false, None, Some(_)) => State::Untested,
+        (false, None, None) if !requirement.in_scope() => State::Harness,
+        (false, None, None) => State::Open,
     };
-    let mut item = json!(requirement);
-    item["state"] = json!(state);
-    item["scenarios"] = json!(by_scenarios);
-    item["rules"] = json!(by_rules);
-    item
+    RequirementItem { requirement, state, scenarios: by_scenarios, rules }
 }

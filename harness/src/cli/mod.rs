@@ -14,6 +14,7 @@ mod progress;
 mod replay;
 mod report;
 mod reports;
+mod reproduce;
 mod run;
 mod schema;
 mod testbed;
@@ -65,7 +66,7 @@ enum Verb {
     Explain(explain::Args),
     /// Check scenario manifests
     Lint(lint::Args),
-    /// Print the JSON Schema of scenario manifests
+    /// Print the JSON Schema of scenario manifests, or of what a verb writes for programs
     Schema(schema::Args),
     /// Run the kill matrix: which misbehaviour is noticed by what
     Faults(faults::Args),

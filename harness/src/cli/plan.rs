@@ -1,7 +1,8 @@
 //! `gateproof plan`: what would run, what not, and why.
 
 use gateproof_report::terminal::printable;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::options::{Selection, Target};
 use super::output::{self, Format};
@@ -25,28 +26,59 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// What would become of one scenario.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Row {
+    /// The scenario.
+    name: String,
+    /// What would become of it.
+    decision: Word,
+    /// Why it would not run; empty if it would.
+    reason: String,
+}
+
+/// What would become of a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) enum Word {
+    /// It would run.
+    #[serde(rename = "run")]
+    Run,
+    /// The target does not claim a feature, or the scenario has no meaning at its version or channel.
+    #[serde(rename = "not supported")]
+    NotSupported,
+    /// The user leaves it out.
+    #[serde(rename = "skipped")]
+    Skipped,
+}
+
+impl Word {
+    fn text(self) -> &'static str {
+        match self {
+            Word::Run => "run",
+            Word::NotSupported => "not supported",
+            Word::Skipped => "skipped",
+        }
+    }
+}
+
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
     let (scenarios, known) = args.selection.among_known()?;
     let mut options = args.target.options().await?;
     args.tuning.apply(&mut options, &known)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
-    let rows: Vec<[String; 3]> = plan
+    let rows: Vec<Row> = plan
         .iter()
         .map(|planned| {
             let (decision, why) = match &planned.decision {
-                Decision::Run => ("run", ""),
-                Decision::NotSupported(why) => ("not supported", why.as_str()),
-                Decision::Skipped(why) => ("skipped", why.as_str()),
+                Decision::Run => (Word::Run, ""),
+                Decision::NotSupported(why) => (Word::NotSupported, why.as_str()),
+                Decision::Skipped(why) => (Word::Skipped, why.as_str()),
             };
-            [planned.scenario.name.clone(), decision.to_owned(), why.to_owned()]
+            Row { name: planned.scenario.name.clone(), decision, reason: why.to_owned() }
         })
         .collect();
     if args.format == Format::Json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|[name, decision, why]| json!({"name": name, "decision": decision, "reason": why}))
-            .collect();
         output::json(&rows)?;
     } else {
         println!(
@@ -55,7 +87,8 @@ pub(crate) async fn run(args: Args) -> Outcome {
             printable(&facts.controller_name),
             printable(&facts.bundle)
         );
-        output::columns(&rows);
+        let cells = |row: &Row| [row.name.clone(), row.decision.text().to_owned(), row.reason.clone()];
+        output::columns(&rows.iter().map(cells).collect::<Vec<_>>());
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
         println!("{runs} of {} would run", plan.len());
     }

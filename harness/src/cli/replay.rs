@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use gateproof_report::terminal;
 
 use super::options::{contract, load_scenarios};
+use super::output::{self, Format, FormatArg};
 use super::run::exit_code;
 use super::{Failure, Outcome};
 use crate::log;
@@ -20,6 +21,8 @@ pub(crate) struct Args {
     /// The scenario manifests that were run, if not the built-in ones
     #[arg(short = 'f', long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatArg,
 }
 
 /// Runs the verb.
@@ -35,6 +38,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let record = replay::replay(&events, &scenarios, &contract()?, None).map_err(|error| {
         Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
     })?;
-    print!("{}", terminal::summary(&record));
+    if args.format.format == Format::Json {
+        output::json(&record)?;
+    } else {
+        print!("{}", terminal::summary(&record));
+    }
     Ok(exit_code(&record, true))
 }

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use gateproof_report::conformance::{self, ConformanceReport};
+use gateproof_report::conformance::{self, ConformanceReport, Defect};
 use gateproof_report::record::RunRecord;
 use gateproof_report::{junit, markdown, terminal};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::output::{self, Format, FormatArg};
 use super::{Failure, Outcome};
 use crate::exit_codes;
 
@@ -34,6 +37,8 @@ enum Verb {
         /// Files.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        format: FormatArg,
     },
 }
 
@@ -49,6 +54,17 @@ enum Form {
     Json,
 }
 
+/// Something in a ConformanceReport that a submission may not have.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FileDefect {
+    /// The file as the user named it.
+    file: String,
+    /// Which field, such as `profiles[GATEWAY-HTTP].core.result`.
+    field: String,
+    /// What is wrong with it, and what to do.
+    problem: String,
+}
+
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.verb {
@@ -56,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             print!("{}", render(&read_record(record)?, *form)?);
             Ok(exit_codes::PASSED)
         }
-        Verb::Lint { files } => lint(files),
+        Verb::Lint { files, format } => lint(files, format.format),
     }
 }
 
@@ -84,8 +100,8 @@ fn read(file: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))
 }
 
-fn lint(files: &[PathBuf]) -> Outcome {
-    let mut clean = true;
+fn lint(files: &[PathBuf], format: Format) -> Outcome {
+    let mut found = Vec::new();
     for file in files {
         let defects = match ConformanceReport::from_yaml(&read(file)?) {
             Ok(report) => conformance::lint(&report),
@@ -93,10 +109,18 @@ fn lint(files: &[PathBuf]) -> Outcome {
                 return Err(Failure::usage(format!("{}: {error}", file.display()), "see the place named above"));
             }
         };
-        for defect in &defects {
-            println!("{}: {} {}", file.display(), defect.field, defect.problem);
-        }
-        clean &= defects.is_empty();
+        found.extend(defects.into_iter().map(|Defect { field, problem }| FileDefect {
+            file: file.display().to_string(),
+            field,
+            problem,
+        }));
     }
-    Ok(if clean { exit_codes::PASSED } else { exit_codes::FAILED })
+    if format == Format::Json {
+        output::json(&found)?;
+    } else {
+        for FileDefect { file, field, problem } in &found {
+            println!("{file}: {field} {problem}");
+        }
+    }
+    Ok(if found.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
 }

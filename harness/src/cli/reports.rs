@@ -80,7 +80,7 @@ impl Writer {
         let who = if record.target.embedded { embedded() } else { who };
         let (report, withheld) = conformance::build(record, &profile_rules(), who, identity.mode.clone());
         for profile in &withheld {
-            println!("no result for profile {profile}: a scenario of it is inconclusive");
+            eprintln!("no result for profile {profile}: a scenario of it is inconclusive");
         }
         self.file("conformance-report.yaml", &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
         for scenario in record.scenarios.iter().filter(|s| is_failure(s)) {
@@ -89,17 +89,19 @@ impl Writer {
         Ok(())
     }
 
-    /// One folder for a scenario that did not pass: what was expected, the status history, the exchanges.
+    /// One folder for a scenario that did not pass: what was expected, the status history, the exchanges, Kubernetes
+    /// Events.
     fn evidence(&self, scenario: &ScenarioRecord, output: &RunOutput) -> Result<(), Failure> {
         let folder = format!("failures/{}", scenario.name);
         fs::create_dir_all(self.dir.join(&folder)).map_err(|error| self.failure(&self.dir.join(&folder), &error))?;
-        self.file(&format!("{folder}/failure.txt"), &terminal::failure(scenario))?;
-        let (mut objects, mut exchanges, mut writes) = (String::new(), String::new(), String::new());
+        self.file(&format!("{folder}/failure.txt"), &terminal::failure(scenario, &output.record.arguments))?;
+        let [mut objects, mut exchanges, mut writes, mut told] = [const { String::new() }; 4];
         for event in events_of(&output.events, &scenario.name) {
             let into = match &event.body {
                 Body::Observed { .. } => &mut objects,
                 Body::Probed { .. } | Body::Journal { .. } => &mut exchanges,
                 Body::Wrote(_) => &mut writes,
+                Body::KubernetesEvent(_) | Body::NoKubernetesEvents { .. } => &mut told,
                 _ => continue,
             };
             if let Ok(line) = serde_json::to_string(event) {
@@ -109,6 +111,7 @@ impl Writer {
         }
         self.file(&format!("{folder}/status-history.jsonl"), &objects)?;
         self.file(&format!("{folder}/exchanges.jsonl"), &exchanges)?;
+        self.file(&format!("{folder}/kubernetes-events.jsonl"), &told)?;
         self.file(&format!("{folder}/writes.jsonl"), &writes)
     }
 

@@ -1,7 +1,7 @@
 //! `gateproof run`: scenarios against a target, and reports of it.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::StartError;
 use gateproof_report::record::{Outcome as End, RunRecord, Severity};
@@ -9,10 +9,11 @@ use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
 use super::options::{Selection, Target};
+use super::output::{self, Format, FormatArg};
 use super::progress::Reporter;
-use super::{Failure, Outcome, reports};
+use super::{Failure, Outcome, reports, reproduce};
 use crate::exit_codes;
-use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, Skip};
+use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, RunOutput, Skip};
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
 use crate::target::discover::DiscoverError;
@@ -23,26 +24,29 @@ use crate::target::shape::Ports;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    selection: Selection,
+    pub(crate) selection: Selection,
     #[command(flatten)]
-    target: Target,
+    pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
 
     /// Where reports go
     #[arg(long, value_name = "DIR", default_value = "gateproof-report")]
-    report_dir: PathBuf,
+    pub(crate) report_dir: PathBuf,
 
     /// Run only what did not pass in the run whose reports are in DIR
     #[arg(long, value_name = "DIR")]
-    rerun_failed: Option<PathBuf>,
+    pub(crate) rerun_failed: Option<PathBuf>,
 
     /// What a broken MUST of the status contract does to the run
     #[arg(long, value_enum, default_value_t = ContractEffect::Fail)]
-    contract: ContractEffect,
+    pub(crate) contract: ContractEffect,
 
     #[command(flatten)]
-    identity: reports::IdentityArgs,
+    pub(crate) format: FormatArg,
+
+    #[command(flatten)]
+    pub(crate) identity: reports::IdentityArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -58,56 +62,56 @@ Examples:
 pub(crate) struct Tuning {
     /// Scenarios at once; most of their time is waiting
     #[arg(long, value_name = "N", default_value_t = run::options::DEFAULT_JOBS)]
-    jobs: usize,
+    pub(crate) jobs: usize,
     /// Stop at the first failure
     #[arg(long)]
-    fail_fast: bool,
+    pub(crate) fail_fast: bool,
     /// Run each scenario N times
     #[arg(long, value_name = "N", default_value_t = 1)]
-    repeat: u32,
+    pub(crate) repeat: u32,
     /// Multiply every time budget
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
-    timeout_scale: f64,
+    pub(crate) timeout_scale: f64,
     /// Reach HOST:PORT by way of ADDR:PORT; `*` matches or keeps anything, +N adds to the port
     #[arg(long, value_name = "HOST:PORT=ADDR:PORT")]
-    dial: Vec<DialRule>,
+    pub(crate) dial: Vec<DialRule>,
     /// Ports that Gateways may use, such as http=80,8080 or tcp=9000-9010
     #[arg(long, value_name = "PROTOCOL=PORTS")]
-    ports: Vec<String>,
+    pub(crate) ports: Vec<String>,
     /// Hold the target to these features instead of those that its GatewayClass claims
     #[arg(long, value_name = "FEATURE", value_delimiter = ',', conflicts_with = "all_features")]
-    features: Vec<String>,
+    pub(crate) features: Vec<String>,
     /// Hold the target to every feature
     #[arg(long)]
-    all_features: bool,
+    pub(crate) all_features: bool,
     /// Do not hold the target to these features
     #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
-    exempt_features: Vec<String>,
+    pub(crate) exempt_features: Vec<String>,
     /// Leave scenarios out, as GLOB or GLOB=REASON
     #[arg(long, value_name = "GLOB[=REASON]")]
-    skip: Vec<String>,
+    pub(crate) skip: Vec<String>,
     /// Merge this YAML file into every Gateway that is applied
     #[arg(long, value_name = "FILE")]
-    gateway_patch: Option<PathBuf>,
+    pub(crate) gateway_patch: Option<PathBuf>,
     /// Label for every namespace that is created
     #[arg(long, value_name = "KEY=VALUE")]
-    namespace_label: Vec<String>,
+    pub(crate) namespace_label: Vec<String>,
     /// Most pool Gateways of one shape for scenarios that need one for themselves
     #[arg(long, value_name = "N", default_value_t = run::options::DEFAULT_MAX_GATEWAYS)]
-    max_gateways: usize,
+    pub(crate) max_gateways: usize,
     /// Leave objects in the cluster
     #[arg(long, value_enum, default_value_t = KeepArg::Never)]
-    keep: KeepArg,
+    pub(crate) keep: KeepArg,
     /// Permit scenarios that change cluster-scoped objects of a named cluster
     #[arg(long)]
-    allow_cluster_changes: bool,
+    pub(crate) allow_cluster_changes: bool,
     /// Address of this host that the data plane reaches, for the backends
     #[arg(long, value_name = "IP")]
-    backend_address: Option<IpAddr>,
+    pub(crate) backend_address: Option<IpAddr>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum KeepArg {
+pub(crate) enum KeepArg {
     /// Clean up everything
     Never,
     /// Leave what failed
@@ -117,7 +121,7 @@ enum KeepArg {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ContractEffect {
+pub(crate) enum ContractEffect {
     /// It fails
     Fail,
     /// It is only told
@@ -220,13 +224,14 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     if let Some(dir) = &args.rerun_failed {
         args.selection.selectors.extend(reports::failed(dir)?);
         if args.selection.selectors.is_empty() {
-            println!("everything passed in {}; nothing to run again", dir.display());
+            eprintln!("everything passed in {}; nothing to run again", dir.display());
             return Ok(exit_codes::PASSED);
         }
     }
     let (scenarios, known) = args.selection.among_known()?;
     let mut options = args.target.options().await?;
     args.tuning.apply(&mut options, &known)?;
+    options.arguments = reproduce::arguments(&args);
     let writer = reports::Writer::create(&args.report_dir)?;
     options.events_file = Some(writer.events_file());
     let handled =
@@ -238,18 +243,33 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     reporter.finish();
     writer.write(&output, &args.identity)?;
 
-    print!("{}", terminal::summary(&output.record));
+    if args.format.format == Format::Json {
+        output::json(&output.record)?;
+    } else {
+        print!("{}", terminal::summary(&output.record));
+    }
+    tell(&output, &args.report_dir, args.format.format);
+    Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
+}
+
+/// What a person may want to know beside the record.
+fn tell(output: &RunOutput, report_dir: &Path, format: Format) {
+    let mut lines = Vec::new();
     for leftover in &output.leftovers {
-        println!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
+        lines.push(format!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis)));
     }
     if !output.kept.is_empty() {
-        println!("kept for you to look at; `gateproof clean` removes it later:");
-        for namespace in &output.kept {
-            println!("  kubectl get all,gateways,httproutes -n {namespace}");
+        lines.push("kept for you to look at; `gateproof clean` removes it later:".to_owned());
+        lines.extend(output.kept.iter().map(|name| format!("  kubectl get all,gateways,httproutes -n {name}")));
+    }
+    lines.push(format!("reports: {}", report_dir.display()));
+    for line in lines {
+        match format {
+            Format::Text => println!("{line}"),
+            // Standard output holds one document and nothing else.
+            Format::Json => eprintln!("{line}"),
         }
     }
-    println!("reports: {}", args.report_dir.display());
-    Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
 }
 
 /// Why a run did not come to a record, with the blame where it belongs.

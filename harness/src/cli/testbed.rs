@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use gateproof_apiserver::StartError;
 use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::crds::{self, Source};
+use super::output::{self, Format, FormatArg};
 use super::{Failure, Outcome, options};
 use crate::exit_codes;
 use crate::run::interrupt::Signals;
@@ -37,6 +40,36 @@ pub(crate) struct Args {
     /// Serve these Gateway API definitions instead of the built-in ones: a file or an https URL
     #[arg(long, value_name = "FILE|URL")]
     crds: Option<Source>,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+/// Where a testbed is, once it serves: one line.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Served {
+    /// URL of the API server.
+    server: String,
+    /// The kubeconfig file.
+    kubeconfig: String,
+    /// The GatewayClass of the reference implementation, unless it was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway_class: Option<String>,
+    /// What `--dial` has to be given to reach its data plane, unless it was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dial_rule: Option<String>,
+}
+
+impl Served {
+    fn print(&self) {
+        println!("API server:  {}", self.server);
+        println!("kubeconfig:  {}", self.kubeconfig);
+        match (&self.gateway_class, &self.dial_rule) {
+            (Some(class), Some(rule)) => println!("GatewayClass: {class}\ndial rule:   {rule}"),
+            _ => println!("controller:  none; start yours with this kubeconfig"),
+        }
+        println!("Ctrl-C ends it.");
+    }
 }
 
 /// Runs the verb: serves until Ctrl-C.
@@ -63,15 +96,16 @@ pub(crate) async fn run(args: Args) -> Outcome {
     };
     let testbed = Testbed::start(options).await.map_err(|error| start_failure(&error))?;
     let kubeconfig = KubeconfigFile::write(args.kubeconfig, &testbed)?;
-    println!("API server:  {}", testbed.server().url());
-    println!("kubeconfig:  {}", kubeconfig.path.display());
-    if args.no_controller {
-        println!("controller:  none; start yours with this kubeconfig");
-    } else {
-        println!("GatewayClass: {}", testbed.gateway_class());
-        println!("dial rule:   {}", testbed.dial_rule());
+    let served = Served {
+        server: testbed.server().url().to_string(),
+        kubeconfig: kubeconfig.path.display().to_string(),
+        gateway_class: (!args.no_controller).then(|| testbed.gateway_class().to_string()),
+        dial_rule: (!args.no_controller).then(|| testbed.dial_rule().to_string()),
+    };
+    match args.format.format {
+        Format::Json => output::json_line(&served)?,
+        Format::Text => served.print(),
     }
-    println!("Ctrl-C ends it.");
     signals.next().await;
     testbed.shutdown().await;
     Ok(exit_codes::PASSED)

@@ -5,8 +5,12 @@ use serde_json::Value;
 
 use super::env::{any_of, severity};
 use super::expect::Miss;
+use super::location::{self, Comparison};
 use crate::log::{Bindings, Exchange, HttpAnswer, ProbeError, TcpEnd};
-use crate::scenario::{Answer, HeaderTest, Level, Seen, Share};
+use crate::scenario::{Answer, Clause, HeaderTest, Level, Seen, Share};
+
+/// Clauses behind a Location without the port that its scheme has anyway.
+const DEFAULT_PORT: [&str; 1] = ["blind:HTTPRouteRedirectPortAndScheme.1"];
 
 /// Holds an exchange against what is expected. Nothing missed: it agrees. Weaker misses than a failure of the probe's
 /// own level do not keep it from agreeing.
@@ -115,9 +119,29 @@ impl Check<'_> {
         for (name, test) in &expected.headers {
             let values: Vec<&str> =
                 answer.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str()).collect();
-            self.header(&format!(".headers.{name}"), &format!("response header {name}"), test, &values);
+            let part = format!(".headers.{name}");
+            match (test, values.as_slice()) {
+                (HeaderTest::Equals(wanted), [seen]) if name.eq_ignore_ascii_case("location") => {
+                    self.location(&part, wanted, seen);
+                }
+                _ => self.header(&part, &format!("response header {name}"), test, &values),
+            }
         }
         self.echoed(expected, answer);
+    }
+
+    fn location(&mut self, part: &str, wanted: &str, seen: &str) {
+        let level = match location::compare(wanted, seen.trim()) {
+            Comparison::Same => return,
+            Comparison::SpellsOutPort => Level::Should.min(self.level),
+            Comparison::Other => self.level,
+        };
+        let words = format!("response header Location is {wanted:?}");
+        let spelt_out = level != self.level;
+        let miss = self.miss(part, level, words, format!("it is {seen:?}"));
+        if spelt_out {
+            miss.clauses = DEFAULT_PORT.map(Clause::from).to_vec();
+        }
     }
 
     /// What the backend says it received.

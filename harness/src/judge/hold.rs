@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::action::Next;
 use super::conditions::{conditions_in, uid};
-use super::env::{Env, Report, millis, wait};
+use super::env::{Env, Report, millis, severity, wait};
 use super::expect::{Evaluation, Miss, conditions_in_words, evaluate};
 use super::history::Latest;
 use crate::log::Elapsed;
-use crate::scenario::{Hold, HoldFor, SubjectExpectation};
+use crate::scenario::{Hold, HoldFor, Level, Parents, SubjectExpectation};
 
 /// How often a hold starts over because versions may have been missed.
 const RESTARTS: u32 = 3;
@@ -29,8 +29,10 @@ pub(super) struct Holding {
     /// The versions of the `unchanged` objects at the start.
     before: Vec<Option<Arc<Value>>>,
     breaches: Vec<Miss>,
-    /// What of `always` could not be seen in the latest version.
+    /// What could not be seen yet: the hold has not really begun.
     blind: Option<Miss>,
+    /// How long the watch may take to show what was written.
+    patience: Elapsed,
     checked: u64,
 }
 
@@ -52,6 +54,7 @@ impl Holding {
             before,
             breaches: Vec::new(),
             blind: None,
+            patience: now + timing.write,
             checked: 0,
         };
         holding.changed(now, env);
@@ -65,7 +68,7 @@ impl Holding {
             self.restarts += 1;
             self.until = now + self.duration;
         }
-        let mut breaches = Vec::new();
+        let (mut breaches, mut blind) = (Vec::new(), None);
         for subject in &self.hold.never {
             self.checked += 1;
             let mut rules = env.rules("hold.never");
@@ -74,16 +77,23 @@ impl Holding {
             if seen.misses.is_empty() && seen.checked > 0 {
                 breaches.push(never(subject, env, rules.prefix));
             }
+            // Of an object that nobody could write nothing can be seen, and nothing is expected.
+            if awaited(subject, env) {
+                blind = blind.or(seen.misses.into_iter().find(|miss| miss.blind));
+            }
         }
-        self.blind = None;
         for subject in &self.hold.always {
             let rules = env.rules("hold.always");
             let Evaluation { misses, checked, .. } = evaluate(subject, env.history.latest(&subject.subject), &rules);
             self.checked += checked;
-            let (blind, seen): (Vec<Miss>, Vec<Miss>) = misses.into_iter().partition(|m| m.blind);
-            self.blind = self.blind.take().or(blind.into_iter().next());
+            let (unseen, seen): (Vec<Miss>, Vec<Miss>) = misses.into_iter().partition(|m| m.blind);
+            blind = blind.or(unseen.into_iter().next());
             breaches.extend(seen);
         }
+        if self.blind.is_some() && blind.is_none() {
+            self.until = now + self.duration;
+        }
+        self.blind = blind;
         for (index, object) in self.hold.unchanged.iter().enumerate() {
             self.checked += 1;
             let Some(now) = current(env, object) else { continue };
@@ -107,7 +117,7 @@ impl Holding {
                 env.step.index, self.restarts
             )));
         }
-        if !failed && now < self.until {
+        if !failed && now < self.end() {
             return None;
         }
         let mut report = Report { checked: self.checked, ..Report::default() };
@@ -130,7 +140,21 @@ impl Holding {
     }
 
     pub(super) fn next(&self) -> Next {
-        wait(self.until)
+        wait(self.end())
+    }
+
+    /// When it is over if nothing happens.
+    fn end(&self) -> Elapsed {
+        if self.blind.is_some() { self.until.max(self.patience) } else { self.until }
+    }
+}
+
+/// Whether the object was written, and the watch has yet to show it as it was.
+fn awaited(subject: &SubjectExpectation, env: &Env<'_>) -> bool {
+    match env.history.latest(&subject.subject) {
+        Latest::Behind { .. } => true,
+        Latest::Unknown => env.history.key(&subject.subject).is_some(),
+        Latest::Current(_) | Latest::Gone => false,
     }
 }
 
@@ -166,12 +190,29 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         expectation: format!("{prefix}.{name}{type_}"),
         expected: format!("{name} is never {}", state.join(" with ")),
         seen,
-        severity: Severity::Failure,
+        severity: severity(level(subject, env)),
         clauses: subject.conditions.values().flat_map(|c| c.proves.clone()).collect(),
         line: subject.place.line,
         stale: false,
         blind: false,
     }
+}
+
+/// How binding it is that a state never comes: as much as the most binding part of what is said of the state, since only
+/// all parts together are the state.
+fn level(subject: &SubjectExpectation, env: &Env<'_>) -> Level {
+    let parents = match &subject.parents {
+        Parents::Selected(selected) => selected.as_slice(),
+        Parents::Every | Parents::Absent => &[],
+    };
+    let conditions = subject
+        .conditions
+        .values()
+        .chain(parents.iter().flat_map(|parent| parent.conditions.values()))
+        .chain(subject.listeners.values().flat_map(|listener| listener.conditions.values()))
+        .filter(|condition| condition.bounds.admits(env.context.version, env.context.channel))
+        .map(|condition| condition.level);
+    conditions.chain(subject.fields.iter().map(|field| field.level)).max().unwrap_or_default()
 }
 
 /// Whether the newer version comes from a write of the status, even one that changed nothing.

@@ -183,7 +183,7 @@ impl Judge {
             shares: self.shares.clone(),
             checked: self.checked,
             contract: self.contract.breaches().to_vec(),
-            contract_checked: self.contract.checked(),
+            contract_watched: self.contract.watched().clone(),
             slowest_settle: self.slowest,
         }
     }

@@ -20,6 +20,7 @@ mod env;
 pub mod expect;
 pub mod history;
 mod hold;
+mod location;
 mod machine;
 mod probe;
 mod request;

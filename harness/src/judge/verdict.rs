@@ -1,10 +1,11 @@
 //! What a scenario came to.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gateproof_report::record::{Breach, Finding, Outcome, Severity, Stage};
 
-use crate::log::Ended;
+use crate::log::{Ended, ObjectKey};
 
 /// A test of shares, as it stood when it stopped.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +37,8 @@ pub struct Verdict {
     pub checked: u64,
     /// Breaches of the status contract by objects of the scenario, with the rule's name `contract/<kind>/<rule>`.
     pub contract: Vec<(String, Breach)>,
-    /// How many times each contract rule was held against something.
-    pub contract_checked: Vec<(String, u64)>,
+    /// The scenario's objects that were held against the status contract.
+    pub contract_watched: BTreeSet<ObjectKey>,
     /// Longest settle of the scenario, for the holds of later ones.
     pub slowest_settle: Duration,
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gateproof_report::record::{Outcome, RunRecord, Severity};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::trial::Proof;
@@ -116,7 +117,7 @@ impl FaultRun {
 }
 
 /// One fault in the matrix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// Name of the fault.
@@ -130,7 +131,7 @@ pub struct Row {
 }
 
 /// Something that keeps the matrix from being a proof.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Complaint {
     /// Nothing could be run under the fault.
@@ -186,7 +187,7 @@ impl Complaint {
 }
 
 /// The whole matrix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Matrix {
     /// One row a fault, by name.

@@ -8,6 +8,9 @@ use std::time::Duration;
 use futures::StreamExt;
 use gateproof_report::record::{Outcome, ScenarioRecord, Severity, Target};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::drive::{Plan, Watcher};
 use crate::log::Timing;
 use crate::run::{self, Bystander, RunError, RunOptions, Silent, TargetChoice};
@@ -56,7 +59,8 @@ pub(super) trait Method: Sync {
 }
 
 /// An expectation that was not shown to be looked at.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Survivor {
     /// The scenario.
     pub scenario: String,
@@ -69,10 +73,13 @@ pub struct Survivor {
 }
 
 /// What trials showed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Proof {
     /// How many expectations were tried, each in a run of its own scenario.
     pub tried: usize,
+    /// Those (`scenario: expectation`) that have no opposite to be tried.
+    pub untried: Vec<String>,
     /// How many have no meaning at the reference's version.
     pub unbound: usize,
     /// Those that did not fail.

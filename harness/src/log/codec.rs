@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,24 +19,33 @@ pub struct DecodeError {
     pub problem: String,
 }
 
-/// An event as written. `delta` stands for an `Observed` body whose object is a patch.
-#[derive(Serialize, Deserialize)]
+/// An event as written, one a line. It has a `body`, or a `delta`, which stands for an `observed` body whose object is a
+/// patch.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Line {
+pub(crate) struct Line {
+    /// Position in the log, from 0 without holes.
     seq: u64,
+    /// When.
     at: Elapsed,
+    /// Whom it concerns.
     scope: Scope,
+    /// What happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<Body>,
+    /// How an object differs from the version before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delta: Option<Delta>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A later version of an object, as a JSON patch against the one before.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Delta {
     key: ObjectKey,
     change: Change,
+    /// Operations of RFC 6902.
+    #[schemars(with = "Vec<serde_json::Map<String, Value>>")]
     patch: json_patch::Patch,
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Elapsed, Exchange, JournalEntry, ObjectKey, Role, Timing};
 
 /// One thing that happened, in the order in which the harness learned of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Position in the log, from 0 without holes.
     pub seq: u64,
@@ -21,7 +22,7 @@ pub struct Event {
 }
 
 /// Whom an event concerns.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
     /// The whole run.
@@ -33,7 +34,7 @@ pub enum Scope {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Body {
     /// Always the first event.
@@ -55,6 +56,13 @@ pub enum Body {
     Gap {
         /// The resource, such as `httproutes.gateway.networking.k8s.io`.
         resource: String,
+        /// Why.
+        reason: String,
+    },
+    /// Somebody told of an object by a Kubernetes Event. Evidence for people: no verdict rests on it.
+    KubernetesEvent(Box<KubernetesEvent>),
+    /// Kubernetes Events are missing from here on, or some were missed before.
+    NoKubernetesEvents {
         /// Why.
         reason: String,
     },
@@ -93,7 +101,7 @@ pub enum Body {
 }
 
 /// Facts about the run that verdicts and reports need.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStarted {
     /// Version of this format.
@@ -106,6 +114,9 @@ pub struct RunStarted {
     pub date: String,
     /// How the target was named by the user, such as `embedded` or `context kind-dev`.
     pub target: String,
+    /// The arguments of the command line that decide verdicts, beside the selection.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Whether the target is the embedded one.
     pub embedded: bool,
     /// The GatewayClass under test.
@@ -123,7 +134,7 @@ pub struct RunStarted {
 }
 
 /// The names that a scenario's manifest is bound to for one execution.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bindings {
     /// The scenario's name in its manifest.
@@ -151,7 +162,7 @@ pub struct Bindings {
 }
 
 /// A pool Gateway as a scenario sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GatewayBinding {
     /// Namespace of the Gateway.
@@ -163,7 +174,7 @@ pub struct GatewayBinding {
 }
 
 /// A backend as a scenario sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendBinding {
     /// Namespace of its Service.
@@ -175,7 +186,7 @@ pub struct BackendBinding {
 }
 
 /// A write and its answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Write {
     /// The step that asked.
@@ -195,8 +206,27 @@ pub struct Write {
     pub outcome: WriteOutcome,
 }
 
+/// What is kept of a Kubernetes Event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KubernetesEvent {
+    /// The object that it is about.
+    pub about: ObjectKey,
+    /// `Normal` or `Warning`.
+    #[serde(rename = "type")]
+    pub class: String,
+    /// Such as `BackendNotFound`.
+    pub reason: String,
+    /// The first 1,024 characters of its text.
+    pub message: String,
+    /// The component that tells it.
+    pub from: String,
+    /// How many times it was told so far.
+    pub count: u64,
+}
+
 /// How an object was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteVerb {
     /// Server-side apply.
@@ -208,7 +238,7 @@ pub enum WriteVerb {
 }
 
 /// The API server's answer to a write.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WriteOutcome {
     /// Taken. Deletions carry the generation that was deleted, or 0.
@@ -239,7 +269,7 @@ pub enum WriteOutcome {
 }
 
 /// One cause of a refusal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// Such as `FieldValueInvalid`.
     pub reason: String,
@@ -250,7 +280,7 @@ pub struct Cause {
 }
 
 /// What a watch said of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// New to the observer.
@@ -262,7 +292,7 @@ pub enum Change {
 }
 
 /// Why a scenario ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Ended {
     /// The judge had nothing more to ask.

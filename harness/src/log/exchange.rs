@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Elapsed;
 
 /// What a probe is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The probe that the manifest asks for.
@@ -17,7 +18,7 @@ pub enum Role {
 }
 
 /// What is to be sent, and where. Names are already bound; the address is the target's, before any dialer maps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeRequest {
     /// An HTTP request over plain text or TLS.
@@ -34,7 +35,7 @@ pub enum ProbeRequest {
 }
 
 /// An HTTP/1.1 request, exact to the byte where it matters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpRequest {
     /// Host (an IP address or a name) to connect to, from `status.addresses`.
     pub host: String,
@@ -58,7 +59,7 @@ pub struct HttpRequest {
 }
 
 /// What came of one attempt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
     /// Unique within the run; sent as the header `X-Gateproof-Request`, or as the first TCP line.
     pub id: String,
@@ -81,7 +82,7 @@ pub struct Exchange {
 }
 
 /// An HTTP answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpAnswer {
     /// The status code.
     pub status: u16,
@@ -95,7 +96,7 @@ pub struct HttpAnswer {
 }
 
 /// How a TCP attempt ended once connected.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TcpEnd {
     /// A line came; the echo's account of itself if it is one.
@@ -113,7 +114,7 @@ pub enum TcpEnd {
 }
 
 /// Why an attempt has no answer, named for the phase that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ProbeError {
     /// The dialer has no way to the address, or the address is not one: never the target's fault.
@@ -131,7 +132,7 @@ pub enum ProbeError {
 }
 
 /// What a backend noted about one request that reached it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalEntry {
     /// The backend's name as in the manifest.
     pub backend: String,

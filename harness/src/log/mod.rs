@@ -10,8 +10,8 @@ mod time;
 mod timing;
 
 pub use event::{
-    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, RunStarted, Scope, Write,
-    WriteOutcome, WriteVerb,
+    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, RunStarted, Scope,
+    Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{Exchange, HttpAnswer, HttpRequest, JournalEntry, ProbeError, ProbeRequest, Role, TcpEnd};
 pub use key::ObjectKey;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which column of the table a run starts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TimingProfile {
     /// The embedded target, which answers within milliseconds.
@@ -16,37 +17,46 @@ pub enum TimingProfile {
 
 /// Budgets, windows and counts that decide when something is settled, late or over. All durations in milliseconds
 /// when serialised.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Timing {
     /// The profile that the table started from.
     pub profile: TimingProfile,
     /// Budget for conditions of a GatewayClass (upstream: GWCMustBeAccepted).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub gateway_class: Duration,
     /// Budget for conditions and the address of a Gateway (upstream: GatewayMustHaveCondition).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub gateway: Duration,
     /// Budget for conditions of a listener (upstream: GatewayListenersMustHaveConditions).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub listener: Duration,
     /// Budget for conditions of a route or policy (upstream: RouteMustHaveParents).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub route: Duration,
     /// Budget for the data path to agree (upstream: MaxTimeToConsistency, which may not exceed 30 s).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub converge: Duration,
     /// Budget of one request (upstream: Request).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub request: Duration,
     /// Budget of one write to the API server (upstream: Create).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub write: Duration,
     /// Budget for a deleted object to be gone (upstream: Delete).
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub delete: Duration,
     /// How long the asked state must stay unchanged to be settled.
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub quiet: Duration,
     /// Consecutive agreeing answers over fresh connections that make the data path converged.
     pub consecutive: u32,
@@ -54,18 +64,23 @@ pub struct Timing {
     pub hold_factor: u32,
     /// … but at least this …
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub hold_min: Duration,
     /// … and at most this.
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub hold_max: Duration,
     /// How long to watch on after a missed deadline, to tell late from wrong.
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub grace: Duration,
     /// First pause after a probe that did not agree; doubles up to `backoff_max`.
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub backoff_min: Duration,
     /// Longest pause after a probe that did not agree.
     #[serde(with = "millis")]
+    #[schemars(with = "u64")]
     pub backoff_max: Duration,
 }
 

@@ -267,6 +267,7 @@ fn run_started(
         run_id: run_id.to_owned(),
         date: clock::date(),
         target: options.target.name(),
+        arguments: options.arguments.clone(),
         embedded: options.target.is_embedded(),
         gateway_class: facts.gateway_class.clone(),
         controller_name: facts.controller_name.clone(),

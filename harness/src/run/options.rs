@@ -110,6 +110,8 @@ pub struct RunOptions {
     pub target: TargetChoice,
     /// CustomResourceDefinitions that the embedded target serves; the built-in ones if there are none.
     pub crds: Vec<Value>,
+    /// How the user asked for what decides verdicts, for reports: arguments of `gateproof run` beside the selection.
+    pub arguments: Vec<String>,
     /// The status contract.
     pub contract: Arc<Contract>,
     /// Scenarios at once. Most of their time is waiting, so more than there are cores pay off.
@@ -169,6 +171,7 @@ impl RunOptions {
         RunOptions {
             target,
             crds: Vec::new(),
+            arguments: Vec::new(),
             contract,
             jobs: DEFAULT_JOBS,
             fail_fast: false,

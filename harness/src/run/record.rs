@@ -93,6 +93,7 @@ pub fn run_record(
             gateway_api_channel: started.gateway_api_channel.clone(),
             features: started.features.clone(),
         },
+        arguments: started.arguments.clone(),
         interrupted,
         scenarios,
         contract,
@@ -113,7 +114,7 @@ pub fn contract_records(
     for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
         shared.observe(event);
     }
-    let mut parts = vec![(shared.breaches(), shared.checked())];
+    let mut parts = vec![(shared.breaches(), shared.watched().clone())];
     // A version that several scenarios saw breaks a rule once.
     let mut known: HashSet<(String, u64, String)> = HashSet::new();
     let mut news = |name: &String, breach: &Breach| known.insert((name.clone(), breach.seq, breach.path.clone()));
@@ -126,9 +127,9 @@ pub fn contract_records(
             .iter()
             .filter(|(name, breach)| news(name, breach))
             .map(|(name, breach)| (name.clone(), Breach { scenario: scenario.to_string(), ..breach.clone() }));
-        parts.push((breaches.collect(), verdict.contract_checked.clone()));
+        parts.push((breaches.collect(), verdict.contract_watched.clone()));
     }
-    records(contract, &parts)
+    records(contract, version, &parts)
 }
 
 /// Milliseconds from the first to the last event of each scenario.

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use miette::{LabeledSpan, SourceCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::parse::tree::Mark;
 
 /// A problem of a manifest.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Diagnostic {
     /// The file as the user named it.
     pub file: String,

@@ -1,5 +1,6 @@
 //! How a probe gets from an address in a status to a connection: directly, or by a static map.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
@@ -76,6 +77,24 @@ impl FromStr for DialRule {
     }
 }
 
+/// As it is read back.
+impl fmt::Display for DialRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let host = |host: &Option<String>| match host.as_deref() {
+            None => "*".to_owned(),
+            Some(address) if address.contains(':') => format!("[{address}]"),
+            Some(name) => name.to_owned(),
+        };
+        let port = self.port.map_or_else(|| "*".to_owned(), |port| port.to_string());
+        write!(f, "{}:{port}={}:", host(&self.host), host(&self.to_host))?;
+        match self.to_port {
+            ToPort::Keep => write!(f, "*"),
+            ToPort::Fixed(port) => write!(f, "{port}"),
+            ToPort::Plus(offset) => write!(f, "+{offset}"),
+        }
+    }
+}
+
 fn halves(text: &str) -> Result<(&str, &str), String> {
     let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("`{text}` has no port"))?;
     let host = match host.strip_prefix('[') {
@@ -125,7 +144,7 @@ impl Dialer for StaticDialer {
     async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
         use std::io::ErrorKind;
         let (host, port) = self.map(host, port);
-        let unreachable = |error: &dyn std::fmt::Display| DialError::Unreachable(format!("{host}:{port}: {error}"));
+        let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("{host}:{port}: {error}"));
         let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, port)],
             Err(_) => tokio::net::lookup_host((host.as_str(), port)).await.map_err(|e| unreachable(&e))?.collect(),

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod connect;
 pub mod dial;
 pub mod discover;
+mod events;
 pub mod kinds;
 pub mod log_writer;
 pub mod names;

@@ -39,6 +39,14 @@ pub fn namespace(token: &str, alias: &str) -> String {
     format!("gp-{token}-{alias}")
 }
 
+/// The token in the name of a scenario's namespace.
+pub fn token_of(namespace: &str) -> Option<&str> {
+    let rest = namespace.strip_prefix("gp-")?;
+    let (run, behind) = rest.split_once('-')?;
+    let (index, _) = behind.split_once('-')?;
+    rest.get(..run.len() + 1 + index.len())
+}
+
 /// Namespace of the pool.
 pub fn pool_namespace(run_id: &str) -> String {
     format!("gp-{run_id}-pool")
@@ -72,6 +80,14 @@ mod tests {
             assert!(id.starts_with(|c: char| c.is_ascii_lowercase()));
             assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()));
         }
+    }
+
+    #[test]
+    fn a_namespace_tells_its_token() {
+        assert_eq!(token_of(&namespace("abcdef-12", "ns")), Some("abcdef-12"));
+        assert_eq!(token_of(&namespace("abcdef-12", "other-one")), Some("abcdef-12"));
+        assert_eq!(token_of(&pool_namespace("abcdef")), None);
+        assert_eq!(token_of("default"), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::api::{Api, ApiError, encode, watch_error};
 use super::clock::{self, Backoff};
+use super::events::EventWatcher;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
 use super::names::{POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
@@ -20,11 +21,11 @@ use super::view::View;
 use crate::log::{Body, Change, ObjectKey, Scope};
 
 /// How long the server is asked to keep a watch open; it is resumed without loss.
-const WATCH_SECONDS: u32 = 290;
+pub(super) const WATCH_SECONDS: u32 = 290;
 /// First pause after a failed watch; doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// Longest pause after a failed watch.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Objects a page of the first list.
 const PAGE: u32 = 500;
 
@@ -102,6 +103,12 @@ impl Observer {
         let mut watches = JoinSet::new();
         for (watcher, version) in futures::future::try_join_all(lists).await? {
             watches.spawn(watcher.follow(version));
+        }
+        // Evidence only: a target that shows no Events can be tested all the same.
+        let events = EventWatcher::new(api, log, &view, &scopes);
+        match events.begin().await {
+            Ok(version) => drop(watches.spawn(events.follow(version))),
+            Err(error) => events.without(&error),
         }
         Ok(Observer { view, watches })
     }
@@ -226,18 +233,8 @@ impl Watcher {
     }
 
     fn append(&self, key: ObjectKey, change: Change, object: Arc<Value>) {
-        let scope = self.scope(&object);
+        let scope = scope_of(&object, &self.scopes);
         self.log.append(scope, Body::Observed { key, change, object });
-    }
-
-    /// Whom an object concerns, by its labels.
-    fn scope(&self, object: &Value) -> Scope {
-        let label =
-            |name: &str| object.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Value::as_str);
-        if let Some(name) = label(SCENARIO_LABEL).and_then(|token| self.scopes.get(token)) {
-            return Scope::Scenario(Arc::clone(name));
-        }
-        label(POOL_LABEL).map_or(Scope::Run, |pool| Scope::Pool(Arc::from(pool)))
     }
 
     fn key(&self, object: &Value) -> Option<ObjectKey> {
@@ -261,11 +258,26 @@ impl Watcher {
     }
 }
 
+/// Whom an object concerns, by its labels.
+pub(super) fn scope_of(object: &Value, scopes: &HashMap<String, Arc<str>>) -> Scope {
+    let label =
+        |name: &str| object.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Value::as_str);
+    if let Some(name) = label(SCENARIO_LABEL).and_then(|token| scopes.get(token)) {
+        return Scope::Scenario(Arc::clone(name));
+    }
+    label(POOL_LABEL).map_or(Scope::Run, |pool| Scope::Pool(Arc::from(pool)))
+}
+
+/// Whether the server will not show a resource, however often it is asked.
+pub(super) fn refused(error: &ApiError) -> bool {
+    matches!(error, ApiError::Refused { code: 401 | 403 | 404 | 405, .. })
+}
+
 fn uid(object: &Value) -> Option<&Value> {
     object.pointer("/metadata/uid")
 }
 
-fn advance(version: &mut String, object: &Value) {
+pub(super) fn advance(version: &mut String, object: &Value) {
     if let Some(next) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
         next.clone_into(version);
     }

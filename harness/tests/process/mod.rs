@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The binary, cut off from the user's own clusters and terminal.
@@ -64,6 +65,8 @@ pub struct TestbedProcess {
     pub kubeconfig: PathBuf,
     /// What `--dial` takes, if there is an implementation.
     pub dial: Option<String>,
+    /// What it said of itself.
+    pub served: Value,
 }
 
 impl TestbedProcess {
@@ -71,22 +74,14 @@ impl TestbedProcess {
         let dir = tempfile::tempdir().unwrap();
         let kubeconfig = dir.path().join("testbed.kubeconfig");
         let mut command = gateproof(dir.path());
-        command.arg("testbed").arg("--kubeconfig").arg(&kubeconfig).args(arguments);
+        command.args(["testbed", "--format", "json", "--kubeconfig"]).arg(&kubeconfig).args(arguments);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut dial = None;
-        let mut ready = false;
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            let line = line.unwrap();
-            if let Some(rule) = line.strip_prefix("dial rule:") {
-                dial = Some(rule.trim().to_owned());
-            }
-            if line.starts_with("Ctrl-C") {
-                ready = true;
-                break;
-            }
-        }
-        assert!(ready, "the testbed ended before it was ready: {:?}", child.wait());
-        TestbedProcess { child, dir, kubeconfig, dial }
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let served: Value = serde_json::from_str(&line)
+            .unwrap_or_else(|error| panic!("the testbed ended before it was ready: {error}: {:?}", child.wait()));
+        let dial = served["dialRule"].as_str().map(str::to_owned);
+        TestbedProcess { child, dir, kubeconfig, dial, served }
     }
 
     /// The text of the kubeconfig.

@@ -7,15 +7,17 @@ mod data;
 mod foreign;
 mod list;
 mod rule;
+mod scope;
 mod state;
 mod times;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gateproof_report::record::{Breach, ContractRecord};
 
 use super::env::severity;
-use crate::log::Event;
+use crate::log::{Event, ObjectKey};
 use crate::scenario::Version;
 
 pub use data::{Contract, ContractError};
@@ -32,25 +34,30 @@ pub fn over_log(contract: &Arc<Contract>, version: Version, controller: &str, ev
     for event in events {
         state.observe(event);
     }
-    records(contract, &[(state.breaches(), state.checked())])
+    records(contract, version, &[(state.breaches(), state.watched().clone())])
 }
 
-/// Breaches, and how many times each rule was held against something; each under `contract/<kind>/<rule>`.
-pub type Part = (Vec<(String, Breach)>, Vec<(String, u64)>);
+/// Breaches, each under `contract/<kind>/<rule>`, and the objects that were watched for them.
+pub type Part = (Vec<(String, Breach)>, BTreeSet<ObjectKey>);
 
-/// One record a kind and rule, in order of name, from the parts that scenarios and pool Gateways contributed.
-pub fn records(contract: &Contract, parts: &[Part]) -> Vec<ContractRecord> {
-    let mut records: std::collections::BTreeMap<String, ContractRecord> = std::collections::BTreeMap::new();
-    for (breaches, checked) in parts {
-        for (name, count) in checked {
-            if let Some(record) = entry(contract, &mut records, name) {
-                record.checked += count;
+/// One record a kind and rule, in order of name, from the parts that scenarios and pool Gateways contributed. Every rule
+/// that the contract has for a kind is there if an object of the kind was watched, whatever its controller did meanwhile.
+pub fn records(contract: &Contract, version: Version, parts: &[Part]) -> Vec<ContractRecord> {
+    let mut records: BTreeMap<String, ContractRecord> = BTreeMap::new();
+    // Several parts may have watched one object.
+    let watched: BTreeSet<&ObjectKey> = parts.iter().flat_map(|(_, watched)| watched).collect();
+    for key in watched {
+        let Some(kind) = contract.kind(&key.group, &key.kind) else { continue };
+        for rule in Rule::ALL.into_iter().filter(|rule| contract.holds(*rule, kind, version)) {
+            let name = format!("contract/{}/{}", key.kind, rule.name());
+            if let Some(record) = entry(contract, &mut records, &name) {
+                record.objects += 1;
             }
         }
-        for (name, breach) in breaches {
-            if let Some(record) = entry(contract, &mut records, name) {
-                record.breaches.push(breach.clone());
-            }
+    }
+    for (name, breach) in parts.iter().flat_map(|(breaches, _)| breaches) {
+        if let Some(record) = entry(contract, &mut records, name) {
+            record.breaches.push(breach.clone());
         }
     }
     records.into_values().collect()
@@ -58,7 +65,7 @@ pub fn records(contract: &Contract, parts: &[Part]) -> Vec<ContractRecord> {
 
 fn entry<'a>(
     contract: &Contract,
-    records: &'a mut std::collections::BTreeMap<String, ContractRecord>,
+    records: &'a mut BTreeMap<String, ContractRecord>,
     name: &str,
 ) -> Option<&'a mut ContractRecord> {
     let rule = Rule::named(name.rsplit('/').next()?)?;
@@ -67,7 +74,7 @@ fn entry<'a>(
         name: name.to_owned(),
         clauses: terms.clauses.clone(),
         severity: severity(terms.level),
-        checked: 0,
+        objects: 0,
         breaches: Vec::new(),
     }))
 }

@@ -1,6 +1,6 @@
 //! Folding over events: what was seen of each object, and which rules it broke.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct ContractState {
     controller: String,
     objects: IndexMap<ObjectKey, Seen>,
     found: Vec<Found>,
-    checked: IndexMap<String, u64>,
+    watched: BTreeSet<ObjectKey>,
 }
 
 /// What is remembered of one object.
@@ -77,7 +77,7 @@ impl ContractState {
             controller: controller_name,
             objects: IndexMap::new(),
             found: Vec::new(),
-            checked: IndexMap::new(),
+            watched: BTreeSet::new(),
         }
     }
 
@@ -93,6 +93,9 @@ impl ContractState {
             }
             Body::Wrote(write) => {
                 if let WriteOutcome::Admitted { resource_version, .. } = &write.outcome {
+                    if let (WriteVerb::Apply, Some(sent)) = (write.verb, &write.sent) {
+                        self.watch(&write.key, sent);
+                    }
                     let seen = self.objects.entry(write.key.clone()).or_default();
                     seen.ours.insert(resource_version.clone());
                     // The watch may have been faster than the answer to the write.
@@ -160,9 +163,16 @@ impl ContractState {
         self.found.iter().map(|f| (f.name.clone(), f.breach.clone())).collect()
     }
 
-    /// How many times each rule was held against something.
-    pub fn checked(&self) -> Vec<(String, u64)> {
-        self.checked.iter().map(|(name, count)| (name.clone(), *count)).collect()
+    /// The objects whose status is held against the contract, from the moment of their first write, so that it does not
+    /// matter how soon a watch shows them.
+    pub fn watched(&self) -> &BTreeSet<ObjectKey> {
+        &self.watched
+    }
+
+    fn watch(&mut self, key: &ObjectKey, object: &Value) {
+        if self.contract.kind(&key.group, &key.kind).is_some() && self.is_ours(key, object) {
+            self.watched.insert(key.clone());
+        }
     }
 
     /// A GatewayClass of another controller is none of ours.
@@ -177,6 +187,7 @@ impl ContractState {
         if !self.is_ours(key, object) {
             return;
         }
+        self.watch(key, object);
         let mut seen = self.objects.swap_remove(key).unwrap_or_default();
         let reborn = seen.last.as_ref().is_some_and(|last| uid(&last.object) != uid(object));
         if reborn || seen.gap {
@@ -279,8 +290,11 @@ impl ContractState {
             if self.contract.rule(rule).is_none() {
                 continue;
             }
+            debug_assert!(
+                self.contract.kind(&key.group, &key.kind).is_some_and(|k| self.contract.holds(rule, k, self.version)),
+                "{rule:?} is held against {key}, but the contract does not say so"
+            );
             let name = format!("contract/{}/{}", key.kind, rule.name());
-            *self.checked.entry(name.clone()).or_default() += 1;
             let Some(seen) = seen else { continue };
             let object = key.to_string();
             if self.found.iter().any(|f| f.name == name && f.breach.object == object && f.breach.path == path) {

@@ -1,10 +1,11 @@
-use gateproof_report::record::Outcome;
+use gateproof_report::record::{Outcome, Severity};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::driver::*;
+use crate::judge::Verdict;
 use crate::log::Body;
-use crate::scenario::{Hold, HoldFor, Verb};
+use crate::scenario::{Hold, HoldFor, Level, Verb};
 
 fn bad() -> Value {
     route_version(1, &["http"], &[("http", &["Accepted=False/UnsupportedValue"])])
@@ -20,14 +21,18 @@ fn empty() -> Hold {
     Hold { duration: HoldFor::Quiet, never: Vec::new(), always: Vec::new(), unchanged: Vec::new() }
 }
 
-/// The route settles as rejected at 5 ms (so the hold begins at 156 ms), then shows these versions.
 fn held(hold: Hold, versions: &[(u64, Body)]) -> Held {
+    let verdict = judged(hold, versions);
+    (verdict.outcome, verdict.findings.first().map(|f| f.expectation.clone()), verdict.stages)
+}
+
+/// The route settles as rejected at 5 ms (so the hold begins at 156 ms), then shows these versions.
+fn judged(hold: Hold, versions: &[(u64, Body)]) -> Verdict {
     let steps = vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=False"])]), Verb::Hold(hold)];
     let mut later = vec![(5, modified(&bad()))];
     later.extend(versions.iter().cloned());
     let mut play = Play::new(scenario(steps)).writes(move |_, _| (admitted(1), later.clone()));
-    let verdict = play.run();
-    (verdict.outcome, verdict.findings.first().map(|f| f.expectation.clone()), verdict.stages)
+    play.run()
 }
 
 #[rstest]
@@ -45,6 +50,25 @@ fn never_is_asked_of_every_version(#[case] versions: Vec<(u64, Body)>, #[case] o
 }
 
 #[rstest]
+#[case::must(&[Level::Must], Outcome::Failed, Severity::Failure)]
+#[case::should(&[Level::Should], Outcome::Passed, Severity::Warning)]
+#[case::may(&[Level::May], Outcome::Passed, Severity::Note)]
+#[case::the_most_binding_part_counts(&[Level::May, Level::Must], Outcome::Failed, Severity::Failure)]
+fn never_is_as_binding_as_its_level(#[case] levels: &[Level], #[case] outcome: Outcome, #[case] severity: Severity) {
+    let mut subject = route_subject(&["Accepted=True", "ResolvedRefs=True"][..levels.len()]);
+    for (condition, level) in subject.conditions.values_mut().zip(levels) {
+        condition.level = *level;
+    }
+    let both =
+        || route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=True/ResolvedRefs"])]);
+    let hold = Hold { never: vec![subject], ..empty() };
+    let verdict = judged(hold, &[(200, modified(&both())), (210, modified(&bad()))]);
+    assert_eq!(verdict.outcome, outcome);
+    let findings: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.as_str(), f.severity)).collect();
+    assert_eq!(findings, [("steps[2].hold.never.HTTPRoute/route.Accepted", severity)]);
+}
+
+#[rstest]
 #[case::stays(vec![], Outcome::Passed)]
 #[case::flips_for_a_moment(vec![(200, modified(&good())), (210, modified(&bad()))], Outcome::Failed)]
 fn always_is_asked_of_every_version(#[case] versions: Vec<(u64, Body)>, #[case] outcome: Outcome) {
@@ -54,6 +78,28 @@ fn always_is_asked_of_every_version(#[case] versions: Vec<(u64, Body)>, #[case] 
     if outcome == Outcome::Failed {
         assert_eq!(expectation.unwrap(), "steps[2].hold.always.HTTPRoute/route.Accepted.status");
     }
+}
+
+/// A hold begins when the watch shows what was written; what it never shows decides nothing.
+#[rstest]
+#[case::shown_late(Some(400), Outcome::Passed, Some(550))]
+#[case::never_shown(None, Outcome::Inconclusive, None)]
+fn what_is_not_shown_yet_is_waited_for(
+    #[case] shown: Option<u64>,
+    #[case] outcome: Outcome,
+    #[case] over: Option<u64>,
+    #[values(true, false)] always: bool,
+) {
+    let mut hold = empty();
+    let (wanted, list) = if always { ("Accepted=False", &mut hold.always) } else { ("Accepted=True", &mut hold.never) };
+    list.push(route_subject(&[wanted]));
+    let later: Vec<(u64, Body)> = shown.into_iter().map(|at| (at, modified(&bad()))).collect();
+    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), Verb::Hold(hold)]))
+        .writes(move |_, _| (admitted(1), later.clone()));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{verdict:?}");
+    let settled: Vec<u64> = verdict.stages.iter().filter(|s| s.stage == "hold").map(|s| s.settled_ms).collect();
+    assert_eq!(settled, over.into_iter().collect::<Vec<_>>());
 }
 
 fn rewritten(version: &str) -> Value {

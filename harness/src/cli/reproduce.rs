@@ -1,0 +1,141 @@
+//! The arguments of a run that decide verdicts, for the line that says how to run one scenario again.
+
+use clap::ValueEnum;
+
+use super::options::{Selection, Target};
+use super::run::{Args, ContractEffect, Tuning};
+use crate::run::options::DEFAULT_MAX_GATEWAYS;
+
+/// Everything that was asked for and that decides verdicts, as words of a command line. Every argument is named here, so
+/// that a new one has to be sorted in.
+pub(crate) fn arguments(args: &Args) -> Vec<String> {
+    let Args { selection, target, tuning, report_dir: _, rerun_failed: _, contract, format: _, identity: _ } = args;
+    let Selection { selectors: _, files } = selection;
+    let Target { target, crds, gateway_class, kubeconfig, context } = target;
+    let Tuning {
+        jobs: _,
+        fail_fast: _,
+        repeat: _,
+        timeout_scale,
+        dial,
+        ports,
+        features,
+        all_features,
+        exempt_features,
+        skip: _,
+        gateway_patch,
+        namespace_label,
+        max_gateways,
+        keep: _,
+        allow_cluster_changes,
+        backend_address,
+    } = tuning;
+    let mut line = Line::default();
+    line.all("-f", files.iter().map(|path| path.display()));
+    if target != "embedded" {
+        line.one("--target", Some(target));
+    }
+    line.one("--crds", crds.as_ref());
+    line.one("--gateway-class", gateway_class.as_ref());
+    line.one("--kubeconfig", kubeconfig.as_ref().map(|path| path.display()));
+    line.one("--context", context.as_ref());
+    #[allow(clippy::float_cmp, reason = "only the default itself goes without saying")]
+    line.one("--timeout-scale", (*timeout_scale != 1.0).then_some(timeout_scale));
+    line.all("--dial", dial);
+    line.all("--ports", ports);
+    line.list("--features", features);
+    line.flag("--all-features", *all_features);
+    line.list("--exempt-features", exempt_features);
+    line.one("--gateway-patch", gateway_patch.as_ref().map(|path| path.display()));
+    line.all("--namespace-label", namespace_label);
+    line.one("--max-gateways", (*max_gateways != DEFAULT_MAX_GATEWAYS).then_some(max_gateways));
+    line.flag("--allow-cluster-changes", *allow_cluster_changes);
+    line.one("--backend-address", backend_address.as_ref());
+    if *contract != ContractEffect::Fail {
+        line.one("--contract", contract.to_possible_value().map(|value| value.get_name().to_owned()));
+    }
+    line.words
+}
+
+#[derive(Default)]
+struct Line {
+    words: Vec<String>,
+}
+
+impl Line {
+    fn flag(&mut self, name: &str, given: bool) {
+        if given {
+            self.words.push(name.to_owned());
+        }
+    }
+
+    fn one(&mut self, name: &str, value: Option<impl ToString>) {
+        self.all(name, value);
+    }
+
+    fn all(&mut self, name: &str, values: impl IntoIterator<Item = impl ToString>) {
+        for value in values {
+            self.words.extend([name.to_owned(), value.to_string()]);
+        }
+    }
+
+    fn list(&mut self, name: &str, values: &[String]) {
+        self.one(name, (!values.is_empty()).then(|| values.join(",")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use clap::{CommandFactory, FromArgMatches, Parser};
+    use rstest::rstest;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn read(line: &[String]) -> Args {
+        let matches = Command::command().try_get_matches_from(std::iter::once(&"run".to_owned()).chain(line)).unwrap();
+        Command::from_arg_matches(&matches).unwrap().args
+    }
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[rstest]
+    #[case::nothing("", "")]
+    #[case::selection("httproute-* GEP1364-41", "")]
+    #[case::how_it_goes_about_it(
+        "--jobs 3 --fail-fast --repeat 2 --keep always --skip tcproute-* --report-dir x --format json",
+        ""
+    )]
+    #[case::who("--organization us --project it --contact me --mode default", "")]
+    #[case::manifests("a -f one.yaml -f two", "-f one.yaml -f two")]
+    #[case::default_target("--target embedded", "")]
+    #[case::fault("--target embedded:deaf", "--target embedded:deaf")]
+    #[case::definitions("--crds bundle.yaml", "--crds bundle.yaml")]
+    #[case::definitions_by_url("--crds https://example.com/a.yaml", "--crds https://example.com/a.yaml")]
+    #[case::cluster("--context kind --gateway-class mine", "--gateway-class mine --context kind")]
+    #[case::kubeconfig("--gateway-class mine --kubeconfig k", "--gateway-class mine --kubeconfig k")]
+    #[case::budgets("--timeout-scale 2.5", "--timeout-scale 2.5")]
+    #[case::dial("--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*", "--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*")]
+    #[case::ports("--ports http=80,8080 --ports tcp=9000-9010", "--ports http=80,8080 --ports tcp=9000-9010")]
+    #[case::features("--features Gateway,HTTPRoute --features TCPRoute", "--features Gateway,HTTPRoute,TCPRoute")]
+    #[case::all_features("--all-features --exempt-features TCPRoute", "--all-features --exempt-features TCPRoute")]
+    #[case::gateways("--gateway-patch p.yaml --max-gateways 2", "--gateway-patch p.yaml --max-gateways 2")]
+    #[case::namespaces("--namespace-label a=b --namespace-label c=", "--namespace-label a=b --namespace-label c=")]
+    #[case::cluster_changes("--allow-cluster-changes", "--allow-cluster-changes")]
+    #[case::backends("--backend-address 10.0.0.9", "--backend-address 10.0.0.9")]
+    #[case::contract("--contract warn", "--contract warn")]
+    fn what_decides_verdicts_is_repeated(#[case] given: &str, #[case] expected: &str) {
+        let found = arguments(&read(&words(given)));
+        assert_eq!(found.join(" "), expected);
+        // What is repeated means the same again.
+        assert_eq!(arguments(&read(&found)), found);
+    }
+}

@@ -1,0 +1,59 @@
+//! Which rules are held against a kind: decided by the contract's data alone, never by what a target happened to show.
+
+use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject, Transition};
+use super::rule::Rule;
+use crate::scenario::Version;
+
+impl Contract {
+    /// Whether a rule is held against every version of the objects of a kind.
+    pub(super) fn holds(&self, rule: Rule, kind: &Kind, version: Version) -> bool {
+        if self.rule(rule).is_none() {
+            return false;
+        }
+        let any = |test: &dyn Fn(&Subject) -> bool| kind.subjects.iter().any(test);
+        let term = |test: &dyn Fn(&ConditionTerms) -> bool| {
+            any(&|subject| subject.conditions.values().any(|terms| terms.known_at(version) && test(terms)))
+        };
+        let in_use = |test: &dyn Fn(&ConditionTerms) -> bool| term(&|t| t.presence != Presence::Retired && test(t));
+        let shared = || any(&|subject| matches!(subject.at, Place::Parents | Place::Ancestors));
+        let known = |subject: &Subject, type_: &str, test: &dyn Fn(&ConditionTerms) -> bool| {
+            subject.conditions.get(type_).is_some_and(|terms| terms.known_at(version) && test(terms))
+        };
+        match rule {
+            Rule::UniqueType
+            | Rule::TriState
+            | Rule::ReasonForm
+            | Rule::ReasonCamelCase
+            | Rule::TypeForm
+            | Rule::TypePrefixed
+            | Rule::ForeignPreserved
+            | Rule::ForeignOrder
+            | Rule::Quiescent => any(&|_| true),
+            Rule::MessagePresent => self.message_required,
+            Rule::ObservedGenerationPresent
+            | Rule::ObservedGenerationNotAhead
+            | Rule::ObservedGenerationNotBackwards
+            | Rule::ObservedGenerationCurrent
+            | Rule::TransitionTimeMoves
+            | Rule::TransitionTimeNotBackwards
+            | Rule::TypeRetired => term(&|_| true),
+            Rule::TransitionTimeStays => self.transition != Transition::Either && term(&|_| true),
+            Rule::MessageExplains => in_use(&|terms| terms.explains),
+            Rule::AlwaysFromFirstWrite | Rule::AlwaysPresent => in_use(&|terms| terms.presence == Presence::Always),
+            Rule::SupportedVersionPresent => {
+                any(&|subject| known(subject, "SupportedVersion", &|t| t.presence == Presence::WithAccepted))
+            }
+            Rule::NegativeOnlyWhileTrue => in_use(&|terms| terms.negative),
+            Rule::ReasonListed => in_use(&|terms| !terms.closed && !terms.reasons.is_empty()),
+            Rule::ReasonClosed => in_use(&|terms| terms.closed && !terms.reasons.is_empty()),
+            Rule::ForeignEntriesPreserved | Rule::ControllerNameForm => shared(),
+            Rule::EntryUnique => any(&|subject| subject.at != Place::Object),
+            Rule::ListenersComplete => any(&|subject| subject.one_per_listener),
+            Rule::ProgrammedAfterAccepted => {
+                any(&|subject| known(subject, "Programmed", &|_| true) && known(subject, "Accepted", &|_| true))
+            }
+            Rule::CountPresent => any(&|subject| !subject.counts.is_empty()),
+            Rule::Sorted => !kind.sorted.is_empty(),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Kubernetes Events about the objects of a run, as evidence: one watch for all of them, from the moment it begins.
+//!
+//! Events carry no labels of the run, so every Event of the cluster passes by here, and those about others are dropped.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use kube::core::WatchEvent;
+use serde_json::Value;
+
+use super::api::{Api, ApiError, watch_error};
+use super::clock::{self, Backoff};
+use super::log_writer::LogWriter;
+use super::names;
+use super::observe::{FIRST_PAUSE, LONGEST_PAUSE, WATCH_SECONDS, advance, refused, scope_of};
+use super::view::View;
+use crate::log::{Body, KubernetesEvent, ObjectKey, Scope};
+
+/// Where they are. The core group's version is served by every release.
+const PATH: &str = "/api/v1/events";
+/// Most bytes of Events that are logged of one scenario, so that a talkative controller does not fill the log.
+const MOST: usize = 16 * 1024;
+/// Longest message that is logged, in characters.
+const LONGEST_MESSAGE: usize = 1024;
+
+/// The watch of Events.
+pub(super) struct EventWatcher {
+    api: Api,
+    log: Arc<LogWriter>,
+    view: Arc<View>,
+    scopes: Arc<HashMap<String, Arc<str>>>,
+    spent: HashMap<Scope, usize>,
+}
+
+impl EventWatcher {
+    pub(super) fn new(
+        api: &Api,
+        log: &Arc<LogWriter>,
+        view: &Arc<View>,
+        scopes: &Arc<HashMap<String, Arc<str>>>,
+    ) -> EventWatcher {
+        EventWatcher {
+            api: api.clone(),
+            log: Arc::clone(log),
+            view: Arc::clone(view),
+            scopes: Arc::clone(scopes),
+            spent: HashMap::new(),
+        }
+    }
+
+    /// The version to watch from; earlier Events are of others.
+    pub(super) async fn begin(&self) -> Result<String, ApiError> {
+        let list = self.api.get(&format!("{PATH}?limit=1")).await?;
+        Ok(list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned())
+    }
+
+    /// Says in the log that Events are missing there, and why.
+    pub(super) fn without(&self, error: &ApiError) {
+        self.log.append(Scope::Run, Body::NoKubernetesEvents { reason: error.to_string() });
+    }
+
+    pub(super) async fn follow(mut self, mut version: String) {
+        let mut pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        loop {
+            let failed = match self.watch(&mut version).await {
+                Ok(()) => None,
+                Err(error) if error.is_expired() => {
+                    self.without(&error);
+                    self.begin().await.map(|fresh| version = fresh).err()
+                }
+                Err(error) => Some(error),
+            };
+            match failed {
+                None => pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE),
+                Some(error) if refused(&error) => return self.without(&error),
+                Some(error) => {
+                    tracing::debug!(%error, "watch of Events failed");
+                    clock::until(clock::now() + pause.step(Duration::ZERO)).await;
+                }
+            }
+        }
+    }
+
+    async fn watch(&mut self, version: &mut String) -> Result<(), ApiError> {
+        let path = format!(
+            "{PATH}?watch=true&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
+        );
+        let mut events = std::pin::pin!(self.api.watch(&path).await?);
+        while let Some(event) = events.try_next().await.map_err(|error| watch_error(&error))? {
+            match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    advance(version, &object);
+                    self.seen(&object);
+                }
+                WatchEvent::Deleted(object) => advance(version, &object),
+                WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
+                WatchEvent::Error(status) => {
+                    return Err(ApiError::Refused {
+                        code: status.code,
+                        reason: status.reason.clone(),
+                        message: status.message.clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn seen(&mut self, object: &Value) {
+        let Some(event) = read(object) else { return };
+        let Some(scope) = self.scope(&event.about) else { return };
+        let spent = self.spent.entry(scope.clone()).or_default();
+        let size = event.message.len() + event.reason.len() + event.about.to_string().len();
+        if *spent + size > MOST {
+            return;
+        }
+        *spent += size;
+        self.log.append(scope, Body::KubernetesEvent(Box::new(event)));
+    }
+
+    /// Whom an object concerns: by its namespace, which is a scenario's own, or as it was observed.
+    fn scope(&self, about: &ObjectKey) -> Option<Scope> {
+        let token = about.namespace.as_deref().or(Some(&about.name)).and_then(names::token_of);
+        if let Some(name) = token.and_then(|token| self.scopes.get(token)) {
+            return Some(Scope::Scenario(Arc::clone(name)));
+        }
+        self.view.get(about).map(|object| scope_of(&object, &self.scopes))
+    }
+}
+
+/// What is kept of an Event; `None` if it does not say what it is about.
+fn read(object: &Value) -> Option<KubernetesEvent> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let about = ObjectKey {
+        group: text("/involvedObject/apiVersion")
+            .and_then(|version| version.rsplit_once('/'))
+            .map_or_else(String::new, |(group, _)| group.to_owned()),
+        kind: text("/involvedObject/kind")?.to_owned(),
+        namespace: text("/involvedObject/namespace").map(str::to_owned),
+        name: text("/involvedObject/name")?.to_owned(),
+    };
+    Some(KubernetesEvent {
+        about,
+        class: text("/type").unwrap_or_default().to_owned(),
+        reason: text("/reason").unwrap_or_default().to_owned(),
+        message: text("/message").unwrap_or_default().chars().take(LONGEST_MESSAGE).collect(),
+        from: text("/reportingComponent").or(text("/source/component")).unwrap_or_default().to_owned(),
+        count: object.pointer("/series/count").or(object.get("count")).and_then(Value::as_u64).unwrap_or(1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_it_is_about_and_what_it_says_is_kept() {
+        let event = read(&json!({
+            "kind": "Event",
+            "involvedObject": {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "namespace": "n", "name": "r"},
+            "type": "Warning", "reason": "BackendNotFound", "message": "x".repeat(2000),
+            "source": {"component": "controller"}, "reportingComponent": "", "count": 3,
+        }));
+        let event = event.unwrap();
+        assert_eq!(
+            (event.about.group.as_str(), event.about.to_string().as_str()),
+            ("gateway.networking.k8s.io", "HTTPRoute/n/r")
+        );
+        assert_eq!((event.class.as_str(), event.from.as_str(), event.count), ("Warning", "controller", 3));
+        assert_eq!(event.message.len(), LONGEST_MESSAGE);
+    }
+
+    /// An API server that answers everything alike.
+    fn api(code: u16) -> Api {
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| async move {
+            let status =
+                json!({"kind": "Status", "code": code, "reason": "Forbidden", "message": "events is forbidden"});
+            let body = http_body_util::Full::new(hyper::body::Bytes::from(status.to_string()));
+            Ok::<_, std::convert::Infallible>(http::Response::builder().status(code).body(body).unwrap())
+        });
+        Api::new(kube::Client::new(service, "default"))
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_told_once_and_ends_nothing_else() {
+        let log = Arc::new(LogWriter::start(None).unwrap());
+        let scopes = HashMap::new();
+        let observer = super::super::observe::Observer::start(&api(403), &log, Vec::new(), scopes).await.unwrap();
+        observer.stop().await;
+        let events = log.events();
+        assert_eq!(events.len(), 1);
+        match &events[0].body {
+            Body::NoKubernetesEvents { reason } => assert!(reason.contains("403 Forbidden"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case(json!({"kind": "Event"}))]
+    #[case(json!({"involvedObject": {"kind": "Pod"}}))]
+    #[case(json!({"involvedObject": {"name": "a"}}))]
+    fn what_is_about_nothing_is_dropped(#[case] event: Value) {
+        assert!(read(&event).is_none());
+    }
+}

@@ -1,0 +1,52 @@
+//! The record of a run, without its times, is the same whenever the same scenarios run.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use gateproof::judge::contract::{Contract, GATEWAY_API};
+use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::scenario::select::select;
+use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof_report::record::RunRecord;
+
+/// Routes, Gateways, classes and TCP, with expectations of every level.
+const SELECTION: [&str; 4] = ["gatewayclass-*", "gateway-*", "httproute-missing-*", "TCPRoute"];
+
+fn scenarios() -> Vec<Scenario> {
+    let vocabulary = Vocabulary::builtin();
+    let all = load::builtin(&vocabulary).unwrap();
+    let chosen = select(&all, &SELECTION.map(str::to_owned), &vocabulary).unwrap();
+    chosen.into_iter().map(|index| all[index].clone()).collect()
+}
+
+/// Takes the times out.
+fn timeless(mut record: RunRecord) -> RunRecord {
+    record.date.clear();
+    record.duration_ms = 0;
+    for scenario in &mut record.scenarios {
+        scenario.duration_ms = 0;
+        for finding in &mut scenario.findings {
+            finding.at_ms = 0;
+        }
+        for stage in &mut scenario.stages {
+            (stage.reached_ms, stage.settled_ms, stage.limit_ms, stage.waited_ms) = (0, 0, 0, 0);
+        }
+    }
+    record
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_record_without_its_times_is_the_same_every_time() {
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let mut records = Vec::new();
+    for jobs in [3, 64, 64] {
+        let mut options = RunOptions::new(TargetChoice::Embedded { fault: None }, Arc::clone(&contract));
+        options.jobs = jobs;
+        let output = run(options, scenarios(), &mut Silent).await.unwrap();
+        records.push(serde_json::to_string_pretty(&timeless(output.record)).unwrap());
+    }
+    for other in &records[1..] {
+        let differing: Vec<_> = records[0].lines().zip(other.lines()).filter(|(a, b)| a != b).take(10).collect();
+        assert!(*other == records[0], "{differing:#?}");
+    }
+}
