@@ -55,6 +55,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         namespaces,
         ports,
         gateway_class: names.facts.gateway_class.clone(),
+        single_gateway_class: names.facts.single_gateway_class.clone(),
         controller_name: names.facts.controller_name.clone(),
         token,
     }

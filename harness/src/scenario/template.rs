@@ -19,6 +19,8 @@ pub enum Slot {
     Name(String),
     /// `${class}`: the GatewayClass under test.
     Class,
+    /// `${class:single}`: another class of the same controller, which takes one Gateway only.
+    SingleClass,
     /// `${controller}`: its controller.
     Controller,
     /// `${port:alias}`: a listener port that the target permits, as a number.
@@ -96,6 +98,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
             if is_port_alias(&alias) { Ok(Slot::Port(alias)) } else { Err(unknown()) }
         }
         "class" if argument.is_none() => Ok(Slot::Class),
+        "class" if argument == Some("single") => Ok(Slot::SingleClass),
         "controller" if argument.is_none() => Ok(Slot::Controller),
         "token" if argument.is_none() => Ok(Slot::Token),
         _ if argument.is_none() => {
@@ -130,6 +133,7 @@ impl fmt::Display for Slot {
             Slot::Namespace(alias) => write!(f, "${{ns:{alias}}}"),
             Slot::Name(alias) => write!(f, "${{name:{alias}}}"),
             Slot::Class => f.write_str("${class}"),
+            Slot::SingleClass => f.write_str("${class:single}"),
             Slot::Controller => f.write_str("${controller}"),
             Slot::Port(alias) => write!(f, "${{port:{alias}}}"),
             Slot::Token => f.write_str("${token}"),
@@ -156,6 +160,8 @@ mod tests {
     #[case("name:b", Slot::Name("b".into()))]
     #[case("port:tcp-2", Slot::Port("tcp-2".into()))]
     #[case("tls:host", Slot::Tls("host".into()))]
+    #[case("class", Slot::Class)]
+    #[case("class:single", Slot::SingleClass)]
     fn slots_are_read(#[case] inside: &str, #[case] expected: Slot) {
         assert_eq!(slot(inside, |a| a == "gw").unwrap(), expected);
     }

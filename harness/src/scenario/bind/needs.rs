@@ -16,6 +16,8 @@ pub struct Needs {
     pub names: BTreeSet<String>,
     /// Port aliases.
     pub ports: BTreeSet<String>,
+    /// Whether it needs a GatewayClass that takes one Gateway only.
+    pub single_class: bool,
 }
 
 /// The aliases that a scenario uses.
@@ -90,6 +92,7 @@ impl Needs {
                 Ok(Slot::Host(alias) | Slot::Tls(alias)) => self.hosts.insert(alias),
                 Ok(Slot::Name(alias)) => self.names.insert(alias),
                 Ok(Slot::Port(alias)) => self.ports.insert(alias),
+                Ok(Slot::SingleClass) => std::mem::replace(&mut self.single_class, true),
                 _ => false,
             };
         }

@@ -67,6 +67,10 @@ impl<'b> Resolver<'b> {
             }
             Slot::Port(alias) => Value::from(*bindings.ports.get(&alias).ok_or_else(|| missing("port", &alias))?),
             Slot::Class => Value::from(bindings.gateway_class.as_str()),
+            Slot::SingleClass => {
+                let single = bindings.single_gateway_class.as_deref();
+                Value::from(single.ok_or_else(|| missing("GatewayClass", "single"))?)
+            }
             Slot::Controller => Value::from(bindings.controller_name.as_str()),
             Slot::Token => Value::from(bindings.token.as_str()),
             Slot::Tls(alias) => secret::tls(bindings.hosts.get(&alias).ok_or_else(|| missing("host", &alias))?)?,

@@ -67,7 +67,28 @@ fn modify_listeners(snapshot: &mut Snapshot, change: impl Fn(&mut Value)) {
     snapshot.edit(Kind::Gateway, |gateway| each(gateway, "/spec/listeners").for_each(&change));
 }
 
+/// Gives the room of a class to its newest Gateways.
+fn serve_the_newest(seen: Seen<'_>, config: &mut Config) {
+    let make_room = |snapshot: &mut Snapshot| {
+        for (class, room) in &seen.settings.max_gateways {
+            let mut all: Vec<_> =
+                seen.snapshot.gateways().filter(|(_, spec)| spec.gateway_class_name == *class).collect();
+            all.sort_by_key(|(object, _)| std::cmp::Reverse(object.meta.precedence()));
+            for (object, _) in all.into_iter().skip(*room) {
+                snapshot.remove(Kind::Gateway, &object.key());
+            }
+        }
+    };
+    *config = seen.otherwise(make_room).config;
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "takes-room-from-older-gateways",
+        summary: "Stops serving an older Gateway when a newer one finds no room.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Config(|| serve(serve_the_newest)),
+    },
     Fault {
         name: "answers-404-for-missing-backends",
         summary: "Leaves a rule out of the data plane when its only backend does not resolve.",

@@ -56,7 +56,63 @@ impl StatusesSeam for KeepsPartiallyInvalid {
     }
 }
 
+/// Goes on saying that there is no room for a Gateway after there was none once.
+#[derive(Default)]
+struct NeverFindsRoom(BTreeMap<String, Condition>);
+
+impl StatusesSeam for NeverFindsRoom {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for update in statuses.iter_mut().filter(|update| update.kind == Kind::Gateway) {
+            let Some(object) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else {
+                continue;
+            };
+            let uid = object.meta.uid.clone();
+            let DesiredStatus::Gateway { conditions, .. } = &mut update.status else { continue };
+            let Some(programmed) = find(conditions, "Programmed") else { continue };
+            if programmed.reason == "NoResources" {
+                self.0.insert(uid, programmed.clone());
+            } else if let Some(before) = self.0.get(&uid) {
+                *programmed = Condition { observed_generation: programmed.observed_generation, ..before.clone() };
+            }
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "programs-gateways-without-room",
+        summary: "Says Programmed=True for a Gateway that there is no room for.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for conditions in own(statuses, Kind::Gateway) {
+                    if has_reason(conditions, "Programmed", "NoResources") {
+                        set(conditions, "Programmed", Truth::True, "Programmed");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "calls-missing-room-pending",
+        summary: "Gives Pending as the reason where there is no room for a Gateway.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for conditions in own(statuses, Kind::Gateway) {
+                    if has_reason(conditions, "Programmed", "NoResources") {
+                        set(conditions, "Programmed", Truth::False, "Pending");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "never-finds-room-again",
+        summary: "Goes on saying NoResources once there is room for a Gateway again.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Statuses(|| Box::<NeverFindsRoom>::default()),
+    },
     Fault {
         name: "unaccepts-routes-without-backend",
         summary: "Says Accepted=False for an HTTPRoute whose backend Service is missing.",
