@@ -1,13 +1,14 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Fault, Seam,
+    snapshot::serve_classless,
     tools::{Memory, Remembering, Say, SayFrom, each, find, has_reason, is, listeners, own, parents, set},
 };
 use crate::{
     model::RouteKind,
     runtime::seams::{Seen, StatusesSeam},
-    snapshot::Kind,
+    snapshot::{Kind, Object},
     status::{Condition, DesiredStatus, StatusUpdate, Truth},
 };
 
@@ -78,7 +79,51 @@ impl StatusesSeam for NeverFindsRoom {
     }
 }
 
+/// Where in the order of all writes an object stands.
+fn version(object: &Object) -> u64 {
+    object.raw["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok()).unwrap_or_default()
+}
+
+/// Speaks of routes to Gateways of nobody's once a route beside them is newer.
+#[derive(Default)]
+struct ClaimsOnResync(BTreeSet<String>);
+
+impl StatusesSeam for ClaimsOnResync {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        let all: Vec<_> = seen.snapshot.all(Kind::HttpRoute).collect();
+        let mut claimed = seen.otherwise(serve_classless).statuses;
+        claimed.retain(|update| {
+            let Some(object) = all.iter().find(|object| update.kind == Kind::HttpRoute && object.key() == update.key)
+            else {
+                return false;
+            };
+            let beside = |other: &Object| other.meta.namespace == object.meta.namespace;
+            if all.iter().any(|other| beside(other) && version(other) > version(object)) {
+                self.0.insert(object.meta.uid.clone());
+            }
+            self.0.contains(&object.meta.uid)
+        });
+        for update in claimed {
+            let is_same = |one: &&mut StatusUpdate| one.kind == update.kind && one.key == update.key;
+            match statuses.iter_mut().find(is_same) {
+                Some(known) => {
+                    if parents(std::slice::from_mut(known)).next().is_none() {
+                        *known = update;
+                    }
+                }
+                None => statuses.push(update),
+            }
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "claims-classless-gateways-on-resync",
+        summary: "Speaks of a route to a Gateway of nobody's as soon as another route of the namespace is newer.",
+        clauses: &["GEP1364-36", "IMPL-34"],
+        seam: Seam::Statuses(|| Box::<ClaimsOnResync>::default()),
+    },
     Fault {
         name: "programs-gateways-without-room",
         summary: "Says Programmed=True for a Gateway that there is no room for.",
