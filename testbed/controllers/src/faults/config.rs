@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use gateproof_proxy::config::{
-    BackendTarget, Config, Filter, Hostname, PathMatch, PathModifier, Protocol, Route, Timeouts, ValueMatch,
+    BackendTarget, Config, Filter, Fraction, Hostname, PathMatch, PathModifier, Protocol, Route, Timeouts, ValueMatch,
     VirtualHost,
 };
 use serde_json::Value;
@@ -65,6 +65,15 @@ fn widen_parents(snapshot: &mut Snapshot, fields: &[&str]) {
 
 fn modify_listeners(snapshot: &mut Snapshot, change: impl Fn(&mut Value)) {
     snapshot.edit(Kind::Gateway, |gateway| each(gateway, "/spec/listeners").for_each(&change));
+}
+
+/// Copies a share of the requests that are all to be copied.
+fn mirror_a_share(config: &mut Config, numerator: u32, denominator: u32) {
+    for filter in filters(config).flatten() {
+        if let Filter::RequestMirror(mirror) = filter {
+            mirror.fraction.get_or_insert(Fraction { numerator, denominator });
+        }
+    }
 }
 
 /// Gives the room of a class to its newest Gateways.
@@ -555,6 +564,18 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "mirrors-every-second-request",
+        summary: "Copies one of two requests that should be mirrored, by chance.",
+        clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
+        seam: Seam::Config(|| serve(|_, config| mirror_a_share(config, 1, 2))),
+    },
+    Fault {
+        name: "mirrors-nine-of-ten-requests",
+        summary: "Copies nine of ten requests that should be mirrored, by chance.",
+        clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
+        seam: Seam::Config(|| serve(|_, config| mirror_a_share(config, 9, 10))),
     },
     Fault {
         name: "mirrors-nothing",
