@@ -70,6 +70,7 @@ pub(super) enum SeenPart {
     Path,
     Host,
     SeenHeader(String),
+    Certificate,
     Mirrored(usize),
 }
 
@@ -321,6 +322,9 @@ fn walk_seen(seen: &mut Seen, base: &str, about: &About, visitor: Visitor<'_>) {
         parts.push(("seen.host".to_owned(), SeenPart::Host, Level::Must));
     }
     parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
+    if seen.certificate.is_some() {
+        parts.push(("certificate".to_owned(), SeenPart::Certificate, Level::Must));
+    }
     for (index, backend) in seen.mirrored_to.iter().enumerate() {
         parts.push((format!("mirrored.{backend}"), SeenPart::Mirrored(index), Level::Must));
     }
