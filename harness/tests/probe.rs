@@ -33,6 +33,7 @@ fn http(address: SocketAddr, target: &str) -> ProbeRequest {
         authority: "some.host.test".to_owned(),
         headers: vec![("X-One".to_owned(), "1".to_owned()), ("X-Two".to_owned(), "2".to_owned())],
         body: String::new(),
+        connection: None,
     })
 }
 

@@ -122,6 +122,7 @@ mod tests {
             "IMPL-12",
             "IMPL-38",
             "IMPL-40",
+            "K8S-08",
         ];
         assert_eq!(later, known);
     }

@@ -26,6 +26,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         gateway_patch,
         namespace_label,
         max_gateways,
+        single_gateway_class,
         keep: _,
         allow_cluster_changes,
         backend_address,
@@ -49,6 +50,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.one("--gateway-patch", gateway_patch.as_ref().map(|path| path.display()));
     line.all("--namespace-label", namespace_label);
     line.one("--max-gateways", (*max_gateways != DEFAULT_MAX_GATEWAYS).then_some(max_gateways));
+    line.one("--single-gateway-class", single_gateway_class.as_ref());
     line.flag("--allow-cluster-changes", *allow_cluster_changes);
     line.one("--backend-address", backend_address.as_ref());
     if *contract != ContractEffect::Fail {
@@ -128,6 +130,7 @@ mod tests {
     #[case::features("--features Gateway,HTTPRoute --features TCPRoute", "--features Gateway,HTTPRoute,TCPRoute")]
     #[case::all_features("--all-features --exempt-features TCPRoute", "--all-features --exempt-features TCPRoute")]
     #[case::gateways("--gateway-patch p.yaml --max-gateways 2", "--gateway-patch p.yaml --max-gateways 2")]
+    #[case::full_class("--single-gateway-class small", "--single-gateway-class small")]
     #[case::namespaces("--namespace-label a=b --namespace-label c=", "--namespace-label a=b --namespace-label c=")]
     #[case::cluster_changes("--allow-cluster-changes", "--allow-cluster-changes")]
     #[case::backends("--backend-address 10.0.0.9", "--backend-address 10.0.0.9")]

@@ -99,6 +99,9 @@ pub(crate) struct Tuning {
     /// Most pool Gateways of one shape for scenarios that need one for themselves
     #[arg(long, value_name = "N", default_value_t = run::options::DEFAULT_MAX_GATEWAYS)]
     pub(crate) max_gateways: usize,
+    /// Another GatewayClass of the same controller that takes one Gateway only, for scenarios on a full target
+    #[arg(long, value_name = "NAME")]
+    pub(crate) single_gateway_class: Option<String>,
     /// Leave objects in the cluster
     #[arg(long, value_enum, default_value_t = KeepArg::Never)]
     pub(crate) keep: KeepArg,
@@ -151,6 +154,7 @@ impl Tuning {
         options.namespace_labels =
             self.namespace_label.iter().map(|text| label(text)).collect::<Result<_, Failure>>()?;
         options.max_gateways = self.max_gateways.max(1);
+        options.single_gateway_class.clone_from(&self.single_gateway_class);
         options.keep = match self.keep {
             KeepArg::Never => Keep::Never,
             KeepArg::OnFailure => Keep::OnFailure,
@@ -279,9 +283,11 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
             Failure::usage(error, "the definitions given with --crds cannot be served; nothing was applied")
         }
         RunError::Connect(error) => connect_failure(&error),
-        RunError::Discover(error @ (DiscoverError::ClassMissing { .. } | DiscoverError::Bundle { .. })) => {
-            Failure::usage(error, "nothing was applied")
-        }
+        RunError::Discover(
+            error @ (DiscoverError::ClassMissing { .. }
+            | DiscoverError::ForeignClass { .. }
+            | DiscoverError::Bundle { .. }),
+        ) => Failure::usage(error, "nothing was applied"),
         RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
             Failure::usage(error, "nothing was applied")
         }

@@ -116,6 +116,16 @@ impl Check<'_> {
             self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
             return;
         }
+        if let Some(name) = &expected.certificate {
+            let presented = exchange.certificate.as_ref().map(|of| of.names.as_slice()).unwrap_or_default();
+            if !presented.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+                let seen = match presented {
+                    [] => "one without any name, or none".to_owned(),
+                    names => format!("one for {}", names.join(", ")),
+                };
+                self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
+            }
+        }
         for (name, test) in &expected.headers {
             let values: Vec<&str> =
                 answer.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str()).collect();

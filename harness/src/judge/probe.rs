@@ -5,6 +5,10 @@
 //! inconclusive. There is no contrast where it could not tell anything: if a backend's echo is demanded as well, if 404
 //! is among the legal codes (an unclaimed hostname gets 404 too; only a turn proves that one), or if an earlier probe
 //! of the scenario got a backend's answer at the very same place (the *turn*, which proves more).
+//!
+//! Mirrors are *counted*: once the answers agree and a streak of them was mirrored, a further 98 requests must each reach
+//! the mirror exactly once. A mirror that copies nine of ten, each by chance, passes all of up to three countings with a
+//! probability below 1 in 10,000; one that copies half of them, practically never.
 
 use std::time::Duration;
 
@@ -17,12 +21,22 @@ use super::env::{Env, Report, millis, perform, severity, wait};
 use super::expect::Miss;
 use super::request::{RequestError, build};
 use super::settle::seconds;
+use super::statistics::{OVERLOOKED, requests_to_notice};
 use crate::log::{Elapsed, Exchange, JournalEntry, Role};
 use crate::scenario::{Answer, Probe};
 
 /// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
 /// while the answer to its original is already there.
 const JOURNAL_READS: u32 = 5;
+
+/// Requests sent at once while mirrors are counted.
+const BATCH: usize = 20;
+
+/// How often the counting starts over, because the data path may not have converged on every way through it.
+const COUNTINGS: u32 = 3;
+
+/// A mirror that copies no more than this share of the requests is noticed.
+const MIRRORED_SHARE: f64 = 0.9;
 
 /// A probe in progress.
 #[derive(Debug, Clone)]
@@ -38,6 +52,26 @@ pub(super) struct Probing {
     streak_began: Elapsed,
     last_status: Option<u16>,
     misses: Vec<Miss>,
+    /// While mirrors are counted: answers that are still owed.
+    counting: Option<Counting>,
+    countings: u32,
+}
+
+/// A counting of mirrored requests in progress.
+#[derive(Debug, Clone, Copy)]
+struct Counting {
+    /// Requests to count.
+    requests: usize,
+    /// Answers that the batch under way still owes.
+    owed: u32,
+}
+
+impl Counting {
+    /// The next batch, if so many were counted.
+    fn batch(self, counted: usize) -> Counting {
+        let owed = u32::try_from(BATCH.min(self.requests.saturating_sub(counted))).unwrap_or_default();
+        Counting { owed, ..self }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +95,8 @@ impl Probing {
             streak_began: now,
             last_status: None,
             misses: Vec::new(),
+            counting: None,
+            countings: 0,
         }
     }
 
@@ -73,6 +109,7 @@ impl Probing {
         let (role, attempt, host) = match self.asking {
             Asking::Journal { .. } if now < self.not_before => return wait(self.not_before),
             Asking::Journal { .. } => return perform(Action::ReadJournal { step, ids: self.streak.clone() }),
+            Asking::Main if self.counting.is_some() => return self.next_batch(now, env),
             Asking::Main => (Role::Main, self.attempt, None),
             Asking::Contrast => (Role::Contrast, 0, Some(contrast_host(env))),
         };
@@ -87,6 +124,23 @@ impl Probing {
             }),
             Err(_) => wait(self.deadline.wake(now)),
         }
+    }
+
+    fn next_batch(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        let Ok(request) = build(&self.probe, None, env) else { return wait(self.deadline.wake(now)) };
+        let owed = self.counting.map_or(0, |counting| counting.owed);
+        Next::Perform(
+            (self.attempt..self.attempt + owed)
+                .map(|attempt| Action::Probe {
+                    step: env.step.index,
+                    attempt,
+                    role: Role::Main,
+                    id: request_id(env, Role::Main, attempt),
+                    request: request.clone(),
+                    not_before: self.not_before,
+                })
+                .collect(),
+        )
     }
 
     /// Ends a probe that cannot be sent; one that can is ended by its answers.
@@ -119,6 +173,9 @@ impl Probing {
         self.attempt += 1;
         let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
         let good = agrees(&misses, self.probe.level);
+        if self.counting.is_some() {
+            return self.counted(good, misses, exchange, now, env);
+        }
         self.misses = misses;
         if !good {
             return self.missed(now, env);
@@ -138,6 +195,44 @@ impl Probing {
             return None;
         }
         self.agreed(now, env)
+    }
+
+    /// An answer came while mirrors are counted.
+    fn counted(
+        &mut self,
+        good: bool,
+        misses: Vec<Miss>,
+        exchange: &Exchange,
+        now: Elapsed,
+        env: &Env<'_>,
+    ) -> Option<Report> {
+        let counting = self.counting.as_mut()?;
+        counting.owed = counting.owed.saturating_sub(1);
+        let counting = *counting;
+        if good {
+            self.streak.push(exchange.id.clone());
+        } else if self.misses.is_empty() {
+            self.misses = misses;
+        }
+        if counting.owed > 0 {
+            return None;
+        }
+        if !agrees(&self.misses, self.probe.level) {
+            return self.miscounted(now, env);
+        }
+        if self.streak.len() < counting.requests {
+            self.counting = Some(counting.batch(self.streak.len()));
+        } else {
+            self.asking = Asking::Journal { reads: 0 };
+        }
+        None
+    }
+
+    /// A counting failed. It starts over, but not for ever: of many countings a bad mirror passes one.
+    fn miscounted(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.counting = None;
+        self.countings += 1;
+        if self.countings < COUNTINGS { self.missed(now, env) } else { Some(self.over(now, env)) }
     }
 
     /// The journals were read.
@@ -165,7 +260,14 @@ impl Probing {
             })
             .collect();
         if self.misses.is_empty() {
-            return self.agreed(now, env);
+            if self.counting.is_some() {
+                return self.agreed(now, env);
+            }
+            let requests = requests_to_notice(MIRRORED_SHARE, OVERLOOKED, COUNTINGS);
+            self.streak.clear();
+            self.asking = Asking::Main;
+            self.counting = Some(Counting { requests, owed: 0 }.batch(0));
+            return None;
         }
         if reads + 1 < JOURNAL_READS {
             self.asking = Asking::Journal { reads: reads + 1 };
@@ -173,7 +275,7 @@ impl Probing {
             return None;
         }
         self.asking = Asking::Main;
-        self.missed(now, env)
+        if self.counting.is_some() { self.miscounted(now, env) } else { self.missed(now, env) }
     }
 
     fn back_off(&mut self, now: Elapsed, env: &Env<'_>) {
@@ -187,17 +289,18 @@ impl Probing {
         match self.deadline.phase(now) {
             Phase::InTime | Phase::Grace => None,
             Phase::HarnessLate => Some(harness_late(env)),
-            Phase::Over => {
-                let mut report = Report { checked: 1, ..Report::default() };
-                if let Some(blind) = self.misses.iter().find(|m| m.blind) {
-                    report.inconclusive = Some(format!("{}: {}", blind.expectation, blind.seen));
-                } else {
-                    let findings = self.misses.iter().map(|m| env.finding(m, "converged", false, now));
-                    report.findings = findings.collect();
-                }
-                Some(report)
-            }
+            Phase::Over => Some(self.over(now, env)),
         }
+    }
+
+    fn over(&self, now: Elapsed, env: &Env<'_>) -> Report {
+        let mut report = Report { checked: 1, ..Report::default() };
+        if let Some(blind) = self.misses.iter().find(|m| m.blind) {
+            report.inconclusive = Some(format!("{}: {}", blind.expectation, blind.seen));
+        } else {
+            report.findings = self.misses.iter().map(|m| env.finding(m, "converged", false, now)).collect();
+        }
+        report
     }
 
     fn agreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {

@@ -52,6 +52,8 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
         authority: host.unwrap_or(own_host).to_owned(),
         headers: probe.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         body: probe.body.clone(),
+        // A contrast must not come in the way of what the kept connection shows.
+        connection: probe.over.as_ref().filter(|_| host.is_none()).map(|name| format!("{}/{name}", env.bindings.token)),
     }))
 }
 

@@ -28,6 +28,19 @@ pub const OVERLOOKED: f64 = 1e-4;
 /// Answers between two looks.
 const BATCH: u32 = 40;
 
+/// The number of requests of which a mirror that copies `share` of them, each by chance, copies every one with a
+/// probability of at most `overlooked`, even if it is let off with the best of so many `countings`.
+pub fn requests_to_notice(share: f64, overlooked: f64, countings: u32) -> usize {
+    let mut all = 1.0;
+    let each = overlooked / f64::from(countings.max(1));
+    (1..)
+        .find(|_| {
+            all *= share;
+            all <= each
+        })
+        .unwrap_or(usize::MAX)
+}
+
 /// What to do after the answers so far. `p` is the exact two-sided binomial probability of the count that deviates
 /// most, for the record: the decision is the ratio test's.
 #[derive(Debug, Clone, Copy, PartialEq)]

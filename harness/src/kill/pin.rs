@@ -26,6 +26,8 @@ pub(super) enum Pin {
     Answer(String, WrongAnswer),
     /// TCP connections go wrong.
     Connection(WrongConnection),
+    /// Handshakes present another certificate.
+    Certificate,
     /// Something listens at a Gateway's listener.
     Occupy(ObjectKey, String),
     /// The API server takes anything for the objects of these CRDs.
@@ -52,6 +54,7 @@ impl Pin {
                 tamper.connections(wrong);
                 Ok(())
             }
+            Pin::Certificate => tamper.certificate(),
             Pin::Occupy(gateway, listener) => tamper.occupy(&gateway, &listener).await,
             Pin::Admit(crds) => {
                 for crd in crds {
@@ -84,6 +87,7 @@ pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
         Asserted::Never(subject, _) => on(&subject.subject, status::never(subject)),
         Asserted::Unchanged(object) => Some(Pin::Rewrite(kind(object)?, key(object), status::touched())),
         Asserted::Answer(probe) => answer(probe),
+        Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
         Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),
     }
 }
@@ -116,8 +120,8 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
     };
     Some(match part {
         SeenPart::Status => WrongAnswer::Status(OTHER_STATUS),
-        // Only a SHOULD.
-        SeenPart::Preferred => return None,
+        // Only a SHOULD, and what is presented before any answer.
+        SeenPart::Preferred | SeenPart::Certificate => return None,
         SeenPart::Backend => WrongAnswer::NoBody,
         SeenPart::Header(name) => WrongAnswer::ResponseHeader(name.to_lowercase(), other(seen.headers.get(name))),
         SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),

@@ -16,7 +16,7 @@ use super::drive::{Plan, Watcher, binding};
 use super::pin::{Pin, pin};
 use super::trial::{self, Method, Proof, Trial};
 use crate::run::{Bystander, RunError, TargetChoice};
-use crate::scenario::expectations::{Asserted, Expectation, asserted};
+use crate::scenario::expectations::{Asserted, Expectation, SeenPart, asserted};
 use crate::scenario::{Answer, Isolation, ObjectRef, Scenario};
 
 /// Every binding expectation, each with a run of its scenario in which it must fail.
@@ -49,7 +49,7 @@ impl Method for Pinpoint {
             || match asserted(&trial.variant, &trial.expectation.id) {
                 None | Some(Asserted::Refused(_)) => true,
                 Some(Asserted::Answer(probe)) => probe.method.is_none() || matches!(probe.answer, Answer::NoAnswer),
-                Some(Asserted::Seen(..)) => false,
+                Some(Asserted::Seen(_, part)) => part == SeenPart::Certificate,
                 Some(
                     Asserted::Condition { object, .. }
                     | Asserted::Parents(object, _)

@@ -157,6 +157,9 @@ pub struct Bindings {
     pub ports: IndexMap<String, u16>,
     /// The GatewayClass under test.
     pub gateway_class: String,
+    /// A class of the same controller that takes one Gateway only, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single_gateway_class: Option<String>,
     /// Its controller.
     pub controller_name: String,
 }

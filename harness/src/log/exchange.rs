@@ -56,6 +56,9 @@ pub struct HttpRequest {
     /// The body.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
+    /// Name of the connection to send it over, unique within the run, which is kept open; `None` for one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<String>,
 }
 
 /// What came of one attempt.
@@ -68,6 +71,12 @@ pub struct Exchange {
     /// Where the dialer really connected to, when it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connected_to: Option<SocketAddr>,
+    /// Whether the connection was open already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
+    /// The certificate that the server presented, if the handshake came to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PeerCertificate>,
     /// When the attempt began.
     pub started: Elapsed,
     /// The HTTP answer, if one came.
@@ -79,6 +88,15 @@ pub struct Exchange {
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProbeError>,
+}
+
+/// A certificate as a server presented it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerCertificate {
+    /// The DNS names in it, wildcards as they stand there.
+    pub names: Vec<String>,
+    /// SHA-256 of its DER form, hexadecimal.
+    pub sha256: String,
 }
 
 /// An HTTP answer.

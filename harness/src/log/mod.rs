@@ -13,7 +13,9 @@ pub use event::{
     BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, RunStarted, Scope,
     Write, WriteOutcome, WriteVerb,
 };
-pub use exchange::{Exchange, HttpAnswer, HttpRequest, JournalEntry, ProbeError, ProbeRequest, Role, TcpEnd};
+pub use exchange::{
+    Exchange, HttpAnswer, HttpRequest, JournalEntry, PeerCertificate, ProbeError, ProbeRequest, Role, TcpEnd,
+};
 pub use key::ObjectKey;
 pub use time::Elapsed;
 pub use timing::{Timing, TimingProfile};

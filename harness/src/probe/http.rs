@@ -1,4 +1,6 @@
-//! One HTTP/1.1 request over a connection of its own. Redirects are answers like any other.
+//! One HTTP/1.1 request, over a connection of its own or one that is kept. Redirects are answers like any other.
+
+use std::net::SocketAddr;
 
 use http::header::{CONNECTION, HOST, HeaderName, HeaderValue};
 use http::{Method, Request, Uri};
@@ -7,9 +9,12 @@ use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
-use super::{Prober, REQUEST_HEADER, attempt};
-use crate::log::{Exchange, HttpAnswer, HttpRequest, ProbeError};
+use super::kept::Open;
+use super::{Prober, REQUEST_HEADER, attempt, tls};
+use crate::log::{Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
 use crate::target::clock;
 
 /// How much of a body is logged.
@@ -26,35 +31,52 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
             return exchange;
         }
     };
-    let stream = match attempt::connect(prober, &request.host, request.port, end).await {
-        Ok((stream, peer)) => {
-            exchange.connected_to = peer;
-            stream
+    let answered = async {
+        let mut open = match &request.connection {
+            Some(name) => prober.kept.take(name).await,
+            None => None,
+        };
+        exchange.reused = open.is_some();
+        if open.is_none() {
+            open = Some(connect(prober, request, &mut exchange, end).await?);
         }
-        Err(error) => {
-            exchange.error = Some(error);
-            return exchange;
+        let mut open = open.ok_or_else(|| ProbeError::Unreachable("no connection".to_owned()))?;
+        exchange.connected_to = open.peer;
+        exchange.certificate.clone_from(&open.certificate);
+        let response = open.sender.send_request(wire).await.map_err(broken)?;
+        let answer = read(response).await.map_err(broken)?;
+        if let Some(name) = &request.connection {
+            prober.kept.keep(name, open);
         }
+        Ok(answer)
     };
-    let title_case = request.headers.iter().any(|(name, _)| name.chars().any(|c| c.is_ascii_uppercase()));
-    let asking = async {
-        match &request.tls_server_name {
-            None => ask(stream, wire, title_case).await,
-            Some(name) => {
-                let name = ServerName::try_from(name.clone())
-                    .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
-                let stream = prober.tls.connect(name, stream).await;
-                let stream = stream.map_err(|error| ProbeError::Handshake(error.to_string()))?;
-                ask(stream, wire, title_case).await
-            }
-        }
-    };
-    match tokio::time::timeout_at(end, asking).await {
+    match tokio::time::timeout_at(end, answered).await {
         Ok(Ok(answer)) => exchange.http = Some(answer),
         Ok(Err(error)) => exchange.error = Some(error),
         Err(_) => exchange.error = Some(ProbeError::TimedOut),
     }
     exchange
+}
+
+/// A fresh connection, with TLS if the request is over it. Who is at its other end is noted even if nothing comes of it.
+async fn connect(
+    prober: &Prober,
+    request: &HttpRequest,
+    exchange: &mut Exchange,
+    end: Instant,
+) -> Result<Open, ProbeError> {
+    let (stream, peer) = attempt::connect(prober, &request.host, request.port, end).await?;
+    exchange.connected_to = peer;
+    let title_case = request.headers.iter().any(|(name, _)| name.chars().any(|c| c.is_ascii_uppercase()));
+    let Some(name) = &request.tls_server_name else { return open(stream, peer, None, title_case).await };
+    let name = ServerName::try_from(name.clone())
+        .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
+    let stream = prober.tls.connect(name, stream).await;
+    let stream = stream.map_err(|error| ProbeError::Handshake(error.to_string()))?;
+    let leaf = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+    let certificate = leaf.map(tls::describe);
+    exchange.certificate.clone_from(&certificate);
+    open(stream, peer, certificate, title_case).await
 }
 
 /// The request as it goes out: target and header order as given, the Host header first.
@@ -74,26 +96,30 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String>
     }
     let id = HeaderValue::from_str(id).map_err(|e| cannot("request id", &e))?;
     headers.insert(HeaderName::from_bytes(REQUEST_HEADER.as_bytes()).map_err(|e| cannot("header name", &e))?, id);
-    if !given(&CONNECTION) {
+    if !given(&CONNECTION) && request.connection.is_none() {
         // A fresh connection each time, so nothing is gained by keeping this one.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     wire.body(Full::new(Bytes::from(request.body.clone()))).map_err(|e| cannot("request", &e))
 }
 
-async fn ask<S>(stream: S, request: Request<Full<Bytes>>, title_case: bool) -> Result<HttpAnswer, ProbeError>
+async fn open<S>(
+    stream: S,
+    peer: Option<SocketAddr>,
+    certificate: Option<PeerCertificate>,
+    title_case: bool,
+) -> Result<Open, ProbeError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let broken = |error: hyper::Error| ProbeError::Broken(crate::target::api::chain(&error));
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.title_case_headers(title_case);
-    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    let connection = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(connection));
-    let response = sender.send_request(request).await.map_err(broken)?;
-    let answer = read(response).await.map_err(broken);
-    drop(connection);
-    answer
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    Ok(Open { sender, peer, certificate, task: AbortOnDropHandle::new(tokio::spawn(connection)) })
+}
+
+fn broken(error: hyper::Error) -> ProbeError {
+    ProbeError::Broken(crate::target::api::chain(&error))
 }
 
 async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::Error> {

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod http;
+mod kept;
 mod tcp;
 mod tls;
 
@@ -20,17 +21,33 @@ pub struct Prober {
     dialer: Arc<dyn Dialer>,
     budget: Duration,
     tls: tokio_rustls::TlsConnector,
+    kept: kept::Connections,
 }
 
 impl Prober {
     /// Over a dialer; `budget` bounds one attempt from dialling to the last byte.
     pub fn new(dialer: Arc<dyn Dialer>, budget: Duration) -> Prober {
-        Prober { dialer, budget, tls: tls::connector() }
+        Prober { dialer, budget, tls: tls::connector(), kept: kept::Connections::default() }
     }
 
-    /// One attempt over a fresh connection. Never fails: what went wrong stands in the exchange.
+    /// Closes the connections that the scenario of this token has kept open.
+    pub fn release(&self, token: &str) {
+        self.kept.release(token);
+    }
+
+    /// One attempt, over a fresh connection unless the request names one that is kept open. Never fails: what went wrong stands in the exchange.
     pub async fn attempt(&self, id: String, request: ProbeRequest, started: Elapsed) -> Exchange {
-        let exchange = Exchange { id, request, connected_to: None, started, http: None, tcp: None, error: None };
+        let exchange = Exchange {
+            id,
+            request,
+            connected_to: None,
+            reused: false,
+            certificate: None,
+            started,
+            http: None,
+            tcp: None,
+            error: None,
+        };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
             ProbeRequest::Tcp { host, port, send } => tcp::attempt(self, exchange, &host, port, &send).await,

@@ -7,7 +7,10 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use sha2::{Digest, Sha256};
 use tokio_rustls::TlsConnector;
+
+use crate::log::PeerCertificate;
 
 /// A connector that offers HTTP/1.1 and takes any certificate.
 pub(super) fn connector() -> TlsConnector {
@@ -18,6 +21,14 @@ pub(super) fn connector() -> TlsConnector {
     // Sessions are never resumed: every attempt shows a whole handshake.
     config.resumption = rustls::client::Resumption::disabled();
     TlsConnector::from(Arc::new(config))
+}
+
+/// What a certificate says of itself. Names that are no DNS names, and a certificate that cannot be read, have none.
+pub(super) fn describe(leaf: &CertificateDer<'_>) -> PeerCertificate {
+    let names = webpki::EndEntityCert::try_from(leaf)
+        .map(|certificate| certificate.valid_dns_names().map(str::to_owned).collect())
+        .unwrap_or_default();
+    PeerCertificate { names, sha256: format!("{:x}", Sha256::digest(leaf)) }
 }
 
 fn config(provider: Arc<CryptoProvider>, verifier: Arc<AnyCertificate>) -> ClientConfig {

@@ -36,7 +36,8 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
     let backends = scenario.backends.iter().map(|decl| {
         let namespace = namespaces.get(&decl.namespace).cloned().unwrap_or_default();
         let identity = format!("{}-{token}", decl.name);
-        (decl.name.clone(), BackendBinding { namespace, service: decl.name.clone(), identity })
+        let service = decl.service.as_ref().unwrap_or(&decl.name).clone();
+        (decl.name.clone(), BackendBinding { namespace, service, identity })
     });
     let Needs { mut hosts, names: aliases, .. } = needs(scenario);
     hosts.insert("host".to_owned());
@@ -55,6 +56,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         namespaces,
         ports,
         gateway_class: names.facts.gateway_class.clone(),
+        single_gateway_class: names.facts.single_gateway_class.clone(),
         controller_name: names.facts.controller_name.clone(),
         token,
     }

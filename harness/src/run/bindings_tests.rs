@@ -21,6 +21,7 @@ fn every_name_is_of_this_run_and_execution() {
         namespace: "other".to_owned(),
         port: 8080,
         protocol: BackendProtocol::Http,
+        service: None,
         ready: true,
     });
     scenario.steps = vec![apply(vec![json!({"x": "${host:b}", "${name:class}": ["${tls:c}", "x ${host:d-1}"]})])];

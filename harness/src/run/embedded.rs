@@ -12,6 +12,8 @@ pub struct Located {
     pub api: Api,
     /// The GatewayClass to test.
     pub gateway_class: String,
+    /// A class of it that takes one Gateway only, if it is known to have one.
+    pub single_gateway_class: Option<String>,
     /// How its addresses are reached, beside what the user says.
     pub dial: Vec<String>,
     /// What it supports, for releases whose GatewayClass has no place to claim it.
@@ -30,6 +32,7 @@ pub async fn start(behaviour: Behaviour, crds: &[Value]) -> Result<Located, Test
         // Within one process, requests need neither sockets nor TLS.
         api: Api::new(testbed.client()),
         gateway_class: testbed.gateway_class().to_owned(),
+        single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
         dial: vec![testbed.dial_rule()],
         features: known.iter().map(ToString::to_string).collect(),
         testbed: Some(testbed),

@@ -267,6 +267,7 @@ impl Conductor<'_> {
     }
 
     fn end(mut self, ended: Ended) -> Verdict {
+        self.env.prober.release(&self.bindings.token);
         let mut slowest = self.env.slowest();
         self.env.log.append(self.scope.clone(), Body::ScenarioEnded(ended));
         // Not one event further: replay stops there too.

@@ -45,6 +45,7 @@ pub(super) fn facts() -> Facts {
     kinds.add("", "v1", "Service", "services", true);
     Facts {
         gateway_class: "class".to_owned(),
+        single_gateway_class: None,
         controller_name: "example.com/controller".to_owned(),
         accepted: true,
         bundle: "v1.4.0".to_owned(),

@@ -140,6 +140,8 @@ pub struct RunOptions {
     pub namespace_labels: Vec<(String, String)>,
     /// Most Gateways of one shape that are created for scenarios that need one for themselves.
     pub max_gateways: usize,
+    /// A GatewayClass of the same controller that takes one Gateway only; by default the embedded target's.
+    pub single_gateway_class: Option<String>,
     /// Whose objects stay.
     pub keep: Keep,
     /// Permits scenarios that change cluster-scoped objects on a cluster that is not embedded.
@@ -186,6 +188,7 @@ impl RunOptions {
             gateway_patch: None,
             namespace_labels: Vec::new(),
             max_gateways: DEFAULT_MAX_GATEWAYS,
+            single_gateway_class: None,
             keep: Keep::default(),
             allow_cluster_changes: false,
             events_file: None,

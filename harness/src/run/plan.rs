@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::log::ObjectKey;
+use crate::scenario::bind::needs;
 use crate::scenario::{Isolation, Scenario, Verb};
 use crate::target::discover::Facts;
 
@@ -96,6 +97,10 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: Option<
     }
     if let Some(kind) = unserved(scenario, facts) {
         return Decision::NotSupported(format!("the target does not serve {kind}"));
+    }
+    if facts.single_gateway_class.is_none() && needs(scenario).single_class {
+        let reason = "no GatewayClass that takes one Gateway only is known; name one with --single-gateway-class";
+        return Decision::NotSupported(reason.to_owned());
     }
     if let Some(skip) = policy.skip.iter().find(|skip| matches(&skip.pattern, &scenario.name)) {
         return Decision::Skipped(skip.reason.clone());

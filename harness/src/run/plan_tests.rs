@@ -101,3 +101,17 @@ fn cluster_changes_need_leave() {
 fn patterns_match(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
     assert_eq!(matches(pattern, name), expected);
 }
+
+#[test]
+fn a_full_target_takes_a_class_that_can_be_filled() {
+    let gateway = json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "own"},
+        "spec": {"gatewayClassName": "${class:single}"},
+    });
+    let filling = || Arc::new(Scenario { steps: vec![apply(vec![gateway.clone()])], ..scenario("a") });
+    let decide = |facts: &Facts| plan(&[filling()], facts, &policy()).remove(0).decision;
+    let Decision::NotSupported(reason) = decide(&facts()) else { panic!("it is to be not supported") };
+    assert!(reason.contains("--single-gateway-class"), "{reason}");
+    let named = Facts { single_gateway_class: Some("single".to_owned()), ..facts() };
+    assert_eq!(decide(&named), Decision::Run);
+}

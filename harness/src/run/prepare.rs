@@ -95,11 +95,19 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
         TargetChoice::Tampered(tamper) => embedded::start(Behaviour::Tampered(tamper.clone()), &options.crds).await?,
         TargetChoice::Cluster { source, gateway_class, .. } => {
             let api = connect(source).await?;
-            Located { api, gateway_class: gateway_class.clone(), dial: Vec::new(), features: Vec::new(), testbed: None }
+            Located {
+                api,
+                gateway_class: gateway_class.clone(),
+                single_gateway_class: None,
+                dial: Vec::new(),
+                features: Vec::new(),
+                testbed: None,
+            }
         }
         TargetChoice::Running { kubeconfig, gateway_class, .. } => Located {
             api: connect(&Source::Text(kubeconfig.clone())).await?,
             gateway_class: gateway_class.clone(),
+            single_gateway_class: None,
             dial: Vec::new(),
             features: Vec::new(),
             testbed: None,
@@ -113,7 +121,8 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
     let groups = scenarios.iter().flat_map(|scenario| objects(scenario)).map(|key| key.group).collect::<BTreeSet<_>>();
     let wanted = Wanted { groups, kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect() };
     let budget = options.timing().gateway_class;
-    let mut facts = discover(&api, &located.gateway_class, &wanted, options.bundle, budget).await?;
+    let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
+    let mut facts = discover(&api, &located.gateway_class, single, &wanted, options.bundle, budget).await?;
     if facts.features.is_empty() {
         facts.features.clone_from(&located.features);
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::log::Timing;
+use crate::scenario::bind::needs;
 use crate::scenario::{Answer, HoldFor, Isolation, Probe, Scenario, Verb};
 use crate::target::pool::Instance;
 use crate::target::shape::Shape;
@@ -21,6 +22,8 @@ pub struct Job {
     pub gateways: Vec<(String, Shape)>,
     /// What it must not share.
     pub isolation: Isolation,
+    /// Whether it fills the class that takes one Gateway only, as one job at a time can.
+    pub fills: bool,
     /// How long it will wait at least; the longest go first.
     pub estimate: Duration,
 }
@@ -61,12 +64,15 @@ impl Job {
             // Many small waits rather than one: enough to put the busier scenario first.
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => AT_ONCE,
         });
-        Job { gateways, isolation: scenario.isolation, estimate: declared.sum() }
+        let fills = needs(scenario).single_class;
+        Job { gateways, isolation: scenario.isolation, fills, estimate: declared.sum() }
     }
 
-    /// Whether it has the lanes of its Gateways for itself.
+    /// Whether it has the lanes of its Gateways, or the class that it fills, for itself.
     pub fn is_exclusive(&self) -> bool {
-        self.isolation != Isolation::Shared || self.gateways.iter().any(|(_, shape)| shape.protocol.is_layer_4())
+        self.fills
+            || self.isolation != Isolation::Shared
+            || self.gateways.iter().any(|(_, shape)| shape.protocol.is_layer_4())
     }
 }
 
@@ -145,6 +151,9 @@ impl Schedule {
         let job = &self.jobs[index];
         let exclusive = job.is_exclusive();
         if exclusive && job.gateways.is_empty() && self.merged && self.is_own_gateway_running() {
+            return None;
+        }
+        if job.fills && self.running.keys().any(|running| self.jobs[*running].fills) {
             return None;
         }
         let mut placed: Vec<(String, usize)> = Vec::new();

@@ -9,7 +9,7 @@ use crate::scenario::{Vocabulary, load};
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
     let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
-    Job { gateways, isolation, estimate: Duration::from_millis(millis) }
+    Job { gateways, isolation, fills: false, estimate: Duration::from_millis(millis) }
 }
 
 fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance {
@@ -52,6 +52,15 @@ fn one_slot_is_a_fixed_order() {
         schedule.finished(start.job);
     }
     assert_eq!(order, [0, 2, 1]);
+}
+
+#[test]
+fn one_at_a_time_fills_the_class_that_takes_one_gateway() {
+    let fills = || Job { fills: true, ..job(&[], Isolation::Shared, 5) };
+    let mut schedule = Schedule::new(vec![fills(), fills(), job(&[], Isolation::Shared, 1)], Vec::new(), 8);
+    assert_eq!(fill(&mut schedule), [0, 2]);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), [1]);
 }
 
 #[test]

@@ -176,7 +176,7 @@ impl Binder<'_> {
             *value = self.resolver.text(value)?;
         }
         if let Answer::Http(seen) = &mut probe.answer {
-            for text in seen.seen_path.iter_mut().chain(&mut seen.seen_host) {
+            for text in seen.seen_path.iter_mut().chain(&mut seen.seen_host).chain(&mut seen.certificate) {
                 *text = self.resolver.text(text)?;
             }
             for test in seen.headers.values_mut().chain(seen.seen_headers.values_mut()) {

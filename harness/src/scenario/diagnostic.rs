@@ -7,6 +7,7 @@ use miette::{LabeledSpan, SourceCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::model::Place;
 use super::parse::tree::Mark;
 
 /// A problem of a manifest.
@@ -46,6 +47,15 @@ impl Source {
             text: text.to_owned(),
             named: miette::NamedSource::new(file, text.to_owned()).with_language("yaml"),
         })
+    }
+
+    /// The rest of the line from a place on.
+    pub(in crate::scenario) fn mark_of(&self, place: Place) -> Mark {
+        let lines = self.text.split_inclusive('\n');
+        let offset = lines.clone().take(place.line.saturating_sub(1)).map(str::len).sum::<usize>();
+        let line = lines.skip(place.line.saturating_sub(1)).next().unwrap_or_default().trim_end();
+        let start = line.char_indices().nth(place.column.saturating_sub(1)).map_or(0, |(at, _)| at);
+        Mark { place, offset: offset + start, length: line.len() - start }
     }
 }
 

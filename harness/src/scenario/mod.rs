@@ -9,6 +9,7 @@ pub mod model;
 mod parse;
 pub mod schema;
 pub mod select;
+mod silence;
 pub mod template;
 mod vocabulary;
 

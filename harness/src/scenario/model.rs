@@ -69,7 +69,10 @@ pub struct BackendDecl {
     pub port: u16,
     /// What it speaks.
     pub protocol: BackendProtocol,
-    /// Whether any endpoint is ready. `false` makes a Service without endpoints.
+    /// The backend whose Service it is a further endpoint of; a Service of its own unless given.
+    pub service: Option<String>,
+    /// Whether its endpoint is ready. `false` makes a Service without endpoints, and on the Service of another backend an
+    /// endpoint that is not ready.
     pub ready: bool,
 }
 
@@ -451,6 +454,8 @@ pub struct Probe {
     pub body: String,
     /// The answer.
     pub answer: Answer,
+    /// Name of a connection that is kept open from attempt to attempt and from probe to probe.
+    pub over: Option<String>,
     /// Whether the automatic contrast is sent around 4xx and 5xx expectations.
     pub contrast: bool,
     /// How binding.
@@ -512,6 +517,8 @@ pub struct Seen {
     pub seen_host: Option<String>,
     /// Request headers that the backend saw.
     pub seen_headers: IndexMap<String, HeaderTest>,
+    /// A DNS name of the certificate that the server presents, as it stands there.
+    pub certificate: Option<String>,
     /// Backends that must have a journal entry of the very request, as mirrors have.
     pub mirrored_to: Vec<String>,
 }

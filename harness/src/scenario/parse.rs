@@ -14,9 +14,13 @@ use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::Scenario;
+use super::silence;
 use super::vocabulary::Vocabulary;
 use check::Checker;
 use tree::{Mark, Node};
+
+const SILENCE_HELP: &str = "settle an entry of this route first, or in the same settle one of another route that is applied \
+                            later, and hold this one after it";
 
 /// Where the name of a scenario stands.
 pub(super) struct NamePlace {
@@ -73,6 +77,12 @@ pub(super) fn parse_with_places(
             checker.problems.truncate(of_shape);
         }
         if let Some(scenario) = built {
+            if checker.problems.is_empty() {
+                for place in silence::met_by_silence(&scenario) {
+                    let message = "no entry is what a controller that has not spoken yet has, too".to_owned();
+                    checker.report(source.mark_of(place), message, Some(SILENCE_HELP.to_owned()));
+                }
+            }
             let name = document.root.get("metadata").and_then(|m| m.get("name"));
             let mark = name.map_or(document.root.mark, |n: &Node| n.mark);
             let place = NamePlace { name: scenario.name.clone(), mark, source: Arc::clone(&source) };

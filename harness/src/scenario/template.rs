@@ -19,14 +19,32 @@ pub enum Slot {
     Name(String),
     /// `${class}`: the GatewayClass under test.
     Class,
+    /// `${class:single}`: another class of the same controller, which takes one Gateway only.
+    SingleClass,
     /// `${controller}`: its controller.
     Controller,
     /// `${port:alias}`: a listener port that the target permits, as a number.
     Port(String),
     /// `${token}`: a token of this run and scenario alone.
     Token,
-    /// `${tls:host-alias}`: data of a TLS Secret for that host.
-    Tls(String),
+    /// `${tls:host-alias}`: data of a TLS Secret for that host; `${tls:a,*.b,x.b}` for several, or for names below them.
+    Tls(Vec<TlsName>),
+}
+
+/// A name that a certificate is for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TlsName {
+    /// What stands before the hostname, such as `*.`; may be empty.
+    pub prefix: String,
+    /// Alias of the hostname.
+    pub alias: String,
+}
+
+impl TlsName {
+    fn read(text: &str) -> TlsName {
+        let (prefix, alias) = text.split_at(text.rfind('.').map_or(0, |dot| dot + 1));
+        TlsName { prefix: prefix.to_owned(), alias: alias.to_owned() }
+    }
 }
 
 /// A piece of a string with placeholders.
@@ -89,13 +107,17 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
     match word {
         "host" => Ok(Slot::Host(argument.unwrap_or("host").to_owned())),
         "ns" => Ok(Slot::Namespace(argument.unwrap_or("ns").to_owned())),
-        "tls" => Ok(Slot::Tls(argument.unwrap_or("host").to_owned())),
+        "tls" => {
+            let names: Vec<TlsName> = argument.unwrap_or("host").split(',').map(TlsName::read).collect();
+            if names.iter().any(|name| name.alias.is_empty()) { Err(unknown()) } else { Ok(Slot::Tls(names)) }
+        }
         "name" => Ok(Slot::Name(own(argument)?)),
         "port" => {
             let alias = own(argument)?;
             if is_port_alias(&alias) { Ok(Slot::Port(alias)) } else { Err(unknown()) }
         }
         "class" if argument.is_none() => Ok(Slot::Class),
+        "class" if argument == Some("single") => Ok(Slot::SingleClass),
         "controller" if argument.is_none() => Ok(Slot::Controller),
         "token" if argument.is_none() => Ok(Slot::Token),
         _ if argument.is_none() => {
@@ -130,10 +152,14 @@ impl fmt::Display for Slot {
             Slot::Namespace(alias) => write!(f, "${{ns:{alias}}}"),
             Slot::Name(alias) => write!(f, "${{name:{alias}}}"),
             Slot::Class => f.write_str("${class}"),
+            Slot::SingleClass => f.write_str("${class:single}"),
             Slot::Controller => f.write_str("${controller}"),
             Slot::Port(alias) => write!(f, "${{port:{alias}}}"),
             Slot::Token => f.write_str("${token}"),
-            Slot::Tls(alias) => write!(f, "${{tls:{alias}}}"),
+            Slot::Tls(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("{}{}", name.prefix, name.alias)).collect();
+                write!(f, "${{tls:{}}}", names.join(","))
+            }
         }
     }
 }
@@ -155,7 +181,12 @@ mod tests {
     #[case("ns:b", Slot::Namespace("b".into()))]
     #[case("name:b", Slot::Name("b".into()))]
     #[case("port:tcp-2", Slot::Port("tcp-2".into()))]
-    #[case("tls:host", Slot::Tls("host".into()))]
+    #[case("tls:host", Slot::Tls(vec![TlsName::read("host")]))]
+    #[case("tls:a,*.b", Slot::Tls(vec![
+        TlsName { prefix: String::new(), alias: "a".into() }, TlsName { prefix: "*.".into(), alias: "b".into() },
+    ]))]
+    #[case("class", Slot::Class)]
+    #[case("class:single", Slot::SingleClass)]
     fn slots_are_read(#[case] inside: &str, #[case] expected: Slot) {
         assert_eq!(slot(inside, |a| a == "gw").unwrap(), expected);
     }
@@ -168,6 +199,8 @@ mod tests {
     #[case("port:udp")]
     #[case("port:http-1")]
     #[case("class:x")]
+    #[case("tls:a,")]
+    #[case("tls:*.")]
     fn other_slots_are_refused(#[case] inside: &str) {
         assert!(slot(inside, |a| a == "gw").is_err());
     }

@@ -63,7 +63,8 @@ impl Hosting {
         let mut hosted = Hosted { echoes: Vec::new(), objects: Vec::new() };
         for decl in decls {
             let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
-            let endpoint = if decl.ready {
+            // One that is not ready is there all the same if it is one of several: traffic for it has to be seen.
+            let endpoint = if decl.ready || decl.service.is_some() {
                 let identity = Identity {
                     namespace: bound.namespace.clone(),
                     ingress: String::new(),
@@ -89,9 +90,12 @@ impl Hosting {
                 None
             };
             let labels = names::labels(&bindings.run_id, Some(&bindings.token));
-            let place = (bound.namespace.as_str(), bound.service.as_str());
-            hosted.objects.push(service(place, decl.port, endpoint, &labels));
-            hosted.objects.push(endpoint_slice(place, self.address, endpoint, &labels));
+            if decl.service.is_none() {
+                let place = (bound.namespace.as_str(), bound.service.as_str());
+                hosted.objects.push(service(place, decl.port, endpoint, &labels));
+            }
+            let slice = Slice { namespace: &bound.namespace, service: &bound.service, name: &decl.name };
+            hosted.objects.push(slice.object(self.address, endpoint.map(|endpoint| (endpoint, decl.ready)), &labels));
         }
         Ok(hosted)
     }
@@ -134,27 +138,34 @@ fn service((namespace, name): (&str, &str), port: u16, endpoint: Option<SocketAd
     })
 }
 
-fn endpoint_slice(
-    (namespace, name): (&str, &str),
-    family: IpAddr,
-    endpoint: Option<SocketAddr>,
-    labels: &Labels,
-) -> Value {
-    let mut labels = labels.clone();
-    labels.insert("kubernetes.io/service-name".to_owned(), json!(name));
-    labels.insert("endpointslice.kubernetes.io/managed-by".to_owned(), json!(names::MANAGED_BY));
-    let mut slice = json!({
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": {"name": format!("{name}-hosted"), "namespace": namespace, "labels": labels},
-        "addressType": if family.is_ipv4() { "IPv4" } else { "IPv6" },
-        "endpoints": [],
-    });
-    if let Some(endpoint) = endpoint {
-        slice["endpoints"] = json!([{"addresses": [endpoint.ip().to_string()], "conditions": {"ready": true}}]);
-        slice["ports"] = json!([{"name": "", "port": endpoint.port(), "protocol": "TCP"}]);
+/// Where the endpoint of a backend is published.
+struct Slice<'a> {
+    namespace: &'a str,
+    /// The Service that it belongs to.
+    service: &'a str,
+    /// Name of the backend.
+    name: &'a str,
+}
+
+impl Slice<'_> {
+    /// With an endpoint and whether it is ready, or with none.
+    fn object(&self, family: IpAddr, endpoint: Option<(SocketAddr, bool)>, labels: &Labels) -> Value {
+        let mut labels = labels.clone();
+        labels.insert("kubernetes.io/service-name".to_owned(), json!(self.service));
+        labels.insert("endpointslice.kubernetes.io/managed-by".to_owned(), json!(names::MANAGED_BY));
+        let mut slice = json!({
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": format!("{}-hosted", self.name), "namespace": self.namespace, "labels": labels},
+            "addressType": if family.is_ipv4() { "IPv4" } else { "IPv6" },
+            "endpoints": [],
+        });
+        if let Some((endpoint, ready)) = endpoint {
+            slice["endpoints"] = json!([{"addresses": [endpoint.ip().to_string()], "conditions": {"ready": ready}}]);
+            slice["ports"] = json!([{"name": "", "port": endpoint.port(), "protocol": "TCP"}]);
+        }
+        slice
     }
-    slice
 }
 
 /// The address that this host would send from to the world: the first global unicast one. No packet is sent.
@@ -174,10 +185,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    fn slice(name: &str) -> Slice<'_> {
+        Slice { namespace: "ns", service: "echo", name }
+    }
+
     #[test]
     fn a_backend_that_is_not_ready_has_no_endpoints() {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let slice = endpoint_slice(("ns", "echo"), address, None, &Labels::new());
+        let slice = slice("echo").object(address, None, &Labels::new());
         assert_eq!(slice.pointer("/endpoints"), Some(&json!([])));
         assert_eq!(slice.get("ports"), None);
     }
@@ -185,10 +200,12 @@ mod tests {
     #[test]
     fn a_slice_names_its_service_and_address() {
         let endpoint: SocketAddr = "[2001:db8::1]:81".parse().unwrap();
-        let slice = endpoint_slice(("ns", "echo"), endpoint.ip(), Some(endpoint), &Labels::new());
+        let slice = slice("more").object(endpoint.ip(), Some((endpoint, false)), &Labels::new());
         assert_eq!(slice.pointer("/metadata/labels/kubernetes.io~1service-name"), Some(&json!("echo")));
         assert_eq!(slice.pointer("/addressType"), Some(&json!("IPv6")));
         assert_eq!(slice.pointer("/endpoints/0/addresses/0"), Some(&json!("2001:db8::1")));
+        assert_eq!(slice.pointer("/metadata/name"), Some(&json!("more-hosted")));
+        assert_eq!(slice.pointer("/endpoints/0/conditions/ready"), Some(&json!(false)));
         assert_eq!(slice.pointer("/ports/0/port"), Some(&json!(81)));
     }
 }

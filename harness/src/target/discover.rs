@@ -16,6 +16,8 @@ use crate::scenario::{Channel, Version};
 pub struct Facts {
     /// The GatewayClass under test.
     pub gateway_class: String,
+    /// A class of the same controller that takes one Gateway only, if one is named.
+    pub single_gateway_class: Option<String>,
     /// Its controller.
     pub controller_name: String,
     /// Whether the class was accepted within the budget.
@@ -62,6 +64,16 @@ pub enum DiscoverError {
         /// There.
         known: Vec<String>,
     },
+    /// The class for full targets belongs to somebody else.
+    #[error("GatewayClass `{name}` is for controller `{controller}`, not for `{wanted}` as the class under test")]
+    ForeignClass {
+        /// The class.
+        name: String,
+        /// Its controller.
+        controller: String,
+        /// The controller under test.
+        wanted: String,
+    },
     /// The class cannot be read.
     #[error("cannot read GatewayClass `{name}`: {error}")]
     Class {
@@ -85,10 +97,11 @@ pub struct Wanted {
 pub type GivenBundle = Option<(Version, Channel)>;
 
 /// Reads everything. Waits up to `budget` for the
-/// class to be accepted, because features are claimed in its status.
+/// class to be accepted, because features are claimed in its status. `single` is the class that takes one Gateway only.
 pub async fn discover(
     api: &Api,
     class: &str,
+    single: Option<&str>,
     wanted: &Wanted,
     given: GivenBundle,
     budget: Duration,
@@ -100,8 +113,20 @@ pub async fn discover(
     let (bundle, version, channel) = bundle(api, given).await?;
     let (object, accepted) = gateway_class(api, &kinds, class, budget).await?;
     let controller_name = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if let Some(single) = single {
+        let (object, _) = gateway_class(api, &kinds, single, budget).await?;
+        let controller = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default();
+        if controller != controller_name {
+            return Err(DiscoverError::ForeignClass {
+                name: single.to_owned(),
+                controller: controller.to_owned(),
+                wanted: controller_name,
+            });
+        }
+    }
     Ok(Facts {
         gateway_class: class.to_owned(),
+        single_gateway_class: single.map(str::to_owned),
         controller_name,
         accepted,
         bundle,

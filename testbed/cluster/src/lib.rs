@@ -1,7 +1,7 @@
 //! The embedded target: API server, reference implementation and data plane put together.
 //!
-//! It knows nothing of who tests it. A [`Testbed`] is a cluster with one GatewayClass and, unless asked otherwise, an
-//! implementation that answers for it; a named fault makes that implementation misbehave in one way.
+//! It knows nothing of who tests it. A [`Testbed`] is a cluster with two GatewayClasses, one of which has room for a single
+//! Gateway, and, unless asked otherwise, an implementation that answers for them; a named fault makes that implementation misbehave in one way.
 
 mod ports;
 
@@ -23,6 +23,9 @@ pub use ports::PortMapping;
 
 /// Name of the GatewayClass that the embedded implementation answers for.
 pub const GATEWAY_CLASS: &str = "gateproof";
+
+/// Name of another GatewayClass of the embedded implementation, which has room for one Gateway only.
+pub const SINGLE_GATEWAY_CLASS: &str = "gateproof-single";
 
 /// How the embedded implementation behaves.
 #[derive(Debug, Clone, Default)]
@@ -75,8 +78,6 @@ pub struct TestbedOptions {
     pub ports: PortMapping,
     /// Leaves the implementation out, for somebody else's. There is no GatewayClass either then.
     pub no_controller: bool,
-    /// How many Gateways the implementation can program; no limit unless given.
-    pub max_gateways: Option<usize>,
     /// Address and port of the API server; a free port on loopback unless given.
     pub bind: Option<std::net::SocketAddr>,
 }
@@ -125,9 +126,12 @@ impl Testbed {
         let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, exchange));
         let mut testbed = Testbed { server, proxy, controllers: None, offset };
         if !options.no_controller {
-            let settings = Settings { network, max_gateways: options.max_gateways, ..Settings::default() };
+            let max_gateways = [(SINGLE_GATEWAY_CLASS.to_owned(), 1)].into();
+            let settings = Settings { network, max_gateways, ..Settings::default() };
             let client = testbed.client();
-            create_class(client.clone()).await?;
+            for name in [GATEWAY_CLASS, SINGLE_GATEWAY_CLASS] {
+                create_class(client.clone(), name).await?;
+            }
             let seams = options.behaviour.seams(fault);
             if let Behaviour::Tampered(tamper) = &options.behaviour {
                 tamper.attach(client.clone(), offset);
@@ -155,6 +159,11 @@ impl Testbed {
     /// Name of the GatewayClass that the implementation answers for.
     pub fn gateway_class(&self) -> &'static str {
         GATEWAY_CLASS
+    }
+
+    /// Name of the GatewayClass that has room for one Gateway only.
+    pub fn single_gateway_class(&self) -> &'static str {
+        SINGLE_GATEWAY_CLASS
     }
 
     /// How a client gets from an address and port in a status to the bound ones, as `HOST:PORT=ADDR:PORT` where `*`
@@ -185,7 +194,7 @@ fn network(api_server_port: u16) -> [u8; 3] {
     [127, high.max(1), low]
 }
 
-async fn create_class(client: Client) -> Result<(), TestbedError> {
+async fn create_class(client: Client, name: &str) -> Result<(), TestbedError> {
     let resource = ApiResource {
         group: "gateway.networking.k8s.io".to_owned(),
         version: "v1".to_owned(),
@@ -196,7 +205,7 @@ async fn create_class(client: Client) -> Result<(), TestbedError> {
     let class: DynamicObject = serde_json::from_value(json!({
         "apiVersion": resource.api_version,
         "kind": resource.kind,
-        "metadata": {"name": GATEWAY_CLASS},
+        "metadata": {"name": name},
         "spec": {"controllerName": CONTROLLER_NAME},
     }))
     .map_err(|error| TestbedError::GatewayClass(Box::new(kube::Error::SerdeError(error))))?;

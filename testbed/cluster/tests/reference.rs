@@ -140,13 +140,19 @@ async fn an_address_in_use_is_told_and_recovered_from() {
 
 #[tokio::test]
 async fn no_gateway_is_programmed_beyond_capacity() {
-    let world = World::with(TestbedOptions { max_gateways: Some(1), ..TestbedOptions::default() }).await;
+    let world = World::start().await;
     world.until_gateway("gw", &[("Programmed", "True/Programmed")]).await;
-    let mut second = gateway(
-        json!({"gatewayClassName": "gateproof", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}),
-    );
-    second["metadata"]["name"] = "second".into();
-    world.create(second).await;
+    let single = |name: &str| {
+        let mut single = gateway(json!({
+            "gatewayClassName": "gateproof-single",
+            "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+        }));
+        single["metadata"]["name"] = name.into();
+        single
+    };
+    world.create(single("first")).await;
+    world.until_gateway("first", &[("Programmed", "True/Programmed")]).await;
+    world.create(single("second")).await;
     world.until_gateway("second", &[("Accepted", "True/Accepted"), ("Programmed", "False/NoResources")]).await;
     world.testbed.shutdown().await;
 }

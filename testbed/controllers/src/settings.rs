@@ -1,6 +1,9 @@
 //! What the operator of the implementation decides.
 
-use std::{collections::BTreeSet, net::Ipv4Addr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::Ipv4Addr,
+};
 
 /// Settings of the implementation. The limits are knobs so that their conditions can be seen.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,8 +12,9 @@ pub struct Settings {
     pub controller_name: String,
     /// First three octets of the addresses that Gateways get.
     pub network: [u8; 3],
-    /// How many Gateways can be programmed; the newest beyond that get `NoResources`. `None` is no limit.
-    pub max_gateways: Option<usize>,
+    /// How many Gateways of a class can be programmed, by the class's name; the newest beyond that get `NoResources`.
+    /// Other classes have no limit.
+    pub max_gateways: BTreeMap<String, usize>,
     /// Ports that listeners may use; others get `PortUnavailable`. `None` is no limit.
     pub ports: Option<BTreeSet<u16>>,
     /// Last octets of the addresses that may be given out.
@@ -25,7 +29,7 @@ impl Default for Settings {
         Self {
             controller_name: CONTROLLER_NAME.into(),
             network: [127, 90, 0],
-            max_gateways: None,
+            max_gateways: BTreeMap::new(),
             ports: None,
             hosts: 1..=254,
         }

@@ -208,6 +208,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         headers: IndexMap::new(),
         body: String::new(),
         answer,
+        over: None,
         contrast: true,
         level: crate::scenario::Level::Must,
     }
@@ -409,7 +410,17 @@ fn key_of(object: &ObjectRef) -> ObjectKey {
 }
 
 fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> Exchange {
-    let mut exchange = Exchange { id, request, connected_to: None, started, http: None, tcp: None, error: None };
+    let mut exchange = Exchange {
+        id,
+        request,
+        connected_to: None,
+        reused: false,
+        certificate: None,
+        started,
+        http: None,
+        tcp: None,
+        error: None,
+    };
     let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
     match back {
         Back::Status(status) => {

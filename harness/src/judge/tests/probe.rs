@@ -202,6 +202,35 @@ fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: u
     }
 }
 
+/// A mirror that leaves out every n-th request.
+fn mirroring_all_but_every(n: u32) -> Outcome {
+    let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
+    play.on_journal = Box::new(move |_, ids| {
+        let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
+        let copied = ids.iter().filter(|id| !(number(id) + 1).is_multiple_of(n));
+        copied
+            .map(|id| JournalEntry {
+                backend: "other".to_owned(),
+                id: id.clone(),
+                method: "GET".to_owned(),
+                path: "/".to_owned(),
+                host: "a.test".to_owned(),
+                headers: Vec::new(),
+            })
+            .collect()
+    });
+    play.run().outcome
+}
+
+#[rstest]
+#[case::every_second(2)]
+#[case::one_of_ten(10)]
+#[case::one_of_fifty(50)]
+fn a_mirror_that_leaves_requests_out_is_noticed(#[case] n: u32) {
+    assert_eq!(mirroring_all_but_every(n), Outcome::Failed);
+    assert_eq!(mirroring_all_but_every(u32::MAX), Outcome::Passed);
+}
+
 #[test]
 fn an_answer_that_comes_in_the_grace_time_is_late() {
     let mut context = context();

@@ -3,7 +3,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
 
-use crate::judge::statistics::{Decision, FALSE_ALARM, OVERLOOKED, SharePlan, next, two_sided};
+use crate::judge::statistics::{Decision, FALSE_ALARM, OVERLOOKED, SharePlan, next, requests_to_notice, two_sided};
 
 fn plan(expected: &[f64], false_alarm: f64, overlooked: f64) -> SharePlan {
     SharePlan { expected: expected.to_vec(), margin: 0.1, false_alarm, overlooked, max_probes: 20_000 }
@@ -114,4 +114,17 @@ proptest! {
         let (_, n) = simulate(&plan, &[truth, 1.0 - truth], &mut ChaCha8Rng::seed_from_u64(seed));
         prop_assert!(n <= 3000);
     }
+}
+
+#[rstest]
+#[case(0.9, 1, 88)]
+#[case(0.9, 3, 98)]
+#[case(0.5, 3, 15)]
+#[case(0.0, 3, 1)]
+fn a_poor_mirror_is_noticed_after_so_many_requests(
+    #[case] share: f64,
+    #[case] countings: u32,
+    #[case] requests: usize,
+) {
+    assert_eq!(requests_to_notice(share, OVERLOOKED, countings), requests);
 }

@@ -16,6 +16,8 @@ pub struct Needs {
     pub names: BTreeSet<String>,
     /// Port aliases.
     pub ports: BTreeSet<String>,
+    /// Whether it needs a GatewayClass that takes one Gateway only.
+    pub single_class: bool,
 }
 
 /// The aliases that a scenario uses.
@@ -31,7 +33,11 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(probe.headers.values());
                 texts.for_each(|text| needs.text(text));
                 if let Answer::Http(seen) = &probe.answer {
-                    seen.seen_path.iter().chain(&seen.seen_host).for_each(|text| needs.text(text));
+                    seen.seen_path
+                        .iter()
+                        .chain(&seen.seen_host)
+                        .chain(&seen.certificate)
+                        .for_each(|text| needs.text(text));
                     for test in seen.headers.values().chain(seen.seen_headers.values()) {
                         if let HeaderTest::Equals(value) = test {
                             needs.text(value);
@@ -87,9 +93,14 @@ impl Needs {
         for part in template::parts(text).unwrap_or_default() {
             let Part::Slot(inside) = part else { continue };
             match template::slot(inside, |_| false) {
-                Ok(Slot::Host(alias) | Slot::Tls(alias)) => self.hosts.insert(alias),
+                Ok(Slot::Host(alias)) => self.hosts.insert(alias),
+                Ok(Slot::Tls(names)) => {
+                    self.hosts.extend(names.into_iter().map(|name| name.alias));
+                    true
+                }
                 Ok(Slot::Name(alias)) => self.names.insert(alias),
                 Ok(Slot::Port(alias)) => self.ports.insert(alias),
+                Ok(Slot::SingleClass) => std::mem::replace(&mut self.single_class, true),
                 _ => false,
             };
         }

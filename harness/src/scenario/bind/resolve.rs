@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::template::{self, Part, Slot};
+use super::super::template::{self, Part, Slot, TlsName};
 use super::{BindError, parent_ref, secret};
 use crate::log::{Bindings, GatewayBinding};
 
@@ -67,9 +67,19 @@ impl<'b> Resolver<'b> {
             }
             Slot::Port(alias) => Value::from(*bindings.ports.get(&alias).ok_or_else(|| missing("port", &alias))?),
             Slot::Class => Value::from(bindings.gateway_class.as_str()),
+            Slot::SingleClass => {
+                let single = bindings.single_gateway_class.as_deref();
+                Value::from(single.ok_or_else(|| missing("GatewayClass", "single"))?)
+            }
             Slot::Controller => Value::from(bindings.controller_name.as_str()),
             Slot::Token => Value::from(bindings.token.as_str()),
-            Slot::Tls(alias) => secret::tls(bindings.hosts.get(&alias).ok_or_else(|| missing("host", &alias))?)?,
+            Slot::Tls(names) => {
+                let host = |name: &TlsName| {
+                    let host = bindings.hosts.get(&name.alias).ok_or_else(|| missing("host", &name.alias))?;
+                    Ok(format!("{}{host}", name.prefix))
+                };
+                secret::tls(names.iter().map(host).collect::<Result<_, BindError>>()?)?
+            }
         })
     }
 

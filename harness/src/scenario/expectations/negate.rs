@@ -164,6 +164,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),
         SeenPart::Host => seen.seen_host = seen.seen_host.take().map(|h| format!("inverted.{h}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
+        SeenPart::Certificate => seen.certificate = seen.certificate.take().map(|name| format!("inverted.{name}")),
         SeenPart::Mirrored(index) => {
             if let Some(backend) = seen.mirrored_to.get_mut(*index) {
                 // Not another of the scenario's: whichever answers has the request in its journal too.

@@ -93,6 +93,8 @@ pub enum SeenPart {
     Host,
     /// A request header that the backend saw.
     SeenHeader(String),
+    /// The certificate that was presented.
+    Certificate,
     /// The backend at this position of the list of mirrors.
     Mirrored(usize),
 }
@@ -368,6 +370,9 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
         parts.push(("seen.host".to_owned(), SeenPart::Host, Level::Must));
     }
     parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
+    if seen.certificate.is_some() {
+        parts.push(("certificate".to_owned(), SeenPart::Certificate, Level::Must));
+    }
     for (index, backend) in seen.mirrored_to.iter().enumerate() {
         parts.push((format!("mirrored.{backend}"), SeenPart::Mirrored(index), Level::Must));
     }

@@ -96,19 +96,27 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             let help = Some("names of backends are unique in a scenario, whatever their namespace".to_owned());
             checker.report(node.mark, format!("there are two backends `{name}`"), help);
         }
+        let service = node.get("service");
+        if let Some((service, mark)) = service.and_then(|node| Some((node.text()?, node.mark))) {
+            let known = all.iter().filter(|b| b.service.is_none() && b.namespace == namespace).map(|b| b.name.as_str());
+            if !known.clone().any(|name| name == service) {
+                checker.unknown(mark, "backend above in the same namespace", service, known);
+            }
+        }
         names.backends.push(name.to_owned());
         let alias = (namespace != "ns").then(|| namespace.to_owned());
-        names.objects.push(ObjectRef {
-            kind: "Service".to_owned(),
-            namespace: alias,
-            name: name.to_owned(),
-            pool: false,
-        });
+        let object =
+            |kind: &str, name: String| ObjectRef { kind: kind.to_owned(), namespace: alias.clone(), name, pool: false };
+        if service.is_none() {
+            names.objects.push(object("Service", name.to_owned()));
+        }
+        names.objects.push(object("EndpointSlice", format!("{name}-hosted")));
         all.push(BackendDecl {
             name: name.to_owned(),
             namespace: namespace.to_owned(),
             port: integer(node, "port").and_then(|p| u16::try_from(p).ok()).unwrap_or(8080),
             protocol: if text(node, "protocol") == Some("tcp") { BackendProtocol::Tcp } else { BackendProtocol::Http },
+            service: service.and_then(Node::text).map(str::to_owned),
             ready: boolean(node, "ready").unwrap_or(true),
         });
     }

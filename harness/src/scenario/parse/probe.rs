@@ -24,7 +24,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
     if let Some(tcp) = node.get("tcp") {
-        for name in ["via", "headers", "body"] {
+        for name in ["via", "headers", "body", "over"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
@@ -37,6 +37,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             tls: false,
             headers: IndexMap::new(),
             body: String::new(),
+            over: None,
             answer: answer(node.get("expect")?, true, names, checker)?,
             contrast: false,
             level: level_of_probe,
@@ -55,6 +56,11 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         checker.report(target.mark, "not a URL that can be probed".to_owned(), help);
         return None;
     };
+    if let Some(certificate) = node.get("expect").and_then(|expect| expect.get("certificate"))
+        && !url.tls
+    {
+        checker.report(certificate.mark, "no certificate is presented over plain HTTP".to_owned(), None);
+    }
     Some(Probe {
         target: ProbeTarget { gateway, listener },
         method: Some(key.name.to_ascii_uppercase()),
@@ -63,6 +69,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         tls: url.tls,
         headers: texts_by_key(node.get("headers")),
         body: text(node, "body").unwrap_or_default().to_owned(),
+        over: text(node, "over").map(str::to_owned),
         answer: answer(node.get("expect")?, false, names, checker)?,
         contrast: boolean(node, "contrast").unwrap_or(true),
         level: level_of_probe,
@@ -132,6 +139,7 @@ fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> O
         seen_path: seen.and_then(|s| text(s, "path")).map(str::to_owned),
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),
         seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),
+        certificate: text(node, "certificate").map(str::to_owned),
         mirrored_to: strings(node.get("mirrored")),
     })))
 }

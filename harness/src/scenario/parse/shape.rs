@@ -147,7 +147,8 @@ static BACKEND: Table = Table {
         may("namespace", Shape::Name, "alias of its namespace; `ns` unless given"),
         may("port", Shape::Integer(1, 65535), "port of the Service; 8080 unless given"),
         may("protocol", Shape::Word(&["http", "tcp"]), "what it speaks; http unless given"),
-        may("ready", Shape::Bool, "false: the Service has no ready endpoint"),
+        may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),
+        may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),
     ],
 };
 
@@ -336,6 +337,7 @@ static PROBE: Table = Table {
         may("headers", Shape::Map(&Shape::Text), "request headers"),
         may("body", Shape::Text, "request body"),
         must("expect", Shape::Either(&[Shape::Word(&["refused", "noAnswer"]), Shape::Table(&ANSWER)]), "the answer"),
+        may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
         may("contrast", Shape::Bool, "false: no control request around a 4xx or 5xx expectation"),
         LEVEL,
     ],
@@ -352,6 +354,7 @@ static ANSWER: Table = Table {
         may("prefer", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "those that a SHOULD prefers"),
         may("headers", Shape::Map(&HEADER), "response headers"),
         may("seen", Shape::Table(&SEEN), "what the backend saw"),
+        may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
         may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
         may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend or status code"),
         may("margin", Shape::Number, "percentage points below which a deviation is not looked for; 10 unless given"),

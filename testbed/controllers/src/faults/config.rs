@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use gateproof_proxy::config::{
-    BackendTarget, Config, Filter, Hostname, PathMatch, PathModifier, Protocol, Route, Timeouts, ValueMatch,
-    VirtualHost,
+    BackendTarget, Config, Filter, Fraction, Hostname, PathMatch, PathModifier, Protocol, Route, Timeouts, TlsListener,
+    ValueMatch, VirtualHost,
 };
 use serde_json::Value;
 
@@ -67,7 +67,120 @@ fn modify_listeners(snapshot: &mut Snapshot, change: impl Fn(&mut Value)) {
     snapshot.edit(Kind::Gateway, |gateway| each(gateway, "/spec/listeners").for_each(&change));
 }
 
+/// Copies a share of the requests that are all to be copied.
+fn mirror_a_share(config: &mut Config, numerator: u32, denominator: u32) {
+    for filter in filters(config).flatten() {
+        if let Filter::RequestMirror(mirror) = filter {
+            mirror.fraction.get_or_insert(Fraction { numerator, denominator });
+        }
+    }
+}
+
+/// Has every HTTPS listener of a port present the certificates that `choose` finds among all of them.
+fn present(config: &mut Config, choose: fn(&[TlsListener], &TlsListener) -> Option<usize>) {
+    for listener in &mut config.listeners {
+        let Protocol::Https(all) = &mut listener.protocol else { continue };
+        let before = all.clone();
+        for one in all {
+            if let Some(other) = choose(&before, one) {
+                one.certificates.clone_from(&before[other].certificates);
+            }
+        }
+    }
+}
+
+/// The listener of a wildcard that covers the hostname of another.
+fn wildcard_over(all: &[TlsListener], one: &TlsListener) -> Option<usize> {
+    let Hostname::Exact(host) = &one.virtual_host.hostname else { return None };
+    all.iter().position(|other| match &other.virtual_host.hostname {
+        Hostname::Wildcard(suffix) => host.strip_suffix(suffix.as_str()).is_some_and(|rest| rest.ends_with('.')),
+        _ => false,
+    })
+}
+
+/// Shows the certificates that each listener of a Gateway referred to at first.
+fn keep_certificate_references(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let mut first = snapshot.clone();
+    memory.keep_first(&mut first, Kind::Gateway);
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let (namespace, name) = (&gateway["metadata"]["namespace"], &gateway["metadata"]["name"]);
+        let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) else { return };
+        let Some(before) = first.get(Kind::Gateway, namespace, name).map(|object| (*object.raw).clone()) else {
+            return;
+        };
+        for listener in each(gateway, "/spec/listeners") {
+            let mut known = before.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
+            if let Some(tls) = known.find(|one| one["name"] == listener["name"]).and_then(|one| one.get("tls")) {
+                listener["tls"] = tls.clone();
+            }
+        }
+    });
+}
+
+/// Gives the room of a class to its newest Gateways.
+fn serve_the_newest(seen: Seen<'_>, config: &mut Config) {
+    let make_room = |snapshot: &mut Snapshot| {
+        for (class, room) in &seen.settings.max_gateways {
+            let mut all: Vec<_> =
+                seen.snapshot.gateways().filter(|(_, spec)| spec.gateway_class_name == *class).collect();
+            all.sort_by_key(|(object, _)| std::cmp::Reverse(object.meta.precedence()));
+            for (object, _) in all.into_iter().skip(*room) {
+                snapshot.remove(Kind::Gateway, &object.key());
+            }
+        }
+    };
+    *config = seen.otherwise(make_room).config;
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "presents-one-certificate-per-port",
+        summary: "Presents the certificate of the first HTTPS listener of a port for all of them.",
+        clauses: &["blind:HTTPRouteHTTPSListener.1"],
+        seam: Seam::Config(|| serve(|_, config| present(config, |all, _| (!all.is_empty()).then_some(0)))),
+    },
+    Fault {
+        name: "presents-wildcard-certificates-first",
+        summary: "Presents the certificate of a wildcard listener where another listener fits the server name exactly.",
+        clauses: &["blind:HTTPRouteHTTPSListener.1"],
+        seam: Seam::Config(|| serve(|_, config| present(config, wildcard_over))),
+    },
+    Fault {
+        name: "keeps-old-certificates",
+        summary: "Goes on presenting a certificate that was renewed in its Secret.",
+        clauses: &["blind:HTTPRouteHTTPSListener.2"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::Secret))),
+    },
+    Fault {
+        name: "keeps-certificate-references",
+        summary: "Goes on presenting the certificate that a listener referred to at first.",
+        clauses: &["blind:GatewayModifyListeners.2"],
+        seam: Seam::Config(|| serve_past(keep_certificate_references)),
+    },
+    Fault {
+        name: "sends-to-unready-endpoints",
+        summary: "Sends traffic to endpoints that are not ready, too.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Config(|| {
+            serve_from(|snapshot| {
+                snapshot.edit(Kind::EndpointSlice, |slice| {
+                    each(slice, "/endpoints").for_each(|endpoint| drop_field(endpoint, "conditions"));
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "keeps-first-endpoints",
+        summary: "Takes no notice of what becomes of an EndpointSlice.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::EndpointSlice))),
+    },
+    Fault {
+        name: "takes-room-from-older-gateways",
+        summary: "Stops serving an older Gateway when a newer one finds no room.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Config(|| serve(serve_the_newest)),
+    },
     Fault {
         name: "answers-404-for-missing-backends",
         summary: "Leaves a rule out of the data plane when its only backend does not resolve.",
@@ -534,6 +647,18 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "mirrors-every-second-request",
+        summary: "Copies one of two requests that should be mirrored, by chance.",
+        clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
+        seam: Seam::Config(|| serve(|_, config| mirror_a_share(config, 1, 2))),
+    },
+    Fault {
+        name: "mirrors-nine-of-ten-requests",
+        summary: "Copies nine of ten requests that should be mirrored, by chance.",
+        clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
+        seam: Seam::Config(|| serve(|_, config| mirror_a_share(config, 9, 10))),
     },
     Fault {
         name: "mirrors-nothing",

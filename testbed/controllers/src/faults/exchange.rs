@@ -1,8 +1,9 @@
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use gateproof_proxy::{
-    compiled::CompiledRoute,
+    compiled::{Compiled, CompiledRoute},
     exchange::{Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     routing::Routing,
     server::tcp,
@@ -64,6 +65,30 @@ impl Exchange for HoldsRefused {
     }
 }
 
+/// Serves a connection by the configuration of the time when it was opened.
+#[derive(Default)]
+struct ServesAsOpened(Mutex<HashMap<u64, Arc<Compiled>>>);
+
+#[async_trait]
+impl Exchange for ServesAsOpened {
+    fn choose_config(&self, of: &Connection, current: &Arc<Compiled>, _: &[Arc<Compiled>]) -> Arc<Compiled> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(of.id).or_insert_with(|| Arc::clone(current)))
+    }
+}
+
+/// Routes every request of a connection as its first.
+#[derive(Default)]
+struct RoutesOnce(Mutex<HashMap<u64, MatchOutcome>>);
+
+#[async_trait]
+impl Exchange for RoutesOnce {
+    fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(request.connection.id).or_insert(found).clone()
+    }
+}
+
 /// Closes some connections without an answer.
 struct BreaksOff;
 
@@ -96,6 +121,18 @@ fn set_header(headers: &mut HeaderMap, name: http::HeaderName, value: &str) {
 }
 
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "serves-connections-as-they-were-opened",
+        summary: "Goes on serving an open connection by the routes and grants of the time when it was opened.",
+        clauses: &["blind:Generic.7", "blind:HTTPRouteReferenceGrant.4"],
+        seam: Seam::Exchange(|| Arc::new(ServesAsOpened::default())),
+    },
+    Fault {
+        name: "routes-connections-once",
+        summary: "Routes every request of a connection as its first.",
+        clauses: &["blind:Generic.7", "blind:HTTPRouteReferenceGrant.4"],
+        seam: Seam::Exchange(|| Arc::new(RoutesOnce::default())),
+    },
     Fault {
         name: "compares-hosts-with-case",
         summary: "Finds no route for a host in upper case.",

@@ -118,6 +118,21 @@ fn invent_ports(snapshot: &mut Snapshot) {
     });
 }
 
+/// Gives every Gateway whose class does not exist a class of ours.
+pub(super) fn serve_classless(snapshot: &mut Snapshot) {
+    let known: Vec<String> = snapshot.gateway_classes().map(|(object, _)| object.meta.name.clone()).collect();
+    let served = snapshot
+        .gateway_classes()
+        .find(|(_, class)| class.controller_name == CONTROLLER_NAME && class.parameters_ref.is_none());
+    let Some(served) = served.map(|(object, _)| object.meta.name.clone()) else { return };
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let class = &mut gateway["spec"]["gatewayClassName"];
+        if !known.iter().any(|name| *class == name.as_str()) {
+            *class = served.clone().into();
+        }
+    });
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-reference-grants",
@@ -354,22 +369,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "serves-gateways-without-class",
         summary: "Takes up a Gateway whose class does not exist.",
         clauses: &["GEP1364-36", "IMPL-32"],
-        seam: Seam::Snapshot(|| {
-            view(|snapshot| {
-                let known: Vec<String> =
-                    snapshot.gateway_classes().map(|(object, _)| object.meta.name.clone()).collect();
-                let served = snapshot
-                    .gateway_classes()
-                    .find(|(_, class)| class.controller_name == CONTROLLER_NAME && class.parameters_ref.is_none());
-                let Some(served) = served.map(|(object, _)| object.meta.name.clone()) else { return };
-                snapshot.edit(Kind::Gateway, |gateway| {
-                    let class = &mut gateway["spec"]["gatewayClassName"];
-                    if !known.iter().any(|name| *class == name.as_str()) {
-                        *class = served.clone().into();
-                    }
-                });
-            })
-        }),
+        seam: Seam::Snapshot(|| view(serve_classless)),
     },
     Fault {
         name: "ignores-requested-addresses",

@@ -1,13 +1,14 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Fault, Seam,
+    snapshot::serve_classless,
     tools::{Memory, Remembering, Say, SayFrom, each, find, has_reason, is, listeners, own, parents, set},
 };
 use crate::{
     model::RouteKind,
     runtime::seams::{Seen, StatusesSeam},
-    snapshot::Kind,
+    snapshot::{Kind, Object},
     status::{Condition, DesiredStatus, StatusUpdate, Truth},
 };
 
@@ -56,7 +57,107 @@ impl StatusesSeam for KeepsPartiallyInvalid {
     }
 }
 
+/// Goes on saying that there is no room for a Gateway after there was none once.
+#[derive(Default)]
+struct NeverFindsRoom(BTreeMap<String, Condition>);
+
+impl StatusesSeam for NeverFindsRoom {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for update in statuses.iter_mut().filter(|update| update.kind == Kind::Gateway) {
+            let Some(object) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else {
+                continue;
+            };
+            let uid = object.meta.uid.clone();
+            let DesiredStatus::Gateway { conditions, .. } = &mut update.status else { continue };
+            let Some(programmed) = find(conditions, "Programmed") else { continue };
+            if programmed.reason == "NoResources" {
+                self.0.insert(uid, programmed.clone());
+            } else if let Some(before) = self.0.get(&uid) {
+                *programmed = Condition { observed_generation: programmed.observed_generation, ..before.clone() };
+            }
+        }
+    }
+}
+
+/// Where in the order of all writes an object stands.
+fn version(object: &Object) -> u64 {
+    object.raw["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok()).unwrap_or_default()
+}
+
+/// Speaks of routes to Gateways of nobody's once a route beside them is newer.
+#[derive(Default)]
+struct ClaimsOnResync(BTreeSet<String>);
+
+impl StatusesSeam for ClaimsOnResync {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        let all: Vec<_> = seen.snapshot.all(Kind::HttpRoute).collect();
+        let mut claimed = seen.otherwise(serve_classless).statuses;
+        claimed.retain(|update| {
+            let Some(object) = all.iter().find(|object| update.kind == Kind::HttpRoute && object.key() == update.key)
+            else {
+                return false;
+            };
+            let beside = |other: &Object| other.meta.namespace == object.meta.namespace;
+            if all.iter().any(|other| beside(other) && version(other) > version(object)) {
+                self.0.insert(object.meta.uid.clone());
+            }
+            self.0.contains(&object.meta.uid)
+        });
+        for update in claimed {
+            let is_same = |one: &&mut StatusUpdate| one.kind == update.kind && one.key == update.key;
+            match statuses.iter_mut().find(is_same) {
+                Some(known) => {
+                    if parents(std::slice::from_mut(known)).next().is_none() {
+                        *known = update;
+                    }
+                }
+                None => statuses.push(update),
+            }
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "claims-classless-gateways-on-resync",
+        summary: "Speaks of a route to a Gateway of nobody's as soon as another route of the namespace is newer.",
+        clauses: &["GEP1364-36", "IMPL-34"],
+        seam: Seam::Statuses(|| Box::<ClaimsOnResync>::default()),
+    },
+    Fault {
+        name: "programs-gateways-without-room",
+        summary: "Says Programmed=True for a Gateway that there is no room for.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for conditions in own(statuses, Kind::Gateway) {
+                    if has_reason(conditions, "Programmed", "NoResources") {
+                        set(conditions, "Programmed", Truth::True, "Programmed");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "calls-missing-room-pending",
+        summary: "Gives Pending as the reason where there is no room for a Gateway.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for conditions in own(statuses, Kind::Gateway) {
+                    if has_reason(conditions, "Programmed", "NoResources") {
+                        set(conditions, "Programmed", Truth::False, "Pending");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "never-finds-room-again",
+        summary: "Goes on saying NoResources once there is room for a Gateway again.",
+        clauses: &["GEP1364-40"],
+        seam: Seam::Statuses(|| Box::<NeverFindsRoom>::default()),
+    },
     Fault {
         name: "unaccepts-routes-without-backend",
         summary: "Says Accepted=False for an HTTPRoute whose backend Service is missing.",

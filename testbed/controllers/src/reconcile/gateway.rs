@@ -56,7 +56,7 @@ pub(crate) fn review<'a>(
     settings: &Settings,
     addresses: &Addresses,
 ) -> Vec<Gateway<'a>> {
-    let mut room = settings.max_gateways.unwrap_or(usize::MAX);
+    let mut room = settings.max_gateways.clone();
     let mut gateways = Vec::new();
     for Scoped { object, spec } in in_scope {
         let assigned = addresses.given.get(&object.meta.uid).map_or(&[][..], Vec::as_slice);
@@ -66,10 +66,17 @@ pub(crate) fn review<'a>(
         let admitted = accepted(spec, &listeners, |listener| &listener.admitted).is_true();
         let accepted = accepted(spec, &listeners, |listener| &listener.accepted);
         let mut placed = placed(assigned);
-        if admitted && placed.is_true() {
+        if admitted
+            && placed.is_true()
+            && let Some(room) = room.get_mut(&spec.gateway_class_name)
+        {
             match room.checked_sub(1) {
-                Some(left) => room = left,
-                None => placed = Verdict::no("NoResources", "The data plane has no room for another Gateway"),
+                Some(left) => *room = left,
+                None => {
+                    let class = &spec.gateway_class_name;
+                    placed =
+                        Verdict::no("NoResources", format!("there is no room for another Gateway of class {class}"));
+                }
             }
         }
         let addresses = if admitted && placed.is_true() { held } else { Vec::new() };

@@ -3,8 +3,8 @@ use std::sync::{Arc, atomic::Ordering};
 use async_trait::async_trait;
 use gateproof_proxy::{
     body::{self, Body},
-    compiled::CompiledRoute,
-    config::Filter,
+    compiled::{Compiled, CompiledRoute},
+    config::{Certificate, Filter, Protocol, Sensitive},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     routing::Routing,
     server::tcp,
@@ -63,8 +63,42 @@ impl Tamper {
     }
 }
 
+/// A certificate that nobody asked for, and the configuration made with it last.
+pub(super) struct WrongCertificate {
+    certificate: Certificate,
+    made: Option<Arc<Compiled>>,
+}
+
+impl WrongCertificate {
+    pub(super) fn new() -> Result<Self, rcgen::Error> {
+        let rcgen::CertifiedKey { cert, signing_key } =
+            rcgen::generate_simple_self_signed(["tampered.invalid".to_owned()])?;
+        let certificate = Certificate { chain_pem: cert.pem(), key_pem: Sensitive::new(signing_key.serialize_pem()) };
+        Ok(Self { certificate, made: None })
+    }
+
+    fn instead_of(&mut self, current: &Compiled) -> Arc<Compiled> {
+        if let Some(made) = self.made.as_ref().filter(|made| made.generation == current.generation) {
+            return Arc::clone(made);
+        }
+        let mut config = current.config.clone();
+        for listener in &mut config.listeners {
+            if let Protocol::Https(listeners) = &mut listener.protocol {
+                listeners.iter_mut().for_each(|one| one.certificates = vec![self.certificate.clone()]);
+            }
+        }
+        let made = Arc::new(Compiled::new(config, current.generation));
+        self.made = Some(Arc::clone(&made));
+        made
+    }
+}
+
 #[async_trait]
 impl Exchange for Tamper {
+    fn choose_config(&self, _: &Connection, current: &Arc<Compiled>, _: &[Arc<Compiled>]) -> Arc<Compiled> {
+        lock(&self.0.certificate).as_mut().map_or_else(|| Arc::clone(current), |wrong| wrong.instead_of(current))
+    }
+
     fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
         match found {
             MatchOutcome::Rule { route, predicate } => {

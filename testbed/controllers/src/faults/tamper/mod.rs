@@ -24,6 +24,7 @@ use kube::{
 use serde_json::Value;
 use tokio::net::TcpListener;
 
+use exchange::WrongCertificate;
 pub use exchange::{WrongAnswer, WrongConnection};
 
 use crate::{
@@ -58,6 +59,9 @@ pub enum TamperError {
         /// What is wrong.
         why: String,
     },
+    /// A certificate.
+    #[error("no certificate can be made: {0}")]
+    Certificate(#[from] rcgen::Error),
     /// An address that something listens on already.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -78,6 +82,7 @@ struct State {
     statuses: Mutex<Vec<(Kind, ObjectKey, StatusEdit)>>,
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
+    certificate: Mutex<Option<WrongCertificate>>,
     exchanges: std::sync::atomic::AtomicU64,
     listeners: Mutex<Vec<tokio::task::AbortHandle>>,
 }
@@ -155,6 +160,15 @@ impl Tamper {
     /// Makes what becomes of TCP connections wrong.
     pub fn connections(&self, wrong: WrongConnection) {
         *lock(&self.0.connections) = Some(wrong);
+    }
+
+    /// Makes every handshake present a certificate that nobody asked for.
+    ///
+    /// # Errors
+    /// If no certificate can be made.
+    pub fn certificate(&self) -> Result<(), TamperError> {
+        *lock(&self.0.certificate) = Some(WrongCertificate::new()?);
+        Ok(())
     }
 
     /// Takes connections at the address and port of a Gateway's listener, where nothing should, and never says a word.

@@ -44,6 +44,7 @@ fn moments() -> [Snapshot; 2] {
     for (kind, namespace, name) in [
         (Kind::Service, "demo", "going"),
         (Kind::ReferenceGrant, "other", "by-name"),
+        (Kind::Gateway, "demo", "roomy"),
         (Kind::HttpRoute, "demo", "deleted"),
         (Kind::TcpRoute, "demo", "b"),
     ] {
@@ -55,7 +56,7 @@ fn moments() -> [Snapshot; 2] {
 /// What the implementation does at each moment, as the runtime would have it.
 fn play(seams: Seams, moments: &[Snapshot]) -> Vec<(Vec<StatusUpdate>, Config)> {
     let Seams { mut snapshot, mut statuses, mut config, .. } = seams;
-    let settings = Settings { max_gateways: Some(2), ..Settings::default() };
+    let settings = Settings { max_gateways: [("small".to_owned(), 1)].into(), ..Settings::default() };
     let mut addresses = Addresses::default();
     let mut moment = |known: &Snapshot| {
         let mut seen = snapshot.view(known.clone());

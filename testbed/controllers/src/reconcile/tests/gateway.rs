@@ -168,7 +168,7 @@ fn a_released_address_is_not_the_next_one_given() {
 #[test]
 fn without_room_the_newest_gateway_waits() {
     let mut world = World::with(&gateway("second", 1, HTTP));
-    world.settings.max_gateways = Some(1);
+    world.settings.max_gateways.insert("ours".into(), 1);
     let outcome = world.settle();
     assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), [ACCEPTED]);
     assert_eq!(conditions(&outcome, Kind::Gateway, "second"), ["Accepted=True/Accepted Programmed=False/NoResources"]);
