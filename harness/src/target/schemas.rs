@@ -85,7 +85,8 @@ impl ObjectSchemas for BundledSchemas {
 
 /// Holds a value, and all that is in it, against the types of a schema. Metadata has a schema of its own elsewhere.
 fn types(schema: &Value, value: &Value, path: &str, found: &mut Vec<WrongType>) {
-    let placeholder = value.as_str().is_some_and(|text| text.contains("${"));
+    // A placeholder stands for a text, a number or a whole reference, never for a list.
+    let placeholder = schema["type"] != "array" && value.as_str().is_some_and(|text| text.contains("${"));
     if value.is_null() || placeholder || schema["x-kubernetes-int-or-string"] == true {
         return;
     }
@@ -141,6 +142,7 @@ mod tests {
     #[case::good(json!({"parentRefs": [{"name": "g", "port": 80}], "rules": []}), None)]
     #[case::placeholder_for_a_mapping(json!({"parentRefs": ["${gw}"]}), None)]
     #[case::placeholder_for_a_number(json!({"parentRefs": [{"name": "g", "port": "${port}"}]}), None)]
+    #[case::placeholder_for_a_list(json!({"hostnames": "${host}"}), Some(("spec.hostnames", "a list")))]
     #[case::text_for_a_number(json!({"parentRefs": [{"name": "g", "port": "80"}]}), Some(("spec.parentRefs[0].port", "an integer")))]
     #[case::fraction(json!({"parentRefs": [{"name": "g", "port": 80.5}]}), Some(("spec.parentRefs[0].port", "an integer")))]
     #[case::mapping_for_a_list(json!({"rules": {"name": "a"}}), Some(("spec.rules", "a list")))]
