@@ -50,6 +50,9 @@ fn a_good_scenario_of_the_user_passes() {
 #[case::object("{HTTPRoute/route", "{HTTPRoute/rout", "case.yaml:18:16", &["unknown object `HTTPRoute/rout`", "did you mean `HTTPRoute/route`?"])]
 #[case::pool("gw: http", "gw: htp", "case.yaml:7:18", &["unknown Gateway shape `htp`", "did you mean `http`?"])]
 #[case::condition("True/Accepted", "Tru/Accepted", "case.yaml:18:44", &["unknown condition status `Tru`", "did you mean `True`?"])]
+#[case::wrong_type_in_an_object("port: 8080", "port: eight", "case.yaml:17:49", &["`spec.rules[0].backendRefs[0].port` of an HTTPRoute must be an integer, found a string"])]
+#[case::list_in_an_object("[\"${host}\"]", "\"${host}\"", "case.yaml:16:13", &["`spec.hostnames` of an HTTPRoute must be a list, found a string"])]
+#[case::missing_field("  summary: ", "  # ", "case.yaml:6:3", &["Spec lacks the field `summary`"])]
 #[case::kind("kind: Scenario", "kind: Scenari", "case.yaml:2:7", &["did you mean `Scenario`?"])]
 #[case::not_yaml("spec:\n  summary", "spec: [\n  summary", "case.yaml:6:11", &["not YAML"])]
 fn a_bad_manifest_is_refused_at_its_place(
@@ -183,11 +186,45 @@ fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
 #[case::replay(&["replay", "nothing"], &["cannot read nothing"])]
 #[case::render(&["report", "render", "nothing"], &["cannot read nothing"])]
 #[case::rerun(&["run", "--rerun-failed", "nothing"], &["cannot read nothing"])]
+#[case::schema(&["schema", "recrod"], &["there is no schema of `recrod`", "did you mean `record`?"])]
+#[case::exempt_feature(&["run", "--exempt-features", "HTTPRout"], &["there is no feature `HTTPRout`"])]
+#[case::gateway_patch(&["run", "--gateway-patch", "nothing"], &["cannot read nothing"])]
+#[case::namespace_label(&["run", "--namespace-label", "nothing"], &["`nothing` is not a label"])]
+#[case::backend_address(&["run", "--backend-address", "here"], &["here", "--backend-address"])]
+#[case::bundle(&["run", "--crds", "nothing"], &["cannot read nothing", "--crds"])]
+#[case::report_to_lint(&["report", "lint", "nothing"], &["cannot read nothing"])]
+#[case::lint(&["lint", "nothing"], &["cannot read nothing"])]
+#[case::no_cluster(&["run", "--context", "kind"], &["--gateway-class"])]
+#[case::format(&["list", "faults", "--format", "jsn"], &["jsn"])]
 #[case::folder(&["run", "-f", "nothing"], &["cannot read nothing"])]
 fn a_name_of_nothing_is_a_usage_error(#[case] arguments: &[&str], #[case] parts: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     expect(&run(dir.path(), arguments), 2, parts);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "something was written");
+}
+
+/// What is in a file that a flag names, and what is said of it.
+#[rstest]
+#[case::patch_of_gateways(&["run", "--gateway-patch", "given"], "- a\n", 2, &["given: this is no mapping"])]
+#[case::patch_that_is_not_yaml(&["run", "--gateway-patch", "given"], "a: [", 2, &["given:", "one YAML mapping"])]
+#[case::record(&["report", "render", "given"], "{}", 2, &["given: not a run record", "missing field"])]
+#[case::record_to_rerun(&["run", "--rerun-failed", "given"], "[]", 2, &["given: not a run record"])]
+#[case::log(&["replay", "given"], "{}\n", 2, &["given: line 1 of the log", "missing field"])]
+#[case::empty_log(&["replay", "given"], "", 2, &["the log does not begin with the start of a run"])]
+#[case::report(&["report", "lint", "given"], "kind: Pod\n", 2, &["given:"])]
+#[case::no_manifest(&["run", "-f", "given"], "", 2, &["given"])]
+#[case::reports_into_a_file(&["run", "tcproute-simple", "--report-dir", "given"], "", 3, &["cannot write given", "--report-dir"])]
+fn a_file_of_something_else_is_refused(
+    #[case] arguments: &[&str],
+    #[case] text: &str,
+    #[case] code: i32,
+    #[case] parts: &[&str],
+) {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "given", text);
+    expect(&run(dir.path(), arguments), code, parts);
+    assert_eq!(std::fs::read_to_string(dir.path().join("given")).unwrap(), text);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "something was written");
 }
 
 #[test]

@@ -219,8 +219,11 @@ fn label(text: &str) -> Result<(String, String), Failure> {
 fn yaml_file(file: &PathBuf) -> Result<serde_json::Value, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))?;
-    serde_yaml::from_str(&text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", file.display()), "it must be one YAML mapping"))
+    let wrong = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("{}: {error}", file.display()), "it must be one YAML mapping, such as `metadata: {…}`")
+    };
+    let value: serde_json::Value = serde_yaml::from_str(&text).map_err(|error| wrong(&error))?;
+    if value.is_object() { Ok(value) } else { Err(wrong(&"this is no mapping")) }
 }
 
 /// Runs the verb.

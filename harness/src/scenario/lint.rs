@@ -21,13 +21,29 @@ pub trait ObjectSchemas {
     /// Placeholders are not replaced: a string may stand where a mapping or number belongs.
     fn unknown_fields(&self, object: &Value, version: Version, channel: Channel) -> Option<Vec<String>>;
 
+    /// Values of another type than the schema has in their place. Placeholders count as what they stand for.
+    fn wrong_types(&self, _object: &Value, _version: Version, _channel: Channel) -> Vec<WrongType> {
+        Vec::new()
+    }
+
     /// The names that the schema has in the place of an unknown field. Empty if that is not known.
     fn fields_beside(&self, _object: &Value, _path: &str, _version: Version, _channel: Channel) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Fields of the embedded objects of a file that no schema has, in order of place. Syntax and the harness's own fields are
+/// A value of another type than its schema has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongType {
+    /// Where, such as `spec.rules[0].backendRefs[0].port`.
+    pub path: String,
+    /// What it must be, such as `an integer`.
+    pub wanted: &'static str,
+    /// What it is, such as `a string`.
+    pub found: &'static str,
+}
+
+/// Fields of the embedded objects of a file that no schema has, or has with another type, in order of place. Syntax and the harness's own fields are
 /// the business of [`parse`](super::parse).
 pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagnostic> {
     let source = Source::new(file, text);
@@ -36,7 +52,7 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
     problems.clear();
     for document in &documents {
         let mut reported = BTreeSet::new();
-        for (object, bound) in embedded(document) {
+        for Embedded { object, bounds: bound, may_be_refused } in embedded(document) {
             let value = object.value();
             let kind = value["kind"].as_str().unwrap_or_default().to_owned();
             let mut known_somewhere = false;
@@ -60,6 +76,14 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
                         problems.push(source.problem(mark, message, Some(help)));
                     }
                 }
+                for WrongType { path, wanted, found } in schemas.wrong_types(&value, version, channel) {
+                    let mark = locate(object, &path);
+                    if !may_be_refused && reported.insert((mark.offset, path.clone())) {
+                        let article = if kind.starts_with(['A', 'E', 'H', 'I', 'O']) { "an" } else { "a" };
+                        let message = format!("`{path}` of {article} {kind} must be {wanted}, found {found}");
+                        problems.push(source.problem(mark, message, None));
+                    }
+                }
             }
             let gateway_api = value["apiVersion"].as_str().is_some_and(|v| v.contains("gateway.networking"));
             if gateway_api && !known_somewhere {
@@ -72,13 +96,26 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
     problems
 }
 
-/// Every embedded object with the bounds that it stands under.
-fn embedded(document: &Document) -> Vec<(&Node, [super::model::Bounds; 2])> {
+/// An embedded object.
+struct Embedded<'n> {
+    object: &'n Node,
+    /// The bounds that it stands under.
+    bounds: [super::model::Bounds; 2],
+    /// Whether a refusal is a legal end of its write, so that what is wrong with it may be meant.
+    may_be_refused: bool,
+}
+
+fn embedded(document: &Document) -> Vec<Embedded<'_>> {
     let Some(spec) = document.root.get("spec") else { return Vec::new() };
     let whole = bounds(spec);
     let steps = spec.get("steps").map(Node::list).unwrap_or_default();
     let objects = |step| Node::get(step, "apply").map(Node::list).unwrap_or_default();
-    steps.iter().flat_map(|step| objects(step).iter().map(move |o| (o, [whole, bounds(step)]))).collect()
+    let embedded = |step| {
+        let may_be_refused = Node::get(step, "refused").is_some() || Node::get(step, "either").is_some();
+        let bounds = [whole, bounds(step)];
+        objects(step).iter().map(move |object| Embedded { object, bounds, may_be_refused })
+    };
+    steps.iter().flat_map(embedded).collect()
 }
 
 /// Where a path points to: the key if it ends in one.

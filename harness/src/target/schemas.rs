@@ -7,7 +7,7 @@ use gateproof_apiserver::crds::{self, BUNDLE_VERSION};
 use gateproof_apiserver::schema::CompiledSchema;
 use serde_json::Value;
 
-use crate::scenario::lint::ObjectSchemas;
+use crate::scenario::lint::{ObjectSchemas, WrongType};
 use crate::scenario::{Channel, Version};
 
 /// The built-in release, in both channels.
@@ -59,6 +59,14 @@ impl ObjectSchemas for BundledSchemas {
         Some(schema.prune(&mut object.clone()))
     }
 
+    fn wrong_types(&self, object: &Value, _: Version, channel: Channel) -> Vec<WrongType> {
+        let mut found = Vec::new();
+        if let Some((_, source)) = of(object, channel) {
+            types(source, object, "", &mut found);
+        }
+        found
+    }
+
     fn fields_beside(&self, object: &Value, path: &str, _: Version, channel: Channel) -> Vec<String> {
         let Some((_, source)) = of(object, channel) else { return Vec::new() };
         let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
@@ -72,5 +80,78 @@ impl ObjectSchemas for BundledSchemas {
             }
         }
         node["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// Holds a value, and all that is in it, against the types of a schema. Metadata has a schema of its own elsewhere.
+fn types(schema: &Value, value: &Value, path: &str, found: &mut Vec<WrongType>) {
+    // A placeholder stands for a text, a number or a whole reference, never for a list.
+    let placeholder = schema["type"] != "array" && value.as_str().is_some_and(|text| text.contains("${"));
+    if value.is_null() || placeholder || schema["x-kubernetes-int-or-string"] == true {
+        return;
+    }
+    let wanted = match schema["type"].as_str() {
+        Some("object") if !value.is_object() => "a mapping",
+        Some("array") if !value.is_array() => "a list",
+        Some("string") if !value.is_string() => "a string",
+        Some("boolean") if !value.is_boolean() => "true or false",
+        Some("integer") if !value.is_i64() && !value.is_u64() => "an integer",
+        Some("number") if !value.is_number() => "a number",
+        _ => return within(schema, value, path, found),
+    };
+    found.push(WrongType { path: path.trim_start_matches('.').to_owned(), wanted, found: word(value) });
+}
+
+fn within(schema: &Value, value: &Value, path: &str, found: &mut Vec<WrongType>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, inner) in fields {
+                let own = schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
+                types(own, inner, &format!("{path}.{name}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, inner) in items.iter().enumerate() {
+                types(&schema["items"], inner, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn word(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::good(json!({"parentRefs": [{"name": "g", "port": 80}], "rules": []}), None)]
+    #[case::placeholder_for_a_mapping(json!({"parentRefs": ["${gw}"]}), None)]
+    #[case::placeholder_for_a_number(json!({"parentRefs": [{"name": "g", "port": "${port}"}]}), None)]
+    #[case::placeholder_for_a_list(json!({"hostnames": "${host}"}), Some(("spec.hostnames", "a list")))]
+    #[case::text_for_a_number(json!({"parentRefs": [{"name": "g", "port": "80"}]}), Some(("spec.parentRefs[0].port", "an integer")))]
+    #[case::fraction(json!({"parentRefs": [{"name": "g", "port": 80.5}]}), Some(("spec.parentRefs[0].port", "an integer")))]
+    #[case::mapping_for_a_list(json!({"rules": {"name": "a"}}), Some(("spec.rules", "a list")))]
+    #[case::list_for_a_mapping(json!({"parentRefs": [["g"]]}), Some(("spec.parentRefs[0]", "a mapping")))]
+    #[case::number_for_text(json!({"hostnames": [7]}), Some(("spec.hostnames[0]", "a string")))]
+    fn values_have_the_types_of_their_schema(#[case] spec: Value, #[case] wrong: Option<(&str, &str)>) {
+        let object = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"}, "spec": spec});
+        let found = BundledSchemas.wrong_types(&object, "v1.6.1".parse().unwrap(), Channel::Standard);
+        let found: Vec<_> = found.iter().map(|w| (w.path.as_str(), w.wanted)).collect();
+        assert_eq!(found, wrong.into_iter().collect::<Vec<_>>());
     }
 }

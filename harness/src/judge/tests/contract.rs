@@ -375,6 +375,6 @@ fn records_do_not_depend_on_what_was_seen_when() {
     assert!(once.iter().all(|record| record.objects == 1));
     assert!(once.iter().any(|record| record.name == "contract/HTTPRoute/transition-time-moves"));
     assert!(!once.iter().any(|record| record.name == "contract/HTTPRoute/listeners-complete"));
-    assert_eq!(records(&[wrote.clone()]), once);
+    assert_eq!(records(std::slice::from_ref(&wrote)), once);
     assert_eq!(records(&[wrote, seen(1), seen(2)]), once);
 }

@@ -226,6 +226,7 @@ pub(super) fn backend(name: &str) -> Answer {
 #[derive(Debug, Clone)]
 pub(super) enum Back {
     Status(u16),
+    Moved(&'static str),
     Echo(&'static str),
     Line(&'static str),
     Tcp(TcpEnd),
@@ -425,6 +426,10 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
     match back {
         Back::Status(status) => {
             exchange.http = Some(HttpAnswer { status, headers, body: String::new(), echo: None });
+        }
+        Back::Moved(location) => {
+            let headers = vec![("location".to_owned(), location.to_owned())];
+            exchange.http = Some(HttpAnswer { status: 302, headers, body: String::new(), echo: None });
         }
         Back::Echo(pod) => {
             let echo = json!({"pod": pod, "path": "/", "host": "a.test", "headers": {"X-A": ["one"]}});

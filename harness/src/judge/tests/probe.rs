@@ -156,6 +156,24 @@ fn a_preferred_status_is_a_should() {
 }
 
 #[rstest]
+#[case::same("http://a.test/x", None)]
+#[case::spelt_out_port("http://a.test:80/x", Some(Severity::Warning))]
+#[case::another_port("http://a.test:8080/x", Some(Severity::Failure))]
+#[case::relative("/x", Some(Severity::Failure))]
+fn a_location_should_not_spell_out_the_port_of_its_scheme(
+    #[case] location: &'static str,
+    #[case] severity: Option<Severity>,
+) {
+    let headers = header("Location", HeaderTest::Equals("http://a.test/x".to_owned()));
+    let answer = Answer::Http(Box::new(Seen { status: vec![302], headers, ..Seen::default() }));
+    let verdict = probing(get(answer)).probes(move |_, _, _| Back::Moved(location)).run();
+    let found: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.as_str(), f.severity)).collect();
+    assert_eq!(found, severity.map(|s| ("steps[0].probe.headers.Location", s)).into_iter().collect::<Vec<_>>());
+    let expected = if severity == Some(Severity::Failure) { Outcome::Failed } else { Outcome::Passed };
+    assert_eq!(verdict.outcome, expected);
+}
+
+#[rstest]
 #[case(Answer::TcpBackend("echo".to_owned()), Back::Line("echo-pod"), true)]
 #[case(Answer::TcpBackend("echo".to_owned()), Back::Line("other-pod"), false)]
 #[case(Answer::TcpBackend("echo".to_owned()), Back::Tcp(TcpEnd::Hung), false)]
