@@ -99,6 +99,43 @@ async fn what_goes_out_is_exact() {
     assert!(sent.starts_with(expected), "{sent}");
 }
 
+/// Whether three attempts in turn found their connection open, the scenario being over after the second.
+async fn reused(address: SocketAddr, name: Option<&str>) -> [bool; 3] {
+    let prober = prober(Duration::from_secs(5));
+    let mut reused = [false; 3];
+    for (index, reused) in reused.iter_mut().enumerate() {
+        let ProbeRequest::Http(request) = http(address, "/") else { panic!("not HTTP") };
+        let request = ProbeRequest::Http(HttpRequest { connection: name.map(str::to_owned), ..request });
+        let exchange = prober.attempt(format!("id-{index}"), request, Elapsed(7)).await;
+        assert_eq!(exchange.http.map(|answer| answer.status), Some(200), "{:?}", exchange.error);
+        assert_eq!(exchange.connected_to, Some(address));
+        *reused = exchange.reused;
+        if index == 1 {
+            prober.release("token");
+        }
+    }
+    reused
+}
+
+#[tokio::test]
+async fn a_named_connection_stays_open_until_its_scenario_is_over() {
+    let echo = echo(Protocol::Http, &Journal::default()).await;
+    assert_eq!(reused(echo.addr(), None).await, [false, false, false]);
+    assert_eq!(reused(echo.addr(), Some("token/kept")).await, [false, true, false]);
+    assert_eq!(reused(echo.addr(), Some("other/kept")).await, [false, true, true]);
+}
+
+#[tokio::test]
+async fn a_named_connection_that_the_server_closed_is_opened_again() {
+    let address = listener(|mut stream| async move {
+        let mut head = vec![0; 4096];
+        drop(stream.read(&mut head).await);
+        stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+    })
+    .await;
+    assert_eq!(reused(address, Some("token/kept")).await, [false, false, false]);
+}
+
 #[tokio::test]
 async fn tcp_answers_with_one_line() {
     let journal = Journal::default();

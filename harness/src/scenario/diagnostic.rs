@@ -51,9 +51,9 @@ impl Source {
 
     /// The rest of the line from a place on.
     pub(in crate::scenario) fn mark_of(&self, place: Place) -> Mark {
-        let lines = self.text.split_inclusive('\n');
-        let offset = lines.clone().take(place.line.saturating_sub(1)).map(str::len).sum::<usize>();
-        let line = lines.skip(place.line.saturating_sub(1)).next().unwrap_or_default().trim_end();
+        let above = place.line.saturating_sub(1);
+        let offset = self.text.split_inclusive('\n').take(above).map(str::len).sum::<usize>();
+        let line = self.text.lines().nth(above).unwrap_or_default();
         let start = line.char_indices().nth(place.column.saturating_sub(1)).map_or(0, |(at, _)| at);
         Mark { place, offset: offset + start, length: line.len() - start }
     }

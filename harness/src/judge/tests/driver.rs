@@ -10,7 +10,8 @@ use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
     BackendBinding, Bindings, Body, Change, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer, JournalEntry,
-    ObjectKey, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
+    ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write, WriteOutcome,
+    WriteVerb,
 };
 use crate::scenario::{
     Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
@@ -228,6 +229,7 @@ pub(super) enum Back {
     Status(u16),
     Moved(&'static str),
     Echo(&'static str),
+    Presented(&'static str, &'static str),
     Line(&'static str),
     Tcp(TcpEnd),
     Error(ProbeError),
@@ -434,6 +436,12 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         Back::Echo(pod) => {
             let echo = json!({"pod": pod, "path": "/", "host": "a.test", "headers": {"X-A": ["one"]}});
             exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo: Some(echo) });
+        }
+        Back::Presented(name, pod) => {
+            exchange.certificate =
+                Some(PeerCertificate { names: vec!["x.test".to_owned(), name.to_owned()], sha256: String::new() });
+            let echo = Some(json!({"pod": pod}));
+            exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo });
         }
         Back::Line(pod) => {
             exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: Some(json!({"pod": pod})) });

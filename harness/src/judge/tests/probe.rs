@@ -220,6 +220,19 @@ fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: u
     }
 }
 
+#[rstest]
+#[case::presented(Back::Presented("a.test", "echo-pod"), None)]
+#[case::case_does_not_matter(Back::Presented("A.test", "echo-pod"), None)]
+#[case::another(Back::Presented("b.test", "echo-pod"), Some("one for x.test, b.test"))]
+#[case::a_wildcard_is_another(Back::Presented("*.test", "echo-pod"), Some("one for x.test, *.test"))]
+#[case::none(Back::Echo("echo-pod"), Some("one without any name, or none"))]
+fn the_certificate_is_the_one_of_that_name(#[case] back: Back, #[case] seen_: Option<&str>) {
+    let probe = get(seen(|s| s.certificate = Some("a.test".to_owned())));
+    let verdict = probing(probe).probes(move |_, _, _| back.clone()).run();
+    let found = verdict.findings.first().map(|f| (f.expectation.as_str(), f.seen.as_str()));
+    assert_eq!(found, seen_.map(|seen| ("steps[0].probe.certificate", seen)));
+}
+
 /// A mirror that leaves out every n-th request.
 fn mirroring_all_but_every(n: u32) -> Outcome {
     let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));

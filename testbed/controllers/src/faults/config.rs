@@ -651,19 +651,23 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "mirrors-every-second-request",
         summary: "Copies one of two requests that should be mirrored, by chance.",
-        clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
+        clauses: &["blind:HTTPRouteRequestMirror.2"],
         seam: Seam::Config(|| serve(|_, config| mirror_a_share(config, 1, 2))),
     },
     Fault {
         name: "mirrors-nine-of-ten-requests",
         summary: "Copies nine of ten requests that should be mirrored, by chance.",
-        clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
+        clauses: &["blind:HTTPRouteRequestMirror.2"],
         seam: Seam::Config(|| serve(|_, config| mirror_a_share(config, 9, 10))),
     },
     Fault {
         name: "mirrors-nothing",
         summary: "Leaves mirror filters out.",
-        clauses: &["upstream:HTTPRouteRequestMirror", "upstream:HTTPRouteRequestMultipleMirrors"],
+        clauses: &[
+            "upstream:HTTPRouteRequestMirror",
+            "upstream:HTTPRouteRequestMultipleMirrors",
+            "upstream:HTTPRouteRequestPercentageMirror",
+        ],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 filters(config).for_each(|list| list.retain(|of| !matches!(of, Filter::RequestMirror(_))));
