@@ -185,6 +185,9 @@ fn merge_lists(
         return Ok(changes.into_iter().map(plain).collect());
     }
     for change in changes {
+        if key.is_none() && change.is_object() {
+            return Err(invalid(format!("{change} is an object in a list whose items have no merge key")));
+        }
         let id = identity(key, change)?;
         let position = merged.iter().position(|item| identity(key, item).ok() == Some(id));
         match (position, change) {
@@ -282,10 +285,11 @@ mod tests {
     #[case(json!({"spec": {"ports": [{"name": "x"}]}}))]
     #[case(json!({"spec": {"$patch": "explode"}}))]
     #[case(json!({"spec": {"$retainKeys": ["type"], "ports": []}}))]
+    #[case(json!({"metadata": {"finalizers": [{"a": 1}]}}))]
     #[case(json!([]))]
     fn refusals(#[case] patch: Value) {
         let service = schema("", "Service").unwrap();
-        let live = json!({"spec": {"ports": [{"port": 1}]}});
+        let live = json!({"metadata": {"finalizers": ["a"]}, "spec": {"ports": [{"port": 1}]}});
         assert!(matches!(strategic_merge(&live, &patch, &service), Err(PatchError::Invalid(_))));
     }
 }

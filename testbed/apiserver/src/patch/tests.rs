@@ -299,3 +299,13 @@ fn a_typed_apply_settles() {
     live["status"] = json!({"replicas": 1});
     assert_eq!(server_side_apply(Some(&live), &applied, &deployment, writer("a", 2), true).unwrap(), live);
 }
+
+#[rstest]
+#[case::append(json!([{"op": "add", "path": "/a/-", "value": 3}, {"op": "remove", "path": "/missing"}]))]
+#[case::copy_to_the_end(json!([{"op": "copy", "from": "/a/0", "path": "/a/-"}, {"op": "remove", "path": "/missing"}]))]
+#[case::move_to_the_end(json!([{"op": "move", "from": "/a/0", "path": "/a/-"}, {"op": "remove", "path": "/missing"}]))]
+#[case::root(json!([{"op": "add", "path": "", "value": []}, {"op": "add", "path": "/-", "value": 1}, {"op": "remove", "path": "/x"}]))]
+fn a_json_patch_that_fails_half_way_is_an_error(#[case] patch: Value) {
+    let live = json!({"a": [1, 2]});
+    assert!(matches!(json_patch(&live, &patch), Err(PatchError::Json(_))));
+}

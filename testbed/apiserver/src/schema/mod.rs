@@ -14,6 +14,7 @@ mod meta;
 pub(crate) mod node;
 mod path;
 mod prune;
+pub(crate) mod structural;
 #[cfg(test)]
 mod tests;
 mod unique;
@@ -125,6 +126,19 @@ impl CompiledSchema {
     /// An object that has every declared field: what `kubectl explain` would list, as an instance. It need not be valid.
     pub fn example(&self) -> Value {
         example::example(&self.root)
+    }
+
+    /// The names that the schema declares beside the field at a path such as `spec.rules[0].filterz`, which need not be one of
+    /// them. Empty where the path leads nowhere.
+    pub fn fields_beside(&self, path: &str) -> Vec<&str> {
+        let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+        let mut node = Some(&self.root);
+        for segment in parent.split('.').filter(|segment| !segment.is_empty()) {
+            let mut parts = segment.split('[');
+            node = node.and_then(|node| node.member(parts.next().unwrap_or_default()));
+            node = parts.fold(node, |node, _| node.and_then(|node| node.items.as_deref()));
+        }
+        node.map(|node| node.properties.keys().map(String::as_str).collect()).unwrap_or_default()
     }
 
     fn has_duplicates(&self, object: &Value) -> bool {
