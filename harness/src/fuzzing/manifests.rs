@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::bind::needs;
-use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lint, parse};
+use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lines, lint, parse};
 use crate::target::schemas::BundledSchemas;
 
 /// A text is refused with problems that have a place in it, or holds scenarios that bind, and whose expectations have names
@@ -29,7 +29,7 @@ pub fn manifest(data: &[u8]) {
 }
 
 fn has_a_place(problem: &Diagnostic, text: &str) {
-    let line = text.split('\n').nth(problem.line.wrapping_sub(1));
+    let line = lines(text).nth(problem.line.wrapping_sub(1));
     // Behind the last line break there is one more line, and behind the last character one more column.
     let line = line.unwrap_or_else(|| panic!("line {} is not in {text:?}: {problem}", problem.line));
     assert!((1..=line.chars().count() + 1).contains(&problem.column), "{}:{}: {problem}", problem.line, problem.column);
