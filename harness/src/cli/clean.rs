@@ -1,7 +1,7 @@
 //! `gateproof clean`: what a killed run left behind.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gateproof_report::terminal::printable;
 
@@ -11,7 +11,8 @@ use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
 use crate::target::clean::{CleanScope, clean};
-use crate::target::{api, connect, discover};
+use crate::target::write::Writer;
+use crate::target::{api, connect, discover, undo};
 
 /// Remove what a run left behind in a cluster
 #[derive(Debug, clap::Args)]
@@ -37,15 +38,23 @@ pub(crate) async fn run(args: Args) -> Outcome {
     };
     let api = connect::connect(&source(args.kubeconfig, args.context)).await;
     let api = api.map_err(|error| connect_failure(&error))?;
-    let kinds = discover::kinds(&api, &BTreeSet::new()).await.map_err(|e| environment(&e))?;
     let scope = args.run.map_or(CleanScope::All, CleanScope::Run);
-    let budget = Timing::of(TimingProfile::Real).gateway;
-    let cleaned = clean(&api, &kinds, &scope, budget).await.map_err(|e| environment(&e))?;
+    let groups = undo::groups(&api, &scope).await.map_err(|e| environment(&e))?;
+    let kinds = discover::kinds(&api, &groups).await.map_err(|e| environment(&e))?;
+    let timing = Timing::of(TimingProfile::Real);
+    let writer = Writer::new(api.clone(), Arc::new(kinds), &timing, None);
+    let cleaned = clean(&api, &writer, &scope, timing.gateway).await.map_err(|e| environment(&e))?;
+    for object in &cleaned.restored {
+        println!("restored {}", printable(object));
+    }
     for object in &cleaned.removed {
         println!("removed {}", printable(object));
     }
     for leftover in &cleaned.leftovers {
         println!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
+    }
+    if !cleaned.restored.is_empty() {
+        println!("{} restored", cleaned.restored.len());
     }
     println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
     Ok(if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE })

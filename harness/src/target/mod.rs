@@ -17,5 +17,6 @@ pub mod pool;
 mod redact;
 pub mod schemas;
 pub mod shape;
+pub mod undo;
 pub mod view;
 pub mod write;
