@@ -141,7 +141,8 @@ impl CompiledSchema {
         node.map(|node| node.properties.keys().map(String::as_str).collect()).unwrap_or_default()
     }
 
-    fn has_duplicates(&self, object: &Value) -> bool {
+    /// Whether a set or a map list in the object has an item twice.
+    pub(crate) fn has_duplicates(&self, object: &Value) -> bool {
         let mut duplicates = Vec::new();
         unique::check(&self.root, object, &Path::ROOT, &mut duplicates);
         !duplicates.is_empty()
