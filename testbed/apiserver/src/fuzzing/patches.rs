@@ -85,8 +85,8 @@ pub fn strategic_patches(data: &[u8]) {
     let mut pruned = once.clone();
     schema.prune(&mut pruned);
     assert!(!has_directive(&pruned), "{pruned}");
-    if schema.has_duplicates(&once) {
-        // Items that a list has twice are told apart by nothing.
+    // Items that a list has twice are told apart by nothing, and a value that is deleted and added goes to the end.
+    if schema.has_duplicates(&once) || deletes_what_it_adds(&patch["metadata"]) {
         return;
     }
     // What cannot be merged into a list passes where there was none yet, and only then.
@@ -99,6 +99,11 @@ fn pod_and_patch(choices: &mut Choices<'_>) -> Result<(Value, Value)> {
     let live = json!({"metadata": object(choices, &POD, 3)?, "spec": object(choices, &POD, 4)?});
     let patch = json!({"metadata": object(choices, &DIRECTIVES, 3)?, "spec": object(choices, &DIRECTIVES, 4)?});
     Ok((live, patch))
+}
+
+fn deletes_what_it_adds(patch: &Value) -> bool {
+    let list = |name: &str| patch[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    list("finalizers").iter().any(|added| list("$deleteFromPrimitiveList/finalizers").contains(added))
 }
 
 fn has_directive(value: &Value) -> bool {
