@@ -150,7 +150,13 @@ fn merge_key(node: Option<&Node>) -> Option<&str> {
 fn identity<'v>(key: Option<&str>, item: &'v Value) -> Result<&'v Value, PatchError> {
     match key {
         None => Ok(item),
-        Some(key) => item.get(key).ok_or_else(|| invalid(format!("{item} does not contain declared merge key: {key}"))),
+        Some(key) => match item.get(key) {
+            None => Err(invalid(format!("{item} does not contain declared merge key: {key}"))),
+            Some(Value::Object(_) | Value::Array(_)) => {
+                Err(invalid(format!("the merge key {key} of {item} is no scalar")))
+            }
+            Some(id) => Ok(id),
+        },
     }
 }
 
@@ -286,6 +292,7 @@ mod tests {
     #[case(json!({"spec": {"$patch": "explode"}}))]
     #[case(json!({"spec": {"$retainKeys": ["type"], "ports": []}}))]
     #[case(json!({"metadata": {"finalizers": [{"a": 1}]}}))]
+    #[case(json!({"spec": {"ports": [{"port": {"a": null}}]}}))]
     #[case(json!([]))]
     fn refusals(#[case] patch: Value) {
         let service = schema("", "Service").unwrap();
