@@ -6,6 +6,8 @@
 
 pub mod cli;
 pub mod exit_codes;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod judge;
 pub mod kill;
 pub mod log;

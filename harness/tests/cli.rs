@@ -39,6 +39,8 @@ fn a_good_scenario_of_the_user_passes() {
 #[case::verb("- apply:", "- aply:", "case.yaml:10:7", &["unknown field of a Step `aply`", "did you mean `apply`?"])]
 #[case::field_of_an_object("parentRefs:", "parentRef:", "case.yaml:15:13", &["HTTPRoute has no field `spec.parentRef`", "did you mean `parentRefs`?"])]
 #[case::field_deep_in_an_object("port: 8080", "port: 8080, wieght: 1", "case.yaml:17:61", &["no field `spec.rules[0].backendRefs[0].wieght`", "did you mean `weight`?"])]
+#[case::field_of_a_core_object("- apply:\n", "- apply:\n        - {apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{prot: 80}]}}\n", "case.yaml:11:80", &["Service has no field `spec.ports[0].prot`", "did you mean `port`?"])]
+#[case::metadata_of_a_core_object("- apply:\n", "- apply:\n        - {apiVersion: v1, kind: ConfigMap, metadata: {name: s, label: {a: b}}}\n", "case.yaml:11:65", &["ConfigMap has no field `metadata.label`", "did you mean `labels`?"])]
 #[case::wrong_type("[Gateway, HTTPRoute]", "HTTPRoute", "case.yaml:6:13", &["expected a list, each item a string, found a string"])]
 #[case::duplicate_key("  features:", "  summary: Again.\n  features:", "case.yaml:6:3", &["key `summary` is given twice", "line 5"])]
 #[case::duplicate_key_in_an_object("hostnames:", "parentRefs: []\n            hostnames:", "case.yaml:16:13", &["key `parentRefs` is given twice", "line 15"])]
@@ -94,7 +96,16 @@ const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n
 const HALF: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
                     metadata: {name: gateways.gateway.networking.k8s.io}\nspec: {group: gateway.networking.k8s.io}\n";
 
+const MISTYPED: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+                        metadata: {name: gateways.gateway.networking.k8s.io}\nspec:\n  group: gateway.networking.k8s.io\n\
+                        \u{20} scope: Namespaced\n  names: {kind: Gateway, plural: gateways}\n  versions:\n\
+                        \u{20} - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: objekt}}}\n";
+
 #[rstest]
+#[case::mistyped_schema(
+    MISTYPED,
+    &["bundle.yaml: document 1, line 1", "spec.versions[0].schema.openAPIV3Schema.type", "\"objekt\""]
+)]
 #[case::another_kind(CONFIG_MAP, &["bundle.yaml: document 1, line 1", "v1 ConfigMap is not a CustomResourceDefinition"])]
 #[case::half_a_definition(HALF, &["bundle.yaml: document 1, line 1", "spec.names.plural is missing"])]
 #[case::empty("", &["bundle.yaml", "no CustomResourceDefinition of group gateway.networking.k8s.io"])]
@@ -246,8 +257,8 @@ const ROUTE: &str = r#"
 const SERVICE: &str = r"
         - apiVersion: v1
           kind: Service
-          metadata: {name: other}
-          spec: {ports: [{port: 80}], selecter: {app: other}}
+          metadata: {name: other, managedFields: [{manager: me}]}
+          spec: {ports: [{port: 80}], selector: {app: other}}
 ";
 
 /// Only the refusal that the scenario asks for is one: anything else says nothing about the target.

@@ -4,7 +4,7 @@
 
 mod process;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -15,6 +15,7 @@ use gateproof::target::discover::kinds;
 use process::{TestbedProcess, gateproof, run, signal};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
 
 const SEED: u64 = 1364;
 /// Moments are counted in events of the log, so that a slow machine meets the same ones.
@@ -22,6 +23,16 @@ const LAST_MOMENT: usize = 250;
 /// Pool Gateways, Gateways and classes of their own, Secrets, routes, hosted backends.
 const SELECTION: [&str; 4] = ["httproute-missing*", "tcproute-missing*", "*grant*", "gatewayclass-*"];
 const AT_ONCE: usize = 5;
+
+/// What every CustomResourceDefinition says of itself: a scenario of the selection patches it.
+fn annotations(testbed: &TestbedProcess) -> BTreeMap<String, Value> {
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let api = connect(&Source::Text(testbed.credentials())).await.unwrap();
+        let list = api.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions").await.unwrap();
+        let items = list["items"].as_array().unwrap().iter();
+        items.map(|item| (item["metadata"]["name"].to_string(), item["metadata"]["annotations"].clone())).collect()
+    })
+}
 
 /// Every object that the API server holds.
 fn objects(testbed: &TestbedProcess) -> BTreeSet<String> {
@@ -48,6 +59,18 @@ fn objects(testbed: &TestbedProcess) -> BTreeSet<String> {
 /// What is there and was not before.
 fn left(testbed: &TestbedProcess, before: &BTreeSet<String>) -> Vec<String> {
     objects(testbed).difference(before).cloned().collect()
+}
+
+/// A run of the scenario that patches a definition, brought to the moment at which the patch shows.
+fn run_until_patched(testbed: &TestbedProcess) -> Child {
+    let before = annotations(testbed);
+    let mut command = gateproof(testbed.dir.path());
+    command.args(testbed.arguments("gateproof")).args(["gatewayclass-unsupported-version", "--allow-cluster-changes"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while annotations(testbed) == before {
+        assert_eq!(child.try_wait().unwrap(), None, "the run ended before anything was patched");
+    }
+    child
 }
 
 /// A run that is brought to `moment`: that many events are in its log, or with none it has just begun.
@@ -113,6 +136,32 @@ fn ctrl_c_cleans_up_at_any_moment() {
     });
     assert_eq!(left(&testbed, &before), Vec::<String>::new());
     assert!(testbed.interrupt().success());
+}
+
+#[test]
+fn ctrl_c_restores_what_is_not_the_runs_own() {
+    let mut testbed = TestbedProcess::start(&[]);
+    let (before, objects_before) = (annotations(&testbed), objects(&testbed));
+    let mut child = run_until_patched(&testbed);
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(annotations(&testbed), before);
+    assert_eq!(left(&testbed, &objects_before), Vec::<String>::new());
+    assert!(testbed.interrupt().success());
+}
+
+#[test]
+fn what_a_killed_run_patched_is_restored() {
+    let testbed = TestbedProcess::start(&[]);
+    let (before, objects_before) = (annotations(&testbed), objects(&testbed));
+    let mut child = run_until_patched(&testbed);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_ne!(annotations(&testbed), before, "the patch was gone already, so nothing is proven");
+    let cleaned = run(testbed.dir.path(), &["clean", "--kubeconfig", testbed.kubeconfig.to_str().unwrap()]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    assert_eq!(annotations(&testbed), before);
+    assert_eq!(left(&testbed, &objects_before), Vec::<String>::new());
 }
 
 #[test]

@@ -26,7 +26,6 @@ struct Bench {
     writer: Writer,
     log: Arc<LogWriter>,
     observer: Observer,
-    kinds: Arc<Kinds>,
 }
 
 async fn bench(options: Options) -> Bench {
@@ -42,7 +41,7 @@ async fn bench(options: Options) -> Bench {
     let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run(RUN.to_owned()))).collect();
     let tokens = HashMap::from([("abcdef-0".to_owned(), Arc::from("scenario-a"))]);
     let observer = Observer::start(&api, &log, resources, tokens).await.unwrap();
-    Bench { server, api, writer, log, observer, kinds }
+    Bench { server, api, writer, log, observer }
 }
 
 fn object(kind: &str, namespace: &str, name: &str, token: Option<&str>) -> Value {
@@ -215,7 +214,7 @@ async fn cleaning_removes_what_is_labelled_and_waits_for_it() {
         bench.writer.apply(0, 0, &namespace(run, None, name, &[])).await;
     }
     let scope = CleanScope::Run(RUN.to_owned());
-    let cleaned = clean(&bench.api, &bench.kinds, &scope, Duration::from_secs(10)).await.unwrap();
+    let cleaned = clean(&bench.api, &bench.writer, &scope, Duration::from_secs(10)).await.unwrap();
     assert_eq!((cleaned.removed, cleaned.leftovers), (vec!["Namespace/one".to_owned()], vec![]));
     assert!(bench.api.get("/api/v1/namespaces/two").await.is_ok());
     assert!(bench.api.get("/api/v1/namespaces/one").await.unwrap_err().is_not_found());
@@ -229,7 +228,7 @@ async fn a_finalizer_that_holds_is_named() {
     service["metadata"]["finalizers"] = json!(["example.com/hold"]);
     service["spec"] = json!({"ports": [{"port": 80}]});
     bench.writer.apply(0, 0, &service).await;
-    let cleaned = clean(&bench.api, &bench.kinds, &CleanScope::All, Duration::from_millis(300)).await.unwrap();
+    let cleaned = clean(&bench.api, &bench.writer, &CleanScope::All, Duration::from_millis(300)).await.unwrap();
     assert_eq!(cleaned.leftovers.len(), 1, "{cleaned:?}");
     assert_eq!(cleaned.leftovers[0].object, "Namespace/one");
 }

@@ -1,7 +1,7 @@
 //! `gateproof clean`: what a killed run left behind.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gateproof_report::terminal::printable;
 use schemars::JsonSchema;
@@ -14,7 +14,8 @@ use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
 use crate::target::clean::{CleanScope, Cleaned, Leftover, clean};
-use crate::target::{api, connect, discover};
+use crate::target::write::Writer;
+use crate::target::{api, connect, discover, undo};
 
 /// Remove what a run left behind in a cluster
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,8 @@ pub(crate) struct Args {
 /// What a clean-up came to.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Document {
+    /// Objects that are as they were before the run, as `Kind/name`.
+    restored: Vec<String>,
     /// Objects that are gone, as `Kind/name`.
     removed: Vec<String>,
     /// Objects that are not.
@@ -55,9 +58,9 @@ pub(crate) struct Remnant {
 }
 
 impl From<Cleaned> for Document {
-    fn from(Cleaned { removed, leftovers }: Cleaned) -> Document {
+    fn from(Cleaned { restored, removed, leftovers }: Cleaned) -> Document {
         let remnant = |Leftover { object, diagnosis }| Remnant { object, diagnosis };
-        Document { removed, leftovers: leftovers.into_iter().map(remnant).collect() }
+        Document { restored, removed, leftovers: leftovers.into_iter().map(remnant).collect() }
     }
 }
 
@@ -68,20 +71,28 @@ pub(crate) async fn run(args: Args) -> Outcome {
     };
     let api = connect::connect(&source(args.kubeconfig, args.context)).await;
     let api = api.map_err(|error| connect_failure(&error))?;
-    let kinds = discover::kinds(&api, &BTreeSet::new()).await.map_err(|e| environment(&e))?;
     let scope = args.run.map_or(CleanScope::All, CleanScope::Run);
-    let budget = Timing::of(TimingProfile::Real).gateway;
-    let cleaned = clean(&api, &kinds, &scope, budget).await.map_err(|e| environment(&e))?;
+    let groups = undo::groups(&api, &scope).await.map_err(|e| environment(&e))?;
+    let kinds = discover::kinds(&api, &groups).await.map_err(|e| environment(&e))?;
+    let timing = Timing::of(TimingProfile::Real);
+    let writer = Writer::new(api.clone(), Arc::new(kinds), &timing, None);
+    let cleaned = clean(&api, &writer, &scope, timing.gateway).await.map_err(|e| environment(&e))?;
     let code = if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE };
     if args.format == Format::Json {
         output::json(&Document::from(cleaned))?;
         return Ok(code);
+    }
+    for object in &cleaned.restored {
+        println!("restored {}", printable(object));
     }
     for object in &cleaned.removed {
         println!("removed {}", printable(object));
     }
     for leftover in &cleaned.leftovers {
         println!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
+    }
+    if !cleaned.restored.is_empty() {
+        println!("{} restored", cleaned.restored.len());
     }
     println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
     Ok(code)

@@ -20,6 +20,7 @@ use crate::target::clock;
 use crate::target::discover::Facts;
 use crate::target::log_writer::LogWriter;
 use crate::target::pool;
+use crate::target::undo::Undo;
 use crate::target::write::{PatchType, Writer};
 
 /// What all executions of a run share.
@@ -28,6 +29,8 @@ pub struct Environment {
     pub log: Arc<LogWriter>,
     /// Writes to the target.
     pub writer: Writer,
+    /// Restores what patches changed of objects that are not the run's own.
+    pub undo: Undo,
     /// Attempts on its data path.
     pub prober: Prober,
     /// Backends.
@@ -260,7 +263,11 @@ impl Conductor<'_> {
                     PatchKind::Merge => PatchType::Merge,
                     PatchKind::Json => PatchType::Json,
                 };
-                writer.patch(step, ordinal, key(&target), patch_type, subresource.as_deref(), &patch).await
+                let (key, subresource) = (key(&target), subresource.as_deref());
+                match self.env.undo.note(self.bindings, &key, patch_type, subresource, &patch).await {
+                    Ok(()) => writer.patch(step, ordinal, key, patch_type, subresource, &patch).await,
+                    Err(error) => writer.not_patched(step, ordinal, key, &error.to_string()),
+                }
             }
             WriteTarget::Delete(object) => writer.delete(step, ordinal, key(&object)).await,
         }

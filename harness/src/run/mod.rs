@@ -37,6 +37,7 @@ use crate::target::names;
 use crate::target::observe::{Observer, Selector};
 use crate::target::pool::{self, Demand, Instance};
 use crate::target::shape::Shape;
+use crate::target::undo::Undo;
 use crate::target::write::Writer;
 
 pub use options::{Bystander, FeatureChoice, Keep, RunOptions, Skip, TargetChoice};
@@ -160,6 +161,7 @@ async fn run_on(
     }
     let env = Arc::new(Environment {
         log: Arc::clone(&log),
+        undo: Undo::new(target.api.clone(), writer.clone()),
         writer,
         prober: Prober::new(Arc::clone(&target.dialer), timing.request),
         hosting: target.hosting.clone(),

@@ -167,7 +167,11 @@ impl Task {
         if let Some(hosted) = hosted {
             hosted.stop().await;
         }
-        if !stays(self.keep, &end) {
+        // What is kept to be looked at is the run's own; the rest of the cluster is put back before its notes go.
+        let unrestored = env.undo.restore(&execution.bindings.token).await;
+        let needs_notes = !unrestored.is_empty();
+        send(Report::Cleaned(unrestored));
+        if !needs_notes && !stays(self.keep, &end) {
             let mut keys: Vec<ObjectKey> =
                 execution.bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
             let events = env.log.events_in(&Scope::Scenario(Arc::clone(&execution.name)));

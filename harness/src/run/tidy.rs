@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::log::{ObjectKey, WriteOutcome};
 use crate::target::api::Api;
-use crate::target::clean::{Leftover, diagnose};
+use crate::target::clean::{Leftover, NOBODY, holders};
 use crate::target::pool::describe;
 use crate::target::view::View;
 use crate::target::write::Writer;
@@ -44,15 +44,38 @@ impl Tidy {
                 }
             }
         }
-        let gone = self.view.until(|live| awaited.iter().all(|key| !live.contains_key(key)));
-        if tokio::time::timeout(self.budget, gone).await.is_err() {
-            for key in awaited {
-                if let Some(object) = self.view.get(&key) {
-                    let diagnosis = diagnose(&self.api, self.writer.kinds(), &object).await;
-                    leftovers.push(Leftover { object: key.to_string(), diagnosis });
+        let mut held = self.await_gone(awaited).await;
+        if held.iter().all(|(_, holders)| holders.is_empty()) {
+            // Nobody holds what is left, so the target or this machine is late: it gets the budget once more.
+            held = self.await_gone(held.into_iter().map(|(key, _)| key).collect()).await;
+        }
+        leftovers.extend(held.into_iter().map(|(key, holders)| Leftover {
+            object: key.to_string(),
+            diagnosis: if holders.is_empty() { NOBODY.to_owned() } else { holders.join("; ") },
+        }));
+        leftovers
+    }
+
+    /// Waits until objects are gone, and returns those that are not when the budget is used up, with who holds them. Each is
+    /// read before it is blamed: the observer may be late too.
+    async fn await_gone(&self, keys: Vec<ObjectKey>) -> Vec<(ObjectKey, Vec<String>)> {
+        let gone = self.view.until(|live| keys.iter().all(|key| !live.contains_key(key)));
+        if tokio::time::timeout(self.budget, gone).await.is_ok() {
+            return Vec::new();
+        }
+        let kinds = self.writer.kinds();
+        let mut held = Vec::new();
+        for key in keys {
+            let Some(kind) = kinds.of(&key.group, &key.kind) else { continue };
+            match self.api.get(&kind.object(&key)).await {
+                Err(error) if error.is_not_found() => {}
+                Err(error) => held.push((key, vec![error.to_string()])),
+                Ok(object) => {
+                    let holders = holders(&self.api, kinds, &object).await;
+                    held.push((key, holders));
                 }
             }
         }
-        leftovers
+        held
     }
 }

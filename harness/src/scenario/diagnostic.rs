@@ -66,7 +66,7 @@ pub(in crate::scenario) trait Report {
 
 impl Report for Arc<Source> {
     fn problem(&self, mark: Mark, message: String, help: Option<String>) -> Diagnostic {
-        let snippet = self.text.lines().nth(mark.place.line.saturating_sub(1)).unwrap_or_default();
+        let snippet = lines(&self.text).nth(mark.place.line.saturating_sub(1)).unwrap_or_default();
         // A block that runs over many lines is pointed at by its first.
         let rest = self.text.get(mark.offset..).unwrap_or_default();
         let first_line = rest.find('\n').unwrap_or(rest.len());
@@ -81,6 +81,11 @@ impl Report for Arc<Source> {
             source: Arc::clone(self),
         }
     }
+}
+
+/// The lines of a text as YAML counts them: a carriage return alone ends one too.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
 }
 
 impl fmt::Display for Diagnostic {
@@ -103,5 +108,20 @@ impl miette::Diagnostic for Diagnostic {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let (offset, length) = self.span;
         Some(Box::new(std::iter::once(LabeledSpan::new(Some("here".to_owned()), offset, length))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::lines;
+
+    #[rstest]
+    #[case("", &[""])]
+    #[case("a\nb\r\nc\rd", &["a", "b", "c", "d"])]
+    #[case("a\r\n\nb\n", &["a", "", "b", ""])]
+    fn lines_end_as_in_yaml(#[case] text: &str, #[case] expected: &[&str]) {
+        assert_eq!(lines(text).collect::<Vec<_>>(), expected);
     }
 }

@@ -30,6 +30,12 @@ pub trait ObjectSchemas {
     fn fields_beside(&self, _object: &Value, _path: &str, _version: Version, _channel: Channel) -> Vec<String> {
         Vec::new()
     }
+
+    /// Paths of fields that an object of a kind of Kubernetes itself has and its schema has not, each with the names that the
+    /// schema has in that place. Empty for other kinds.
+    fn unknown_to_kubernetes(&self, _object: &Value) -> Vec<(String, Vec<String>)> {
+        Vec::new()
+    }
 }
 
 /// A value of another type than its schema has.
@@ -55,6 +61,10 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
         for Embedded { object, bounds: bound, may_be_refused } in embedded(document) {
             let value = object.value();
             let kind = value["kind"].as_str().unwrap_or_default().to_owned();
+            for (path, known) in schemas.unknown_to_kubernetes(&value) {
+                let help = near(&path, &known);
+                problems.push(source.problem(locate(object, &path), format!("{kind} has no field `{path}`"), help));
+            }
             let mut known_somewhere = false;
             for (version, channel) in schemas.releases() {
                 if !bound.iter().all(|b| b.admits(version, channel)) {
@@ -68,11 +78,8 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
                         let known = schemas.fields_beside(&value, &path, version, channel);
                         let channel = format!("{channel:?}").to_lowercase();
                         let message = format!("{kind} has no field `{path}` in {version} {channel}");
-                        let written = path.rsplit('.').next().unwrap_or_default();
-                        let help = match suggest(written, known.iter().map(String::as_str)) {
-                            Some(near) => format!("did you mean `{near}`?"),
-                            None => "bind the step with `since` or `channel` if other releases have it".to_owned(),
-                        };
+                        let bind = || "bind the step with `since` or `channel` if other releases have it".to_owned();
+                        let help = near(&path, &known).unwrap_or_else(bind);
                         problems.push(source.problem(mark, message, Some(help)));
                     }
                 }
@@ -94,6 +101,12 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
     }
     problems.sort_by_key(|p| (p.line, p.column));
     problems
+}
+
+/// The declared name that an unknown field may have been meant to have.
+fn near(path: &str, known: &[String]) -> Option<String> {
+    let written = path.rsplit('.').next().unwrap_or_default();
+    suggest(written, known.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// An embedded object.

@@ -15,6 +15,8 @@ mod vocabulary;
 
 pub use bind::bind;
 pub use diagnostic::Diagnostic;
+#[cfg(any(test, fuzzing))]
+pub(crate) use diagnostic::lines;
 pub use model::{
     Answer, Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, ConditionExpectation, Delete, Ending,
     ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor, Isolation, Level, ListenerExpectation,

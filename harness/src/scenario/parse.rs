@@ -13,7 +13,7 @@ pub(in crate::scenario) mod tree;
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Report, Source};
-use super::model::Scenario;
+use super::model::{Place, Scenario};
 use super::silence;
 use super::vocabulary::Vocabulary;
 use check::Checker;
@@ -90,7 +90,8 @@ pub(super) fn parse_with_places(
         }
     }
     if problems.is_empty() && scenarios.is_empty() {
-        problems.push(source.problem(Mark::default(), "the file holds no scenario".to_owned(), None));
+        let start = Mark { place: Place { line: 1, column: 1 }, ..Mark::default() };
+        problems.push(source.problem(start, "the file holds no scenario".to_owned(), None));
     }
     (scenarios, problems)
 }

@@ -11,6 +11,8 @@ use serde_json::Value;
 use super::api::{Api, ApiError, encode, refusal};
 use super::kinds::{GATEWAY_GROUP, Kind, Kinds};
 use super::names::RUN_LABEL;
+use super::undo::{self, Restored};
+use super::write::Writer;
 
 /// What is to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,21 +35,25 @@ pub struct Leftover {
 /// What a clean-up came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaned {
+    /// Objects of others that are as they were before the run patched them, as `Kind/name`.
+    pub restored: Vec<String>,
     /// Objects that are gone, as `Kind/name`.
     pub removed: Vec<String>,
     /// Objects that are not.
     pub leftovers: Vec<Leftover>,
 }
 
-/// Deletes every labelled cluster-scoped object, namespaces first, and waits until they are gone or the budget is used up.
-/// What lies in the namespaces goes with them.
-pub async fn clean(api: &Api, kinds: &Kinds, scope: &CleanScope, budget: Duration) -> Result<Cleaned, ApiError> {
+/// Restores what runs patched of objects that are not their own; then deletes every labelled cluster-scoped object,
+/// namespaces first, and waits until they are gone or the budget is used up. What lies in the namespaces goes with them.
+pub async fn clean(api: &Api, writer: &Writer, scope: &CleanScope, budget: Duration) -> Result<Cleaned, ApiError> {
+    let kinds = writer.kinds();
     let selector = match scope {
         CleanScope::Run(id) => format!("{RUN_LABEL}={id}"),
         CleanScope::All => RUN_LABEL.to_owned(),
     };
+    let Restored { restored, leftovers, needed } = undo::restore_all(api, writer, scope).await?;
     let end = super::clock::now() + budget;
-    let mut cleaned = Cleaned::default();
+    let mut cleaned = Cleaned { restored, leftovers, ..Cleaned::default() };
     let cluster_scoped: Vec<&Kind> = [kinds.of("", "Namespace"), kinds.of(GATEWAY_GROUP, "GatewayClass")]
         .into_iter()
         .flatten()
@@ -56,7 +62,8 @@ pub async fn clean(api: &Api, kinds: &Kinds, scope: &CleanScope, budget: Duratio
         )
         .collect();
     for kind in cluster_scoped {
-        clean_kind(api, kinds, kind, &selector, end, &mut cleaned).await?;
+        let keep: &[String] = if kind.kind == "Namespace" { &needed } else { &[] };
+        clean_kind(api, kinds, kind, &selector, keep, end, &mut cleaned).await?;
     }
     Ok(cleaned)
 }
@@ -66,6 +73,7 @@ async fn clean_kind(
     kinds: &Kinds,
     kind: &Kind,
     selector: &str,
+    keep: &[String],
     end: tokio::time::Instant,
     cleaned: &mut Cleaned,
 ) -> Result<(), ApiError> {
@@ -73,7 +81,7 @@ async fn clean_kind(
     let list = api.get(&collection).await?;
     let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut waiting: BTreeSet<String> = items.iter().filter_map(name).collect();
+    let mut waiting: BTreeSet<String> = items.iter().filter_map(name).filter(|name| !keep.contains(name)).collect();
     if waiting.is_empty() {
         return Ok(());
     }
@@ -118,9 +126,18 @@ async fn clean_kind(
     Ok(())
 }
 
+/// What is said where nobody is known to hold an object.
+pub const NOBODY: &str = "it is still there, and nothing says why";
+
+/// What [`holders`] says, for people.
+pub async fn diagnose(api: &Api, kinds: &Kinds, object: &Value) -> String {
+    let causes = holders(api, kinds, object).await;
+    if causes.is_empty() { NOBODY.to_owned() } else { causes.join("; ") }
+}
+
 /// What holds an object that is being deleted: its finalizers; for a namespace what its conditions say, and the
 /// finalizers of Gateway API objects in it.
-pub async fn diagnose(api: &Api, kinds: &Kinds, object: &Value) -> String {
+pub async fn holders(api: &Api, kinds: &Kinds, object: &Value) -> Vec<String> {
     let mut causes = Vec::new();
     if let Some(finalizers) = finalizers(object) {
         causes.push(format!("finalizers {finalizers}"));
@@ -143,7 +160,7 @@ pub async fn diagnose(api: &Api, kinds: &Kinds, object: &Value) -> String {
             }
         }
     }
-    if causes.is_empty() { "it is still there, and nothing says why".to_owned() } else { causes.join("; ") }
+    causes
 }
 
 fn name(object: &Value) -> Option<String> {

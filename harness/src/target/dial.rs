@@ -60,7 +60,12 @@ impl FromStr for DialRule {
         let (from, to) = rule.split_once('=').ok_or_else(|| wrong("there is no `=`".to_owned()))?;
         let (host, port) = halves(from).map_err(wrong)?;
         let (to_host, to_port) = halves(to).map_err(wrong)?;
-        let number = |text: &str| text.parse::<u16>().map_err(|_| wrong(format!("`{text}` is not a port")));
+        let number = |text: &str| {
+            // The number parser of the standard library would take a sign.
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            let port = text.parse::<u16>().ok().filter(|_| digits);
+            port.ok_or_else(|| wrong(format!("`{text}` is not a port")))
+        };
         let to_port = match to_port {
             "*" => ToPort::Keep,
             text => match text.strip_prefix('+') {
@@ -102,7 +107,11 @@ fn halves(text: &str) -> Result<(&str, &str), String> {
         None if host.contains(':') => return Err(format!("the IPv6 address `{host}` needs brackets")),
         None => host,
     };
-    if host.is_empty() { Err(format!("`{text}` has no host")) } else { Ok((host, port)) }
+    match host {
+        "" => Err(format!("`{text}` has no host")),
+        _ if host.contains(char::is_whitespace) => Err(format!("the host `{host}` has white space in it")),
+        _ => Ok((host, port)),
+    }
 }
 
 impl DialRule {
@@ -198,6 +207,9 @@ mod tests {
     #[case("a:70000=b:80", "`70000` is not a port")]
     #[case("::1:80=b:80", "the IPv6 address `::1` needs brackets")]
     #[case(":80=b:80", "`:80` has no host")]
+    #[case("a:+80=b:80", "`+80` is not a port")]
+    #[case("a:80=b:++80", "`+80` is not a port")]
+    #[case("a:80= b:80", "the host ` b` has white space in it")]
     fn wrong_rules_are_errors(#[case] rule: &str, #[case] problem: &str) {
         assert_eq!(rule.parse::<DialRule>().unwrap_err().problem, problem);
     }

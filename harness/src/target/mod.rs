@@ -18,5 +18,6 @@ pub mod pool;
 mod redact;
 pub mod schemas;
 pub mod shape;
+pub mod undo;
 pub mod view;
 pub mod write;

@@ -1,10 +1,11 @@
-//! The schemas of the Gateway API releases that are built in, for checking manifests before anything is applied.
+//! The schemas of the Gateway API releases that are built in, and of the kinds of Kubernetes itself, for checking manifests
+//! before anything is applied.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gateproof_apiserver::crds::{self, BUNDLE_VERSION};
-use gateproof_apiserver::schema::CompiledSchema;
+use gateproof_apiserver::schema::{CompiledSchema, builtin};
 use serde_json::Value;
 
 use crate::scenario::lint::{ObjectSchemas, WrongType};
@@ -14,7 +15,7 @@ use crate::scenario::{Channel, Version};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BundledSchemas;
 
-/// By apiVersion and kind, the compiled schema and what it is made of.
+/// The compiled schema, and what it was compiled from, by apiVersion and kind.
 type ByKind = HashMap<(String, String), (CompiledSchema, Value)>;
 
 fn schemas(channel: Channel) -> &'static ByKind {
@@ -48,6 +49,16 @@ fn of(object: &Value, channel: Channel) -> Option<&'static (CompiledSchema, Valu
     schemas(channel).get(&(text("apiVersion"), text("kind")))
 }
 
+fn of_kubernetes(object: &Value) -> Option<Arc<CompiledSchema>> {
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+    builtin::schema(group, text("kind"))
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
 impl ObjectSchemas for BundledSchemas {
     fn releases(&self) -> Vec<(Version, Channel)> {
         let version = BUNDLE_VERSION.parse().ok();
@@ -55,8 +66,7 @@ impl ObjectSchemas for BundledSchemas {
     }
 
     fn unknown_fields(&self, object: &Value, _: Version, channel: Channel) -> Option<Vec<String>> {
-        let (schema, _) = of(object, channel)?;
-        Some(schema.prune(&mut object.clone()))
+        Some(of(object, channel)?.0.prune(&mut object.clone()))
     }
 
     fn wrong_types(&self, object: &Value, _: Version, channel: Channel) -> Vec<WrongType> {
@@ -68,18 +78,13 @@ impl ObjectSchemas for BundledSchemas {
     }
 
     fn fields_beside(&self, object: &Value, path: &str, _: Version, channel: Channel) -> Vec<String> {
-        let Some((_, source)) = of(object, channel) else { return Vec::new() };
-        let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
-        let mut node = source;
-        for segment in parent.split('.').filter(|segment| !segment.is_empty()) {
-            let (name, indices) =
-                segment.split_once('[').map_or((segment, 0), |(n, rest)| (n, 1 + rest.matches('[').count()));
-            node = &node["properties"][name];
-            for _ in 0..indices {
-                node = &node["items"];
-            }
-        }
-        node["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+        of(object, channel).map(|(schema, _)| owned(schema.fields_beside(path))).unwrap_or_default()
+    }
+
+    fn unknown_to_kubernetes(&self, object: &Value) -> Vec<(String, Vec<String>)> {
+        let Some(schema) = of_kubernetes(object) else { return Vec::new() };
+        let unknown = schema.prune(&mut object.clone());
+        unknown.into_iter().map(|path| (path.clone(), owned(schema.fields_beside(&path)))).collect()
     }
 }
 

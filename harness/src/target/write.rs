@@ -119,6 +119,11 @@ impl Writer {
         self.send(step, ordinal, kind, key, Some(sent), call).await
     }
 
+    /// A patch that is not sent, because what it needs before it did not come about.
+    pub fn not_patched(&self, step: usize, ordinal: usize, key: ObjectKey, error: &str) -> Write {
+        failed(step, ordinal, WriteVerb::Patch, key, error)
+    }
+
     /// Deletion in the background.
     pub async fn delete(&self, step: usize, ordinal: usize, key: ObjectKey) -> Write {
         let Some(kind) = self.kinds.of(&key.group, &key.kind) else {

@@ -16,6 +16,8 @@ mod cluster;
 pub mod crds;
 mod digest;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod http;
 mod jsonpath;
 mod kinds;

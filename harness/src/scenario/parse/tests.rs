@@ -208,7 +208,7 @@ fn a_name_is_given_once() {
     let found = problems(&text);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].0, found[0].1.as_str()), (18, "there are two scenarios `sample`"));
-    assert_eq!(problems(""), [(0, "the file holds no scenario".to_owned(), None)]);
+    assert_eq!(problems(""), [(1, "the file holds no scenario".to_owned(), None)]);
 }
 
 #[test]

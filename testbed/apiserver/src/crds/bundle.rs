@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{BUNDLE_VERSION_ANNOTATION, CHANNEL_ANNOTATION};
+use crate::schema::structural;
 
 /// The group whose definitions make a bundle one of Gateway API.
 const GROUP: &str = "gateway.networking.k8s.io";
@@ -172,6 +173,10 @@ fn check(definition: &Value) -> Result<(), String> {
         }
         if !version["schema"]["openAPIV3Schema"].is_object() {
             return Err(format!("{at} has no schema.openAPIV3Schema"));
+        }
+        if let Some(violation) = structural::check(&version["schema"]["openAPIV3Schema"]).first() {
+            let dot = if violation.field.is_empty() { "" } else { "." };
+            return Err(format!("{at}.schema.openAPIV3Schema{dot}{}: {}", violation.field, violation.message));
         }
     }
     match versions.iter().filter(|version| version["storage"] == true).count() {

@@ -9,6 +9,7 @@ use super::{Behaviour, Column, ColumnKind, NameRule, Resource};
 use crate::error::StatusCause;
 use crate::jsonpath::JsonPath;
 use crate::meta;
+use crate::schema::structural;
 
 /// The collection that holds the definitions.
 pub const COLLECTION: &str = "customresourcedefinitions.apiextensions.k8s.io";
@@ -162,21 +163,18 @@ fn validate_versions(definition: &Value) -> Vec<StatusCause> {
         let why = "must have exactly one version marked as storage version";
         causes.push(StatusCause::invalid("spec.versions", &names, why));
     }
+    let texts: Vec<_> = versions.iter().map(|version| version.pointer("/schema/openAPIV3Schema")).collect();
+    // Schemas that are the same in all versions are reported once, where the API server keeps them.
+    let shared = texts.iter().all(|text| *text == texts[0]);
     for (index, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{index}]");
-        match version.pointer("/schema/openAPIV3Schema") {
+        match texts[index] {
             None => {
                 causes.push(StatusCause::required(format!("{path}.schema.openAPIV3Schema"), "schemas are required"))
             }
-            Some(schema) => {
-                let field = format!("{path}.schema.openAPIV3Schema");
-                let wrong =
-                    |error: &str| StatusCause::new("FieldValueInvalid", &*field, format!("Invalid value: {error}"));
-                match compile(schema) {
-                    Err(error) => causes.push(wrong(&error.to_string())),
-                    Ok(schema) => causes.extend(schema.check_rules().iter().map(|error| wrong(&error.to_string()))),
-                }
-            }
+            Some(_) if shared && index > 0 => {}
+            Some(schema) if shared => validate_schema(schema, "spec.validation.openAPIV3Schema", &mut causes),
+            Some(schema) => validate_schema(schema, &format!("{path}.schema.openAPIV3Schema"), &mut causes),
         }
         let columns = version.get("additionalPrinterColumns").and_then(Value::as_array);
         for (at, column) in columns.into_iter().flatten().enumerate() {
@@ -187,6 +185,22 @@ fn validate_versions(definition: &Value) -> Vec<StatusCause> {
         }
     }
     causes
+}
+
+fn validate_schema(schema: &Value, at: &str, causes: &mut Vec<StatusCause>) {
+    let violations = structural::check(schema);
+    if !violations.is_empty() {
+        causes.extend(violations.into_iter().map(|violation| {
+            let field = if violation.field.is_empty() { at.to_owned() } else { format!("{at}.{}", violation.field) };
+            StatusCause::new(violation.reason, field, violation.message)
+        }));
+        return;
+    }
+    let wrong = |error: &str| StatusCause::new("FieldValueInvalid", at, format!("Invalid value: {error}"));
+    match compile(schema) {
+        Err(error) => causes.push(wrong(&error.to_string())),
+        Ok(schema) => causes.extend(schema.check_rules().iter().map(|error| wrong(&error.to_string()))),
+    }
 }
 
 /// The definition with the status of one that is served: names accepted, established, versions told.

@@ -150,7 +150,13 @@ fn merge_key(node: Option<&Node>) -> Option<&str> {
 fn identity<'v>(key: Option<&str>, item: &'v Value) -> Result<&'v Value, PatchError> {
     match key {
         None => Ok(item),
-        Some(key) => item.get(key).ok_or_else(|| invalid(format!("{item} does not contain declared merge key: {key}"))),
+        Some(key) => match item.get(key) {
+            None => Err(invalid(format!("{item} does not contain declared merge key: {key}"))),
+            Some(Value::Object(_) | Value::Array(_)) => {
+                Err(invalid(format!("the merge key {key} of {item} is no scalar")))
+            }
+            Some(id) => Ok(id),
+        },
     }
 }
 
@@ -185,6 +191,9 @@ fn merge_lists(
         return Ok(changes.into_iter().map(plain).collect());
     }
     for change in changes {
+        if key.is_none() && change.is_object() {
+            return Err(invalid(format!("{change} is an object in a list whose items have no merge key")));
+        }
         let id = identity(key, change)?;
         let position = merged.iter().position(|item| identity(key, item).ok() == Some(id));
         match (position, change) {
@@ -282,10 +291,12 @@ mod tests {
     #[case(json!({"spec": {"ports": [{"name": "x"}]}}))]
     #[case(json!({"spec": {"$patch": "explode"}}))]
     #[case(json!({"spec": {"$retainKeys": ["type"], "ports": []}}))]
+    #[case(json!({"metadata": {"finalizers": [{"a": 1}]}}))]
+    #[case(json!({"spec": {"ports": [{"port": {"a": null}}]}}))]
     #[case(json!([]))]
     fn refusals(#[case] patch: Value) {
         let service = schema("", "Service").unwrap();
-        let live = json!({"spec": {"ports": [{"port": 1}]}});
+        let live = json!({"metadata": {"finalizers": ["a"]}, "spec": {"ports": [{"port": 1}]}});
         assert!(matches!(strategic_merge(&live, &patch, &service), Err(PatchError::Invalid(_))));
     }
 }

@@ -1,6 +1,7 @@
 //! Server-side apply by cases.
 #![allow(clippy::unwrap_used)]
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{PatchError, Writer, json_patch, merge_patch, server_side_apply, track_update};
@@ -298,4 +299,13 @@ fn a_typed_apply_settles() {
     live["metadata"]["resourceVersion"] = json!("7");
     live["status"] = json!({"replicas": 1});
     assert_eq!(server_side_apply(Some(&live), &applied, &deployment, writer("a", 2), true).unwrap(), live);
+}
+
+#[rstest]
+#[case::append(json!([{"op": "add", "path": "/a/-", "value": 3}, {"op": "remove", "path": "/missing"}]))]
+#[case::an_item_over_its_list(json!([{"op": "move", "from": "/a/0", "path": "/a"}, {"op": "remove", "path": "/missing"}]))]
+#[case::a_field_over_everything(json!([{"op": "move", "from": "/a", "path": ""}, {"op": "remove", "path": "/missing"}]))]
+fn a_json_patch_that_fails_half_way_is_an_error(#[case] patch: Value) {
+    let live = json!({"a": [1, 2]});
+    assert!(matches!(json_patch(&live, &patch), Err(PatchError::Json(_))));
 }

@@ -14,6 +14,7 @@ mod meta;
 pub(crate) mod node;
 mod path;
 mod prune;
+pub(crate) mod structural;
 #[cfg(test)]
 mod tests;
 mod unique;
@@ -127,7 +128,21 @@ impl CompiledSchema {
         example::example(&self.root)
     }
 
-    fn has_duplicates(&self, object: &Value) -> bool {
+    /// The names that the schema declares beside the field at a path such as `spec.rules[0].filterz`, which need not be one of
+    /// them. Empty where the path leads nowhere.
+    pub fn fields_beside(&self, path: &str) -> Vec<&str> {
+        let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+        let mut node = Some(&self.root);
+        for segment in parent.split('.').filter(|segment| !segment.is_empty()) {
+            let mut parts = segment.split('[');
+            node = node.and_then(|node| node.member(parts.next().unwrap_or_default()));
+            node = parts.fold(node, |node, _| node.and_then(|node| node.items.as_deref()));
+        }
+        node.map(|node| node.properties.keys().map(String::as_str).collect()).unwrap_or_default()
+    }
+
+    /// Whether a set or a map list in the object has an item twice.
+    pub(crate) fn has_duplicates(&self, object: &Value) -> bool {
         let mut duplicates = Vec::new();
         unique::check(&self.root, object, &Path::ROOT, &mut duplicates);
         !duplicates.is_empty()

@@ -249,3 +249,20 @@ proptest! {
         prop_assert_eq!(schema.validate(&once, Some(&once)), vec![]);
     }
 }
+
+#[rstest]
+#[case("speck", &["apiVersion", "kind", "metadata", "spec"])]
+#[case("spec.x", &["a"])]
+#[case("spec.a[3].x", &["b"])]
+#[case("spec.a[0].b.x", &[])]
+#[case("nowhere.x", &[])]
+fn fields_beside(#[case] path: &str, #[case] expected: &[&str]) {
+    let schema =
+        CompiledSchema::compile(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}},
+        }}}}))
+        .unwrap();
+    let mut found = schema.fields_beside(path);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}

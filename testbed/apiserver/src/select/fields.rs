@@ -31,7 +31,7 @@ impl FieldSelector {
                 path: path(field, resource)?,
                 field: field.to_owned(),
                 equal,
-                value: unescape(value),
+                value: unescape(value)?,
             });
         }
         Ok(Self(requirements))
@@ -83,16 +83,24 @@ fn operator(part: &str) -> Option<(&str, bool, &str)> {
     part.split_once("==").or_else(|| part.split_once('=')).map(|(field, value)| (field, true, value))
 }
 
-fn unescape(value: &str) -> String {
+/// A value without its escapes: of commas, equals signs and backslashes.
+fn unescape(value: &str) -> Result<String, String> {
     let mut chars = value.chars();
     let mut plain = String::new();
     while let Some(c) = chars.next() {
         match c {
-            '\\' => plain.extend(chars.next()),
+            '\\' => match chars.next() {
+                Some(c @ ('\\' | ',' | '=')) => plain.push(c),
+                other => {
+                    let sequence: String = std::iter::once('\\').chain(other).collect();
+                    return Err(format!("invalid field selector: invalid escape sequence: {sequence}"));
+                }
+            },
+            '=' => return Err(format!("invalid field selector: unescaped character in value: {value}")),
             _ => plain.push(c),
         }
     }
-    plain
+    Ok(plain)
 }
 
 fn path(field: &str, resource: &Resource) -> Result<JsonPath, String> {
@@ -144,5 +152,16 @@ mod tests {
         let error = FieldSelector::parse("spec.foo=1", service).unwrap_err();
         assert_eq!(error, "field label not supported: spec.foo");
         assert!(FieldSelector::parse("nonsense", service).is_err());
+    }
+
+    #[rstest]
+    #[case(r"metadata.name=a\")]
+    #[case(r"metadata.name=a\b")]
+    #[case("metadata.name=a=b")]
+    fn refuses_values_that_are_not_escaped_right(#[case] text: &str) {
+        let registry = Registry::new([]);
+        let service = registry.resource("", "v1", "services").unwrap();
+        let error = FieldSelector::parse(text, service).unwrap_err();
+        assert!(error.starts_with("invalid field selector: "), "{error}");
     }
 }

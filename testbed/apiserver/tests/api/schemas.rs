@@ -1,6 +1,7 @@
 //! What schemas do to requests, and who owns which field.
 #![allow(clippy::unwrap_used)]
 
+use gateproof_apiserver::{Options, Server};
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -34,6 +35,28 @@ async fn invalid_objects_are_refused_field_by_field() {
     fields.sort_unstable();
     assert_eq!(fields, ["spec.color", "spec.size"]);
     assert!(status["message"].as_str().unwrap().starts_with("Widget.example.dev \"a\" is invalid: ["));
+}
+
+#[tokio::test]
+async fn definitions_whose_schema_is_not_structural_are_refused_at_the_field() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let server = Server::start(Options::default()).await.unwrap();
+    let schema = "openAPIV3Schema.properties[spec].properties[size].type";
+    // One schema for all versions is reported where the API server keeps it, different ones where they stand.
+    for (versions, field) in
+        [(2, format!("spec.validation.{schema}")), (1, format!("spec.versions[0].schema.{schema}"))]
+    {
+        let mut definition = widgets();
+        for version in 0..versions {
+            let schema = &mut definition["spec"]["versions"][version]["schema"]["openAPIV3Schema"];
+            schema["properties"]["spec"]["properties"]["size"] = json!({"type": "objekt"});
+        }
+        let (code, _, status) = raw(&server, "POST", DEFINITIONS, &[], &definition.to_string()).await;
+        assert_eq!((code, status["reason"].as_str()), (422, Some("Invalid")));
+        let causes = status["details"]["causes"].as_array().unwrap();
+        assert_eq!(causes.len(), 1, "{status}");
+        assert_eq!((&causes[0]["field"], &causes[0]["reason"]), (&json!(field), &json!("FieldValueNotSupported")));
+    }
 }
 
 fn applied(color: &str) -> Patch<Value> {

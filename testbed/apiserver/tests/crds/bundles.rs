@@ -111,6 +111,10 @@ fn different_versions_are_noted() {
     &routes_with("storage: true", "storage: false"),
     "document 1, line 1: CustomResourceDefinition \"routes.gateway.networking.k8s.io\": exactly one version must be the storage version, not 0"
 )]
+#[case::not_structural(
+    &routes_with("{type: object}", "{type: object, properties: {spec: {type: objekt}}}"),
+    "document 1, line 1: CustomResourceDefinition \"routes.gateway.networking.k8s.io\": spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Unsupported value: \"objekt\": supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\""
+)]
 #[case::twice(
     &format!("{ROUTES}--- # again\n{ROUTES}"),
     "document 2, line 9: CustomResourceDefinition \"routes.gateway.networking.k8s.io\": it is defined twice"
