@@ -230,7 +230,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "calls-missing-backends-invalid-kinds",
         summary: "Gives InvalidKind as the reason for a Service that does not exist.",
-        clauses: &["GEP1364-48", "upstream:HTTPRouteInvalidNonExistentBackendRef"],
+        clauses: &["GEP1364-48", "blind:HTTPRouteRequestMirror.6", "upstream:HTTPRouteInvalidNonExistentBackendRef"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -358,7 +358,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "observes-an-old-generation-of-listeners",
         summary: "Keeps observedGeneration 1 on the conditions of listeners.",
-        clauses: &["blind:GatewayObservedGenerationBump.1", "blind:Generic.10"],
+        clauses: &["GEP1364-08", "blind:GatewayObservedGenerationBump.1", "blind:Generic.10"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for listener in listeners(statuses) {
