@@ -86,7 +86,7 @@ pub fn strategic_patches(data: &[u8]) {
     schema.prune(&mut pruned);
     assert!(!has_directive(&pruned), "{pruned}");
     // Items that a list has twice are told apart by nothing, and a value that is deleted and added goes to the end.
-    if schema.has_duplicates(&once) || deletes_what_it_adds(&patch["metadata"]) {
+    if schema.has_duplicates(&once) || deletes_what_it_adds(&patch) {
         return;
     }
     // What cannot be merged into a list passes where there was none yet, and only then.
@@ -102,8 +102,13 @@ fn pod_and_patch(choices: &mut Choices<'_>) -> Result<(Value, Value)> {
 }
 
 fn deletes_what_it_adds(patch: &Value) -> bool {
-    let list = |name: &str| patch[name].as_array().map(Vec::as_slice).unwrap_or_default();
-    list("finalizers").iter().any(|added| list("$deleteFromPrimitiveList/finalizers").contains(added))
+    let list = |name: &str| patch.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let here = list("finalizers").iter().any(|added| list("$deleteFromPrimitiveList/finalizers").contains(added));
+    here || match patch {
+        Value::Array(items) => items.iter().any(deletes_what_it_adds),
+        Value::Object(members) => members.values().any(deletes_what_it_adds),
+        _ => false,
+    }
 }
 
 fn has_directive(value: &Value) -> bool {

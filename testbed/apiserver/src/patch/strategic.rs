@@ -152,7 +152,7 @@ fn identity<'v>(key: Option<&str>, item: &'v Value) -> Result<&'v Value, PatchEr
         None => Ok(item),
         Some(key) => match item.get(key) {
             None => Err(invalid(format!("{item} does not contain declared merge key: {key}"))),
-            Some(Value::Object(_) | Value::Array(_)) => {
+            Some(Value::Null | Value::Object(_) | Value::Array(_)) => {
                 Err(invalid(format!("the merge key {key} of {item} is no scalar")))
             }
             Some(id) => Ok(id),
@@ -293,6 +293,7 @@ mod tests {
     #[case(json!({"spec": {"$retainKeys": ["type"], "ports": []}}))]
     #[case(json!({"metadata": {"finalizers": [{"a": 1}]}}))]
     #[case(json!({"spec": {"ports": [{"port": {"a": null}}]}}))]
+    #[case(json!({"spec": {"ports": [{"port": null}]}}))]
     #[case(json!([]))]
     fn refusals(#[case] patch: Value) {
         let service = schema("", "Service").unwrap();
