@@ -8,6 +8,7 @@ use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, perform, wait};
 use super::history::Latest;
 use crate::log::{Elapsed, Write, WriteOutcome, WriteVerb};
+use crate::scenario::expectations::id;
 use crate::scenario::{Ending, ObjectRef, Refusal, Settle, Verb};
 
 /// Writes of a step in progress, one at a time.
@@ -83,7 +84,7 @@ impl Writing {
                 "steps[{}]: {} could not be written: {error}",
                 env.step.index, write.key
             )))),
-            WriteOutcome::Refused { .. } => Some(AfterWrites::Over(refused(write, env))),
+            WriteOutcome::Refused { .. } => Some(AfterWrites::Over(refused(write, now, env))),
             WriteOutcome::Admitted { .. } => {
                 self.ordinal += 1;
                 if self.ordinal < self.writes.len() {
@@ -142,6 +143,7 @@ fn endings<'a>(env: &Env<'a>) -> impl Iterator<Item = (usize, &'a Ending)> {
     let context = env.context;
     env.step.either.iter().enumerate().filter(move |(_, ending)| match ending {
         Ending::Refused(_, bounds) | Ending::Settle(_, bounds) => bounds.admits(context.version, context.channel),
+        Ending::Admitted => true,
     })
 }
 
@@ -149,7 +151,7 @@ fn admitted(write: &Write, now: Elapsed, env: &Env<'_>) -> AfterWrites {
     let settles: Vec<(String, Settle)> = endings(env)
         .filter_map(|(index, ending)| match ending {
             Ending::Settle(settle, _) => Some((format!("either[{index}].settle"), settle.clone())),
-            Ending::Refused(..) => None,
+            Ending::Refused(..) | Ending::Admitted => None,
         })
         .collect();
     if !settles.is_empty() {
@@ -158,14 +160,14 @@ fn admitted(write: &Write, now: Elapsed, env: &Env<'_>) -> AfterWrites {
     let refusals: Vec<String> = endings(env)
         .filter_map(|(_, ending)| match ending {
             Ending::Refused(refusal, _) => Some(in_words(refusal)),
-            Ending::Settle(..) => None,
+            Ending::Settle(..) | Ending::Admitted => None,
         })
         .collect();
     if refusals.is_empty() {
-        return AfterWrites::Over(Report::default());
+        return AfterWrites::Over(Report { checked: u64::from(must_be_admitted(env)), ..Report::default() });
     }
     let miss = plain_miss(
-        format!("steps[{}].refused", env.step.index),
+        id::refused(env.step.index),
         format!("{} is refused with {}", write.key.kind, refusals.join(", or with ")),
         "it was admitted".to_owned(),
         Severity::Failure,
@@ -174,20 +176,39 @@ fn admitted(write: &Write, now: Elapsed, env: &Env<'_>) -> AfterWrites {
     AfterWrites::Over(Report { findings, checked: 1, ..Report::default() })
 }
 
-/// A refusal passes only if it is the one that is expected. Any other says nothing of what the step is about: another
-/// rule was in the way, or the API server is not what the manifest was written for.
-fn refused(write: &Write, env: &Env<'_>) -> Report {
+fn must_be_admitted(env: &Env<'_>) -> bool {
+    env.step.either.contains(&Ending::Admitted)
+}
+
+/// Whether a refusal is about what was written. Any other, such as for want of a permission, says nothing of it.
+fn of_content(outcome: &WriteOutcome) -> bool {
+    matches!(outcome, WriteOutcome::Refused { code: 400 | 422, .. })
+}
+
+/// A refusal passes only if it is the one that is expected. Where admission is what is tested, a refusal of the content
+/// fails. Any other says nothing of what the step is about: another rule was in the way, or the API server is not what
+/// the manifest was written for.
+fn refused(write: &Write, now: Elapsed, env: &Env<'_>) -> Report {
     let mut expected = endings(env).filter_map(|(_, ending)| match ending {
         Ending::Refused(refusal, _) => Some(refusal),
-        Ending::Settle(..) => None,
+        Ending::Settle(..) | Ending::Admitted => None,
     });
     if expected.any(|refusal| fits(refusal, &write.outcome)) {
         return Report { checked: 1, ..Report::default() };
     }
+    if must_be_admitted(env) && of_content(&write.outcome) {
+        let miss = plain_miss(
+            id::admitted(env.step.index),
+            format!("{} is admitted", write.key),
+            format!("the API server refused it with {}", seen(&write.outcome)),
+            Severity::Failure,
+        );
+        return Report { findings: vec![env.finding(&miss, "admission", false, now)], checked: 1, ..Report::default() };
+    }
     let legal: Vec<String> = endings(env)
         .map(|(_, ending)| match ending {
             Ending::Refused(refusal, _) => format!("a refusal with {}", in_words(refusal)),
-            Ending::Settle(..) => "admission".to_owned(),
+            Ending::Settle(..) | Ending::Admitted => "admission".to_owned(),
         })
         .collect();
     let legal = if legal.is_empty() { "admission".to_owned() } else { legal.join(", or ") };

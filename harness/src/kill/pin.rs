@@ -32,6 +32,8 @@ pub(super) enum Pin {
     Occupy(ObjectKey, String),
     /// The API server takes anything for the objects of these CRDs.
     Admit(Vec<String>),
+    /// The API server refuses every object of these CRDs.
+    Refuse(Vec<String>),
     /// A CRD lacks this annotation.
     Unannotate(String, String),
 }
@@ -62,6 +64,12 @@ impl Pin {
                 }
                 Ok(())
             }
+            Pin::Refuse(crds) => {
+                for crd in crds {
+                    tamper.refuse_everything(&crd).await?;
+                }
+                Ok(())
+            }
             Pin::Unannotate(crd, annotation) => tamper.unannotate_crd(&crd, &annotation).await,
         }
     }
@@ -76,6 +84,7 @@ pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
     let on = |object: &ObjectRef, edit: StatusEdit| Some(Pin::Status(kind(object)?, key(object), edit));
     match asserted {
         Asserted::Refused(objects) => Some(Pin::Admit(objects.iter().filter_map(crd).collect())),
+        Asserted::Admitted(objects) => Some(Pin::Refuse(objects.iter().filter_map(crd).collect())),
         Asserted::Condition { object, holder, r#type, expected, aspect } => {
             on(object, status::condition(object, holder, r#type, expected, *aspect))
         }

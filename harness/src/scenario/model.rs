@@ -285,9 +285,11 @@ pub enum Ending {
     Refused(Refusal, Bounds),
     /// It is admitted, and this settles.
     Settle(Settle, Bounds),
+    /// It is admitted, and that is the point: a refusal is a failure. It stands alone.
+    Admitted,
 }
 
-/// A refusal at admission. Any other refusal makes the scenario inconclusive.
+/// A refusal at admission. Any other refusal makes the scenario inconclusive, unless admission is what is tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// HTTP code; 422 unless given.

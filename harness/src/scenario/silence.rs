@@ -36,7 +36,7 @@ fn settles(step: &Step) -> Vec<&Settle> {
     };
     let ends = step.either.iter().filter_map(|ending| match ending {
         Ending::Settle(settle, _) => Some(settle),
-        Ending::Refused(..) => None,
+        Ending::Refused(..) | Ending::Admitted => None,
     });
     own.into_iter().chain(ends).collect()
 }

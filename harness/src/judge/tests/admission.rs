@@ -54,6 +54,25 @@ fn a_refusal_must_be_the_expected_one(
     }
 }
 
+#[rstest]
+#[case::admitted(admitted(1), Outcome::Passed)]
+#[case::invalid(refusal(422, "Invalid", "spec.x"), Outcome::Failed)]
+#[case::unknown_field(refusal(400, "BadRequest", "spec.x"), Outcome::Failed)]
+#[case::no_permission(refusal(403, "Forbidden", ""), Outcome::Inconclusive)]
+#[case::owned_by_another(refusal(409, "Conflict", "spec.x"), Outcome::Inconclusive)]
+#[case::no_answer(WriteOutcome::Failed { error: "broken pipe".to_owned() }, Outcome::Inconclusive)]
+fn what_must_be_admitted_fails_if_its_content_is_refused(#[case] answer: WriteOutcome, #[case] outcome: Outcome) {
+    let mut play = Play::new(with(vec![Ending::Admitted])).writes(move |_, _| (answer.clone(), Vec::new()));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
+    if outcome == Outcome::Failed {
+        assert_eq!(verdict.findings[0].expectation, "steps[0].admitted");
+        assert_eq!(verdict.findings[0].stage, "admission");
+        assert_eq!(verdict.findings[0].clauses, ["CLAUSE-0"]);
+        assert!(verdict.findings[0].seen.contains("at spec.x (no)"), "{}", verdict.findings[0].seen);
+    }
+}
+
 #[test]
 fn either_end_is_legal_by_what_happened() {
     let scenario = || with(vec![expected(None), settled()]);

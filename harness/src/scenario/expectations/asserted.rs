@@ -12,6 +12,8 @@ use super::walk::{self, Aspect, SeenPart, Site};
 pub enum Asserted {
     /// These objects are refused.
     Refused(Vec<Value>),
+    /// These objects are admitted.
+    Admitted(Vec<Value>),
     /// An aspect of a condition.
     Condition {
         /// Of which object.
@@ -59,9 +61,8 @@ pub enum Holder {
 impl Asserted {
     fn at(site: &Site<'_>) -> Asserted {
         match site {
-            Site::Refused(Verb::Apply(apply)) => Asserted::Refused(apply.objects.clone()),
-            Site::Refused(Verb::Patch(patch)) => Asserted::Refused(vec![json!({"kind": patch.target.kind})]),
-            Site::Refused(_) => Asserted::Refused(Vec::new()),
+            Site::Refused(verb) => Asserted::Refused(written(verb)),
+            Site::Admitted(verb) => Asserted::Admitted(written(verb)),
             Site::Condition(object, holder, r#type, expected, aspect) => Asserted::Condition {
                 object: (*object).clone(),
                 holder: match holder {
@@ -91,6 +92,15 @@ impl Asserted {
             Site::Answer(probe) => Asserted::Answer(Box::new((*probe).clone())),
             Site::Seen(probe, part) => Asserted::Seen(Box::new((*probe).clone()), part.clone()),
         }
+    }
+}
+
+/// The objects that a write is about; of a patched one, its kind.
+fn written(verb: &Verb) -> Vec<Value> {
+    match verb {
+        Verb::Apply(apply) => apply.objects.clone(),
+        Verb::Patch(patch) => vec![json!({"kind": patch.target.kind})],
+        Verb::Delete(_) | Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) => Vec::new(),
     }
 }
 

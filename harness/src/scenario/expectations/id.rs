@@ -18,7 +18,7 @@ pub fn refused(step: usize) -> ExpectationId {
     format!("steps[{step}].refused")
 }
 
-/// The admission of a write that names no other end.
+/// The admission that a write must meet.
 pub fn admitted(step: usize) -> ExpectationId {
     format!("steps[{step}].admitted")
 }

@@ -1,9 +1,10 @@
 //! The opposite of one asserted value.
 //!
-//! Three kinds of values have none that a target could fail at:
+//! Four kinds of values have none that a target could fail at:
 //! - `hold.unchanged`: a manifest cannot demand that a status be written again without any change.
 //! - `refused`: its opposite is admission, and a refusal where admission is expected makes a scenario inconclusive by
 //!   rule, because the API server refuses, not the implementation. Faults of the API surface prove these instead.
+//! - `admitted`: its opposite is `refused`, which is another expectation: that it fails says nothing of this one.
 //! - one of several legal ends of a write: the target may take another.
 
 use serde_json::Value;
@@ -35,7 +36,7 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
         Site::SupportedKinds(_, _, kinds) => *kinds = vec!["Inverted".to_owned()],
         Site::Field(_, field) => negate_field(field),
         Site::Never(hold, index, kind) => return never_to_always(hold, index, kind.as_deref()),
-        Site::Unchanged(_) | Site::Refused(_) => return false,
+        Site::Unchanged(_) | Site::Refused(_) | Site::Admitted(_) => return false,
         Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
         Site::Seen(probe, part) => {
             let Answer::Http(seen) = &mut probe.answer else { return false };

@@ -28,6 +28,8 @@ spec:
     - hold: {never: {HTTPRoute/route: {Accepted: "False"}}, unchanged: ["${gw}"]}
     - probe: {get: "http://${host}/", expect: {backend: echo, seen: {path: /}}}
     - probe: {get: "http://${host}/", expect: {shares: {echo: 1, second: 1}}}
+    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}}]
+      admitted: true
 "#;
 
 fn sample() -> Scenario {
@@ -53,6 +55,7 @@ fn every_asserted_value_has_a_name() {
     steps[3].probe.backend
     steps[3].probe.seen.path
     steps[4].probe.shares
+    steps[5].admitted
     ");
 }
 
@@ -72,7 +75,7 @@ fn inverting_changes_one_thing_and_only_what_can_be_said() {
     let sample = sample();
     for expectation in enumerate(&sample) {
         let inverted = invert(&sample, &expectation.id);
-        if expectation.id.contains("unchanged") || expectation.id.ends_with(".refused") {
+        if ["unchanged", ".refused", ".admitted"].iter().any(|part| expectation.id.contains(part)) {
             assert!(inverted.is_none());
             continue;
         }

@@ -16,6 +16,8 @@ use super::{Expectation, id};
 pub(super) enum Site<'a> {
     /// The refusal of a write of these objects.
     Refused(&'a Verb),
+    /// The admission of a write of these objects.
+    Admitted(&'a Verb),
     /// One aspect of a condition of this type, of this part of the object.
     Condition(&'a ObjectRef, Holder<'a>, &'a str, &'a mut ConditionExpectation, Aspect),
     /// Which parent entries there are.
@@ -196,6 +198,7 @@ fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'
             Ending::Refused(_, bounds) => {
                 visitor(about.within(*bounds).expectation(id::refused(*index)), Site::Refused(verb));
             }
+            Ending::Admitted => visitor(about.expectation(id::admitted(*index)), Site::Admitted(verb)),
             Ending::Settle(settle, bounds) => {
                 let base = id::settle(*index, Some(position));
                 for subject in &mut settle.subjects {

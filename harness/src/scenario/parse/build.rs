@@ -11,7 +11,7 @@ use super::super::model::{
 };
 use super::check::Checker;
 use super::names::Names;
-use super::tree::{Document, Kind, Node};
+use super::tree::{Document, Key, Kind, Node};
 use super::{expect, hold, probe};
 
 /// Reads one document; problems go to the checker.
@@ -127,8 +127,10 @@ fn step(node: &Node, index: usize, names: &mut Names, checker: &mut Checker<'_>)
     let verb = verb(node, names, checker)?;
     let writes = matches!(verb, Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_));
     let mut either = Vec::new();
-    for (field, value) in node.entries().iter().filter(|(k, _)| k.name == "refused" || k.name == "either") {
-        if !writes {
+    for (field, value) in node.entries().iter().filter(|(k, _)| ["refused", "either", "admitted"].contains(&&*k.name)) {
+        if field.name == "admitted" {
+            either.extend(admitted(node, &verb, field, value, checker));
+        } else if !writes {
             let help = Some("only apply, patch and delete can be refused".to_owned());
             checker.report(field.mark, format!("`{}` without a write", field.name), help);
         } else if field.name == "refused" {
@@ -181,6 +183,22 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
 /// The objects that a list of references names.
 pub(super) fn references(list: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<ObjectRef> {
     list.list().iter().filter_map(|item| names.reference(item.text()?, item.mark, checker)).collect()
+}
+
+/// `admitted: true` of a step.
+fn admitted(step: &Node, verb: &Verb, field: &Key, value: &Node, checker: &mut Checker<'_>) -> Option<Ending> {
+    let (message, help) = if !matches!(verb, Verb::Apply(_) | Verb::Patch(_)) {
+        ("`admitted` without a write of content", "only apply and patch can be admitted")
+    } else if step.get("refused").is_some() || step.get("either").is_some() {
+        ("`admitted` beside another end of the write", "it is the only legal end, or none")
+    } else if boolean(step, "admitted") == Some(false) {
+        ("`admitted: false` expects nothing", "write `refused: {}` if the write must be refused")
+    } else {
+        return Some(Ending::Admitted);
+    };
+    let mark = if value.kind == Kind::Bool(false) { value.mark } else { field.mark };
+    checker.report(mark, message.to_owned(), Some(help.to_owned()));
+    None
 }
 
 fn ending(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Ending> {

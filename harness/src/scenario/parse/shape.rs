@@ -165,6 +165,7 @@ static STEP: Table = Table {
         may("hold", Shape::Table(&HOLD), "a watch that something stays so"),
         may("probe", Shape::Table(&PROBE), "requests until the data path agrees"),
         may("refused", Shape::Table(&REFUSAL), "the write must be refused at admission, so"),
+        may("admitted", Shape::Bool, "true: the write must be admitted; a refusal of its content is a failure"),
         may("either", Shape::List(&Shape::Table(&ENDING)), "the legal ends of the write"),
         SINCE,
         UNTIL,

@@ -146,6 +146,21 @@ fn every_shipped_manifest_is_clean() {
     Some("only apply, patch and delete can be refused")
 )]
 #[case(
+    "{delete: [Service/echo], admitted: true}",
+    "`admitted` without a write of content",
+    Some("only apply and patch can be admitted")
+)]
+#[case(
+    "{apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}], admitted: true, refused: {}}",
+    "`admitted` beside another end of the write",
+    Some("it is the only legal end, or none")
+)]
+#[case(
+    "{apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}], admitted: false}",
+    "`admitted: false` expects nothing",
+    Some("write `refused: {}` if the write must be refused")
+)]
+#[case(
     "apply: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}]",
     "a fixed namespace would be shared with others",
     Some("")
@@ -238,6 +253,12 @@ fn writes_may_have_several_ends() {
     let [Ending::Refused(refusal, _), Ending::Settle(_, bounds)] = &step.either[..] else { panic!("{step:?}") };
     assert_eq!((refusal.code, refusal.reason.as_str(), refusal.field.as_deref()), (422, "Invalid", Some("spec")));
     assert_eq!(bounds.since.unwrap().to_string(), "v1.2.0");
+}
+
+#[test]
+fn admission_may_be_all_that_a_write_is_about() {
+    let step = step("{patch: {target: HTTPRoute/route, merge: {spec: {hostnames: []}}}, admitted: true}");
+    assert_eq!(step.either, [Ending::Admitted]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Fault, Seam,
@@ -31,6 +31,20 @@ fn condition_lists(crds: &mut [Value], mut change: impl FnMut(&mut Value)) {
 fn without_annotation(crds: &mut [Value], annotation: &str) {
     for crd in crds.iter_mut().filter(|crd| crd["spec"]["names"]["kind"] != "Gateway") {
         drop_at(crd, "/metadata/annotations", annotation);
+    }
+}
+
+/// Makes every Gateway's HTTPS listeners name their `tls`.
+fn demand_tls(crds: &mut [Value]) {
+    for crd in crds.iter_mut().filter(|crd| crd["spec"]["names"]["kind"] == "Gateway") {
+        for version in each(crd, "/spec/versions") {
+            let listener = "/schema/openAPIV3Schema/properties/spec/properties/listeners/items";
+            let Some(listener) = version.pointer_mut(listener).and_then(Value::as_object_mut) else { continue };
+            let rules = listener.entry("x-kubernetes-validations").or_insert_with(|| json!([]));
+            if let Some(rules) = rules.as_array_mut() {
+                rules.push(json!({"rule": "self.protocol != 'HTTPS' || has(self.tls)", "message": "tls is missing"}));
+            }
+        }
     }
 }
 
@@ -82,5 +96,11 @@ pub(super) const FAULTS: &[Fault] = &[
                 drop_field(list, "x-kubernetes-list-map-keys");
             });
         }),
+    },
+    Fault {
+        name: "crds-that-demand-tls",
+        summary: "Serves CRDs that refuse an HTTPS listener without `tls`, as those of v1.0 did.",
+        clauses: &["IMPL-04"],
+        seam: Seam::ApiSurface(|crds| demand_tls(crds)),
     },
 ];

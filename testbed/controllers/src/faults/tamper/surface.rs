@@ -27,12 +27,30 @@ impl Tamper {
     /// # Errors
     /// If it cannot be written.
     pub async fn admit_anything(&self, crd: &str) -> Result<(), TamperError> {
+        self.edit_schemas(crd, drop_rules).await
+    }
+
+    /// Puts a rule into the CRD of this name that no `spec` satisfies, so that the API server refuses every object.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub async fn refuse_everything(&self, crd: &str) -> Result<(), TamperError> {
+        self.edit_schemas(crd, |schema| {
+            if let Some(spec) = schema.pointer_mut("/properties/spec") {
+                spec["x-kubernetes-validations"] = json!([{"rule": "false", "message": "nothing is taken"}]);
+            }
+        })
+        .await
+    }
+
+    /// Changes the schema of every version of the CRD of this name.
+    async fn edit_schemas(&self, crd: &str, edit: fn(&mut Value)) -> Result<(), TamperError> {
         let (api, key) = self.crd(crd)?;
         for _ in 0..CONFLICTS {
             let mut object = read(&api, Kind::CustomResourceDefinition, &key).await?;
             for version in object.pointer_mut("/spec/versions").and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
-                    drop_rules(schema);
+                    edit(schema);
                 }
             }
             let object: DynamicObject = serde_json::from_value(object)
