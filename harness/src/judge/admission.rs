@@ -199,7 +199,7 @@ fn refused(write: &Write, now: Elapsed, env: &Env<'_>) -> Report {
     if must_be_admitted(env) && of_content(&write.outcome) {
         let miss = plain_miss(
             id::admitted(env.step.index),
-            format!("{} is admitted", write.key),
+            format!("{} is admitted", write.key.kind),
             format!("the API server refused it with {}", seen(&write.outcome)),
             Severity::Failure,
         );

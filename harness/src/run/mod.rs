@@ -300,7 +300,7 @@ fn close(
             End::NotRun { .. } => None,
         })
         .collect();
-    let contract =
-        record::contract_records(&options.contract, facts.version, &facts.controller_name, events, &verdicts);
+    let (controller, quiet) = (&facts.controller_name, started.timing.quiet);
+    let contract = record::contract_records(&options.contract, facts.version, controller, quiet, events, &verdicts);
     record::run_record(started, events, scenarios, contract, interrupted)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target};
 
@@ -102,17 +103,18 @@ pub fn run_record(
 }
 
 /// Contract records of the whole run: what each scenario's objects gave, and once the objects that belong to nobody
-/// alone, which are the GatewayClass and the pool.
+/// alone, which are the GatewayClass and the pool. Those are settled when nothing is written for `quiet`.
 pub fn contract_records(
     contract: &Arc<Contract>,
     version: Version,
     controller: &str,
+    quiet: Duration,
     events: &[Event],
     verdicts: &[(Arc<str>, &Verdict)],
 ) -> Vec<ContractRecord> {
     let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned());
     for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
-        shared.observe(event);
+        shared.observe_shared(event, quiet);
     }
     let mut parts = vec![(shared.breaches(), shared.watched().clone())];
     // A version that several scenarios saw breaks a rule once.
@@ -172,7 +174,11 @@ fn natural(name: &str) -> (&str, u32) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::judge::contract::GATEWAY_API;
     use crate::log::{Bindings, Elapsed, GatewayBinding};
 
     fn event(seq: u64, scope: Scope, body: Body) -> Event {
@@ -203,6 +209,50 @@ mod tests {
         let seen: Vec<u64> = events_of(&events, "a").map(|event| event.seq).collect();
         assert_eq!(seen, [0, 1, 3, 5]);
         assert_eq!(durations(&events)[&Arc::<str>::from("a")], 2);
+    }
+
+    /// A pool Gateway at generation 2 whose Accepted is about the one before.
+    fn outdated(resource_version: &str, programmed: &str) -> Value {
+        let condition = |type_: &str, status: &str, generation: u64| {
+            json!({"type": type_, "status": status, "reason": type_, "message": "because",
+                "observedGeneration": generation, "lastTransitionTime": "2026-01-01T00:00:00Z"})
+        };
+        json!({
+            "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+            "metadata": {"name": "http", "namespace": "p", "generation": 2, "uid": "u", "resourceVersion": resource_version},
+            "status": {"conditions": [condition("Accepted", "True", 1), condition("Programmed", programmed, 2)]},
+        })
+    }
+
+    #[rstest]
+    #[case::stands_still("True", 1, 200, true)]
+    #[case::not_yet("True", 1, 90, false)]
+    #[case::between_two_versions("True", 101, 150, true)]
+    #[case::never_still("True", 60, 130, false)]
+    #[case::not_programmed("False", 1, 200, false)]
+    fn a_pool_gateway_is_held_to_what_settled_ones_must_be(
+        #[case] programmed: &str,
+        #[case] second_after_ms: u64,
+        #[case] end_ms: u64,
+        #[case] found: bool,
+    ) {
+        let seen = |resource_version: &str| {
+            let object = outdated(resource_version, programmed);
+            let key = crate::log::ObjectKey::of(&object).unwrap();
+            Body::Observed { key, change: crate::log::Change::Modified, object: Arc::new(object) }
+        };
+        let events = [
+            event(0, pool("http"), seen("1")),
+            event(second_after_ms, pool("http"), seen("2")),
+            event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
+        ];
+        let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+        let quiet = Duration::from_millis(100);
+        let records = contract_records(&contract, "1.6.1".parse().unwrap(), "a.test/b", quiet, &events, &[]);
+        let rule = "contract/Gateway/observed-generation-current";
+        let record = records.iter().find(|record| record.name == rule).unwrap();
+        let paths: Vec<&str> = record.breaches.iter().map(|breach| breach.path.as_str()).collect();
+        assert_eq!(!paths.is_empty(), found, "{paths:?}");
     }
 
     #[test]

@@ -95,7 +95,8 @@ pub fn replay(
             End::NotRun { .. } => None,
         })
         .collect();
-    let rules = record::contract_records(contract, version, &started.controller_name, events, &verdicts);
+    let controller = &started.controller_name;
+    let rules = record::contract_records(contract, version, controller, started.timing.quiet, events, &verdicts);
     Ok(record::run_record(started, events, records.collect(), rules, interrupted))
 }
 

@@ -145,17 +145,27 @@ impl ContractState {
         self.take(&key, &last, found);
     }
 
-    /// Holds the rules about settled states against every object whose last version came at least `quiet` before `now`:
-    /// for pool Gateways at the end of a run, and for objects that are only looked at.
-    pub fn settled_by(&mut self, now: Elapsed, quiet: Duration) {
-        let still = self
-            .objects
-            .iter()
-            .filter(|(_, seen)| seen.last.as_ref().is_some_and(|last| !last.deleted && now - last.at >= quiet));
-        let still: Vec<ObjectKey> = still.map(|(key, _)| key.clone()).collect();
-        for ObjectKey { kind, namespace, name, .. } in still {
-            self.settled(&ObjectRef { kind, namespace, name, pool: false });
+    /// Takes in an event about objects that no scenario settles: pool Gateways and the GatewayClass. One of them is settled
+    /// once it is what a run waits for, and no other version of it comes for a quiet window.
+    pub fn observe_shared(&mut self, event: &Event, quiet: Duration) {
+        let still = match &event.body {
+            Body::Observed { key, .. } => vec![key.clone()],
+            Body::RunEnded { .. } => self.objects.keys().cloned().collect(),
+            _ => Vec::new(),
+        };
+        for key in still {
+            let is_settled = self
+                .objects
+                .get(&key)
+                .filter(|seen| !seen.gap)
+                .and_then(|seen| seen.last.as_ref())
+                .is_some_and(|last| !last.deleted && event.at - last.at >= quiet && is_ready(&key, &last.object));
+            if is_settled {
+                let ObjectKey { kind, namespace, name, .. } = key;
+                self.settled(&ObjectRef { kind, namespace, name, pool: false });
+            }
         }
+        self.observe(event);
     }
 
     /// Every breach with its rule's name `contract/<kind>/<rule>`, in order of time; one a rule, object and place.
@@ -308,6 +318,17 @@ impl ContractState {
             });
         }
     }
+}
+
+/// Whether an object is as a run waits for it, at its current generation: before, a controller may have more to say,
+/// however long it has been silent.
+fn is_ready(key: &ObjectKey, object: &Value) -> bool {
+    let wanted = if key.kind == "Gateway" { "Programmed" } else { "Accepted" };
+    array(object.pointer("/status/conditions")).iter().any(|condition| {
+        condition["type"] == wanted
+            && condition["status"] == "True"
+            && condition["observedGeneration"].as_i64() == Some(generation(object))
+    })
 }
 
 fn resource_version(object: &Value) -> Option<&str> {
