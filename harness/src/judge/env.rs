@@ -37,6 +37,7 @@ impl<'a> Env<'a> {
             context: self.context,
             scenario: self.scenario,
             strict_freshness: true,
+            implies: true,
         }
     }
 

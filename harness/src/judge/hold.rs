@@ -73,6 +73,7 @@ impl Holding {
             self.checked += 1;
             let mut rules = env.rules("hold.never");
             rules.strict_freshness = false;
+            rules.implies = false;
             let seen = evaluate(subject, env.history.latest(&subject.subject), &rules);
             if seen.misses.is_empty() && seen.checked > 0 {
                 breaches.push(never(subject, env, rules.prefix));

@@ -145,3 +145,28 @@ fn a_lost_watch_starts_the_hold_again_and_too_many_decide_nothing() {
     let gaps: Vec<_> = (0..4).map(|n| (200 + n * 50, gap())).collect();
     assert_eq!(held(hold(), &gaps).0, Outcome::Inconclusive);
 }
+
+/// That a Gateway which is Programmed has an address is demanded where it must be Programmed, not where it must not.
+#[test]
+fn a_state_that_must_never_be_is_no_more_than_what_the_manifest_says() {
+    let version = |programmed: &str| {
+        let mut gateway = pool_gateway();
+        gateway["metadata"]["name"] = json!("own");
+        gateway["metadata"]["namespace"] = json!(NS);
+        gateway["metadata"]["uid"] = json!("uid-route");
+        gateway["status"] = json!({"conditions": [condition(programmed, 1)]});
+        gateway
+    };
+    let own = || object("Gateway", "own");
+    let hold = Hold { never: vec![subject(own(), &["Programmed=True"])], ..empty() };
+    let steps = vec![
+        apply(vec![version("Programmed=False/NoResources")]),
+        settle(vec![subject(own(), &["Programmed=False"])]),
+        Verb::Hold(hold),
+    ];
+    let later = [(5, "Programmed=False/NoResources"), (200, "Programmed=True/Programmed")]
+        .map(|(at, programmed)| (at, modified(&version(programmed))));
+    let verdict = Play::new(scenario(steps)).writes(move |_, _| (admitted(1), later.to_vec())).run();
+    let failed: Vec<&str> = verdict.findings.iter().map(|f| f.expectation.as_str()).collect();
+    assert_eq!(failed, ["steps[2].hold.never.Gateway/own.Programmed"]);
+}
