@@ -1,6 +1,6 @@
 //! Every named fault is noticed, for the clauses that it declares and no others.
 //!
-//! Each is run with the scenarios about its clauses and ten others. What the first look complains of is looked at again
+//! Each is run with the scenarios about its clauses and a few others. What the first look complains of is looked at again
 //! with little else going on, so that a busy machine is not taken for a misbehaviour.
 
 use std::collections::BTreeSet;

@@ -12,7 +12,7 @@ use crate::scenario::Vocabulary;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  gateproof faults                          each fault with the scenarios about its clauses, and ten others
+  gateproof faults                          each fault with the scenarios about its clauses, and a few others
   gateproof faults ignores-reference-grants
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else

@@ -18,7 +18,7 @@ use crate::scenario::expectations::{Expectation, enumerate};
 use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
-const OTHERS: usize = 10;
+const OTHERS: usize = 4;
 
 /// Scenarios at once over all targets. With more of them the machine itself would be what makes them late.
 const SCENARIOS_AT_ONCE: usize = 48;
@@ -26,7 +26,7 @@ const SCENARIOS_AT_ONCE: usize = 48;
 /// How much is run against each fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The scenarios that are about the fault's clauses, and ten others drawn by this seed.
+    /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
     /// Every scenario.
     Full,
