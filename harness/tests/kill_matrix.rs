@@ -1,6 +1,6 @@
 //! Every named fault is noticed, for the clauses that it declares and no others.
 //!
-//! Each is run with the scenarios about its clauses and a few others. What the first look complains of is looked at again
+//! Each is run with the scenarios about its clauses and ten others. What the first look complains of is looked at again
 //! with little else going on, so that a busy machine is not taken for a misbehaviour.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ async fn every_fault_is_noticed_for_what_it_declares() {
         scenarios: load::builtin(&Vocabulary::builtin()).expect("the manifests are well-formed"),
         faults: faults_named(&[]).expect("no name is wrong"),
         extent: Extent::Declared(SEED),
-        targets: 12,
+        targets: 24,
         contract: Arc::new(contract),
     };
     let first = drive(&plan, &Quiet).await;

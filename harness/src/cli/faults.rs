@@ -12,7 +12,7 @@ use crate::scenario::Vocabulary;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  gateproof faults                          each fault with the scenarios about its clauses, and a few others
+  gateproof faults                          each fault with the scenarios about its clauses, and ten others
   gateproof faults ignores-reference-grants
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Embedded targets at once
-    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(long, value_name = "N", default_value_t = 40)]
     targets: usize,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]

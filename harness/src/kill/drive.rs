@@ -18,10 +18,11 @@ use crate::scenario::expectations::{Expectation, enumerate};
 use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
-const OTHERS: usize = 4;
+const OTHERS: usize = 10;
 
-/// Scenarios at once over all targets. With more of them the machine itself would be what makes them late.
-const SCENARIOS_AT_ONCE: usize = 48;
+/// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
+/// one of them would meet in its lanes.
+const JOBS: usize = 4;
 
 /// How much is run against each fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +56,12 @@ pub struct Plan {
 
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
-    let jobs = (SCENARIOS_AT_ONCE / plan.targets.max(1)).max(2);
-    let runs = futures::stream::iter(plan.faults.iter().map(|fault| async move {
-        match under(plan, fault, jobs).await {
+    let mut trials: Vec<(&Fault, Vec<Scenario>)> =
+        plan.faults.iter().map(|fault| (*fault, chosen(plan, fault))).collect();
+    // The longest go first, so that none of them is left over at the end.
+    trials.sort_by_key(|(_, scenarios)| std::cmp::Reverse(scenarios.len()));
+    let runs = futures::stream::iter(trials.into_iter().map(|(fault, scenarios)| async move {
+        match under(plan, fault, scenarios).await {
             Ok(run) => {
                 watcher.ran(fault.name, run.kills().count());
                 run
@@ -72,27 +76,21 @@ pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
 }
 
 /// Runs one fault. What was inconclusive, as it is where the machine was too busy, gets a second chance.
-async fn under(plan: &Plan, fault: &Fault, jobs: usize) -> Result<FaultRun, RunError> {
-    let scenarios = chosen(plan, fault);
-    let first = record(plan, Some(fault.name), scenarios.clone(), jobs).await?;
+async fn under(plan: &Plan, fault: &Fault, scenarios: Vec<Scenario>) -> Result<FaultRun, RunError> {
+    let first = record(plan, Some(fault.name), scenarios.clone()).await?;
     let mut run = FaultRun::of(fault.name, fault.clauses, &first);
     let undecided: Vec<Scenario> = scenarios.into_iter().filter(|one| run.is_inconclusive(&one.name)).collect();
     if !undecided.is_empty() {
-        let second = record(plan, Some(fault.name), undecided, jobs).await?;
+        let second = record(plan, Some(fault.name), undecided).await?;
         run.amend(FaultRun::of(fault.name, fault.clauses, &second));
     }
     Ok(run)
 }
 
-async fn record(
-    plan: &Plan,
-    fault: Option<&str>,
-    scenarios: Vec<Scenario>,
-    jobs: usize,
-) -> Result<RunRecord, RunError> {
+async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> Result<RunRecord, RunError> {
     let target = TargetChoice::Embedded { fault: fault.map(str::to_owned) };
     let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
-    options.jobs = jobs;
+    options.jobs = JOBS;
     // A fault must not get out of being tested by claiming less than the plain reference.
     options.features = FeatureChoice::Only(SUPPORTED_FEATURES.iter().map(|name| (*name).to_owned()).collect());
     Ok(run::run(options, scenarios, &mut Silent).await?.record)

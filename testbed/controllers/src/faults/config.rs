@@ -459,7 +459,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reads-prefixes-as-text",
         summary: "Compares a PathPrefix letter by letter instead of element by element.",
-        clauses: &["upstream:HTTPRouteMatching"],
+        clauses: &["upstream:HTTPRouteMatching", "upstream:HTTPRouteRewritePath", "blind:Generic.16"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for one in rules(config).flat_map(|rule| &mut rule.matches) {

@@ -331,7 +331,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "answers-503-for-no-rule",
         summary: "Answers 503 where no rule matches.",
-        clauses: &["upstream:HTTPRouteMatching"],
+        clauses: &["upstream:HTTPRouteMatching", "blind:GatewayWithAttachedRoutesWithPort8080.1"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|_, response| {
                 let is_own = response.headers().get(CONTENT_TYPE).is_some_and(|of| of == "text/plain; charset=utf-8");

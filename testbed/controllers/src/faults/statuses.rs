@@ -463,7 +463,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepts-routes-of-any-namespace",
         summary: "Says Accepted=True for a route from a namespace that the listener does not let in.",
-        clauses: &["upstream:HTTPRouteInvalidCrossNamespaceParentRef", "blind:HTTPRouteCrossNamespace.1"],
+        clauses: &[
+            "upstream:HTTPRouteInvalidCrossNamespaceParentRef",
+            "upstream:HTTPRouteDisallowedKind",
+            "blind:HTTPRouteCrossNamespace.1",
+        ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -771,7 +775,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "leaves-supported-version-off",
         summary: "Does not publish SupportedVersion on an accepted GatewayClass.",
-        clauses: &["IMPL-19", "blind:GatewayClassObservedGenerationBump.1"],
+        clauses: &[
+            "GEP1364-08",
+            "IMPL-19",
+            "IMPL-25",
+            "K8S-06",
+            "blind:GatewayClassObservedGenerationBump.1",
+            "upstream:GatewayClassObservedGenerationBump",
+        ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for conditions in own(statuses, Kind::GatewayClass) {
