@@ -67,7 +67,7 @@ async fn the_raw_target_host_and_headers_arrive() {
     let echo = echo(Protocol::Http, &journal).await;
     let exchange = attempt(http(echo.addr(), "/a/../b%2Fc?q=%20")).await;
     let answer = exchange.http.unwrap();
-    let seen = answer.echo.unwrap();
+    let seen = answer.echo.unwrap().parse();
     assert_eq!((answer.status, exchange.error), (200, None));
     assert_eq!(seen["path"], "/a/../b%2Fc?q=%20");
     assert_eq!(seen["host"], "some.host.test");
@@ -142,7 +142,7 @@ async fn tcp_answers_with_one_line() {
     let echo = echo(Protocol::Tcp, &journal).await;
     let exchange = attempt(tcp(echo.addr())).await;
     let Some(TcpEnd::Answered { echo: Some(seen), .. }) = exchange.tcp else { panic!("{:?}", exchange.tcp) };
-    assert_eq!(seen["pod"], "echo-1");
+    assert_eq!(seen.parse()["pod"], "echo-1");
     assert_eq!(journal.of_request("id-1").len(), 1);
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::env::{any_of, severity};
 use super::expect::Miss;
 use super::location::{self, Comparison};
-use crate::log::{Bindings, Exchange, HttpAnswer, ProbeError, TcpEnd};
+use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, TcpEnd};
 use crate::scenario::{Answer, Clause, HeaderTest, Level, Seen, Share};
 
 /// Clauses behind a Location without the port that its scheme has anyway.
@@ -156,8 +156,8 @@ impl Check<'_> {
 
     /// What the backend says it received.
     fn echoed(&mut self, expected: &Seen, answer: &HttpAnswer) {
-        let echo = answer.echo.as_ref();
-        let text = |field: &str| echo.and_then(|e| e.get(field)).and_then(Value::as_str);
+        let echo = answer.echo.as_ref().map(EchoText::parse);
+        let text = |field: &str| echo.as_ref().and_then(|e| e.get(field)).and_then(Value::as_str);
         for (field, wanted) in [("path", &expected.seen_path), ("host", &expected.seen_host)] {
             let Some(wanted) = wanted else { continue };
             if text(field) != Some(wanted.as_str()) {
@@ -166,7 +166,7 @@ impl Check<'_> {
                 self.miss(&format!(".seen.{field}"), self.level, words, seen);
             }
         }
-        let headers = echo.and_then(|e| e.get("headers")).and_then(Value::as_object);
+        let headers = echo.as_ref().and_then(|e| e.get("headers")).and_then(Value::as_object);
         for (name, test) in &expected.seen_headers {
             let Some(headers) = headers else {
                 let words = format!("the backend tells which headers it saw, {name} among them");
@@ -212,7 +212,8 @@ impl Check<'_> {
 
 /// The backend of the manifest that answered, by the identity in its echo.
 pub(super) fn answered_by<'a>(exchange: &Exchange, bindings: &'a Bindings) -> Option<&'a str> {
-    let pod = echo_of(exchange)?.get("pod")?.as_str()?;
+    let echo = echo_of(exchange)?;
+    let pod = echo.get("pod")?.as_str()?;
     bindings.backends.iter().find(|(_, b)| b.identity == pod).map(|(name, _)| name.as_str())
 }
 
@@ -226,17 +227,17 @@ pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &B
     })
 }
 
-fn echo_of(exchange: &Exchange) -> Option<&Value> {
+fn echo_of(exchange: &Exchange) -> Option<Value> {
     match (&exchange.http, &exchange.tcp) {
-        (Some(answer), _) => answer.echo.as_ref(),
-        (None, Some(TcpEnd::Answered { echo, .. })) => echo.as_ref(),
+        (Some(answer), _) => answer.echo.as_ref().map(EchoText::parse),
+        (None, Some(TcpEnd::Answered { echo, .. })) => echo.as_ref().map(EchoText::parse),
         _ => None,
     }
 }
 
 /// What came back, for a reader who did not see it.
 pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
-    let from = || match (answered_by(exchange, bindings), echo_of(exchange).and_then(|e| e.get("pod"))) {
+    let from = || match (answered_by(exchange, bindings), echo_of(exchange).and_then(|e| e.get("pod").cloned())) {
         (Some(name), _) => format!("from backend {name}"),
         (None, Some(pod)) => format!("from a backend that is not the scenario's: {pod}"),
         (None, None) => "from no backend".to_owned(),

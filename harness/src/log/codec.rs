@@ -79,7 +79,7 @@ impl Encoder {
 }
 
 /// Reads a whole log back.
-pub fn read(text: &str) -> Result<Vec<Event>, DecodeError> {
+pub fn read(text: &str) -> Result<Vec<Arc<Event>>, DecodeError> {
     let mut last: HashMap<ObjectKey, Arc<Value>> = HashMap::new();
     let mut events = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -107,7 +107,7 @@ pub fn read(text: &str) -> Result<Vec<Event>, DecodeError> {
                 last.insert(key.clone(), Arc::clone(object));
             }
         }
-        events.push(Event { seq: line.seq, at: line.at, scope: line.scope, body });
+        events.push(Arc::new(Event { seq: line.seq, at: line.at, scope: line.scope, body }));
     }
     Ok(events)
 }
@@ -140,12 +140,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_back(steps in prop::collection::vec((0..3u8, 0..3u8, value()), 0..12)) {
-            let events: Vec<Event> = steps
+            let events: Vec<Arc<Event>> = steps
                 .into_iter()
                 .enumerate()
                 .map(|(seq, (name, change, object))| {
                     let change = [Change::Added, Change::Modified, Change::Deleted][usize::from(change)];
-                    observed(seq as u64, &name.to_string(), change, object)
+                    Arc::new(observed(seq as u64, &name.to_string(), change, object))
                 })
                 .collect();
             let mut encoder = Encoder::default();

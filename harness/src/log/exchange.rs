@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Elapsed;
+use super::{EchoText, Elapsed};
 
 /// What a probe is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -106,11 +106,12 @@ pub struct HttpAnswer {
     pub status: u16,
     /// Headers in order, names lower-case.
     pub headers: Vec<(String, String)>,
-    /// The first 4 KiB of the body as text.
+    /// The first 4 KiB of the body as text; empty where `echo` says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
     /// The echo's account of what it received, if the body is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub echo: Option<serde_json::Value>,
+    pub echo: Option<EchoText>,
 }
 
 /// How a TCP attempt ended once connected.
@@ -119,11 +120,12 @@ pub struct HttpAnswer {
 pub enum TcpEnd {
     /// A line came; the echo's account of itself if it is one.
     Answered {
-        /// The line as text.
+        /// The line as text; empty where `echo` says it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         line: String,
         /// The echo's JSON, if the line is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        echo: Option<serde_json::Value>,
+        echo: Option<EchoText>,
     },
     /// Closed or reset before any byte came.
     ClosedBeforeAnyByte,

@@ -3,12 +3,14 @@
 //! Shells append [`Event`]s; the judge folds over them. Nothing here does I/O or reads a clock.
 
 pub mod codec;
+mod echo;
 mod event;
 mod exchange;
 mod key;
 mod time;
 mod timing;
 
+pub use echo::EchoText;
 pub use event::{
     BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, RunStarted, Scope,
     Write, WriteOutcome, WriteVerb,

@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::kept::Open;
 use super::{Prober, REQUEST_HEADER, attempt, tls};
-use crate::log::{Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
+use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
 use crate::target::clock;
 
 /// How much of a body is logged.
@@ -137,7 +137,7 @@ async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::E
             body.extend_from_slice(&data[..room]);
         }
     }
-    let echo = serde_json::from_slice::<serde_json::Value>(&body).ok().filter(super::is_echo);
-    body.truncate(LOGGED_BODY);
+    let echo = EchoText::read(&body);
+    body.truncate(if echo.is_some() { 0 } else { LOGGED_BODY });
     Ok(HttpAnswer { status, headers, body: String::from_utf8_lossy(&body).into_owned(), echo })
 }

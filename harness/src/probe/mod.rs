@@ -54,8 +54,3 @@ impl Prober {
         }
     }
 }
-
-/// Whether JSON is an echo's account of what it received: it names its Pod.
-fn is_echo(value: &serde_json::Value) -> bool {
-    value.get("pod").is_some_and(serde_json::Value::is_string)
-}

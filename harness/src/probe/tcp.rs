@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::{Prober, attempt};
-use crate::log::{Exchange, ProbeError, TcpEnd};
+use crate::log::{EchoText, Exchange, ProbeError, TcpEnd};
 use crate::target::clock;
 
 /// The longest line that is read, in bytes.
@@ -39,8 +39,9 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
         Err(_) => exchange.tcp = Some(TcpEnd::Hung),
         Ok(Ok(line)) if line.is_empty() => exchange.tcp = Some(TcpEnd::ClosedBeforeAnyByte),
         Ok(Ok(line)) => {
-            let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-            let echo = serde_json::from_str(&line).ok().filter(super::is_echo);
+            let echo = EchoText::read(&line);
+            let line =
+                if echo.is_some() { String::new() } else { String::from_utf8_lossy(&line).trim_end().to_owned() };
             exchange.tcp = Some(TcpEnd::Answered { line, echo });
         }
         Ok(Err(error))

@@ -76,7 +76,7 @@ impl Progress for Silent {
 #[derive(Debug, Clone)]
 pub struct RunOutput {
     /// The closed log.
-    pub events: Vec<Event>,
+    pub events: Vec<Arc<Event>>,
     /// The record made of it.
     pub record: RunRecord,
     /// What could not be removed, and why.
@@ -181,7 +181,7 @@ async fn run_on(
     entries.extend(ran);
     log.append(Scope::Run, Body::RunEnded { interrupted });
     log.close_file()?;
-    let events: Vec<Event> = log.events().iter().map(|event| (**event).clone()).collect();
+    let events = log.events();
     let record = close(&started, &events, &entries, options, facts, interrupted);
     Ok(RunOutput { events, record, leftovers, kept })
 }
@@ -282,7 +282,7 @@ fn run_started(
 
 fn close(
     started: &RunStarted,
-    events: &[Event],
+    events: &[Arc<Event>],
     entries: &[Entry],
     options: &RunOptions,
     facts: &Facts,

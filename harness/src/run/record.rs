@@ -74,7 +74,7 @@ pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
 /// The record of a run, from its closed log.
 pub fn run_record(
     started: &RunStarted,
-    events: &[Event],
+    events: &[Arc<Event>],
     scenarios: Vec<ScenarioRecord>,
     contract: Vec<ContractRecord>,
     interrupted: bool,
@@ -109,7 +109,7 @@ pub fn contract_records(
     version: Version,
     controller: &str,
     quiet: Duration,
-    events: &[Event],
+    events: &[Arc<Event>],
     verdicts: &[(Arc<str>, &Verdict)],
 ) -> Vec<ContractRecord> {
     let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned());
@@ -135,7 +135,7 @@ pub fn contract_records(
 }
 
 /// Milliseconds from the first to the last event of each scenario.
-pub fn durations(events: &[Event]) -> HashMap<Arc<str>, u64> {
+pub fn durations(events: &[Arc<Event>]) -> HashMap<Arc<str>, u64> {
     let mut spans: HashMap<Arc<str>, (u64, u64)> = HashMap::new();
     for event in events {
         if let Scope::Scenario(name) = &event.scope {
@@ -147,7 +147,7 @@ pub fn durations(events: &[Event]) -> HashMap<Arc<str>, u64> {
 
 /// The events that the judge of one execution sees, in log order: its own, those of its pool Gateways, and the run's.
 /// Replay feeds these.
-pub fn events_of<'a>(events: &'a [Event], name: &str) -> impl Iterator<Item = &'a Event> {
+pub fn events_of<'a>(events: &'a [Arc<Event>], name: &str) -> impl Iterator<Item = &'a Event> {
     let own = Scope::Scenario(Arc::from(name));
     let mut scopes = vec![Scope::Run, own.clone()];
     for event in events.iter().filter(|event| event.scope == own) {
@@ -156,7 +156,7 @@ pub fn events_of<'a>(events: &'a [Event], name: &str) -> impl Iterator<Item = &'
         }
     }
     let end = events.iter().rposition(|event| event.scope == own).map_or(0, |last| last + 1);
-    events[..end].iter().filter(move |event| scopes.contains(&event.scope))
+    events[..end].iter().map(|event| &**event).filter(move |event| scopes.contains(&event.scope))
 }
 
 /// Every clause that a scenario proves, sorted.
@@ -181,8 +181,8 @@ mod tests {
     use crate::judge::contract::GATEWAY_API;
     use crate::log::{Bindings, Elapsed, GatewayBinding};
 
-    fn event(seq: u64, scope: Scope, body: Body) -> Event {
-        Event { seq, at: Elapsed(seq * 1000), scope, body }
+    fn event(seq: u64, scope: Scope, body: Body) -> Arc<Event> {
+        Arc::new(Event { seq, at: Elapsed(seq * 1000), scope, body })
     }
 
     fn scenario(name: &str) -> Scope {

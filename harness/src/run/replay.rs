@@ -45,12 +45,14 @@ pub enum ReplayError {
 /// Judges every execution of a log again. `release` replaces the release and channel that the run had. Scenarios that
 /// did not run then do not appear.
 pub fn replay(
-    events: &[Event],
+    events: &[Arc<Event>],
     scenarios: &[Scenario],
     contract: &Arc<Contract>,
     release: Option<(Version, Channel)>,
 ) -> Result<RunRecord, ReplayError> {
-    let Some(Event { body: Body::RunStarted(started), .. }) = events.first() else { return Err(ReplayError::NoStart) };
+    let Some(Body::RunStarted(started)) = events.first().map(|event| &event.body) else {
+        return Err(ReplayError::NoStart);
+    };
     if started.format != record::LOG_FORMAT {
         return Err(ReplayError::Format(started.format));
     }
@@ -108,7 +110,7 @@ struct Recorded<'a> {
 }
 
 /// The executions of a log in the order in which they ended, so that what one was given is known before it is judged.
-fn executions(events: &[Event]) -> Result<Vec<Recorded<'_>>, ReplayError> {
+fn executions(events: &[Arc<Event>]) -> Result<Vec<Recorded<'_>>, ReplayError> {
     let mut open: IndexMap<&Arc<str>, (&Bindings, u64)> = IndexMap::new();
     let mut closed = Vec::new();
     for event in events {

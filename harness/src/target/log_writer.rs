@@ -198,6 +198,6 @@ mod tests {
         }
         log.close_file().unwrap();
         let events = crate::log::codec::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(events, log.events().iter().map(|event| (**event).clone()).collect::<Vec<_>>());
+        assert_eq!(events, log.events());
     }
 }

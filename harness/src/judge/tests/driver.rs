@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
-    BackendBinding, Bindings, Body, Change, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer, JournalEntry,
-    ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write, WriteOutcome,
-    WriteVerb,
+    BackendBinding, Bindings, Body, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer,
+    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write,
+    WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
     Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
@@ -435,16 +435,16 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         }
         Back::Echo(pod) => {
             let echo = json!({"pod": pod, "path": "/", "host": "a.test", "headers": {"X-A": ["one"]}});
-            exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo: Some(echo) });
+            exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo: EchoText::of(&echo) });
         }
         Back::Presented(name, pod) => {
             exchange.certificate =
                 Some(PeerCertificate { names: vec!["x.test".to_owned(), name.to_owned()], sha256: String::new() });
-            let echo = Some(json!({"pod": pod}));
+            let echo = EchoText::of(&json!({"pod": pod}));
             exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo });
         }
         Back::Line(pod) => {
-            exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: Some(json!({"pod": pod})) });
+            exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: EchoText::of(&json!({"pod": pod})) });
         }
         Back::Tcp(end) => exchange.tcp = Some(end),
         Back::Error(error) => exchange.error = Some(error),
