@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func tallied(t *testing.T, firstOnly bool, lines ...string) Outcome {
+	t.Helper()
+	log, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally, err := read(strings.NewReader(strings.Join(lines, "\n")), log, func() bool { return firstOnly })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tally.outcome()
+}
+
+const (
+	passes    = `{"Action":"pass","Test":"TestConformance/A","Elapsed":1.5}`
+	skips     = `{"Action":"skip","Test":"TestConformance/B"}`
+	part      = `{"Action":"fail","Test":"TestConformance/C/1_request"}`
+	partPass  = `{"Action":"pass","Test":"TestConformance/C/0_request"}`
+	whole     = `{"Action":"fail","Test":"TestConformance/C"}`
+	suite     = `{"Action":"fail","Test":"TestConformance"}`
+	suitePass = `{"Action":"pass","Test":"TestConformance"}`
+	output    = `{"Action":"output","Test":"TestConformance/C","Output":"--- FAIL: x\n"}`
+)
+
+func TestTestsAreCountedOnceAndPartsNot(t *testing.T) {
+	for _, example := range []struct {
+		name            string
+		lines           []string
+		firstOnly       bool
+		passed, skipped int
+		failed          []string
+	}{
+		{"well", []string{passes, skips, partPass, suitePass}, false, 1, 1, nil},
+		{"a test fails", []string{passes, part, output, whole, suite}, false, 1, 0, []string{"C"}},
+		{"the first failure is enough", []string{passes, part, whole, suite}, true, 1, 0, []string{"C"}},
+		{"the setup fails", []string{suite}, false, 0, 0, []string{"setup"}},
+	} {
+		outcome := tallied(t, example.firstOnly, example.lines...)
+		if outcome.Passed != example.passed || outcome.Skipped != example.skipped || !slices.Equal(outcome.Failed, example.failed) {
+			t.Errorf("%s: %+v", example.name, outcome)
+		}
+		if outcome.Noticed != (len(example.failed) > 0) {
+			t.Errorf("%s: noticed is %v", example.name, outcome.Noticed)
+		}
+	}
+}
+
+func TestATableNeedsEveryFaultAndAnInnocentReference(t *testing.T) {
+	noticed := Outcome{Noticed: true, Failed: []string{"x"}}
+	lines := []Line{{Fault: plain}, {Fault: "a", Upstream: noticed, Ours: noticed}, {Fault: "b", Ours: noticed}}
+	document, err := summarize(lines, []string{"b", "a"})
+	if err != nil || document.Faults != 2 || document.Upstream != 1 || document.Ours != 2 {
+		t.Errorf("%+v, %v", document, err)
+	}
+	if document.Table[0].Fault != "a" || document.Table[1].Upstream != "" {
+		t.Errorf("%+v", document.Table)
+	}
+	if _, err := summarize(lines, []string{"a", "c"}); err == nil || !strings.Contains(err.Error(), "no line of c") {
+		t.Errorf("a missing fault is told: %v", err)
+	}
+	lines[0].Upstream = noticed
+	if _, err := summarize(lines, nil); err == nil || !strings.Contains(err.Error(), "plain reference") {
+		t.Errorf("a reference that fails is told: %v", err)
+	}
+}
+
+func TestAFailureCountsOnlyIfItComesAgain(t *testing.T) {
+	fails := func(names ...string) Outcome { return Outcome{Noticed: len(names) > 0, Failed: names} }
+	for _, example := range []struct {
+		name              string
+		runs              []Outcome
+		noticed, unsteady bool
+	}{
+		{"nothing fails", []Outcome{fails()}, false, false},
+		{"it fails alone too", []Outcome{fails("a"), fails("a")}, true, false},
+		{"it fails only after others", []Outcome{fails("a"), fails(), fails("a")}, true, false},
+		{"it came from elsewhere", []Outcome{fails("a"), fails(), fails()}, false, false},
+		{"each time another", []Outcome{fails("a"), fails(), fails("b")}, false, true},
+		{"the setup fails twice", []Outcome{fails(setup), fails(setup)}, true, false},
+		{"the setup fails once", []Outcome{fails(setup), fails()}, false, false},
+		{"a rule cannot be run alone", []Outcome{fails("contract/x"), fails("contract/x")}, true, false},
+	} {
+		runs := example.runs
+		outcome, err := confirmed(func(string) (Outcome, error) {
+			next := runs[0]
+			runs = runs[1:]
+			return next, nil
+		})
+		if err != nil || outcome.Noticed != example.noticed || outcome.Unsteady != example.unsteady || len(runs) > 0 {
+			t.Errorf("%s: %+v, %v, %d runs left", example.name, outcome, err, len(runs))
+		}
+	}
+}
