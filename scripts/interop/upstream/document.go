@@ -11,14 +11,12 @@ import (
 	"slices"
 )
 
-// Document is the committed table: what each suite noticed, and how long both took on the plain reference.
+// Document is the committed table: what each suite noticed.
 type Document struct {
-	Faults   int `json:"faults"`
-	Upstream int `json:"noticedByUpstream"`
-	Ours     int `json:"noticedByGateproof"`
-	// On the plain reference; nothing fails there.
-	Plain Line  `json:"plain"`
-	Table []Row `json:"table"`
+	Faults   int   `json:"faults"`
+	Upstream int   `json:"noticedByUpstream"`
+	Ours     int   `json:"noticedByGateproof"`
+	Table    []Row `json:"table"`
 }
 
 // Row is one fault: the first failure of each suite, empty where it was not noticed.
@@ -28,11 +26,12 @@ type Row struct {
 	Ours     string `json:"gateproof"`
 }
 
-// table turns lines into the document, and refuses if faults are missing or the plain reference fails.
+// table turns lines into the document, and refuses if runs are missing or the plain reference fails.
 func table(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("table", flag.ExitOnError)
 	gateproof := flags.String("gateproof", "", "the program `FILE`")
-	input := flags.String("i", "faults.jsonl", "`FILE` of one JSON line a fault")
+	input := flags.String("i", "faults.jsonl", "`FILE` of one JSON line a fault and suite")
+	partial := flags.Bool("partial", false, "leave faults out that were not run")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -40,11 +39,17 @@ func table(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	names, err := faultNames(ctx, *gateproof)
+	all, err := allFaults(ctx, *gateproof)
 	if err != nil {
 		return err
 	}
-	document, err := summarize(lines, names)
+	if *partial {
+		missing := jobs(all, lines)
+		all = slices.DeleteFunc(all, func(fault Fault) bool {
+			return slices.ContainsFunc(missing, func(job job) bool { return job.fault.Name == fault.Name })
+		})
+	}
+	document, err := summarize(lines, all)
 	if err != nil {
 		return err
 	}
@@ -53,50 +58,32 @@ func table(ctx context.Context, arguments []string) error {
 	return encoder.Encode(document)
 }
 
-func summarize(lines []Line, names []string) (Document, error) {
+func summarize(lines []Line, faults []Fault) (Document, error) {
 	var document Document
 	var problems []error
-	find := func(name string) (Line, bool) {
-		at := slices.IndexFunc(lines, func(line Line) bool { return line.Fault == name })
-		if at < 0 {
-			problems = append(problems, fmt.Errorf("there is no line of %s", name))
-			return Line{}, false
-		}
-		return lines[at], true
+	for _, job := range jobs(append([]Fault{{Name: plain}}, faults...), lines) {
+		problems = append(problems, fmt.Errorf("there is no steady line of %s under %s", job.suite, job.fault.Name))
 	}
-	if line, found := find(plain); found {
-		document.Plain = line
-		if line.Upstream.Noticed || line.Ours.Noticed {
-			problems = append(problems, errors.New("something failed on the plain reference, so failures prove nothing"))
+	for _, suite := range []string{upstreams, ours} {
+		if line, _ := find(lines, plain, suite); line.Noticed {
+			problems = append(problems, fmt.Errorf("%s failed on the plain reference (%v), so failures prove nothing", suite, line.Failed))
 		}
 	}
-	for _, name := range names {
-		line, found := find(name)
-		if !found {
-			continue
-		}
+	for _, fault := range faults {
+		upstream, _ := find(lines, fault.Name, upstreams)
+		ours, _ := find(lines, fault.Name, ours)
 		document.Faults++
-		if line.Upstream.Unsteady || line.Ours.Unsteady {
-			problems = append(problems, fmt.Errorf("what failed under %s was never the same: take its line out and run it again", name))
-		}
-		row := Row{Fault: name}
-		if line.Upstream.Noticed {
+		row := Row{Fault: fault.Name}
+		if upstream.Noticed {
 			document.Upstream++
-			row.Upstream = line.Upstream.Failed[0]
+			row.Upstream = upstream.Failed[0]
 		}
-		if line.Ours.Noticed {
+		if ours.Noticed {
 			document.Ours++
-			row.Ours = first(line.Ours.Failed)
+			row.Ours = ours.Failed[0]
 		}
 		document.Table = append(document.Table, row)
 	}
 	slices.SortFunc(document.Table, func(a, b Row) int { return cmp.Compare(a.Fault, b.Fault) })
 	return document, errors.Join(problems...)
-}
-
-func first(names []string) string {
-	if len(names) == 0 {
-		return "noticed"
-	}
-	return names[0]
 }

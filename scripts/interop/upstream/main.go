@@ -12,7 +12,7 @@ import (
 const usage = `Runs upstream's conformance suite against ` + "`gateproof testbed`" + `. Called by the scripts beside it.
 
   upstream run     once, and ours beside it if asked; a table of tests and times
-  upstream faults  under every fault of the reference, and ours beside it; one JSON line a fault
+  upstream faults  under every fault of the reference, and ours beside it; one JSON line for each
   upstream table   the lines of that as one document
 
 Each takes --help.

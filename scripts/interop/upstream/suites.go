@@ -48,7 +48,7 @@ type Outcome struct {
 
 // alone is the test that failed first, unless what failed cannot be run alone.
 func (o Outcome) alone() (string, bool) {
-	if len(o.Failed) == 0 || o.Failed[0] == setup || strings.Contains(o.Failed[0], "/") {
+	if len(o.Failed) == 0 || o.Failed[0] == setup {
 		return "", false
 	}
 	return o.Failed[0], true
@@ -200,8 +200,8 @@ func (t *tally) outcome() Outcome {
 	return outcome
 }
 
-// runOurs runs our scenarios on the same kind of testbed.
-func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, firstOnly bool, only string) (Outcome, error) {
+// runOurs runs our scenarios on the same kind of testbed. With clauses, only what breaks one of these has noticed something.
+func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, clauses []string) (Outcome, error) {
 	reports := filepath.Join(dir, "report")
 	args := []string{
 		"run", "--kubeconfig", testbed.Kubeconfig, "--gateway-class", testbed.GatewayClass, "--allow-cluster-changes",
@@ -210,12 +210,6 @@ func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, first
 	}
 	if s.Timeouts != "" {
 		args = append(args, "--timing", "embedded")
-	}
-	if firstOnly {
-		args = append(args, "--fail-fast")
-	}
-	if only != "" {
-		args = append(args, only)
 	}
 	command := exec.CommandContext(ctx, s.Gateproof, args...)
 	var said bytes.Buffer
@@ -227,50 +221,12 @@ func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, first
 	if code != codePassed && code != codeFailed && code != codeInconclusive {
 		return Outcome{}, fmt.Errorf("our run ended without a verdict: %w\n%s", err, said.String())
 	}
-	outcome, err := readRecord(filepath.Join(reports, "record.json"))
+	found, err := readRecord(filepath.Join(reports, "record.json"))
 	if err != nil && !(code == codeInconclusive && errors.Is(err, os.ErrNotExist)) {
 		return Outcome{}, err
 	}
 	// What is inconclusive blames nobody, so it has noticed nothing.
-	outcome.Noticed, outcome.Seconds = code == codeFailed, seconds
-	return outcome, nil
-}
-
-// readRecord counts what the record of a run of ours says.
-func readRecord(path string) (Outcome, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return Outcome{}, err
-	}
-	var record struct {
-		Scenarios []struct {
-			Name    string `json:"name"`
-			Outcome string `json:"outcome"`
-		} `json:"scenarios"`
-		Contract []struct {
-			Name     string            `json:"name"`
-			Severity string            `json:"severity"`
-			Breaches []json.RawMessage `json:"breaches"`
-		} `json:"contract"`
-	}
-	if err := json.Unmarshal(text, &record); err != nil {
-		return Outcome{}, fmt.Errorf("reading %s: %w", path, err)
-	}
-	var outcome Outcome
-	for _, scenario := range record.Scenarios {
-		switch scenario.Outcome {
-		case "passed":
-			outcome.Passed++
-		case "failed", "late":
-			outcome.Failed = append(outcome.Failed, scenario.Name)
-		default:
-			outcome.Skipped++
-		}
-	}
-	for _, rule := range record.Contract {
-		if rule.Severity == "failure" && len(rule.Breaches) > 0 {
-			outcome.Failed = append(outcome.Failed, rule.Name)
-		}
-	}
+	outcome := found.outcome(clauses)
+	outcome.Seconds = seconds
 	return outcome, nil
 }

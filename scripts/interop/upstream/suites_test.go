@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
@@ -56,20 +57,60 @@ func TestTestsAreCountedOnceAndPartsNot(t *testing.T) {
 
 func TestATableNeedsEveryFaultAndAnInnocentReference(t *testing.T) {
 	noticed := Outcome{Noticed: true, Failed: []string{"x"}}
-	lines := []Line{{Fault: plain}, {Fault: "a", Upstream: noticed, Ours: noticed}, {Fault: "b", Ours: noticed}}
-	document, err := summarize(lines, []string{"b", "a"})
+	both := func(fault string, upstream, own Outcome) []Line {
+		return []Line{{fault, upstreams, upstream}, {fault, ours, own}}
+	}
+	lines := slices.Concat(both(plain, Outcome{}, Outcome{}), both("a", noticed, noticed), both("b", Outcome{}, noticed))
+	document, err := summarize(lines, []Fault{{Name: "b"}, {Name: "a"}})
 	if err != nil || document.Faults != 2 || document.Upstream != 1 || document.Ours != 2 {
 		t.Errorf("%+v, %v", document, err)
 	}
 	if document.Table[0].Fault != "a" || document.Table[1].Upstream != "" {
 		t.Errorf("%+v", document.Table)
 	}
-	if _, err := summarize(lines, []string{"a", "c"}); err == nil || !strings.Contains(err.Error(), "no line of c") {
-		t.Errorf("a missing fault is told: %v", err)
+	for _, example := range []struct {
+		name, expected string
+		lines          []Line
+		faults         []Fault
+	}{
+		{"a missing fault", "no steady line of gateproof under c", lines, []Fault{{Name: "c"}}},
+		{"an unsteady line", "no steady line of upstream under a", append(lines, Line{"a", upstreams, Outcome{Unsteady: true}}), []Fault{{Name: "a"}}},
+		{"a reference that fails", "plain reference", append(lines, Line{plain, ours, noticed}), nil},
+	} {
+		if _, err := summarize(example.lines, example.faults); err == nil || !strings.Contains(err.Error(), example.expected) {
+			t.Errorf("%s: %v", example.name, err)
+		}
 	}
-	lines[0].Upstream = noticed
-	if _, err := summarize(lines, nil); err == nil || !strings.Contains(err.Error(), "plain reference") {
-		t.Errorf("a reference that fails is told: %v", err)
+}
+
+func TestOnlyBrokenClausesCount(t *testing.T) {
+	var found record
+	text := `{
+		"scenarios": [
+			{"name": "good", "outcome": "passed"},
+			{"name": "left-out", "outcome": "skipped"},
+			{"name": "declared", "outcome": "failed", "findings": [{"severity": "failure", "clauses": ["A", "B"]}]},
+			{"name": "warned", "outcome": "failed", "findings": [{"severity": "warning", "clauses": ["B"]}, {"severity": "failure", "clauses": ["C"]}]},
+			{"name": "elsewhere", "outcome": "late", "findings": [{"severity": "failure", "clauses": ["C"]}]}
+		],
+		"contract": [
+			{"name": "contract/kept", "severity": "failure", "clauses": ["B"]},
+			{"name": "contract/broken", "severity": "failure", "clauses": ["B"], "breaches": [{}]},
+			{"name": "contract/warned", "severity": "warning", "clauses": ["B"], "breaches": [{}]}
+		]
+	}`
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		t.Fatal(err)
+	}
+	outcome := found.outcome([]string{"B"})
+	if !slices.Equal(outcome.Failed, []string{"declared", "contract/broken"}) || outcome.Passed != 1 || outcome.Skipped != 1 {
+		t.Errorf("%+v", outcome)
+	}
+	if all := found.outcome(nil); len(all.Failed) != 4 {
+		t.Errorf("%+v", all)
+	}
+	if none := found.outcome([]string{"D"}); none.Noticed {
+		t.Errorf("%+v", none)
 	}
 }
 
@@ -84,10 +125,10 @@ func TestAFailureCountsOnlyIfItComesAgain(t *testing.T) {
 		{"it fails alone too", []Outcome{fails("a"), fails("a")}, true, false},
 		{"it fails only after others", []Outcome{fails("a"), fails(), fails("a")}, true, false},
 		{"it came from elsewhere", []Outcome{fails("a"), fails(), fails()}, false, false},
-		{"each time another", []Outcome{fails("a"), fails(), fails("b")}, false, true},
+		{"another one comes again", []Outcome{fails("a"), fails(), fails("b"), fails("b")}, true, false},
+		{"each time another", []Outcome{fails("a"), fails(), fails("b"), fails(), fails("c"), fails()}, false, true},
 		{"the setup fails twice", []Outcome{fails(setup), fails(setup)}, true, false},
 		{"the setup fails once", []Outcome{fails(setup), fails()}, false, false},
-		{"a rule cannot be run alone", []Outcome{fails("contract/x"), fails("contract/x")}, true, false},
 	} {
 		runs := example.runs
 		outcome, err := confirmed(func(string) (Outcome, error) {
