@@ -77,7 +77,7 @@ func run(ctx context.Context, arguments []string) error {
 		failed = append(failed, pair.Upstream.Failed...)
 		if *beside {
 			err := withTestbed(ctx, common.suites, work, *fault, func(testbed *Testbed) error {
-				ours, err := common.suites.runOurs(ctx, testbed, work, nil)
+				ours, err := common.suites.runOurs(ctx, testbed, work, nil, nil)
 				pair.Ours = &ours
 				return err
 			})

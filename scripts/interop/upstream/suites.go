@@ -200,8 +200,9 @@ func (t *tally) outcome() Outcome {
 	return outcome
 }
 
-// runOurs runs our scenarios on the same kind of testbed. With clauses, only what breaks one of these has noticed something.
-func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, clauses []string) (Outcome, error) {
+// runOurs runs our scenarios on the same kind of testbed. With clauses, only what breaks one of these has
+// noticed something; with names, only these scenarios run.
+func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, clauses, only []string) (Outcome, error) {
 	reports := filepath.Join(dir, "report")
 	args := []string{
 		"run", "--kubeconfig", testbed.Kubeconfig, "--gateway-class", testbed.GatewayClass, "--allow-cluster-changes",
@@ -211,7 +212,7 @@ func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, claus
 	if s.Timeouts != "" {
 		args = append(args, "--timing", "embedded")
 	}
-	command := exec.CommandContext(ctx, s.Gateproof, args...)
+	command := exec.CommandContext(ctx, s.Gateproof, append(args, only...)...)
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
 	start := time.Now()

@@ -141,3 +141,20 @@ func TestAFailureCountsOnlyIfItComesAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestThePlainReferenceIsGivenASecondChance(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		runs := []Outcome{{Noticed: true, Failed: []string{"a", "b"}}, {Noticed: again, Failed: []string{"b"}}}
+		outcome, err := innocent(func(only []string) (Outcome, error) {
+			if wanted := []string{"a", "b"}; len(runs) == 1 && !slices.Equal(only, wanted) {
+				t.Errorf("%v run again instead of %v", only, wanted)
+			}
+			next := runs[0]
+			runs = runs[1:]
+			return next, nil
+		})
+		if err != nil || outcome.Noticed != again {
+			t.Errorf("%+v, %v", outcome, err)
+		}
+	}
+}
