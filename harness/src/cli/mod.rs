@@ -18,6 +18,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod testbed;
+mod workloads;
 
 use std::process::ExitCode;
 
@@ -72,6 +73,8 @@ enum Verb {
     Faults(faults::Args),
     /// Serve the embedded cluster and write a kubeconfig
     Testbed(testbed::Args),
+    /// Run Deployments of known echo images of a cluster that has no nodes
+    Workloads(workloads::Args),
     /// Judge a recorded run again, from its log
     Replay(replay::Args),
     /// Render or lint reports
@@ -138,6 +141,7 @@ pub async fn main() -> ExitCode {
         Verb::Schema(args) => schema::run(&args),
         Verb::Faults(args) => faults::run(args).await,
         Verb::Testbed(args) => testbed::run(args).await,
+        Verb::Workloads(args) => workloads::run(args).await,
         Verb::Replay(args) => replay::run(&args),
         Verb::Clean(args) => clean::run(args).await,
         Verb::Echo(args) => echo::run(args).await,

@@ -16,6 +16,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         jobs: _,
         fail_fast: _,
         repeat: _,
+        timing,
         timeout_scale,
         dial,
         ports,
@@ -40,6 +41,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.one("--gateway-class", gateway_class.as_ref());
     line.one("--kubeconfig", kubeconfig.as_ref().map(|path| path.display()));
     line.one("--context", context.as_ref());
+    line.one("--timing", timing.and_then(|timing| timing.to_possible_value()).map(|value| value.get_name().to_owned()));
     #[allow(clippy::float_cmp, reason = "only the default itself goes without saying")]
     line.one("--timeout-scale", (*timeout_scale != 1.0).then_some(timeout_scale));
     line.all("--dial", dial);
@@ -124,6 +126,7 @@ mod tests {
     #[case::definitions_by_url("--crds https://example.com/a.yaml", "--crds https://example.com/a.yaml")]
     #[case::cluster("--context kind --gateway-class mine", "--gateway-class mine --context kind")]
     #[case::kubeconfig("--gateway-class mine --kubeconfig k", "--gateway-class mine --kubeconfig k")]
+    #[case::limits("--timing real", "--timing real")]
     #[case::budgets("--timeout-scale 2.5", "--timeout-scale 2.5")]
     #[case::dial("--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*", "--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*")]
     #[case::ports("--ports http=80,8080 --ports tcp=9000-9010", "--ports http=80,8080 --ports tcp=9000-9010")]

@@ -13,6 +13,7 @@ use super::output::{self, Format, FormatArg};
 use super::progress::Reporter;
 use super::{Failure, Outcome, reports, reproduce};
 use crate::exit_codes;
+use crate::log::{Timing, TimingProfile};
 use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, RunOutput, Skip};
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
@@ -69,6 +70,9 @@ pub(crate) struct Tuning {
     /// Run each scenario N times
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) repeat: u32,
+    /// The table of time limits to start from; that of the target's kind unless given
+    #[arg(long, value_enum)]
+    pub(crate) timing: Option<TimingArg>,
     /// Multiply every time budget
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub(crate) timeout_scale: f64,
@@ -123,6 +127,14 @@ pub(crate) enum KeepArg {
     Always,
 }
 
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum TimingArg {
+    /// For a target that answers within milliseconds, such as `gateproof testbed`
+    Embedded,
+    /// For a cluster; budgets are those of upstream's suite
+    Real,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ContractEffect {
     /// It fails
@@ -144,6 +156,10 @@ impl Tuning {
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;
         options.repeat = self.repeat;
+        options.timing = self.timing.map(|timing| match timing {
+            TimingArg::Embedded => Timing::of(TimingProfile::Embedded),
+            TimingArg::Real => Timing::of(TimingProfile::Real),
+        });
         options.timeout_scale = self.timeout_scale;
         options.dial = self.dial.clone();
         options.ports = ports(&self.ports)?;

@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Fault of the reference implementation
     #[arg(long, value_name = "NAME", conflicts_with = "no_controller")]
     fault: Option<String>,
+    /// Leave Deployments of known echo images to somebody else, instead of running them in this process
+    #[arg(long)]
+    no_workloads: bool,
     /// Where the kubeconfig goes; it holds a token, so only its owner may read it
     #[arg(long, value_name = "FILE", default_value = "testbed.kubeconfig")]
     kubeconfig: PathBuf,
@@ -58,6 +61,9 @@ pub(crate) struct Served {
     /// What `--dial` has to be given to reach its data plane, unless it was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     dial_rule: Option<String>,
+    /// The addresses that its Gateways can get, as a CIDR, unless it was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway_network: Option<String>,
 }
 
 impl Served {
@@ -92,6 +98,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         no_controller: args.no_controller,
         bind: Some(args.listen),
         crds: definitions,
+        workloads: !args.no_workloads,
         ..TestbedOptions::default()
     };
     let testbed = Testbed::start(options).await.map_err(|error| start_failure(&error))?;
@@ -101,6 +108,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         kubeconfig: kubeconfig.path.display().to_string(),
         gateway_class: (!args.no_controller).then(|| testbed.gateway_class().to_string()),
         dial_rule: (!args.no_controller).then(|| testbed.dial_rule().to_string()),
+        gateway_network: (!args.no_controller).then(|| testbed.gateway_network()),
     };
     match args.format.format {
         Format::Json => output::json_line(&served)?,

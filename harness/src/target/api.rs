@@ -65,6 +65,11 @@ impl Api {
         Api { client }
     }
 
+    /// The client, for what is more than one call.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// Sends one request and reads the whole answer.
     pub async fn call(
         &self,

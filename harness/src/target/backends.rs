@@ -169,7 +169,7 @@ impl Slice<'_> {
 }
 
 /// The address that this host would send from to the world: the first global unicast one. No packet is sent.
-fn own_address() -> Option<IpAddr> {
+pub(crate) fn own_address() -> Option<IpAddr> {
     let own = |bind: &str, towards: &str| {
         let socket = UdpSocket::bind(bind).ok()?;
         // Documentation prefixes (RFC 5737, RFC 3849) are routed like any other address of the world.

@@ -14,6 +14,7 @@ use gateproof_controllers::faults::{self, Fault};
 use gateproof_controllers::runtime::{Controllers, Seams};
 use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
 use gateproof_proxy::{Exchange, Plain, Proxy, ProxyOptions};
+use gateproof_workloads::{Place, Workloads};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
@@ -80,6 +81,8 @@ pub struct TestbedOptions {
     pub no_controller: bool,
     /// Address and port of the API server; a free port on loopback unless given.
     pub bind: Option<std::net::SocketAddr>,
+    /// Runs Deployments of known echo images within this process.
+    pub workloads: bool,
 }
 
 /// Why a testbed did not start.
@@ -94,6 +97,9 @@ pub enum TestbedError {
     /// The GatewayClass was refused.
     #[error("cannot create the GatewayClass of the embedded implementation")]
     GatewayClass(#[source] Box<kube::Error>),
+    /// The workloads did not start.
+    #[error("cannot run workloads on the embedded API server")]
+    Workloads(#[from] gateproof_workloads::StartError),
 }
 
 /// A running embedded target. It ends with [`Testbed::shutdown`] or when it is dropped.
@@ -101,6 +107,7 @@ pub struct Testbed {
     server: Server,
     proxy: Arc<Proxy>,
     controllers: Option<Controllers>,
+    workloads: Option<Workloads>,
     offset: Option<u16>,
 }
 
@@ -124,7 +131,10 @@ impl Testbed {
         let offset = options.ports.offset(network);
         let exchange = options.behaviour.exchange(fault);
         let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, exchange));
-        let mut testbed = Testbed { server, proxy, controllers: None, offset };
+        let mut testbed = Testbed { server, proxy, controllers: None, workloads: None, offset };
+        if options.workloads {
+            testbed.workloads = Some(Workloads::start(testbed.client(), Place::Loopback(pod_network(network))).await?);
+        }
         if !options.no_controller {
             let max_gateways = [(SINGLE_GATEWAY_CLASS.to_owned(), 1)].into();
             let settings = Settings { network, max_gateways, ..Settings::default() };
@@ -172,6 +182,12 @@ impl Testbed {
         self.offset.map_or_else(|| "*:*=*:*".to_owned(), |offset| format!("*:*=*:+{offset}"))
     }
 
+    /// The addresses that Gateways can get, as a CIDR.
+    pub fn gateway_network(&self) -> String {
+        let [a, b, c] = network(self.server.addr().port());
+        format!("{a}.{b}.{c}.0/24")
+    }
+
     /// What clients have asked of the API server so far.
     pub fn requests(&self) -> Vec<RequestCount> {
         self.server.requests()
@@ -181,6 +197,9 @@ impl Testbed {
     pub async fn shutdown(mut self) {
         if let Some(controllers) = self.controllers.take() {
             controllers.shutdown().await;
+        }
+        if let Some(workloads) = self.workloads.take() {
+            workloads.shutdown().await;
         }
         self.proxy.shutdown().await;
         self.server.shutdown().await;
@@ -192,6 +211,12 @@ impl Testbed {
 fn network(api_server_port: u16) -> [u8; 3] {
     let [high, low] = api_server_port.to_be_bytes();
     [127, high.max(1), low]
+}
+
+/// The first three octets of the addresses that Pods get: those of a testbed whose port differs in the highest bit. API
+/// servers at free ports all have that bit set.
+fn pod_network([a, b, c]: [u8; 3]) -> [u8; 3] {
+    [a, (b ^ 0x80).max(1), c]
 }
 
 async fn create_class(client: Client, name: &str) -> Result<(), TestbedError> {

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::{http, tcp};
+use crate::{dialogue, http, tcp};
 
 /// How long [`Echo::shutdown`] lets answers under way end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -26,8 +26,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub enum Protocol {
     /// HTTP/1.1 and HTTP/2 with prior knowledge.
     Http,
+    /// HTTP/2 with prior knowledge; everything else is answered with 400.
+    H2c,
     /// Lines, then bytes.
     Tcp,
+    /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite.
+    Dialogue,
 }
 
 /// How a backend is started.
@@ -80,8 +84,12 @@ pub struct Echo {
 pub(crate) struct Backend {
     pub identity: Identity,
     pub http_port: u16,
+    pub only_h2: bool,
     pub run_token: Option<String>,
     pub journal: Journal,
+    /// Where connections that outgrew HTTP go on; they end with the token.
+    pub tasks: TaskTracker,
+    pub closing: CancellationToken,
 }
 
 impl Echo {
@@ -93,18 +101,21 @@ impl Echo {
         let bind = |source| EchoError::Bind { address: options.bind, source };
         let listener = listen(options.bind).map_err(bind)?;
         let addr = listener.local_addr().map_err(bind)?;
-        let backend = Arc::new(Backend {
-            identity: options.identity,
-            http_port: addr.port(),
-            run_token: options.run_token,
-            journal: options.journal,
-        });
         let echo = Self {
             addr,
             closing: CancellationToken::new(),
             abort: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        let backend = Arc::new(Backend {
+            identity: options.identity,
+            http_port: addr.port(),
+            only_h2: options.protocol == Protocol::H2c,
+            run_token: options.run_token,
+            journal: options.journal,
+            tasks: echo.tasks.clone(),
+            closing: echo.closing.clone(),
+        });
         let (closing, abort, tasks) = (echo.closing.clone(), echo.abort.clone(), echo.tasks.clone());
         echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
         Ok(echo)
@@ -154,8 +165,9 @@ async fn accept(
                 let (backend, closing) = (Arc::clone(&backend), closing.clone());
                 let serving = async move {
                     match protocol {
-                        Protocol::Http => http::serve(stream, peer, backend, closing).await,
+                        Protocol::Http | Protocol::H2c => http::serve(stream, peer, backend, closing).await,
                         Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
+                        Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
                     }
                 };
                 tasks.spawn(abort.clone().run_until_cancelled_owned(serving));

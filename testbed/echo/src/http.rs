@@ -24,7 +24,7 @@ use crate::canonical::canonical;
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
-use crate::{REQUEST_HEADER, TOKEN_HEADER, delay};
+use crate::{REQUEST_HEADER, TOKEN_HEADER, delay, websocket};
 
 /// The request header that asks for response headers: `Name:Value`, separated by commas.
 const SET_HEADER: &str = "x-echo-set-header";
@@ -54,7 +54,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
         let backend = Arc::clone(&backend);
         async move { Ok::<_, Infallible>(answer(&backend, peer, request).await) }
     });
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = closing.cancelled() => {
@@ -67,7 +67,11 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
     }
 }
 
-async fn answer(backend: &Backend, peer: SocketAddr, request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(backend: &Backend, peer: SocketAddr, mut request: Request<Incoming>) -> Response<Full<Bytes>> {
+    if backend.only_h2 && request.version() != Version::HTTP_2 {
+        return plain(StatusCode::BAD_REQUEST, "this port speaks HTTP/2 with prior knowledge only");
+    }
+    let on_upgrade = hyper::upgrade::on(&mut request);
     let (parts, body) = request.into_parts();
     if let Some(response) = journal_endpoint(backend, &parts) {
         return response;
@@ -92,6 +96,16 @@ async fn answer(backend: &Backend, peer: SocketAddr, request: Request<Incoming>)
         body_digest,
         peer,
     });
+    if route == "/ws" {
+        return match websocket::accept(&parts.headers) {
+            Some(response) => {
+                let echoing = backend.closing.clone().run_until_cancelled_owned(websocket::echo(on_upgrade));
+                backend.tasks.spawn(echoing);
+                response
+            }
+            None => plain(StatusCode::BAD_REQUEST, "this path speaks WebSocket"),
+        };
+    }
     if let Some(status) = route.strip_prefix("/status/") {
         let status = status.parse().ok().and_then(|code: u16| StatusCode::from_u16(code).ok());
         return match status {

@@ -6,12 +6,14 @@
 
 mod canonical;
 pub mod delay;
+mod dialogue;
 mod echo;
 pub mod env;
 mod http;
 mod identity;
 pub mod journal;
 mod tcp;
+mod websocket;
 
 pub use echo::{Echo, EchoError, EchoOptions, Protocol};
 pub use identity::Identity;

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
 use gateproof_echo::{Echo, EchoError, EchoOptions, Identity, Journal, Protocol};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -12,6 +13,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
 
 async fn start(protocol: Protocol, run_token: Option<&str>) -> (Echo, Journal) {
     let journal = Journal::default();
@@ -213,4 +215,69 @@ async fn a_taken_port_is_an_error() {
     };
     let error = Echo::start(options).await.unwrap_err();
     assert!(matches!(&error, EchoError::Bind { address, .. } if *address == echo.addr()), "{error}");
+}
+
+#[tokio::test]
+async fn a_port_for_http2_alone_refuses_http1() {
+    let (echo, journal) = start(Protocol::H2c, None).await;
+    let (status, _, _) = send(&echo, get("/", &[])).await;
+    assert_eq!((status, journal.written()), (StatusCode::BAD_REQUEST, 0));
+
+    let stream = TcpStream::connect(echo.addr()).await.unwrap();
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::get("http://example.com/").body(Full::<Bytes>::default()).unwrap();
+    assert_eq!(sender.send_request(request).await.unwrap().status(), StatusCode::OK);
+    assert_eq!(journal.written(), 1);
+}
+
+#[tokio::test]
+async fn a_websocket_returns_messages_and_ends_with_the_backend() {
+    let (echo, journal) = start(Protocol::Http, None).await;
+    let stream = TcpStream::connect(echo.addr()).await.unwrap();
+    let (mut socket, _) = tokio_tungstenite::client_async("ws://example.com/ws", stream).await.unwrap();
+    for text in ["one", "two"] {
+        socket.send(Message::text(text)).await.unwrap();
+        assert_eq!(socket.next().await.unwrap().unwrap(), Message::text(text));
+    }
+    assert_eq!(journal.records()[0].path, "/ws");
+    echo.shutdown().await;
+    let last = socket.next().await;
+    assert!(last.is_none_or(|message| message.is_err()));
+}
+
+#[rstest]
+#[case::plain(&[])]
+#[case::another_protocol(&[("Connection", "Upgrade"), ("Upgrade", "h2c"), ("Sec-WebSocket-Key", "YQ==")])]
+#[case::no_key(&[("Connection", "Upgrade"), ("Upgrade", "websocket")])]
+#[tokio::test]
+async fn what_asks_for_no_websocket_gets_none(#[case] fields: &[(&str, &str)]) {
+    let (echo, _) = start(Protocol::Http, None).await;
+    assert_eq!(send(&echo, get("/ws", fields)).await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_dialogue_greets_and_answers_commands() {
+    let (echo, journal) = start(Protocol::Dialogue, None).await;
+    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+    let mut line = async |command: &str| {
+        stream.write_all(command.as_bytes()).await.unwrap();
+        let mut text = String::new();
+        stream.read_line(&mut text).await.unwrap();
+        text
+    };
+    assert_eq!(line("").await, "Gateway API Test TCP Server\n");
+    assert_eq!(line("PING\n").await, "PONG\n");
+    assert_eq!(line("what\nIS_TLS\n").await, "false\n");
+    let about: Value = serde_json::from_str(&line("TEST\r\n").await).unwrap();
+    let expected = json!({
+        "namespace": "ns",
+        "ingress": "ing",
+        "service": "svc",
+        "pod": "pod-1",
+        "tcpport": echo.addr().port().to_string(),
+        "isTLS": false,
+    });
+    assert_eq!((about, journal.written()), (expected, 4));
 }

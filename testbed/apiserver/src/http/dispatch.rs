@@ -13,7 +13,7 @@ use super::body::Body;
 use super::counters::Counters;
 use super::query::Query;
 use super::route::{ObjectPath, Route};
-use super::{discovery, openapi, reads, reviews, watching, writes};
+use super::{discovery, logs, openapi, reads, reviews, watching, writes};
 use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
 use crate::kinds::Resource;
@@ -79,6 +79,9 @@ impl App {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
+        if let Some(pod) = logs::asked_for(&parts) {
+            return logs::read(self, &parts, &pod).await.unwrap_or_else(|error| refusal(&error));
+        }
         match Limited::new(body, LARGEST_BODY).collect().await {
             Ok(body) => self.answer(&parts, body.to_bytes()).unwrap_or_else(|error| refusal(&error)),
             Err(error) if error.is::<LengthLimitError>() => refusal(&ApiError::too_large()),

@@ -6,6 +6,7 @@ mod decode;
 mod discovery;
 mod dispatch;
 mod listener;
+mod logs;
 mod messages;
 mod openapi;
 mod query;

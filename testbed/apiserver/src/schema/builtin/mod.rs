@@ -106,6 +106,8 @@ mod tests {
     #[case::slice("discovery.k8s.io", "EndpointSlice",
         json!({"addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}], "ports": [{"port": 1}]}),
         "/ports", json!([{"port": 1, "name": "", "protocol": "TCP"}]))]
+    #[case::slice_without_endpoints("discovery.k8s.io", "EndpointSlice", json!({"addressType": "IPv6"}),
+        "/addressType", json!("IPv6"))]
     #[case::recreate("apps", "Deployment",
         json!({"spec": {"strategy": {"type": "Recreate"}, "selector": {}, "template": {"spec": {"containers": []}}}}),
         "/spec/strategy", json!({"type": "Recreate"}))]
