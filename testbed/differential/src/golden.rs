@@ -47,10 +47,7 @@ fn text(server: &str, sequences: &BTreeMap<String, Answers>) -> String {
 ///
 /// # Errors
 /// [`CorpusError`]: a file is missing or malformed.
-pub fn read<'a>(
-    folder: &Path,
-    topics: impl IntoIterator<Item = &'a str>,
-) -> Result<(Recorded, String), CorpusError> {
+pub fn read<'a>(folder: &Path, topics: impl IntoIterator<Item = &'a str>) -> Result<(Recorded, String), CorpusError> {
     let mut recorded = Recorded::new();
     let mut server = String::new();
     for topic in topics {

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::run::Answers;
 
 static UID: LazyLock<Regex> = LazyLock::new(|| pattern("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"));
+static UID_KEY: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^k:\{"uid":"[^"]*"\}$"#));
 static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+$"));
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d{1,3}\.){3}\d{1,3}$"));
@@ -70,10 +71,8 @@ impl Normaliser {
     fn ordered(&self, value: Value) -> Value {
         match value {
             Value::Object(members) => {
-                let mut members: BTreeMap<String, Value> = members
-                    .into_iter()
-                    .map(|(name, member)| (self.renamed(&name), self.ordered(member)))
-                    .collect();
+                let mut members: BTreeMap<String, Value> =
+                    members.into_iter().map(|(name, member)| (self.renamed(&name), self.ordered(member))).collect();
                 if members.get("kind").is_some_and(|kind| kind == "Status") && members.contains_key("metadata") {
                     wordless(&mut members);
                 }
@@ -84,17 +83,20 @@ impl Normaliser {
                             .map(|key| manager.get(key).map(Value::to_string).unwrap_or_default())
                     });
                 }
+                plain(&mut members);
                 Value::Object(Map::from_iter(members))
             }
             Value::Array(items) => Value::Array(items.into_iter().map(|item| self.ordered(item)).collect()),
             Value::String(text) => Value::String(self.renamed(&text)),
+            Value::Number(number) => whole(number),
             other => other,
         }
     }
 
     fn renamed(&self, text: &str) -> String {
+        let text = UID_KEY.replace(text, "k:{<uid>}");
         // Long names first: a generated name may hold the identifier.
-        let mut text = text.to_owned();
+        let mut text = text.into_owned();
         for (name, placeholder) in self.unique.iter().rev() {
             if text.contains(name.as_str()) {
                 text = text.replace(name.as_str(), placeholder);
@@ -103,13 +105,7 @@ impl Normaliser {
         text
     }
 
-    fn replace(
-        &self,
-        value: &mut Value,
-        key: &str,
-        ranks: &BTreeMap<u64, usize>,
-        uids: &mut BTreeMap<String, usize>,
-    ) {
+    fn replace(&self, value: &mut Value, key: &str, ranks: &BTreeMap<u64, usize>, uids: &mut BTreeMap<String, usize>) {
         match value {
             Value::Object(members) => {
                 let list = is_list(members);
@@ -192,6 +188,37 @@ fn collect_versions(value: &Value, versions: &mut BTreeSet<u64>) {
         }
         Value::Array(items) => items.iter().for_each(|item| collect_versions(item, versions)),
         _ => {}
+    }
+}
+
+/// Numbers without a fraction in one form: `1.0` and `1` are the same number.
+fn whole(number: Number) -> Value {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => (float as i64).into(),
+        _ => Value::Number(number),
+    }
+}
+
+/// Without what nobody decides by: empty members that say nothing, wording for people, and the order of sets.
+fn plain(members: &mut BTreeMap<String, Value>) {
+    let empty = |value: &Value| value == "" || value.as_object().is_some_and(Map::is_empty);
+    for name in ["continue", "details"] {
+        if members.get(name).is_some_and(empty) {
+            members.remove(name);
+        }
+    }
+    members.remove("storageVersionHash");
+    for (name, wording) in [("conditions", "message"), ("columnDefinitions", "description")] {
+        for item in members.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten() {
+            item.as_object_mut().map(|item| item.shift_remove(wording));
+        }
+    }
+    for (name, key) in [("verbs", None), ("resources", Some("name")), ("shortNames", None)] {
+        if let Some(Value::Array(items)) = members.get_mut(name)
+            && items.iter().all(|item| key.map_or(item.is_string(), |key| item.get(key).is_some()))
+        {
+            items.sort_by_key(|item| key.map_or(item.to_string(), |key| item[key].to_string()));
+        }
     }
 }
 
