@@ -164,6 +164,18 @@ impl ApiError {
         )
     }
 
+    /// 422 without a word on which field: the patch cannot be applied to this object.
+    pub fn unprocessable(message: impl Into<String>) -> Self {
+        let mut error = Self::plain(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message);
+        error.details = Some(Box::default());
+        error
+    }
+
+    /// 500 without a reason, which is how Kubernetes refuses an applied object that does not fit its schema.
+    pub fn untyped(why: impl std::fmt::Display) -> Self {
+        Self::plain(StatusCode::INTERNAL_SERVER_ERROR, "", format!("failed to create typed patch object: {why}"))
+    }
+
     /// 413.
     pub fn too_large() -> Self {
         Self::plain(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", "the request body is larger than 3 MiB")
@@ -257,8 +269,10 @@ impl ApiError {
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
         if let Some(details) = &self.details {
             status["details"] = details.json();
         }

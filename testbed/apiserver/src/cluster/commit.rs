@@ -19,12 +19,15 @@ impl Cluster {
         if dry_run {
             return Ok(new.into());
         }
-        let gone = may_go(&new);
-        let object = match gone {
-            true => self.store.remove(collection, stored, new)?,
-            false => self.store.replace(collection, stored, new)?,
-        };
-        self.after_write(target, &object, gone);
+        if may_go(&new) {
+            // Nothing writes what the deletion waited for: watches see the last state that was stored, the client what it
+            // asked for.
+            let last = self.store.remove(collection, stored, (**stored).clone())?;
+            self.after_write(target, &last, true);
+            return Ok(new.into());
+        }
+        let object = self.store.replace(collection, stored, new)?;
+        self.after_write(target, &object, false);
         Ok(object)
     }
 }

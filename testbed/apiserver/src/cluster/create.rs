@@ -7,9 +7,9 @@ use uuid::Uuid;
 use super::intake::{initialise, is_definition, stored_form};
 use super::{Cluster, Draft, Target, WriteOptions, Written};
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::crd;
+use crate::kinds::{self, crd};
 use crate::meta;
-use crate::patch::{Writer, track_update};
+use crate::patch::{Writer, track_creation};
 use crate::store::{Key, NAMESPACES, StoreError};
 
 /// How many generated names are tried before the client is told that all were taken.
@@ -42,6 +42,9 @@ impl Cluster {
     ) -> Result<Written, ApiError> {
         let resource = target.resource;
         self.address(target, &mut draft.object)?;
+        if managed == Managed::NotYet {
+            self.decodable(resource, &draft)?;
+        }
         if !meta::resource_version(&draft.object).is_empty() {
             return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
         }
@@ -66,6 +69,9 @@ impl Cluster {
     ) -> Result<Written, ApiError> {
         let resource = target.resource;
         self.fill(resource, &mut object);
+        // What the server decides by itself is nobody's.
+        let asked = object.clone();
+        let zero = kinds::zero(resource);
         initialise(resource, &mut object);
         self.own_metadata(target, &mut object);
         let prefix = object["metadata"]["generateName"].as_str().unwrap_or("").to_owned();
@@ -87,7 +93,11 @@ impl Cluster {
                 let now = meta::now();
                 let writer =
                     Writer { manager: &options.manager, api_version: &api_version, subresource: "", now: &now };
-                track_update(None, &mut object, &resource.schema.get(), writer);
+                let mut asked = asked.clone();
+                track_creation(zero.as_ref(), &mut asked, &resource.schema.get(), writer);
+                if let Some(managers) = asked["metadata"].get("managedFields") {
+                    meta::entry(&mut object).insert("managedFields".into(), managers.clone());
+                }
             }
             let name = meta::name(&object).to_owned();
             match self.store_new(target, stored_form(resource, object), options) {

@@ -14,6 +14,9 @@ pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of an object whose dependents stay.
 pub(super) const ORPHAN: &str = "orphan";
 
+/// The namespaces that no cluster can be without.
+const LASTING: [&str; 3] = ["default", "kube-system", "kube-public"];
+
 /// What becomes of dependents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
@@ -65,7 +68,13 @@ impl DeleteOptions {
             (None, Some(false)) => Some(Propagation::Background),
             (None, None) => None,
         };
-        let dry_run = body.get("dryRun").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+        let asked = body.get("dryRun").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        if let Some(other) = asked.iter().find(|value| *value != "All") {
+            let message = format!("Unsupported value: {other}: supported values: \"All\"");
+            let cause = StatusCause::new("FieldValueNotSupported", "dryRun", message);
+            return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", vec![cause]));
+        }
+        let dry_run = !asked.is_empty();
         Ok(Self {
             dry_run,
             propagation,
@@ -115,6 +124,9 @@ impl Cluster {
         loop {
             let stored = self.store.get(&resource.collection, &target.key());
             let stored = stored.ok_or_else(|| ApiError::not_found(resource, target.name))?;
+            if &*resource.collection == NAMESPACES && LASTING.contains(&target.name) {
+                return Err(ApiError::forbidden(resource, target.name, "this namespace may not be deleted"));
+            }
             preconditions(target, &stored, options)?;
             let new = marked(&stored, options.propagation);
             let gone = may_go(&new);

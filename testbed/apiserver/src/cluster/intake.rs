@@ -98,6 +98,28 @@ impl Cluster {
         Ok(findings)
     }
 
+    /// Whether an object of a built-in kind can be read at all: a value of another type than its field has is malformed,
+    /// not invalid.
+    pub(super) fn decodable(&self, resource: &Resource, draft: &Draft) -> Result<(), ApiError> {
+        match self.mistyped(resource, &draft.object) {
+            Some(why) if !resource.custom => {
+                let kind = &resource.kind;
+                Err(ApiError::bad_request(format!(
+                    "{kind} in version \"{}\" cannot be handled as a {kind}: {why}",
+                    resource.version
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The first value of another type than its field has.
+    pub(super) fn mistyped(&self, resource: &Resource, object: &Value) -> Option<String> {
+        let causes = resource.schema.get().validate(object, None);
+        let wrong = causes.into_iter().find(|cause| cause.reason == "FieldValueTypeInvalid")?;
+        Some(format!("{}: {}", wrong.field, wrong.message))
+    }
+
     /// Fills in defaults.
     pub(super) fn fill(&self, resource: &Resource, object: &mut Value) {
         resource.schema.get().apply_defaults(object);

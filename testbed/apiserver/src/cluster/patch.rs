@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::create::Managed;
-use super::{Cluster, Draft, Target, WriteOptions, Written};
+use super::{Cluster, Draft, FieldValidation, Target, WriteOptions, Written};
 use crate::error::{ApiError, StatusCause};
 use crate::meta;
 use crate::patch::{Conflict, PatchError, Writer, json_patch, merge_patch, server_side_apply, strategic_merge};
@@ -43,14 +43,34 @@ impl Cluster {
             }
             _ => {}
         }
+        let unreadable = |why: String| {
+            ApiError::invalid(
+                "",
+                "",
+                "",
+                vec![StatusCause::new("FieldValueInvalid", "patch", format!("Invalid value: {why}"))],
+            )
+        };
         self.rewrite(target, options, Managed::NotYet, |live| {
             let new = match kind {
                 PatchKind::Json => json_patch(live, &patch.object),
                 PatchKind::Strategic => strategic_merge(live, &patch.object, &resource.schema.get()),
                 PatchKind::Merge | PatchKind::Apply => merge_patch(live, &patch.object),
             };
-            let object = new.map_err(|error| refusal(error, target))?;
-            Ok(Draft { object, duplicates: patch.duplicates.clone() })
+            let object = new.map_err(|error| refusal(error))?;
+            if meta::name(&object).is_empty() {
+                return Err(ApiError::bad_request("a patch may not take the name of the object away"));
+            }
+            let draft = Draft { object, duplicates: patch.duplicates.clone() };
+            if options.validation == FieldValidation::Strict {
+                self.shape(resource, &mut draft.clone(), options).map_err(|error| unreadable(error.message))?;
+            }
+            if !resource.custom
+                && let Some(why) = self.mistyped(resource, &draft.object)
+            {
+                return Err(unreadable(why));
+            }
+            Ok(draft)
         })
     }
 
@@ -70,6 +90,17 @@ impl Cluster {
         let schema = resource.schema.get();
         // What the request does not say must not be owned by its manager: pruning, yes, defaults, no.
         let mut findings = Draft { object: patch.object.clone(), duplicates: patch.duplicates.clone() };
+        if !findings.duplicates.is_empty() {
+            self.shape(resource, &mut findings, options)?;
+        }
+        // Managers own fields of the schema. A server cannot track others, and does not count that as the client's fault.
+        let unknown = schema.prune(&mut findings.object).into_iter().next();
+        if let Some(path) = unknown.filter(|path| !path.starts_with("metadata.")) {
+            return Err(ApiError::untyped(format!(".{path}: field not declared in schema")));
+        }
+        if let Some(why) = self.mistyped(resource, &patch.object) {
+            return Err(ApiError::untyped(why));
+        }
         let warnings = self.shape(resource, &mut findings, options)?;
         schema.prune(&mut patch.object);
         let applied = restrict(target, patch.object);
@@ -81,9 +112,9 @@ impl Cluster {
                 subresource: target.subresource,
                 now: &now,
             };
-            server_side_apply(live, &applied, &schema, writer, options.force).map_err(|error| refusal(error, target))
+            server_side_apply(live, &applied, &schema, writer, options.force).map_err(|error| refusal(error))
         };
-        let quiet = WriteOptions { validation: super::FieldValidation::Ignore, ..options.clone() };
+        let quiet = WriteOptions { validation: FieldValidation::Ignore, ..options.clone() };
         let absent = self.store.get(&resource.collection, &target.key()).is_none();
         let written = if absent && target.subresource.is_empty() {
             if !meta::uid(&applied).is_empty() {
@@ -121,17 +152,14 @@ fn restrict(target: Target<'_>, applied: Value) -> Value {
     Value::Object(members)
 }
 
-fn refusal(error: PatchError, target: Target<'_>) -> ApiError {
+fn refusal(error: PatchError) -> ApiError {
     let message = error.to_string();
     match error {
         PatchError::Conflicts(conflicts) => {
             let cause = |conflict: Conflict| StatusCause::new("FieldManagerConflict", conflict.field, conflict.message);
             ApiError::apply_conflict(message, conflicts.into_iter().map(cause).collect())
         }
-        PatchError::Json(_) => {
-            let cause = StatusCause::new("FieldValueInvalid", "", message);
-            ApiError::invalid(&target.resource.group, &target.resource.kind, target.name, vec![cause])
-        }
+        PatchError::Json(_) => ApiError::unprocessable(message),
         PatchError::Invalid(_) => ApiError::bad_request(message),
     }
 }

@@ -28,8 +28,10 @@ impl Cluster {
         }
         if meta::resource_version(&draft.object).is_empty() && !resource.behaviour.unconditional_update && !absent {
             let cause = StatusCause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
-            return Err(ApiError::invalid(&resource.group, &resource.kind, target.name, vec![cause]));
+            self.shape(resource, &mut draft.clone(), options)?;
+            return Err(ApiError::invalid(&resource.group, &resource.plural, target.name, vec![cause]));
         }
+        self.decodable(resource, &draft)?;
         self.rewrite(target, options, Managed::NotYet, |_| Ok(draft.clone()))
     }
 

@@ -95,7 +95,9 @@ impl App {
         let path = parts.uri.path();
         let route = Route::parse(path);
         if let Route::Object(object) = &route {
-            let watch = object.watch || call.query.flag("watch")?.unwrap_or(false);
+            // A single object is watched by the old form of paths alone.
+            let asked = object.name.is_empty() && call.query.flag("watch").unwrap_or(false);
+            let watch = object.watch || asked;
             self.counters.count(object.verb(&call.method, watch), &object.counted_as(), call.user_agent());
             return self.objects(&call, object, watch);
         }
@@ -139,7 +141,9 @@ impl App {
             ("PUT", false) => writes::update(self, call, target),
             ("PATCH", false) => writes::patch(self, call, target),
             ("DELETE", false) if path.subresource.is_empty() => writes::delete(self, call, target),
-            ("DELETE", true) => writes::delete_collection(self, call, target),
+            ("DELETE", true) if &*resource.collection != crate::store::NAMESPACES => {
+                writes::delete_collection(self, call, target)
+            }
             _ => Err(ApiError::method_not_allowed()),
         }
     }

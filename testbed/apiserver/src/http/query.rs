@@ -39,17 +39,9 @@ impl Query {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// A parameter that is true or false.
-    ///
-    /// # Errors
-    /// 400 for anything else.
-    pub fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
-        let Some(value) = self.all(name).next() else { return Ok(None) };
-        match value {
-            "true" | "1" | "" => Ok(Some(true)),
-            "false" | "0" => Ok(Some(false)),
-            other => Err(ApiError::bad_request(format!("query parameter {name} is {other:?}, neither true nor false"))),
-        }
+    /// A parameter that is true or false; as in Kubernetes, it is true for every text but `false` and `0`.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.all(name).next().map(|value| !["false", "0"].contains(&value))
     }
 
     fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
@@ -60,6 +52,18 @@ impl Query {
                     "query parameter {name} is {text:?}, not a number of 64 bits without sign"
                 ))
             }),
+        }
+    }
+
+    /// A parameter that Kubernetes reads as a number with a sign; those below zero count as none.
+    fn signed(&self, name: &str) -> Result<Option<u64>, ApiError> {
+        match self.get(name) {
+            "" => Ok(None),
+            text => {
+                text.parse().map(|number: i64| u64::try_from(number).ok().filter(|&number| number > 0)).map_err(|_| {
+                    ApiError::bad_request(format!("query parameter {name} is {text:?}, not a number of 64 bits"))
+                })
+            }
         }
     }
 
@@ -105,11 +109,12 @@ impl Query {
                 causes.push(unsupported(matching, "\"\", \"Exact\", \"NotOlderThan\""));
             }
         }
-        if self.flag("sendInitialEvents")?.is_some() {
+        if self.flag("sendInitialEvents").is_some() {
             causes.push(StatusCause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
         }
         refuse(causes)?;
-        let limit = self.number("limit")?.filter(|&limit| limit > 0);
+        let limit = self.signed("limit")?;
+        self.signed("timeoutSeconds")?;
         let revision = self.number("resourceVersion")?;
         let resume = if resume.is_empty() { None } else { Some(Continue::parse(resume)?) };
         if resume.is_some() && revision.is_some_and(|revision| revision != 0) {
@@ -131,7 +136,7 @@ impl Query {
     /// 400 for values that cannot be read, 422 for combinations that are not allowed.
     pub fn watch(&self, resource: &Resource, namespace: &str) -> Result<WatchOptions, ApiError> {
         let matching = self.get("resourceVersionMatch");
-        let initial_events = self.flag("sendInitialEvents")?;
+        let initial_events = self.flag("sendInitialEvents");
         let mut causes = Vec::new();
         let mut forbid = |why| causes.push(StatusCause::forbidden("resourceVersionMatch", why));
         if initial_events.is_some() && matching != "NotOlderThan" {
@@ -152,10 +157,18 @@ impl Query {
         Ok(WatchOptions {
             selection: self.selection(resource, namespace)?,
             revision: self.number("resourceVersion")?,
-            bookmarks: self.flag("allowWatchBookmarks")?.unwrap_or(false),
+            bookmarks: self.flag("allowWatchBookmarks").unwrap_or(false),
             initial_events,
-            timeout: self.number("timeoutSeconds")?.filter(|&seconds| seconds > 0),
+            timeout: self.signed("timeoutSeconds")?,
         })
+    }
+
+    /// Reads `gracePeriodSeconds`, which changes nothing: there is no kubelet.
+    ///
+    /// # Errors
+    /// 400 for what is no number.
+    pub fn grace_period(&self) -> Result<(), ApiError> {
+        self.signed("gracePeriodSeconds").map(drop)
     }
 
     /// Whether nothing shall be kept.
@@ -192,7 +205,7 @@ impl Query {
                 return Err(ApiError::invalid("meta.k8s.io", "WriteOptions", "", vec![cause]));
             }
         };
-        let force = self.flag("force")?;
+        let force = self.flag("force");
         if force.is_some() && !apply {
             let cause = StatusCause::forbidden("force", "may not be specified for non-apply patch");
             return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![cause]));
@@ -237,7 +250,8 @@ mod tests {
     #[case("resourceVersionMatch=NotOlderThan", 422)]
     #[case("sendInitialEvents=true&resourceVersionMatch=Exact", 422)]
     #[case("resourceVersion=x", 400)]
-    #[case("sendInitialEvents=maybe", 400)]
+    #[case("sendInitialEvents=maybe&resourceVersionMatch=NotOlderThan", 0)]
+    #[case("timeoutSeconds=x", 400)]
     #[case("resourceVersion=7&timeoutSeconds=3", 0)]
     fn watches(#[case] text: &str, #[case] code: u16) {
         let registry = Registry::new([]);
@@ -256,6 +270,9 @@ mod tests {
     #[case("labelSelector=a%20b", 400)]
     #[case("fieldSelector=spec.foo%3D1", 400)]
     #[case("limit=10&labelSelector=a%3Db", 0)]
+    #[case("limit=-1", 0)]
+    #[case("limit=x", 400)]
+    #[case("timeoutSeconds=x", 400)]
     fn lists(#[case] text: &str, #[case] code: u16) {
         let registry = Registry::new([]);
         let pods = registry.resource("", "v1", "pods").unwrap();

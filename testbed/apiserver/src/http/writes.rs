@@ -67,6 +67,7 @@ fn delete_options(call: &Call<'_>) -> Result<DeleteOptions, ApiError> {
     let body = if call.body.is_empty() { Value::Null } else { draft(call)?.object };
     let mut options = DeleteOptions::parse(&body)?;
     options.dry_run |= call.query.dry_run()?;
+    call.query.grace_period()?;
     if options.propagation.is_none() {
         options.propagation = match call.query.get("propagationPolicy") {
             "" => None,

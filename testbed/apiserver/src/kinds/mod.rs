@@ -10,12 +10,14 @@ mod schemas;
 mod table;
 pub mod validation;
 mod workloads;
+mod zero;
 
 use std::sync::Arc;
 
 pub use columns::{Column, ColumnKind};
 pub use registry::Registry;
 pub use schemas::SchemaSource;
+pub use zero::zero;
 
 /// One kind in one version, as a client addresses it.
 #[derive(Debug, Clone)]
@@ -82,8 +84,6 @@ pub enum NameRule {
     Subdomain,
     /// RFC 1123 label, up to 63 characters.
     Label,
-    /// RFC 1035 label, up to 63 characters.
-    Label1035,
     /// A segment of a path.
     PathSegment,
 }
@@ -103,6 +103,8 @@ impl Resource {
     pub fn verbs(&self) -> &'static [&'static str] {
         if self.behaviour.review {
             &["create"]
+        } else if &*self.collection == crate::store::NAMESPACES {
+            &["create", "delete", "get", "list", "patch", "update", "watch"]
         } else {
             &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
         }

@@ -104,7 +104,7 @@ const ROWS: &[Row] = &[
             "Service",
             "services",
             true,
-            Behaviour { name: NameRule::Label1035, returns_deleted: true, ..UPSERT },
+            Behaviour { name: NameRule::Label, returns_deleted: true, ..UPSERT },
         )
     },
     Row {
@@ -213,7 +213,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         columns: &[("Holder", "string", ".spec.holderIdentity")],
-        ..row("coordination.k8s.io", "v1", "Lease", "leases", true, UPSERT)
+        ..row("coordination.k8s.io", "v1", "Lease", "leases", true, Behaviour { unconditional_update: false, ..UPSERT })
     },
     Row {
         short: &["crd", "crds"],

@@ -12,7 +12,7 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, admit_loo
         ("", "Service") => network::validate_service(object, old),
         ("", "Endpoints") => network::validate_endpoints(object, admit_loopback),
         ("", "Secret") => secret(object, old),
-        ("", "ConfigMap") => immutable_data(object, old, &["data", "binaryData"]),
+        ("", "ConfigMap") => config_map(object, old),
         ("discovery.k8s.io", "EndpointSlice") => network::validate_endpoint_slice(object, old, admit_loopback),
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => workload(object, old),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => crd::validate(object, old),
@@ -23,6 +23,7 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, admit_loo
 fn secret(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
     use base64::Engine;
     let mut causes = immutable_data(object, old, &["data"]);
+    causes.extend(bad_keys(object, "data"));
     if old.is_some_and(|old| old["type"] != object["type"]) {
         causes.push(StatusCause::invalid("type", &object["type"], "field is immutable"));
     }
@@ -44,6 +45,33 @@ fn secret(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
         }
     }
     causes
+}
+
+fn config_map(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
+    let mut causes = immutable_data(object, old, &["data", "binaryData"]);
+    for field in ["data", "binaryData"] {
+        causes.extend(bad_keys(object, field));
+    }
+    let (data, binary) = (object["data"].as_object(), object["binaryData"].as_object());
+    for key in data.into_iter().flatten().map(|(key, _)| key) {
+        if binary.is_some_and(|binary| binary.contains_key(key)) {
+            causes.push(StatusCause::invalid(format!("data[{key}]"), &key.as_str().into(), "is in binaryData too"));
+        }
+    }
+    causes
+}
+
+/// Keys of data that could not be names of files.
+fn bad_keys(object: &Value, field: &'static str) -> impl Iterator<Item = StatusCause> {
+    let bad = |key: &&String| {
+        let good = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+        key.is_empty() || key.len() > 253 || !key.bytes().all(good) || *key == "." || key.starts_with("..")
+    };
+    let keys = object[field].as_object().into_iter().flatten().map(|(key, _)| key).filter(bad);
+    let why = "a key has up to 253 letters, digits, '-', '_' and '.', and does not begin with '..'";
+    keys.map(move |key| StatusCause::invalid(format!("{field}[{key}]"), &key.as_str().into(), why))
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn immutable_data(object: &Value, old: Option<&Value>, fields: &[&str]) -> Vec<StatusCause> {
@@ -97,7 +125,13 @@ pub fn metadata(resource: &Resource, object: &Value) -> Vec<StatusCause> {
             causes.push(StatusCause::invalid("metadata.annotations", &Value::String(key.clone()), why));
         }
     }
-    for finalizer in meta::finalizers(object) {
+    for (index, finalizer) in meta::finalizers(object).into_iter().enumerate() {
+        let standard = ["kubernetes", "orphan", "foregroundDeletion"].contains(&finalizer);
+        if !resource.custom && !standard && is_qualified_name(finalizer) && !finalizer.contains('/') {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            let field = format!("metadata.finalizers[{index}]");
+            causes.push(StatusCause::invalid(field, &Value::String(finalizer.into()), why));
+        }
         if !is_qualified_name(finalizer) {
             let why = "a finalizer is a name of up to 63 characters, perhaps after a DNS subdomain and a slash";
             causes.push(StatusCause::invalid("metadata.finalizers", &Value::String(finalizer.into()), why));
@@ -121,16 +155,11 @@ pub fn metadata(resource: &Resource, object: &Value) -> Vec<StatusCause> {
 /// Why a name is refused, or nothing.
 pub fn bad_name(rule: NameRule, name: &str) -> Option<&'static str> {
     match rule {
-        NameRule::Subdomain if name.len() > 253 || !name.split('.').all(|part| is_label(part, usize::MAX, false)) => {
-            Some(
-                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-            )
-        }
-        NameRule::Label if !is_label(name, 63, false) => Some(
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+        NameRule::Subdomain if name.len() > 253 || !name.split('.').all(|part| is_label(part, usize::MAX)) => Some(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
         ),
-        NameRule::Label1035 if !is_label(name, 63, true) => Some(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        NameRule::Label if !is_label(name, 63) => Some(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
         ),
         NameRule::PathSegment if [".", "..", ""].contains(&name) || name.contains(['/', '%']) => {
             Some("may not be '.' or '..' or contain '/' or '%'")
@@ -139,16 +168,12 @@ pub fn bad_name(rule: NameRule, name: &str) -> Option<&'static str> {
     }
 }
 
-fn is_label(text: &str, longest: usize, letter_first: bool) -> bool {
+fn is_label(text: &str, longest: usize) -> bool {
     let bytes = text.as_bytes();
     let inner = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
     match (bytes.first(), bytes.last()) {
         (Some(first), Some(last)) => {
-            bytes.len() <= longest
-                && bytes.iter().all(inner)
-                && *first != b'-'
-                && *last != b'-'
-                && !(letter_first && first.is_ascii_digit())
+            bytes.len() <= longest && bytes.iter().all(inner) && *first != b'-' && *last != b'-'
         }
         _ => false,
     }
@@ -189,8 +214,6 @@ mod tests {
     #[case(NameRule::Subdomain, "", false)]
     #[case(NameRule::Label, "9a", true)]
     #[case(NameRule::Label, "a.b", false)]
-    #[case(NameRule::Label1035, "9a", false)]
-    #[case(NameRule::Label1035, "a-9", true)]
     #[case(NameRule::PathSegment, "system:x", true)]
     #[case(NameRule::PathSegment, "a/b", false)]
     fn names(#[case] rule: NameRule, #[case] name: &str, #[case] good: bool) {

@@ -230,7 +230,7 @@ pub fn track_update(live: Option<&Value>, new: &mut Value, schema: &CompiledSche
         Managed::Entries(entries) if writer.subresource.is_empty() => Managed::Entries(entries),
         _ => from_live,
     };
-    let mut entries = match (managed, live) {
+    let entries = match (managed, live) {
         (Managed::Entries(entries), _) => entries,
         (_, None) => Vec::new(),
         (_, Some(_)) => {
@@ -240,8 +240,23 @@ pub fn track_update(live: Option<&Value>, new: &mut Value, schema: &CompiledSche
     };
     let mut old = live.cloned().unwrap_or_else(|| Value::Object(Map::new()));
     managed::strip(&mut old);
+    own_difference(&old, new, entries, schema, writer);
+}
+
+/// Keeps `metadata.managedFields` of a new object that was not applied: the manager owns what it says beyond `zero`, which
+/// is what an empty object of the kind says.
+pub fn track_creation(zero: Option<&Value>, new: &mut Value, schema: &CompiledSchema, writer: Writer<'_>) {
+    let entries = match managed::read(new) {
+        Managed::Entries(entries) if writer.subresource.is_empty() => entries,
+        _ => Vec::new(),
+    };
+    let old = zero.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    own_difference(&old, new, entries, schema, writer);
+}
+
+fn own_difference(old: &Value, new: &mut Value, mut entries: Vec<Entry>, schema: &CompiledSchema, writer: Writer<'_>) {
     managed::strip(new);
-    let difference = compare(Some(schema.root()), &old, new);
+    let difference = compare(Some(schema.root()), old, new);
     let taken = difference.modified.union(&difference.added).difference(&UNOWNED);
     let own = writer.entry(false, taken.clone());
     for entry in &mut entries {

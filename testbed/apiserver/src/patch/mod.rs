@@ -15,7 +15,7 @@ mod typed;
 
 use serde_json::Value;
 
-pub use apply::{Writer, server_side_apply, track_update};
+pub use apply::{Writer, server_side_apply, track_creation, track_update};
 pub use strategic::strategic_merge;
 
 /// Why a patch was not applied.
@@ -67,8 +67,11 @@ fn conflicts_message(conflicts: &[Conflict]) -> String {
 /// # Errors
 /// [`PatchError::Json`] when the patch is malformed or an operation fails.
 pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
+    if !patch.is_array() {
+        return Err(PatchError::Invalid("a JSON patch must be an array".to_owned()));
+    }
     let patch: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|error| PatchError::Invalid(error.to_string()))?;
+        serde_json::from_value(patch.clone()).map_err(|error| PatchError::Json(error.to_string()))?;
     let mut result = live.clone();
     // The variant that reverts what it did panics where it cannot; a copy need not be reverted.
     json_patch::patch_unsafe(&mut result, &patch).map_err(|error| PatchError::Json(error.to_string()))?;

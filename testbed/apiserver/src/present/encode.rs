@@ -148,7 +148,7 @@ pub fn event(out: &mut Vec<u8>, resource: &Resource, form: Form, kind: &str, sto
 
 /// Appends a bookmark; `end` marks the end of the initial events.
 pub fn bookmark(out: &mut Vec<u8>, resource: &Resource, form: Form, revision: u64, end: bool) {
-    let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
+    let mut metadata = json!({"resourceVersion": revision.to_string()});
     if end {
         metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
     }
