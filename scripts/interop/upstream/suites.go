@@ -157,20 +157,16 @@ type tally struct {
 	tests []Test
 	// A failure above or below a test, for runs that end before the test itself does.
 	first string
-	ended bool
 }
 
 func (t *tally) take(line event) {
 	if line.Action != "pass" && line.Action != "fail" && line.Action != "skip" {
 		return
 	}
-	root, below, deeper := strings.Cut(line.Test, "/")
+	_, below, deeper := strings.Cut(line.Test, "/")
 	name, _, part := strings.Cut(below, "/")
-	switch {
-	case deeper && !part:
+	if deeper && !part {
 		t.tests = append(t.tests, Test{Name: name, Action: line.Action, Seconds: line.Elapsed})
-	case root != "" && !deeper:
-		t.ended = true
 	}
 	if line.Action == "fail" && t.first == "" {
 		// A failure of the whole without one of a test is one of the setup.
