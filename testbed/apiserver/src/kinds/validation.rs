@@ -127,7 +127,8 @@ pub fn metadata(resource: &Resource, object: &Value) -> Vec<StatusCause> {
     }
     for (index, finalizer) in meta::finalizers(object).into_iter().enumerate() {
         let standard = ["kubernetes", "orphan", "foregroundDeletion"].contains(&finalizer);
-        if !resource.custom && !standard && is_qualified_name(finalizer) && !finalizer.contains('/') {
+        let core = !resource.custom && resource.group != "apiextensions.k8s.io";
+        if core && !standard && is_qualified_name(finalizer) && !finalizer.contains('/') {
             let why = "name is neither a standard finalizer name nor is it fully qualified";
             let field = format!("metadata.finalizers[{index}]");
             causes.push(StatusCause::invalid(field, &Value::String(finalizer.into()), why));
