@@ -132,6 +132,12 @@ impl ApiError {
         Self::about(StatusCode::FORBIDDEN, "Forbidden", resource, name, message)
     }
 
+    /// 403: roles and bindings do not allow it.
+    pub fn not_permitted(who: &str, what: &str, details: Details) -> Self {
+        let message = format!("{what} is forbidden: User \"{who}\" may not");
+        Self { details: Some(Box::new(details)), ..Self::plain(StatusCode::FORBIDDEN, "Forbidden", message) }
+    }
+
     /// 403: the namespace is on its way out.
     pub fn namespace_terminating(resource: &Resource, name: &str, namespace: &str) -> Self {
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");

@@ -5,13 +5,15 @@
 //! addresses. There are no nodes and nothing runs.
 //!
 //! Where it differs from a real API server, on purpose:
-//! - Everybody with the token may do everything; roles are stored and never asked.
+//! - Who has the server's own token may do everything; tokens of ServiceAccounts may do what roles and bindings grant, and
+//!   discovery. Roles are not aggregated, and of the roles that a cluster begins with there is `cluster-admin` alone.
 //! - Deletion has no grace period, since there is no kubelet that would end it.
 //! - Answers are JSON or YAML, never protobuf; bodies of built-in kinds may be protobuf.
 //! - A CustomResourceDefinition's versions are converted by their apiVersion alone; webhooks are refused.
 //! - A definition is established when the request that wrote it returns.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
 
+mod auth;
 mod cluster;
 pub mod crds;
 mod digest;

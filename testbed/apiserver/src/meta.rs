@@ -47,6 +47,11 @@ pub fn generation(object: &Value) -> i64 {
     object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0)
 }
 
+/// The strings of a list; nothing of what is none.
+pub fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
 /// The strings of a list under `metadata`.
 pub fn strings<'a>(object: &'a Value, field: &str) -> Vec<&'a str> {
     let list = object.get("metadata").and_then(|meta| meta.get(field)).and_then(Value::as_array);

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::Issuer;
 use crate::cluster::{Cluster, Housekeeper};
 use crate::error::ApiError;
 use crate::http::{App, InProcess, Listener, RequestCount};
@@ -87,6 +88,7 @@ impl Server {
             counters: Default::default(),
             closing: CancellationToken::new(),
             token,
+            issuer: Issuer::new().map_err(TlsError::Certificate)?,
         });
         let identity = tls::identity(options.bind)?;
         let failed = |source| StartError::Listen { address: options.bind, source };

@@ -90,14 +90,21 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Result<Resp
             entry["storageVersionHash"] = storage_hash(resource).into();
         }
         entries.push(entry);
-        entries.extend(subresources(resource).map(|(name, verbs)| {
-            json!({
-                "name": format!("{}/{name}", resource.plural),
+        entries.extend(subresources(resource).iter().map(|below| {
+            let mut entry = json!({
+                "name": format!("{}/{}", resource.plural, below.name),
                 "singularName": "",
                 "namespaced": resource.namespaced,
-                "kind": resource.kind,
-                "verbs": verbs,
-            })
+            });
+            if let Some((group, version, kind)) = below.foreign {
+                entry["group"] = group.into();
+                entry["version"] = version.into();
+                entry["kind"] = kind.into();
+            } else {
+                entry["kind"] = resource.kind.clone().into();
+            }
+            entry["verbs"] = json!(below.verbs);
+            entry
         }));
     }
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
@@ -109,10 +116,31 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Result<Resp
     }))
 }
 
-fn subresources(resource: &Resource) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    let status = resource.status_subresource.then_some(("status", ["get", "patch", "update"].as_slice()));
-    let finalize = (&*resource.collection == crate::store::NAMESPACES).then_some(("finalize", ["update"].as_slice()));
-    finalize.into_iter().chain(status)
+/// What is served below a kind's objects.
+struct Subresource {
+    name: &'static str,
+    verbs: &'static [&'static str],
+    /// Group, version and kind, where they are not those of the objects.
+    foreign: Option<(&'static str, &'static str, &'static str)>,
+}
+
+fn subresources(resource: &Resource) -> Vec<Subresource> {
+    const WRITTEN: &[&str] = &["get", "patch", "update"];
+    let mut all = Vec::new();
+    let mut add = |name, verbs, foreign| all.push(Subresource { name, verbs, foreign });
+    if &*resource.collection == crate::store::NAMESPACES {
+        add("finalize", &["update"], None);
+    }
+    if resource.scale.is_some() {
+        add("scale", WRITTEN, Some(("autoscaling", "v1", "Scale")));
+    }
+    if resource.status_subresource {
+        add("status", WRITTEN, None);
+    }
+    if &*resource.collection == "serviceaccounts" {
+        add("token", &["create"], Some(("authentication.k8s.io", "v1", "TokenRequest")));
+    }
+    all
 }
 
 fn storage_hash(resource: &Resource) -> String {
@@ -152,8 +180,13 @@ fn aggregated_group(registry: &Registry, group: &str, versions: &[&str]) -> Valu
                 }
             }
             let below: Vec<Value> = subresources(resource)
-                .map(|(name, verbs)| {
-                    json!({"subresource": name, "responseKind": kind(&resource.kind, version), "verbs": verbs})
+                .iter()
+                .map(|below| {
+                    let kind = match below.foreign {
+                        Some((group, version, kind)) => json!({"group": group, "version": version, "kind": kind}),
+                        None => kind(&resource.kind, version),
+                    };
+                    json!({"subresource": below.name, "responseKind": kind, "verbs": below.verbs})
                 })
                 .collect();
             if !below.is_empty() {

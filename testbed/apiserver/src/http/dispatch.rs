@@ -13,7 +13,8 @@ use super::body::Body;
 use super::counters::Counters;
 use super::query::Query;
 use super::route::{ObjectPath, Route};
-use super::{discovery, logs, openapi, reads, reviews, watching, writes};
+use super::{discovery, logs, openapi, reads, reviews, scale, swagger, tokens, watching, writes};
+use crate::auth::{Issuer, User};
 use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
 use crate::kinds::Resource;
@@ -30,12 +31,16 @@ pub struct App {
     pub counters: Counters,
     /// Ends all watches.
     pub closing: CancellationToken,
-    /// The bearer token that the listener asks for.
+    /// The bearer token of the administrator.
     pub token: String,
+    /// Issues the tokens of ServiceAccounts.
+    pub issuer: Issuer,
 }
 
 /// One request, read and taken apart.
 pub struct Call<'a> {
+    /// Who asks.
+    pub user: &'a User,
     /// The method.
     pub method: Method,
     /// The headers.
@@ -72,36 +77,49 @@ impl Call<'_> {
 }
 
 impl App {
-    /// Answers a request; refusals are answers too.
+    /// Answers a request of the administrator; refusals are answers too.
     pub async fn respond<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.respond_to(&User::administrator(), request).await
+    }
+
+    /// Answers somebody's request.
+    pub async fn respond_to<B>(&self, user: &User, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
         if let Some(pod) = logs::asked_for(&parts) {
-            return logs::read(self, &parts, &pod).await.unwrap_or_else(|error| refusal(&error));
+            return logs::read(self, user, &parts, &pod).await.unwrap_or_else(|error| refusal(&error));
         }
         match Limited::new(body, LARGEST_BODY).collect().await {
-            Ok(body) => self.answer(&parts, body.to_bytes()).unwrap_or_else(|error| refusal(&error)),
+            Ok(body) => self.answer(user, &parts, body.to_bytes()).unwrap_or_else(|error| refusal(&error)),
             Err(error) if error.is::<LengthLimitError>() => refusal(&ApiError::too_large()),
             Err(error) => refusal(&ApiError::bad_request(format!("the body of the request broke off: {error}"))),
         }
     }
 
-    fn answer(&self, parts: &Parts, body: Bytes) -> Result<Response<Body>, ApiError> {
+    fn answer(&self, user: &User, parts: &Parts, body: Bytes) -> Result<Response<Body>, ApiError> {
         let query = Query::parse(parts.uri.query().unwrap_or(""));
-        let call = Call { method: parts.method.clone(), headers: &parts.headers, query, body };
+        let call = Call { user, method: parts.method.clone(), headers: &parts.headers, query, body };
         let path = parts.uri.path();
         let route = Route::parse(path);
         if let Route::Object(object) = &route {
             // A single object is watched by the old form of paths alone.
             let asked = object.name.is_empty() && call.query.flag("watch").unwrap_or(false);
             let watch = object.watch || asked;
-            self.counters.count(object.verb(&call.method, watch), &object.counted_as(), call.user_agent());
+            let verb = object.verb(&call.method, watch);
+            self.counters.count(verb, &object.counted_as(), call.user_agent());
+            self.permit_object(user, verb, object)?;
             return self.objects(&call, object, watch);
         }
-        self.counters.count(&call.method.as_str().to_lowercase(), path, call.user_agent());
+        let verb = call.method.as_str().to_lowercase();
+        self.counters.count(&verb, path, call.user_agent());
+        self.permit_path(user, &verb, path)?;
         if call.method != Method::GET && call.method != Method::HEAD {
             return Err(if route == Route::Unknown {
                 ApiError::no_such_path()
@@ -117,7 +135,7 @@ impl App {
             Route::Resources(group, version) => discovery::resources(&registry, &group, &version),
             Route::Version => json_answer(&version()),
             Route::Health => Ok(text_answer("ok")),
-            Route::OpenApiV2 => openapi::v2(&registry),
+            Route::OpenApiV2 => swagger::answer(&call, &registry),
             Route::OpenApiV3(path) => openapi::v3(&registry, &path),
             Route::Root => json_answer(&discovery::paths(&registry)),
             Route::Object(_) | Route::Unknown => Err(ApiError::no_such_path()),
@@ -132,6 +150,11 @@ impl App {
         let target = Target { resource, namespace: &path.namespace, name: &path.name, subresource: &path.subresource };
         if resource.behaviour.review {
             return reviews::answer(self, call, target);
+        }
+        match path.subresource.as_str() {
+            "scale" => return scale::answer(self, call, target),
+            "token" => return tokens::answer(self, call, target),
+            _ => {}
         }
         match (call.method.as_str(), path.name.is_empty()) {
             ("GET" | "HEAD", _) if watch => watching::start(self, call, target),
@@ -155,6 +178,8 @@ fn admit(resource: &Resource, path: &ObjectPath, method: &Method) -> Result<(), 
         "" => true,
         "status" => resource.status_subresource,
         "finalize" => &*resource.collection == crate::store::NAMESPACES,
+        "scale" => resource.scale.is_some(),
+        "token" => &*resource.collection == "serviceaccounts",
         _ => false,
     };
     if !known || (!resource.namespaced && !path.namespace.is_empty()) {

@@ -17,6 +17,7 @@ use super::body::Body;
 use super::dispatch::{App, answer_with};
 use super::query::Query;
 use super::route::{ObjectPath, Route};
+use crate::auth::User;
 use crate::cluster::Target;
 use crate::error::ApiError;
 use crate::tls;
@@ -37,11 +38,12 @@ pub fn asked_for(parts: &Parts) -> Option<ObjectPath> {
 /// The log as the kubelet has it.
 ///
 /// # Errors
-/// 404 where there is no such Pod, 400 if it has no node or the container is not named clearly, 500 if the kubelet does
+/// 403 unless the user may, 404 where there is no such Pod, 400 if it has no node or the container is not named clearly, 500 if the kubelet does
 /// not answer.
-pub async fn read(app: &App, parts: &Parts, path: &ObjectPath) -> Result<Response<Body>, ApiError> {
+pub async fn read(app: &App, user: &User, parts: &Parts, path: &ObjectPath) -> Result<Response<Body>, ApiError> {
     let user_agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     app.counters.count("get", &path.counted_as(), user_agent);
+    app.permit_object(user, "get", path)?;
     let pod = object(app, "pods", &path.namespace, &path.name)?;
     let node = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty());
     let Some(node) = node else {

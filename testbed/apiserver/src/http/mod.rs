@@ -5,6 +5,7 @@ mod counters;
 mod decode;
 mod discovery;
 mod dispatch;
+mod identity;
 mod listener;
 mod logs;
 mod messages;
@@ -13,7 +14,10 @@ mod query;
 mod reads;
 mod reviews;
 mod route;
+mod scale;
 mod service;
+mod swagger;
+mod tokens;
 mod watching;
 mod writes;
 

@@ -11,6 +11,11 @@ use crate::error::ApiError;
 use crate::kinds::{Registry, Resource};
 use crate::wire::message_of;
 
+/// The title of the documents.
+pub const TITLE: &str = "Gateproof";
+/// The version of the API, as the documents tell it.
+pub const VERSION: &str = "v1.36.0+gateproof";
+
 /// `/openapi/v3` and the documents below it.
 pub fn v3(registry: &Registry, path: &str) -> Result<Response<Body>, ApiError> {
     if path.is_empty() {
@@ -39,6 +44,23 @@ fn index(registry: &Registry) -> Value {
     json!({"paths": paths})
 }
 
+/// The schemas of all kinds, and of what they are made of.
+pub fn schemas(registry: &Registry) -> Map<String, Value> {
+    let mut all = Map::new();
+    for (group, versions) in registry.groups().into_iter().chain([("", registry.versions(""))]) {
+        for version in versions {
+            let mut document = document(registry, group, version).unwrap_or_default();
+            for (name, schema) in std::mem::take(crate::meta::as_map(&mut document["components"]["schemas"])) {
+                // A part of a kind in one group may be a kind in another, and only there is it said which.
+                if schema.get("x-kubernetes-group-version-kind").is_some() || !all.contains_key(&name) {
+                    all.insert(name, schema);
+                }
+            }
+        }
+    }
+    all
+}
+
 fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let (mut schemas, mut paths) = (Map::new(), Map::new());
     for resource in registry.resources(group, version)? {
@@ -59,7 +81,7 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     messages::add(&mut schemas, "meta.ObjectMeta");
     Some(json!({
         "openapi": "3.0.0",
-        "info": {"title": "Gateproof", "version": "v1.36.0+gateproof"},
+        "info": {"title": TITLE, "version": VERSION},
         "paths": paths,
         "components": {"schemas": schemas},
     }))
@@ -143,14 +165,4 @@ fn operations(resource: &Resource, component: &str) -> Vec<(String, Value)> {
         "delete": operation("deletecollection", &["dryRun", "fieldSelector", "labelSelector"]),
     });
     vec![(format!("{collection}/{{name}}"), one), (collection, all)]
-}
-
-/// `/openapi/v2`: an empty document, for clients that want one before they turn to version 3.
-pub fn v2(_registry: &Registry) -> Result<Response<Body>, ApiError> {
-    json_answer(&json!({
-        "swagger": "2.0",
-        "info": {"title": "Gateproof", "version": "v1.36.0+gateproof"},
-        "paths": {},
-        "definitions": {},
-    }))
 }

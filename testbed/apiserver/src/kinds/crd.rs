@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::schemas::{SchemaSource, compile};
-use super::{Behaviour, Column, ColumnKind, NameRule, Resource};
+use super::{Behaviour, Column, ColumnKind, NameRule, Resource, ScalePaths};
 use crate::error::StatusCause;
 use crate::jsonpath::JsonPath;
 use crate::meta;
@@ -62,6 +62,7 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
             collection: collection.clone(),
             stored_as: format!("{group}/{stored}"),
             status_subresource: version.pointer("/subresources/status").is_some(),
+            scale: scale(version),
             behaviour: Behaviour {
                 generation: true,
                 unconditional_update: false,
@@ -77,6 +78,13 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
             schema: SchemaSource::custom(shared.clone(), index),
         })
         .collect()
+}
+
+fn scale(version: &Value) -> Option<ScalePaths> {
+    let scale = version.pointer("/subresources/scale").filter(|scale| scale.is_object())?;
+    let path = |field: &str| scale[field].as_str().unwrap_or("").to_owned();
+    let (spec, status) = (path("specReplicasPath"), path("statusReplicasPath"));
+    Some(ScalePaths { spec, status, selector: path("labelSelectorPath") })
 }
 
 fn columns(version: &Value) -> Vec<Column> {

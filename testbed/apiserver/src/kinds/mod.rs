@@ -46,7 +46,9 @@ pub struct Resource {
     pub stored_as: String,
     /// Whether `/status` exists and the main resource leaves `status` alone.
     pub status_subresource: bool,
-    /// Whether `/scale` is told of by discovery.
+    /// Where `/scale` finds what it shows, where it exists.
+    pub scale: Option<ScalePaths>,
+    /// How objects are written.
     pub behaviour: Behaviour,
     /// Whether it comes from a CustomResourceDefinition.
     pub custom: bool,
@@ -56,6 +58,17 @@ pub struct Resource {
     pub selectable: Vec<String>,
     /// Where its schema comes from.
     pub schema: SchemaSource,
+}
+
+/// The fields behind `/scale`, as JSON paths with a leading dot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScalePaths {
+    /// The replicas asked for.
+    pub spec: String,
+    /// The replicas there are.
+    pub status: String,
+    /// The selector as a text, or as a LabelSelector; empty where there is none.
+    pub selector: String,
 }
 
 /// What differs from kind to kind in how objects are written.

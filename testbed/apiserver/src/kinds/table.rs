@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Behaviour, Column, ColumnKind, NameRule, Resource, SchemaSource};
+use super::{Behaviour, Column, ColumnKind, NameRule, Resource, ScalePaths, SchemaSource};
 use crate::jsonpath::JsonPath;
 
 /// What most kinds do.
@@ -280,6 +280,11 @@ impl Row {
             collection: Arc::from(collection),
             stored_as,
             status_subresource: self.status,
+            scale: ["deployments", "replicasets"].contains(&self.plural).then(|| ScalePaths {
+                spec: ".spec.replicas".to_owned(),
+                status: ".status.replicas".to_owned(),
+                selector: ".spec.selector".to_owned(),
+            }),
             behaviour: self.behaviour,
             custom: false,
             columns,

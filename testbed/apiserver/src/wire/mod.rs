@@ -2,7 +2,11 @@
 
 mod decode;
 mod reader;
+#[cfg(test)]
+mod real_bytes;
 mod table;
+mod writer;
 
 pub use decode::decode;
 pub use table::{Field, FieldType, Message, Shape, message, message_of};
+pub use writer::Writer;

@@ -1,6 +1,7 @@
 //! The server as clients see it, over TLS and within the process.
 
 mod housekeeping;
+mod identity;
 mod lists;
 mod objects;
 mod protocol;
