@@ -3,9 +3,11 @@
 //! A corpus of requests is sent to both, answers are normalised and compared. What a real server answered is kept as
 //! golden files, so that the embedded one is held against them where no other server is at hand.
 
+pub mod bundles;
 pub mod compare;
 pub mod corpus;
 pub mod fixtures;
+pub mod generate;
 pub mod golden;
 pub mod list;
 mod normal;

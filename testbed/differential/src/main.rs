@@ -1,13 +1,13 @@
 //! Sends the corpus to two API servers and compares their answers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
 use gateproof_differential::compare::compare;
 use gateproof_differential::corpus::Topic;
 use gateproof_differential::server::Subject;
-use gateproof_differential::{fixtures, golden, home, list, run};
+use gateproof_differential::{bundles, fixtures, generate, golden, home, list, run};
 
 /// Sends the same requests to two API servers and compares their answers.
 ///
@@ -28,6 +28,15 @@ struct Arguments {
     /// Run only sequences whose `topic/name` contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Send this many random sequences, in the place of the corpus; what diverges is printed with as few requests as do.
+    #[arg(long, value_name = "N", requires = "right")]
+    cases: Option<u64>,
+    /// The seed of the random sequences.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Hold both servers against the official bundles below this folder, in the place of the corpus.
+    #[arg(long, value_name = "DIR", requires = "right", conflicts_with = "cases")]
+    bundles: Option<PathBuf>,
     /// The corpus.
     #[arg(long, value_name = "DIR", default_value_os_t = home().join("corpus"))]
     corpus: PathBuf,
@@ -62,8 +71,24 @@ async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>
         Some(path) => Some(Subject::of_kubeconfig(path).await?),
         None => None,
     };
+    if let (Some(folder), Some(right)) = (&arguments.bundles, &right) {
+        return hold_bundles(&left, right, folder).await;
+    }
     let definitions = fixtures::read(&arguments.corpus.join("fixtures"))?;
     fixtures::install(&left, &definitions).await?;
+    if let (Some(cases), Some(right)) = (arguments.cases, &right) {
+        fixtures::install(right, &definitions).await?;
+        let found = generate::search(&left, right, arguments.seed, cases).await?;
+        for finding in &found {
+            println!("case {} of seed {}:", finding.case, arguments.seed);
+            for step in &finding.sequence.steps {
+                println!("  {} {} {}", step.request, step.media, step.body.clone().unwrap_or_default());
+            }
+            finding.divergences.iter().for_each(|divergence| println!("{divergence}"));
+        }
+        println!("{cases} cases of seed {}, {} diverge", arguments.seed, found.len());
+        return Ok(found.is_empty());
+    }
     let (left, right) = tokio::join!(run::run(&left, &topics), async {
         match &right {
             Some(right) => {
@@ -104,4 +129,31 @@ async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>
         judged.idle.len()
     );
     Ok(judged.unexplained.is_empty() && judged.idle.is_empty())
+}
+
+async fn hold_bundles(left: &Subject, right: &Subject, folder: &Path) -> Result<bool, Box<dyn std::error::Error>> {
+    let mut paths = Vec::new();
+    for release in std::fs::read_dir(folder)? {
+        for channel in std::fs::read_dir(release?.path())? {
+            paths.push(channel?.path());
+        }
+    }
+    paths.sort();
+    let mut good = !paths.is_empty();
+    for path in paths {
+        let definitions = bundles::definitions(&path)?;
+        let (on_left, on_right) =
+            (bundles::codes(left, &definitions).await?, bundles::codes(right, &definitions).await?);
+        let (objects, divergences) = bundles::hold(left, right, &definitions).await?;
+        divergences.iter().for_each(|divergence| println!("{divergence}"));
+        let alike = if on_left == on_right { "taken alike" } else { "taken otherwise" };
+        println!(
+            "{}: {} definitions, {alike}; {objects} objects, {} differences",
+            path.display(),
+            definitions.len(),
+            divergences.len()
+        );
+        good &= divergences.is_empty() && on_left == on_right;
+    }
+    Ok(good)
 }

@@ -165,12 +165,12 @@ impl Normaliser {
 }
 
 fn is_list(members: &Map<String, Value>) -> bool {
-    let bookmark = members.get("kind").is_some() && members.get("metadata").is_some_and(is_bookmark);
-    members.contains_key("items") || members.contains_key("rows") || bookmark
+    let nameless = members.get("metadata").is_some_and(is_nameless);
+    members.contains_key("items") || members.contains_key("rows") || nameless
 }
 
-/// Whether this is the metadata of a bookmark: it holds a version and nothing that any object has.
-fn is_bookmark(metadata: &Value) -> bool {
+/// Whether this is the metadata of a list or a bookmark, which show the state of the whole server.
+fn is_nameless(metadata: &Value) -> bool {
     metadata.get("resourceVersion").is_some() && metadata.get("name").is_none_or(|name| name == "")
 }
 

@@ -120,6 +120,19 @@ impl Cluster {
         Some(format!("{}: {}", wrong.field, wrong.message))
     }
 
+    /// The first value of another JSON type than its field has. A format that is not kept is invalid, but has a type.
+    pub(super) fn untyped(&self, resource: &Resource, object: &Value) -> Option<String> {
+        const TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "object", "array"];
+        let causes = resource.schema.get().validate(object, None);
+        let wrong = causes.into_iter().find(|cause| {
+            let named = |kind: &&str| cause.message.contains(&format!("must be of type {kind}: "));
+            cause.reason == "FieldValueTypeInvalid"
+                && TYPES.iter().any(|kind| named(&kind))
+                && !cause.message.ends_with("\"null\"")
+        })?;
+        Some(format!("{}: {}", wrong.field, wrong.message))
+    }
+
     /// Fills in defaults.
     pub(super) fn fill(&self, resource: &Resource, object: &mut Value) {
         resource.schema.get().apply_defaults(object);

@@ -98,7 +98,7 @@ impl Cluster {
         if let Some(path) = unknown.filter(|path| !path.starts_with("metadata.")) {
             return Err(ApiError::untyped(format!(".{path}: field not declared in schema")));
         }
-        if let Some(why) = self.mistyped(resource, &patch.object) {
+        if let Some(why) = self.untyped(resource, &patch.object) {
             return Err(ApiError::untyped(why));
         }
         let warnings = self.shape(resource, &mut findings, options)?;
