@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target};
 
 use crate::judge::Verdict;
 use crate::judge::contract::{Contract, ContractState, records};
-use crate::log::{Body, Event, RunStarted, Scope};
+use crate::log::{Body, Event, RunStarted, Scope, Timing};
 use crate::scenario::select::clauses;
 use crate::scenario::{Scenario, Version};
 
@@ -103,18 +102,18 @@ pub fn run_record(
 }
 
 /// Contract records of the whole run: what each scenario's objects gave, and once the objects that belong to nobody
-/// alone, which are the GatewayClass and the pool. Those are settled when nothing is written for `quiet`.
+/// alone, which are the GatewayClass and the pool. `timing` says when those are settled.
 pub fn contract_records(
     contract: &Arc<Contract>,
     version: Version,
     controller: &str,
-    quiet: Duration,
+    timing: &Timing,
     events: &[Arc<Event>],
     verdicts: &[(Arc<str>, &Verdict)],
 ) -> Vec<ContractRecord> {
     let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned());
     for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
-        shared.observe_shared(event, quiet);
+        shared.observe_shared(event, timing);
     }
     let mut parts = vec![(shared.breaches(), shared.watched().clone())];
     // A version that several scenarios saw breaks a rule once.
@@ -174,12 +173,14 @@ fn natural(name: &str) -> (&str, u32) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::time::Duration;
+
     use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
     use crate::judge::contract::GATEWAY_API;
-    use crate::log::{Bindings, Elapsed, GatewayBinding};
+    use crate::log::{Bindings, Elapsed, GatewayBinding, TimingProfile};
 
     fn event(seq: u64, scope: Scope, body: Body) -> Arc<Event> {
         Arc::new(Event { seq, at: Elapsed(seq * 1000), scope, body })
@@ -209,6 +210,11 @@ mod tests {
         let seen: Vec<u64> = events_of(&events, "a").map(|event| event.seq).collect();
         assert_eq!(seen, [0, 1, 3, 5]);
         assert_eq!(durations(&events)[&Arc::<str>::from("a")], 2);
+    }
+
+    fn timing() -> Timing {
+        let quiet = Duration::from_millis(100);
+        Timing { quiet, gateway: Duration::from_secs(1), ..Timing::of(TimingProfile::Embedded) }
     }
 
     /// A pool Gateway at generation 2 whose Accepted is about the one before.
@@ -247,12 +253,33 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let quiet = Duration::from_millis(100);
-        let records = contract_records(&contract, "1.6.1".parse().unwrap(), "a.test/b", quiet, &events, &[]);
+        let records = contract_records(&contract, "1.6.1".parse().unwrap(), "a.test/b", &timing(), &events, &[]);
         let rule = "contract/Gateway/observed-generation-current";
         let record = records.iter().find(|record| record.name == rule).unwrap();
         let paths: Vec<&str> = record.breaches.iter().map(|breach| breach.path.as_str()).collect();
         assert_eq!(!paths.is_empty(), found, "{paths:?}");
+    }
+
+    #[rstest]
+    #[case::within_the_budget(900, false)]
+    #[case::after_the_budget(1100, true)]
+    fn a_changed_pool_gateway_has_time_to_be_answered(#[case] end_ms: u64, #[case] found: bool) {
+        let seen = |resource_version: &str, generation: u64| {
+            let mut object = outdated(resource_version, "True");
+            object["metadata"]["generation"] = json!(generation);
+            let key = crate::log::ObjectKey::of(&object).unwrap();
+            Body::Observed { key, change: crate::log::Change::Modified, object: Arc::new(object) }
+        };
+        let events = [
+            event(0, pool("http"), seen("1", 1)),
+            event(1, pool("http"), seen("2", 2)),
+            event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
+        ];
+        let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+        let records = contract_records(&contract, "1.6.1".parse().unwrap(), "a.test/b", &timing(), &events, &[]);
+        let record =
+            records.iter().find(|record| record.name == "contract/Gateway/observed-generation-current").unwrap();
+        assert_eq!(!record.breaches.is_empty(), found);
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub fn replay(
         })
         .collect();
     let controller = &started.controller_name;
-    let rules = record::contract_records(contract, version, controller, started.timing.quiet, events, &verdicts);
+    let rules = record::contract_records(contract, version, controller, &started.timing, events, &verdicts);
     Ok(record::run_record(started, events, records.collect(), rules, interrupted))
 }
 

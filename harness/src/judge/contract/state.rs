@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use gateproof_report::record::Breach;
 use indexmap::IndexMap;
@@ -15,7 +14,7 @@ use super::rule::Rule;
 use super::times::{self, Memory};
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
-use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, WriteOutcome, WriteVerb};
+use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::scenario::{ObjectRef, Version};
 
 /// The contract's account of the objects of one scenario, or of pool Gateways over a run.
@@ -50,6 +49,8 @@ struct Last {
     at: Elapsed,
     deleted: bool,
     scenario: String,
+    /// When its generation last changed under the eyes of the run.
+    turned: Option<Elapsed>,
 }
 
 #[derive(Debug, Clone)]
@@ -146,20 +147,23 @@ impl ContractState {
     }
 
     /// Takes in an event about objects that no scenario settles: pool Gateways and the GatewayClass. One of them is settled
-    /// once it is what a run waits for, and no other version of it comes for a quiet window.
-    pub fn observe_shared(&mut self, event: &Event, quiet: Duration) {
+    /// once it is what a run waits for, and no other version of it comes for a quiet window. What changed its generation was
+    /// a wish, and standing still no answer to it: that takes as long as a scenario would wait.
+    pub fn observe_shared(&mut self, event: &Event, timing: &Timing) {
         let still = match &event.body {
             Body::Observed { key, .. } => vec![key.clone()],
             Body::RunEnded { .. } => self.objects.keys().cloned().collect(),
             _ => Vec::new(),
         };
         for key in still {
-            let is_settled = self
-                .objects
-                .get(&key)
-                .filter(|seen| !seen.gap)
-                .and_then(|seen| seen.last.as_ref())
-                .is_some_and(|last| !last.deleted && event.at - last.at >= quiet && is_ready(&key, &last.object));
+            let is_settled =
+                self.objects.get(&key).filter(|seen| !seen.gap).and_then(|seen| seen.last.as_ref()).is_some_and(
+                    |last| {
+                        let budget = if key.kind == "GatewayClass" { timing.gateway_class } else { timing.gateway };
+                        let answered = last.turned.is_none_or(|turned| event.at - turned >= budget);
+                        !last.deleted && answered && event.at - last.at >= timing.quiet && is_ready(&key, &last.object)
+                    },
+                );
             if is_settled {
                 let ObjectKey { kind, namespace, name, .. } = key;
                 self.settled(&ObjectRef { kind, namespace, name, pool: false });
@@ -206,7 +210,10 @@ impl ContractState {
             seen = Seen { ours, marks, ..Seen::default() };
         }
         let deleted = change == Change::Deleted;
-        let last = Last { object: object.clone(), seq: event.seq, at: event.at, deleted, scenario };
+        let turned = seen.last.as_ref().and_then(|before| {
+            if generation(&before.object) == generation(object) { before.turned } else { Some(event.at) }
+        });
+        let last = Last { object: object.clone(), seq: event.seq, at: event.at, deleted, scenario, turned };
         if !deleted {
             let ours = resource_version(object).is_some_and(|v| seen.ours.contains(v));
             let look = Look { object, at: event.at, ours };
