@@ -201,10 +201,10 @@ async fn refusals_are_answers_and_not_retried() {
     let written = bench.writer.apply(3, 1, &service).await;
     assert!(matches!(written.outcome, WriteOutcome::Refused { code: 404, .. }), "{written:?}");
     assert_eq!((written.step, written.ordinal), (3, 1));
-    let mut namespace = namespace(RUN, None, "one", &[]);
-    namespace["spec"] = json!({"noSuchField": 1});
-    let written = bench.writer.apply(0, 0, &namespace).await;
-    assert!(matches!(written.outcome, WriteOutcome::Refused { .. }), "{written:?}");
+    let mut service = object("Service", "default", "s", None);
+    service["spec"] = json!({"ports": [{"port": 0}]});
+    let written = bench.writer.apply(0, 0, &service).await;
+    assert!(matches!(written.outcome, WriteOutcome::Refused { code: 422, .. }), "{written:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
