@@ -110,10 +110,11 @@ impl Normaliser {
             Value::Object(members) => {
                 let list = is_list(members);
                 for (name, member) in members.iter_mut() {
-                    if name == "metadata" && list {
-                        if let Some(version) = member.get_mut("resourceVersion") {
-                            *version = "<list>".into();
-                        }
+                    if name == "metadata"
+                        && list
+                        && let Some(version) = member.get_mut("resourceVersion")
+                    {
+                        *version = "<list>".into();
                     }
                     self.replace(member, name, ranks, uids);
                 }

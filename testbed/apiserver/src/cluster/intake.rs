@@ -126,9 +126,7 @@ impl Cluster {
         let causes = resource.schema.get().validate(object, None);
         let wrong = causes.into_iter().find(|cause| {
             let named = |kind: &&str| cause.message.contains(&format!("must be of type {kind}: "));
-            cause.reason == "FieldValueTypeInvalid"
-                && TYPES.iter().any(|kind| named(&kind))
-                && !cause.message.ends_with("\"null\"")
+            cause.reason == "FieldValueTypeInvalid" && TYPES.iter().any(named) && !cause.message.ends_with("\"null\"")
         })?;
         Some(format!("{}: {}", wrong.field, wrong.message))
     }

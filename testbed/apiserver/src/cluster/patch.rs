@@ -57,7 +57,7 @@ impl Cluster {
                 PatchKind::Strategic => strategic_merge(live, &patch.object, &resource.schema.get()),
                 PatchKind::Merge | PatchKind::Apply => merge_patch(live, &patch.object),
             };
-            let object = new.map_err(|error| refusal(error))?;
+            let object = new.map_err(refusal)?;
             if meta::name(&object).is_empty() {
                 return Err(ApiError::bad_request("a patch may not take the name of the object away"));
             }
@@ -112,7 +112,7 @@ impl Cluster {
                 subresource: target.subresource,
                 now: &now,
             };
-            server_side_apply(live, &applied, &schema, writer, options.force).map_err(|error| refusal(error))
+            server_side_apply(live, &applied, &schema, writer, options.force).map_err(refusal)
         };
         let quiet = WriteOptions { validation: FieldValidation::Ignore, ..options.clone() };
         let absent = self.store.get(&resource.collection, &target.key()).is_none();
