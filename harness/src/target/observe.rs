@@ -217,19 +217,17 @@ impl Watcher {
             self.gone(&key, None);
         }
         let object = self.tidy(object);
-        if let Some(change) = self.view.take(&key, &object) {
-            self.append(key.clone(), change, object);
-        }
+        self.view.take(&key, &object, |change| self.append(key.clone(), change, Arc::clone(&object)));
         Some(key)
     }
 
     /// Notes a deletion; `last` is the final version if the watch gave one.
     fn gone(&mut self, key: &ObjectKey, last: Option<Value>) {
         self.known.remove(key);
-        if let Some(known) = self.view.remove(key) {
+        self.view.remove(key, |known| {
             let object = last.map_or(known, |last| self.tidy(last));
             self.append(key.clone(), Change::Deleted, object);
-        }
+        });
     }
 
     fn append(&self, key: ObjectKey, change: Change, object: Arc<Value>) {

@@ -24,26 +24,29 @@ impl Default for View {
 }
 
 impl View {
-    /// Takes a version in. Returns how it differs from what was known, or `None` if it was known already: two watches
-    /// may deliver the same object, and a relist delivers all of them again.
-    pub fn take(&self, key: &ObjectKey, object: &Arc<Value>) -> Option<Change> {
+    /// Takes a version in. `log` is told how it differs from what was known, unless it was known already: two watches
+    /// may deliver the same object, and a relist delivers all of them again. Nobody sees the version here before `log`
+    /// has returned, so whoever acts on what is seen writes behind it in the log.
+    pub fn take(&self, key: &ObjectKey, object: &Arc<Value>, log: impl FnOnce(Change)) {
         let mut live = self.lock();
-        let before = live.insert(key.clone(), Arc::clone(object));
-        drop(live);
-        let change = match before {
+        let change = match live.insert(key.clone(), Arc::clone(object)) {
             None => Change::Added,
-            Some(before) if version(&before) == version(object) => return None,
+            Some(before) if version(&before) == version(object) => return,
             Some(_) => Change::Modified,
         };
+        log(change);
+        drop(live);
         self.changed.send_modify(|count| *count += 1);
-        Some(change)
     }
 
-    /// Notes that an object is gone; returns its last known version, or `None` if it was gone already.
-    pub fn remove(&self, key: &ObjectKey) -> Option<Arc<Value>> {
-        let last = self.lock().remove(key)?;
+    /// Notes that an object is gone; `log` gets its last known version, unless it was gone already. As with
+    /// [`View::take`], nobody sees it gone before `log` has returned.
+    pub fn remove(&self, key: &ObjectKey, log: impl FnOnce(Arc<Value>)) {
+        let mut live = self.lock();
+        let Some(last) = live.remove(key) else { return };
+        log(last);
+        drop(live);
         self.changed.send_modify(|count| *count += 1);
-        Some(last)
     }
 
     /// The latest version of one object.
@@ -91,10 +94,31 @@ mod tests {
         let view = View::default();
         let key = ObjectKey { group: String::new(), kind: "Service".to_owned(), namespace: None, name: "a".to_owned() };
         let object = |version: &str| Arc::new(json!({"metadata": {"resourceVersion": version}}));
-        assert_eq!(view.take(&key, &object("1")), Some(Change::Added));
-        assert_eq!(view.take(&key, &object("1")), None);
-        assert_eq!(view.take(&key, &object("2")), Some(Change::Modified));
-        assert_eq!(view.remove(&key), Some(object("2")));
-        assert_eq!(view.remove(&key), None);
+        let take = |version: &str| {
+            let mut news = None;
+            view.take(&key, &object(version), |change| news = Some(change));
+            news
+        };
+        let remove = || {
+            let mut last = None;
+            view.remove(&key, |object| last = Some(object));
+            last
+        };
+        assert_eq!(take("1"), Some(Change::Added));
+        assert_eq!(take("1"), None);
+        assert_eq!(take("2"), Some(Change::Modified));
+        assert_eq!(remove(), Some(object("2")));
+        assert_eq!(remove(), None);
+    }
+
+    #[test]
+    fn nothing_is_seen_before_it_is_logged() {
+        let view = View::default();
+        let key = ObjectKey { group: String::new(), kind: "Service".to_owned(), namespace: None, name: "a".to_owned() };
+        let unseen = |view: &View| view.live.try_lock().is_err();
+        view.take(&key, &Arc::new(json!({})), |_| assert!(unseen(&view), "seen before it is logged"));
+        assert!(view.get(&key).is_some());
+        view.remove(&key, |_| assert!(unseen(&view), "seen gone before it is logged"));
+        assert!(view.get(&key).is_none());
     }
 }
