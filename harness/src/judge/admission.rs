@@ -58,8 +58,9 @@ impl Writing {
         Some(Writing { writes, ordinal: 0, going, deadline })
     }
 
-    pub(super) fn lag(&mut self) {
-        self.deadline.lag();
+    /// The deadline, for what moves it.
+    pub(super) fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {

@@ -38,6 +38,12 @@ impl Deadline {
         self.lagged = true;
     }
 
+    /// The API server was away. Its clients need a while to come back too, so they get the budget once more, as after a lag.
+    pub(super) fn away(&mut self, by: Duration) {
+        self.end = self.end + by;
+        self.lagged = true;
+    }
+
     pub(super) fn phase(&mut self, now: Elapsed) -> Phase {
         if now >= self.end && self.lagged && !self.extended {
             self.extended = true;

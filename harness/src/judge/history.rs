@@ -55,7 +55,8 @@ impl Written {
 #[derive(Debug, Clone, Default)]
 pub struct History {
     tracks: IndexMap<ObjectKey, Track>,
-    gaps: u32,
+    /// How often each resource's watch was lost.
+    gaps: IndexMap<String, u32>,
     gap_pending: Vec<ObjectKey>,
 }
 
@@ -103,17 +104,22 @@ impl History {
                     });
                 }
             }
-            Body::Gap { .. } => {
-                self.gaps += 1;
+            Body::Gap { resource, .. } => {
+                *self.gaps.entry(resource.clone()).or_default() += 1;
                 self.gap_pending = self.tracks.keys().cloned().collect();
             }
             _ => {}
         }
     }
 
-    /// How many times a watch was lost so far.
+    /// How many times watches were lost so far, all together.
     pub fn gaps(&self) -> u32 {
-        self.gaps
+        self.gaps.values().sum()
+    }
+
+    /// How many times the watch was lost so far that was lost most often: what takes all watches at once counts once.
+    pub fn most_gaps(&self) -> u32 {
+        self.gaps.values().copied().max().unwrap_or_default()
     }
 
     /// The key of an object that was seen or written.

@@ -25,6 +25,9 @@ pub(super) struct Holding {
     until: Elapsed,
     duration: Duration,
     gaps: u32,
+    /// [`History::most_gaps`](super::history::History::most_gaps) at the start.
+    lost_before: u32,
+    /// How often one watch was lost since.
     restarts: u32,
     /// The versions of the `unchanged` objects at the start.
     before: Vec<Option<Arc<Value>>>,
@@ -50,6 +53,7 @@ impl Holding {
             until: now + duration,
             duration,
             gaps: env.history.gaps(),
+            lost_before: env.history.most_gaps(),
             restarts: 0,
             before,
             breaches: Vec::new(),
@@ -65,7 +69,7 @@ impl Holding {
     pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
         if env.history.gaps() != self.gaps {
             self.gaps = env.history.gaps();
-            self.restarts += 1;
+            self.restarts = env.history.most_gaps() - self.lost_before;
             self.until = now + self.duration;
         }
         let (mut breaches, mut blind) = (Vec::new(), None);
@@ -108,6 +112,12 @@ impl Holding {
                 self.breaches.push(breach);
             }
         }
+    }
+
+    /// The API server was away until `now`: what it has to show comes later, so the hold lasts from here on.
+    pub(super) fn away(&mut self, now: Elapsed) {
+        self.until = now + self.duration;
+        self.patience = self.patience.max(self.until);
     }
 
     pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {

@@ -13,6 +13,7 @@ use gateproof_report::record::{Finding, Severity, Stage};
 use super::action::{Context, Next};
 use super::admission::{AfterWrites, Writing};
 use super::contract::ContractState;
+use super::deadline::Deadline;
 use super::env::{Env, Report};
 use super::history::History;
 use super::hold::Holding;
@@ -84,14 +85,21 @@ impl Judge {
     /// of the log, those before its start too.
     pub fn observe(&mut self, event: &Event) {
         let now = event.at;
-        if matches!(event.body, Body::Lagged { .. }) {
-            match &mut self.doing {
-                Doing::Writing(writing) => writing.lag(),
-                Doing::Settling(settling) => settling.lag(),
-                Doing::Probing(probing) => probing.lag(),
-                Doing::Sharing(sharing) => sharing.lag(),
-                Doing::Waiting | Doing::Holding(_) | Doing::Done => {}
+        match event.body {
+            Body::Lagged { .. } => {
+                if let Some(deadline) = self.deadline() {
+                    deadline.lag();
+                }
             }
+            Body::Unreachable { by } => {
+                if let Some(deadline) = self.deadline() {
+                    deadline.away(Duration::from_micros(by));
+                }
+                if let Doing::Holding(holding) = &mut self.doing {
+                    holding.away(now);
+                }
+            }
+            _ => {}
         }
         // Limits that passed before the event count before it.
         self.poll(now);
@@ -193,6 +201,16 @@ impl Judge {
         match self.doing {
             Doing::Waiting | Doing::Done => None,
             _ => Some(self.cursor),
+        }
+    }
+
+    fn deadline(&mut self) -> Option<&mut Deadline> {
+        match &mut self.doing {
+            Doing::Writing(writing) => Some(writing.deadline()),
+            Doing::Settling(settling) => Some(settling.deadline()),
+            Doing::Probing(probing) => Some(probing.deadline()),
+            Doing::Sharing(sharing) => Some(sharing.deadline()),
+            Doing::Waiting | Doing::Holding(_) | Doing::Done => None,
         }
     }
 

@@ -100,8 +100,9 @@ impl Probing {
         }
     }
 
-    pub(super) fn lag(&mut self) {
-        self.deadline.lag();
+    /// The deadline, for what moves it.
+    pub(super) fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {

@@ -49,8 +49,9 @@ impl Settling {
         settling
     }
 
-    pub(super) fn lag(&mut self) {
-        self.deadline.lag();
+    /// The deadline, for what moves it.
+    pub(super) fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
     }
 
     /// Something may have changed.

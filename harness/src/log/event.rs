@@ -91,6 +91,11 @@ pub enum Body {
         /// By how much, in microseconds.
         by: u64,
     },
+    /// The API server could not be reached: what did not come meanwhile is not the target's failure.
+    Unreachable {
+        /// Since when: microseconds, or since the last of these.
+        by: u64,
+    },
     /// The scenario's last event, written once no more can come.
     ScenarioEnded(Ended),
     /// Always the last event.

@@ -15,6 +15,7 @@ use crate::probe::Prober;
 use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
 use crate::scenario::{ObjectRef, PatchKind};
+use crate::target::api::Api;
 use crate::target::backends::{Hosted, Hosting};
 use crate::target::clock;
 use crate::target::discover::Facts;
@@ -23,10 +24,15 @@ use crate::target::pool;
 use crate::target::undo::Undo;
 use crate::target::write::{PatchType, Writer};
 
+/// What is said of everything that a run could not do because the API server did not come back.
+pub const LOST: &str = "the API server went away and did not come back";
+
 /// What all executions of a run share.
 pub struct Environment {
     /// The log.
     pub log: Arc<LogWriter>,
+    /// The target's API server.
+    pub api: Api,
     /// Writes to the target.
     pub writer: Writer,
     /// Restores what patches changed of objects that are not the run's own.
@@ -172,6 +178,9 @@ impl Conductor<'_> {
             if self.env.interrupt.is_triggered() {
                 return Ended::Interrupted;
             }
+            if self.env.api.reach().is_lost() {
+                return Ended::Environment { error: LOST.to_owned() };
+            }
             self.catch_up();
             if let (Some(bystander), Some(now)) = (&self.env.bystander, self.judge.step())
                 && step != Some(now)
@@ -199,6 +208,7 @@ impl Conductor<'_> {
                         }
                         () = limit => self.env.log.append(self.scope.clone(), Body::Tick),
                         () = self.env.interrupt.triggered() => {}
+                        () = self.env.api.reach().lost() => {}
                     }
                 }
             }

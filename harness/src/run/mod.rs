@@ -137,6 +137,7 @@ async fn run_on(
     let started = run_started(target, options, &policy, &run_id, &timing);
     log.append(Scope::Run, Body::RunStarted(Box::new(started.clone())));
     let tokens = slots.iter().map(|slot| (names::token(&run_id, slot.index), Arc::clone(&slot.name))).collect();
+    target.api.reach().watch(Arc::clone(&log), timing.write);
     let observer = Observer::start(&target.api, &log, resources(facts, &slots, &run_id), tokens).await?;
     let lag = lag::measure(Arc::clone(&log), lag::threshold(&timing));
     let kinds = Arc::new(facts.kinds.clone());
@@ -158,10 +159,12 @@ async fn run_on(
     tokio::select! {
         () = ready => {}
         () = options.interrupt.triggered() => {}
+        () = target.api.reach().lost() => {}
     }
     let env = Arc::new(Environment {
         log: Arc::clone(&log),
         undo: Undo::new(target.api.clone(), writer.clone()),
+        api: target.api.clone(),
         writer,
         prober: Prober::new(Arc::clone(&target.dialer), timing.request),
         hosting: target.hosting.clone(),

@@ -7,7 +7,7 @@ use gateproof_report::record::{Outcome, ScenarioRecord};
 use tokio::task::JoinSet;
 
 use super::bindings::{Names, bindings};
-use super::execute::{Environment, Execution, cluster_scoped, execute};
+use super::execute::{Environment, Execution, LOST, cluster_scoped, execute};
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
 use super::schedule::{Job, Schedule, Start};
@@ -81,6 +81,11 @@ pub async fn session(
                 ends.insert(index, End::NotRun { outcome, reason: reason.clone() });
             }
         }
+        if env.api.reach().is_lost() {
+            for index in schedule.stop() {
+                ends.insert(index, End::NotRun { outcome: Outcome::Inconclusive, reason: LOST.to_owned() });
+            }
+        }
         while let Some(start) = schedule.start() {
             let slot = &slots[start.job];
             reporter.started(&slot.name);
@@ -121,6 +126,7 @@ pub async fn session(
                 }
             }
             () = env.interrupt.triggered(), if !schedule.is_stopped() => {}
+            () = env.api.reach().lost(), if !schedule.is_stopped() => {}
         }
     }
     kept.retain(|(index, _)| ends.get(index).is_some_and(|end| stays(options.keep, end)));

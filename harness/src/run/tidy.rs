@@ -60,8 +60,13 @@ impl Tidy {
     /// read before it is blamed: the observer may be late too.
     async fn await_gone(&self, keys: Vec<ObjectKey>) -> Vec<(ObjectKey, Vec<String>)> {
         let gone = self.view.until(|live| keys.iter().all(|key| !live.contains_key(key)));
-        if tokio::time::timeout(self.budget, gone).await.is_ok() {
-            return Vec::new();
+        tokio::select! {
+            in_time = tokio::time::timeout(self.budget, gone) => {
+                if in_time.is_ok() {
+                    return Vec::new();
+                }
+            }
+            () = self.api.reach().lost() => {}
         }
         let kinds = self.writer.kinds();
         let mut held = Vec::new();

@@ -1,4 +1,7 @@
-//! One call to the API server, with nothing between it and the caller: no retries, no caches.
+//! Calls to the API server: one at a time as it is, and reads that outlast what passes by itself.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures::Stream;
 use http::{Method, Request, header};
@@ -7,6 +10,9 @@ use kube::Client;
 use kube::client::Body;
 use kube::core::WatchEvent;
 use serde_json::Value;
+
+use super::clock::{self, Backoff};
+use super::reach::Reach;
 
 /// What the API server answered.
 #[derive(Debug, Clone)]
@@ -50,6 +56,28 @@ impl ApiError {
     }
 }
 
+impl Reply {
+    /// Whether the same call may be answered otherwise the next time: the server has too much to do, or is in trouble.
+    pub fn is_passing(&self) -> bool {
+        self.code == 429 || self.code >= 500
+    }
+
+    /// Whether somebody in front of the API server answers, because it does not.
+    pub fn is_of_a_gateway(&self) -> bool {
+        matches!(self.code, 502..=504)
+    }
+
+    /// How long the server asks to wait.
+    pub fn pause(&self) -> Duration {
+        Duration::from_secs(self.retry_after.unwrap_or_default())
+    }
+}
+
+/// How long a read is tried again while the API server refuses it for reasons of its own.
+const READ_BUDGET: Duration = Duration::from_secs(15);
+/// The first pause between two tries of a read, and the longest.
+const READ_PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
 /// Names us to the API server.
 const USER_AGENT: &str = concat!("gateproof/", env!("CARGO_PKG_VERSION"));
 
@@ -57,12 +85,28 @@ const USER_AGENT: &str = concat!("gateproof/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone)]
 pub struct Api {
     client: Client,
+    reach: Arc<Reach>,
 }
 
 impl Api {
     /// Over a connected client.
     pub fn new(client: Client) -> Api {
-        Api { client }
+        Api { client, reach: Arc::default() }
+    }
+
+    /// Whether it can be reached.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    /// Waits after a call without an answer until the API server is there again, and gives the time that this took; `None` if it
+    /// is not to be waited for.
+    pub async fn back(&self) -> Option<Duration> {
+        let answers = || async {
+            let reply = self.call(Method::GET, "/version", None, Vec::new()).await;
+            reply.is_ok_and(|reply| !reply.is_of_a_gateway())
+        };
+        self.reach.back(answers).await
     }
 
     /// The client, for what is more than one call.
@@ -70,7 +114,7 @@ impl Api {
         self.client.clone()
     }
 
-    /// Sends one request and reads the whole answer.
+    /// Sends one request and reads the whole answer. Nothing is tried again.
     pub async fn call(
         &self,
         method: Method,
@@ -96,10 +140,30 @@ impl Api {
         Ok(Reply { code, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null), retry_after })
     }
 
-    /// Reads one object, list or discovery document.
+    /// Reads one object, list or discovery document. What passes by itself (too many requests, trouble of the server's own, an
+    /// outage) is outlasted.
     pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
-        let reply = self.call(Method::GET, path, None, Vec::new()).await?;
-        if reply.code < 300 { Ok(reply.body) } else { Err(refusal(&reply)) }
+        let mut end = clock::now() + READ_BUDGET;
+        let mut backoff = Backoff::new(READ_PAUSES.0, READ_PAUSES.1);
+        loop {
+            let (error, pause) = match self.call(Method::GET, path, None, Vec::new()).await {
+                Ok(reply) if reply.code < 300 => return Ok(reply.body),
+                Ok(reply) if reply.is_passing() => (refusal(&reply), reply.pause()),
+                Ok(reply) => return Err(refusal(&reply)),
+                Err(error) => match self.back().await {
+                    Some(away) => {
+                        end += away;
+                        (error, Duration::ZERO)
+                    }
+                    None => return Err(error),
+                },
+            };
+            let retry = clock::now() + backoff.step(pause);
+            if retry >= end {
+                return Err(error);
+            }
+            clock::until(retry).await;
+        }
     }
 
     /// Opens a watch.

@@ -34,6 +34,11 @@ impl Backoff {
         Backoff { next: first, longest }
     }
 
+    /// The next pause, if nobody asks for a longer one.
+    pub fn peek(&self) -> Duration {
+        self.next
+    }
+
     /// The next pause, at least `asked`; the one after it is twice as long.
     pub fn step(&mut self, asked: Duration) -> Duration {
         let pause = self.next.max(asked);

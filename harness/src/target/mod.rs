@@ -15,6 +15,7 @@ pub mod log_writer;
 pub mod names;
 pub mod observe;
 pub mod pool;
+pub mod reach;
 mod redact;
 pub mod schemas;
 pub mod shape;

@@ -43,8 +43,9 @@ struct Call {
 }
 
 impl Writer {
-    /// A writer that gives up on transport errors, 429 and 5xx when `budget` is used up. `gateway_patch` is merged into
-    /// every Gateway that is applied.
+    /// A writer that tries again on what says nothing of the write (no answer, 429, 5xx, a conflict with somebody who was
+    /// faster) until `timing.write` is used up; the time of an outage does not count. `gateway_patch` is merged into every
+    /// Gateway that is applied.
     pub fn new(api: Api, kinds: Arc<Kinds>, timing: &crate::log::Timing, gateway_patch: Option<Value>) -> Writer {
         Writer {
             api,
@@ -170,7 +171,7 @@ impl Writer {
     }
 
     async fn attempt(&self, call: &Call) -> WriteOutcome {
-        let end = clock::now() + self.budget;
+        let mut end = clock::now() + self.budget;
         let mut backoff = Backoff::new(self.first_pause, self.longest_pause);
         let mut attempts = 0_u32;
         loop {
@@ -178,24 +179,38 @@ impl Writer {
             let content_type = (!call.body.is_empty()).then_some(call.content_type);
             let sending = self.api.call(call.method.clone(), &call.path, content_type, call.body.clone());
             let (error, asked_pause) = match tokio::time::timeout_at(end, sending).await {
-                Ok(Ok(reply)) if reply.code == 429 || reply.code >= 500 => {
-                    (super::api::refusal(&reply).to_string(), reply.retry_after.map(Duration::from_secs))
+                Ok(Ok(reply)) if reply.is_passing() => (super::api::refusal(&reply).to_string(), reply.pause()),
+                Ok(Ok(reply)) if was_overtaken(&reply) && clock::now() + backoff.peek() < end => {
+                    (super::api::refusal(&reply).to_string(), Duration::ZERO)
                 }
                 // A delete that is repeated after a lost answer finds nothing: that is its success.
                 Ok(Ok(reply)) if attempts > 1 && reply.code == 404 && call.verb == WriteVerb::Delete => {
                     return admitted(&json!({}));
                 }
                 Ok(Ok(reply)) => return outcome(&reply),
-                Ok(Err(error)) => (error.to_string(), None),
-                Err(_) => ("no answer from the API server within the write budget".to_owned(), None),
+                Ok(Err(error)) => {
+                    end += self.api.back().await.unwrap_or_default();
+                    (error.to_string(), Duration::ZERO)
+                }
+                Err(_) => ("no answer from the API server within the write budget".to_owned(), Duration::ZERO),
             };
-            let retry = clock::now() + backoff.step(asked_pause.unwrap_or_default());
+            if self.api.reach().is_lost() {
+                return WriteOutcome::Failed { error };
+            }
+            let retry = clock::now() + backoff.step(asked_pause);
             if retry >= end {
                 return WriteOutcome::Failed { error: format!("{error} (after {attempts} attempts)") };
             }
             clock::until(retry).await;
         }
     }
+}
+
+/// Whether somebody else wrote between the server's reading and writing, which the server could not smooth over by itself.
+/// Conflicts of field managers name the fields.
+fn was_overtaken(reply: &Reply) -> bool {
+    let text = |pointer: &str| reply.body.pointer(pointer).and_then(Value::as_str);
+    reply.code == 409 && text("/reason") == Some("Conflict") && reply.body.pointer("/details/causes/0").is_none()
 }
 
 fn failed(step: usize, ordinal: usize, verb: WriteVerb, key: ObjectKey, error: &str) -> Write {

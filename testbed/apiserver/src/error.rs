@@ -247,6 +247,22 @@ impl ApiError {
         }
     }
 
+    /// 429: the server has too much to do.
+    pub fn too_many_requests(retry_after: u32) -> Self {
+        let message = "too many requests, please try again later";
+        let details = Details { retry_after: Some(retry_after), ..Details::default() };
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::plain(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
+        }
+    }
+
+    /// 409: somebody else was faster than the server itself.
+    pub fn overtaken(path: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {path}: it was modified meanwhile; please try again");
+        Self::plain(StatusCode::CONFLICT, "Conflict", message)
+    }
+
     /// 500.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::plain(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)

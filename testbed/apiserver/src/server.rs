@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Issuer;
 use crate::cluster::{Cluster, Housekeeper};
 use crate::error::ApiError;
-use crate::http::{App, InProcess, Listener, RequestCount};
+use crate::http::{App, InProcess, Listener, RequestCount, Trouble};
 use crate::tls::{self, TlsError};
 
 /// How a server starts.
@@ -87,6 +87,7 @@ impl Server {
             cluster: cluster.clone(),
             counters: Default::default(),
             closing: CancellationToken::new(),
+            trouble: Trouble::default(),
             token,
             issuer: Issuer::new().map_err(TlsError::Certificate)?,
         });
@@ -165,6 +166,11 @@ impl Server {
     /// Forgets all past events, as etcd's compaction does: earlier versions are answered with 410.
     pub fn compact(&self) {
         self.app.cluster.store.compact();
+    }
+
+    /// What goes wrong between the server and all its clients, for those who want to see them cope.
+    pub fn trouble(&self) -> &Trouble {
+        &self.app.trouble
     }
 
     /// Ends all watches, lets requests finish, and stops.

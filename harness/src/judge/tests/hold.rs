@@ -49,6 +49,21 @@ fn never_is_asked_of_every_version(#[case] versions: Vec<(u64, Body)>, #[case] o
     }
 }
 
+/// What comes 300 ms into a hold of 150 ms counts, if the API server was away for the first 250.
+#[test]
+fn a_hold_begins_again_when_the_api_server_is_back() {
+    let hold = || Hold { never: vec![route_subject(&["Accepted=True"])], ..empty() };
+    let flips = (456, modified(&good()));
+    assert_eq!(judged(hold(), std::slice::from_ref(&flips)).outcome, Outcome::Passed);
+    let steps = |hold| vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=False"])]), hold];
+    let later = vec![(5, modified(&bad())), flips];
+    let mut play = Play::new(scenario(steps(Verb::Hold(hold())))).writes(move |_, _| (admitted(1), later.clone()));
+    for at in [160, 260, 406] {
+        play = play.at(at, Body::Unreachable { by: 100_000 });
+    }
+    assert_eq!(play.run().outcome, Outcome::Failed);
+}
+
 #[rstest]
 #[case::must(&[Level::Must], Outcome::Failed, Severity::Failure)]
 #[case::should(&[Level::Should], Outcome::Passed, Severity::Warning)]
@@ -139,11 +154,14 @@ fn a_hold_lasts_a_multiple_of_the_slowest_settle() {
 
 #[test]
 fn a_lost_watch_starts_the_hold_again_and_too_many_decide_nothing() {
-    let gap = || Body::Gap { resource: "httproutes.gateway.networking.k8s.io".to_owned(), reason: "410".to_owned() };
+    let of = |resource: &str| Body::Gap { resource: resource.to_owned(), reason: "410".to_owned() };
+    let gap = || of("httproutes.gateway.networking.k8s.io");
     let hold = || Hold { never: vec![route_subject(&["Accepted=True"])], ..empty() };
     assert_eq!(held(hold(), &[(200, gap())]).2[2].settled_ms, 195);
     let gaps: Vec<_> = (0..4).map(|n| (200 + n * 50, gap())).collect();
     assert_eq!(held(hold(), &gaps).0, Outcome::Inconclusive);
+    let at_once: Vec<_> = (0..9).map(|n| (200, of(&format!("resource-{n}")))).collect();
+    assert_eq!(held(hold(), &at_once).0, Outcome::Passed);
 }
 
 /// That a Gateway which is Programmed has an address is demanded where it must be Programmed, not where it must not.

@@ -187,6 +187,27 @@ fn a_late_harness_gets_its_deadline_extended_once() {
     assert_eq!(late(12000, &[4000, 9000]), Outcome::Inconclusive);
 }
 
+/// The embedded budget is 5 s; each outage is given by its end and its length.
+#[rstest]
+#[case::none(6000, &[], Outcome::Failed)]
+#[case::the_outage_does_not_count(9000, &[(4000, 3900)], Outcome::Passed)]
+#[case::then_the_budget_counts_once_more(12_000, &[(4000, 3900)], Outcome::Passed)]
+#[case::but_only_once(16_000, &[(4000, 3900)], Outcome::Failed)]
+#[case::however_long(29_000, &[(4000, 3900), (12_000, 8000), (20_000, 8000)], Outcome::Passed)]
+fn nobody_is_late_while_the_api_server_is_away(
+    #[case] at: u64,
+    #[case] outages: &[(u64, u64)],
+    #[case] outcome: Outcome,
+) {
+    let bare = route_version(1, &["http"], &[]);
+    let good = route_version(1, &["http"], &[("http", GOOD)]);
+    let mut play = routed(vec![(1, bare), (at, good)], &["Accepted=True"]);
+    for (end, length) in outages {
+        play = play.at(*end, Body::Unreachable { by: length * 1000 });
+    }
+    assert_eq!(play.run().outcome, outcome);
+}
+
 #[test]
 fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
     let version = route_version(1, &["http"], &[("http", &["Accepted=False/Odd"])]);

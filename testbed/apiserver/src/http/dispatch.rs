@@ -13,6 +13,7 @@ use super::body::Body;
 use super::counters::Counters;
 use super::query::Query;
 use super::route::{ObjectPath, Route};
+use super::trouble::Trouble;
 use super::{discovery, logs, openapi, reads, reviews, scale, swagger, tokens, watching, writes};
 use crate::auth::{Issuer, User};
 use crate::cluster::{Cluster, Target};
@@ -31,6 +32,8 @@ pub struct App {
     pub counters: Counters,
     /// Ends all watches.
     pub closing: CancellationToken,
+    /// What goes wrong on purpose.
+    pub trouble: Trouble,
     /// The bearer token of the administrator.
     pub token: String,
     /// Issues the tokens of ServiceAccounts.
@@ -93,6 +96,9 @@ impl App {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
+        if let Some(error) = self.trouble.meets(&parts) {
+            return refusal(&error);
+        }
         if let Some(pod) = logs::asked_for(&parts) {
             return logs::read(self, user, &parts, &pod).await.unwrap_or_else(|error| refusal(&error));
         }

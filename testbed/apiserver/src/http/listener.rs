@@ -56,6 +56,7 @@ impl Listener {
                 () = self.app.closing.cancelled() => break,
             };
             match accepted {
+                Ok(_) if self.app.trouble.is_away() => {}
                 Ok((stream, _)) => self.serve(stream, &graceful),
                 // A connection that broke before it was accepted, or no file descriptors left for now.
                 Err(error) => {
@@ -84,13 +85,19 @@ impl Listener {
                 Ok(Err(error)) => return tracing::debug!(%error, "a TLS handshake failed"),
                 Err(_) => return tracing::debug!("a TLS handshake took too long"),
             };
-            let service = service_fn(move |request| authenticated(app.clone(), request));
+            let served = app.clone();
+            let service = service_fn(move |request| authenticated(served.clone(), request));
             let mut builder = auto::Builder::new(TokioExecutor::new());
             builder.http1().timer(TokioTimer::new());
             builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);
             let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-            if let Err(error) = watcher.watch(connection).await {
-                tracing::debug!(%error, "a connection ended");
+            tokio::select! {
+                ended = watcher.watch(connection) => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a connection ended");
+                    }
+                }
+                () = app.trouble.goes_away() => {}
             }
         });
     }

@@ -18,6 +18,7 @@ mod scale;
 mod service;
 mod swagger;
 mod tokens;
+mod trouble;
 mod watching;
 mod writes;
 
@@ -26,3 +27,4 @@ pub use counters::RequestCount;
 pub use dispatch::App;
 pub use listener::Listener;
 pub use service::InProcess;
+pub use trouble::{Refusal, Trouble};

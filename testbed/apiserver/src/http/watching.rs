@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::Stream;
 use http::{Response, StatusCode, header};
 use rand::Rng;
 use serde_json::Value;
@@ -38,6 +39,7 @@ struct Watch {
     deadline: Instant,
     next_bookmark: Instant,
     closing: CancellationToken,
+    cuts: watch::Receiver<u64>,
     /// What is to be sent before any event.
     initial: Option<Vec<u8>>,
     /// Whether a Table of this watch has told its columns.
@@ -55,7 +57,16 @@ pub fn start(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
             crate::select::FieldSelector::parse(&format!("metadata.name={}", target.name), resource)
                 .map_err(ApiError::bad_request)?;
     }
-    let (objects, subscription) = subscribe(app, resource, &options)?;
+    let (objects, subscription) = match subscribe(app, resource, &options) {
+        Ok(subscribed) => subscribed,
+        // A version that is gone is told by an event: clients that get it as an answer ask for the same one for ever.
+        Err(error) if error.code == StatusCode::GONE => {
+            let mut event = Vec::new();
+            present::error_event(&mut event, &error);
+            return Ok(streamed(futures::stream::once(std::future::ready(event.into()))));
+        }
+        Err(error) => return Err(error),
+    };
     let seconds = options.timeout.unwrap_or_else(|| rand::rng().random_range(SHORTEST..2 * SHORTEST));
     let now = Instant::now();
     let mut watch = Watch {
@@ -69,16 +80,20 @@ pub fn start(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
         deadline: now + Duration::from_secs(seconds),
         next_bookmark: now + BOOKMARK_EVERY,
         closing: app.closing.clone(),
+        cuts: app.trouble.cuts(),
         initial: None,
         headed: false,
         over: false,
     };
     watch.begin(&objects, options.initial_events == Some(true));
     let pieces = futures::stream::unfold(watch, |mut watch| async move { Some((watch.next().await?, watch)) });
+    Ok(streamed(pieces))
+}
+
+fn streamed(pieces: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
     let mut response = Response::new(Body::stream(pieces));
-    *response.status_mut() = StatusCode::OK;
     response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
-    Ok(response)
+    response
 }
 
 fn subscribe(
@@ -152,6 +167,7 @@ impl Watch {
                     return self.bookmarks.then(|| self.bookmark());
                 }
                 () = self.closing.cancelled() => return None,
+                _ = self.cuts.changed() => return None,
             }
         }
     }

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::pin::pin;
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
-use gateproof_apiserver::{Options, Server};
+use gateproof_apiserver::{Options, Refusal, Server};
 use http_body_util::BodyExt;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams, WatchEvent, WatchParams};
@@ -113,7 +114,6 @@ async fn initial_events_end_with_a_bookmark() {
 #[case("sendInitialEvents=true", 422)]
 #[case("resourceVersionMatch=NotOlderThan", 422)]
 #[case("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=999999", 504)]
-#[case("resourceVersion=1", 410)]
 #[case("fieldSelector=spec.size%3D1", 400)]
 #[tokio::test]
 async fn refused(#[case] query: &str, #[case] code: u16) {
@@ -123,6 +123,77 @@ async fn refused(#[case] query: &str, #[case] code: u16) {
     let path = format!("/apis/example.dev/v1/widgets?watch=true&{query}");
     let (found, _, status) = raw(&server, "GET", &path, &[], "").await;
     assert_eq!((found, status["kind"].as_str()), (code, Some("Status")));
+}
+
+/// As an answer, kube-rs would ask for the same version for ever.
+#[tokio::test]
+async fn a_version_that_is_gone_is_told_by_an_event() {
+    let server = server().await;
+    let api = widget_api(&inside(&server));
+    create(&api, "a", "red").await;
+    server.compact();
+    let mut lines = Lines::open(&server, "resourceVersion=1", "").await;
+    let event = lines.next().await.unwrap();
+    assert_eq!((event["type"].as_str(), event["object"]["code"].as_u64()), (Some("ERROR"), Some(410)));
+    assert_eq!(lines.next().await, None);
+}
+
+/// The client's watcher begins anew, and misses nothing.
+#[tokio::test(start_paused = true)]
+async fn watchers_outlast_cuts_and_compaction() {
+    let server = server().await;
+    let api = widget_api(&inside(&server));
+    let mut events = pin!(watcher::watcher(api.clone(), watcher::Config::default()));
+    while !matches!(events.next().await, Some(Ok(Event::InitDone))) {}
+    for (name, compact) in [("a", false), ("b", true), ("c", true)] {
+        server.trouble().cut_watches();
+        create(&api, name, "red").await;
+        if compact {
+            server.compact();
+        }
+        let seen = async {
+            loop {
+                match events.next().await {
+                    Some(Ok(Event::Apply(object) | Event::InitApply(object))) if object.name_any() == name => break,
+                    _ => {}
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), seen).await.unwrap();
+    }
+}
+
+#[rstest]
+#[case(Refusal::TooManyRequests { retry_after: 3 }, "GET", 429)]
+#[case(Refusal::Internal, "GET", 500)]
+#[case(Refusal::Conflict, "POST", 409)]
+#[case(Refusal::Conflict, "GET", 200)]
+#[tokio::test]
+async fn trouble_is_what_it_was_told_to_be(#[case] refusal: Refusal, #[case] method: &str, #[case] code: u16) {
+    let server = server().await;
+    let body = json!({"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": "a"}}).to_string();
+    let path = "/apis/example.dev/v1/namespaces/default/widgets";
+    server.trouble().refuse(refusal, 1.0, 1);
+    let (found, headers, _) = raw(&server, method, path, &[("content-type", "application/json")], &body).await;
+    assert_eq!(found, code);
+    let asked = headers.get("retry-after").map(|value| value.to_str().unwrap());
+    assert_eq!(asked, (code == 429).then_some("3"));
+    server.trouble().refuse(refusal, 0.0, 1);
+    let (found, ..) = raw(&server, method, path, &[("content-type", "application/json")], &body).await;
+    assert!(found < 300);
+}
+
+#[tokio::test]
+async fn an_outage_breaks_connections_until_it_ends() {
+    let server = server().await;
+    for client in [inside(&server), outside(&server).await] {
+        let api = widget_api(&client);
+        api.list(&Default::default()).await.unwrap();
+        server.trouble().go_away();
+        assert!(!matches!(api.list(&Default::default()).await, Ok(_) | Err(kube::Error::Api(_))));
+        server.trouble().come_back();
+        api.list(&Default::default()).await.unwrap();
+    }
 }
 
 #[tokio::test]

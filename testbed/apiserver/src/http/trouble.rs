@@ -1,0 +1,104 @@
+//! What goes wrong between clients and real API servers, on demand: refusals under load, lost watches, outages.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use http::Method;
+use http::request::Parts;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use tokio::sync::watch;
+
+use crate::error::ApiError;
+
+/// A refusal that says nothing of the request: the same one may be taken the next time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// 429 with `Retry-After`, as priority and fairness answers under load. Any request.
+    TooManyRequests {
+        /// Seconds that the client is asked to wait.
+        retry_after: u32,
+    },
+    /// 409 with reason `Conflict`, as when somebody else wrote meanwhile. Writes only.
+    Conflict,
+    /// 500 with reason `InternalError`, as when etcd does not answer. Any request.
+    Internal,
+}
+
+/// What goes wrong, from one moment to the next.
+pub struct Trouble {
+    refusals: Mutex<Option<Refusals>>,
+    /// Counts up each time that all watches end.
+    cuts: watch::Sender<u64>,
+    away: watch::Sender<bool>,
+}
+
+struct Refusals {
+    refusal: Refusal,
+    share: f64,
+    random: StdRng,
+}
+
+impl Default for Trouble {
+    fn default() -> Self {
+        Self { refusals: Mutex::default(), cuts: watch::Sender::new(0), away: watch::Sender::new(false) }
+    }
+}
+
+impl Trouble {
+    /// Refuses a share of requests from now on, drawn by the seed; a share of 0 ends it.
+    pub fn refuse(&self, refusal: Refusal, share: f64, seed: u64) {
+        let share = share.clamp(0.0, 1.0);
+        *self.lock() = (share > 0.0).then(|| Refusals { refusal, share, random: StdRng::seed_from_u64(seed) });
+    }
+
+    /// Ends every watch, as a server does that restarts.
+    pub fn cut_watches(&self) {
+        self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Breaks every connection, and every new one, until [`Trouble::come_back`].
+    pub fn go_away(&self) {
+        self.away.send_replace(true);
+        self.cut_watches();
+    }
+
+    /// Ends an outage.
+    pub fn come_back(&self) {
+        self.away.send_replace(false);
+    }
+
+    /// The refusal that this request meets, if it meets one.
+    pub fn meets(&self, parts: &Parts) -> Option<ApiError> {
+        let mut refusals = self.lock();
+        let refusals = refusals.as_mut()?;
+        let reads = [Method::GET, Method::HEAD].contains(&parts.method);
+        if (reads && refusals.refusal == Refusal::Conflict) || !refusals.random.random_bool(refusals.share) {
+            return None;
+        }
+        Some(match refusals.refusal {
+            Refusal::TooManyRequests { retry_after } => ApiError::too_many_requests(retry_after),
+            Refusal::Conflict => ApiError::overtaken(parts.uri.path()),
+            Refusal::Internal => ApiError::internal("the store did not answer in time"),
+        })
+    }
+
+    /// A receiver that changes when all watches end.
+    pub fn cuts(&self) -> watch::Receiver<u64> {
+        self.cuts.subscribe()
+    }
+
+    /// Whether there is an outage now.
+    pub fn is_away(&self) -> bool {
+        *self.away.borrow()
+    }
+
+    /// Returns once there is an outage.
+    pub async fn goes_away(&self) {
+        // The sender lives as long as this.
+        let _ = self.away.subscribe().wait_for(|away| *away).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Refusals>> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
