@@ -55,6 +55,11 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
     Some(match subject {
         // By the tests of the parser, over every manifest.
         "manifest" => return None,
+        "known-failures" => vec![json!({
+            "apiVersion": "gateproof.dev/v1alpha1",
+            "kind": "KnownFailures",
+            "failures": [{"scenario": "a", "expectation": "b", "contract": "c", "reason": "d", "expires": "2027-01-31"}],
+        })],
         // By a unit test.
         "faults-proof" => return None,
         "events" => {
@@ -66,6 +71,10 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             json_of(dir, &["report", "render", "gateproof-report", "--as", "json"]),
         ],
         "plan" => vec![json_of(dir, &["plan", "--format", "json", "--skip", "tcproute-*", "--features", "Gateway"])],
+        "preflight" => vec![
+            json_of(dir, &["preflight", "--format", "json", "tcproute-simple"]),
+            json_of(dir, &["preflight", "--format", "json", "--dial", "*:*=127.0.0.1:1"]),
+        ],
         "list-scenarios" => list("scenarios"),
         "list-features" => list("features"),
         "list-profiles" => list("profiles"),
@@ -161,7 +170,7 @@ fn every_output_of_json_has_a_schema() {
     let dir = tempfile::tempdir().unwrap();
     let subjects = json_of(dir.path(), &["schema", "--list", "--format", "json"]);
     let told: Vec<&str> = subjects.as_array().unwrap().iter().map(|item| item["about"].as_str().unwrap()).collect();
-    for verb in ["run", "plan", "explain", "lint", "faults", "testbed", "replay", "clean"] {
+    for verb in ["run", "preflight", "plan", "explain", "lint", "faults", "testbed", "replay", "clean"] {
         let help = run(dir.path(), &[verb, "--help"]).out;
         assert!(help.contains("--format"), "{verb} has no --format");
         assert!(told.iter().any(|about| about.contains(verb) && about.contains("--format json")), "{verb}");

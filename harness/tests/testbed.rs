@@ -43,7 +43,7 @@ fn another_process_runs_scenarios_against_it() {
 fn a_class_that_is_not_there_is_named_with_those_that_are() {
     let testbed = TestbedProcess::start(&["--no-controller"]);
     let ended = run(testbed.dir.path(), &testbed.arguments("mine"));
-    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.said().contains("the target has no GatewayClass `mine`"), "{}", ended.said());
 }
 

@@ -1,15 +1,18 @@
-//! `junit.xml`: one suite for the scenarios of each suite, one for the contract.
+//! `junit.xml`: one suite for the scenarios of each suite, one for the contract, and one for entries of the file of known
+//! failures that are out of date.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::known::{KnownFailureRecord, KnownState};
 use crate::record::{Outcome, RunRecord, ScenarioRecord, Severity};
 use crate::terminal;
 
-/// The record as JUnit XML. Inconclusive is an `error`, late a `failure`; not supported and skipped are `skipped` with
-/// their reason, so that no reader of the file takes them for success.
+/// The record as JUnit XML. Inconclusive is an `error`, late a `failure`; known failures, not supported and skipped are
+/// `skipped` with their reason, so that no reader of the file takes them for success. CI systems fail a job for a `failure`,
+/// and show a skipped case with its reason.
 ///
 /// # Errors
 /// The serialiser's words if the XML cannot be written.
@@ -24,6 +27,9 @@ pub fn render(record: &RunRecord) -> Result<String, String> {
     report.add_test_suites(suites.into_values());
     if !record.contract.is_empty() {
         report.add_test_suite(contract_suite(record));
+    }
+    if record.known_failures.iter().any(KnownFailureRecord::is_stale) {
+        report.add_test_suite(known_suite(record));
     }
     report.to_string().map_err(|error| error.to_string())
 }
@@ -47,9 +53,13 @@ fn scenario_case(scenario: &ScenarioRecord, arguments: &[String]) -> TestCase {
             status.set_description(terminal::failure(scenario, arguments));
             status
         }
-        Outcome::Skipped | Outcome::NotSupported => {
+        Outcome::Skipped | Outcome::NotSupported | Outcome::KnownFailure => {
             let mut status = TestCaseStatus::skipped();
-            let kind = if scenario.outcome == Outcome::Skipped { "skipped" } else { "not supported" };
+            let kind = match scenario.outcome {
+                Outcome::KnownFailure => "known failure",
+                Outcome::Skipped => "skipped",
+                _ => "not supported",
+            };
             status.set_type(kind).set_message(reason());
             status
         }
@@ -62,8 +72,11 @@ fn scenario_case(scenario: &ScenarioRecord, arguments: &[String]) -> TestCase {
 fn contract_suite(record: &RunRecord) -> TestSuite {
     let mut suite = TestSuite::new("contract");
     for rule in &record.contract {
-        let broken = !rule.breaches.is_empty() && rule.severity == Severity::Failure;
-        let status = if broken {
+        let status = if let Some(reason) = &rule.known {
+            let mut status = TestCaseStatus::skipped();
+            status.set_type("known failure").set_message(reason.clone());
+            status
+        } else if rule.fails() {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_type("contract").set_message(format!("{} breaches", rule.breaches.len()));
             let lines = rule.breaches.iter().map(|b| format!("{} {} {}: {}", b.scenario, b.object, b.path, b.seen));
@@ -73,6 +86,18 @@ fn contract_suite(record: &RunRecord) -> TestSuite {
             TestCaseStatus::success()
         };
         suite.add_test_case(TestCase::new(rule.name.clone(), status));
+    }
+    suite
+}
+
+fn known_suite(record: &RunRecord) -> TestSuite {
+    let mut suite = TestSuite::new("known-failures");
+    for known in &record.known_failures {
+        let Some(complaint) = known.complaint() else { continue };
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let kind = if known.state == KnownState::Expired { "expired" } else { "unexpected pass" };
+        status.set_type(kind).set_message(complaint);
+        suite.add_test_case(TestCase::new(known.entry.place.clone(), status));
     }
     suite
 }

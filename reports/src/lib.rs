@@ -5,6 +5,7 @@
 
 pub mod conformance;
 pub mod junit;
+pub mod known;
 pub mod markdown;
 pub mod record;
 pub mod reproduce;

@@ -31,6 +31,7 @@ pub fn render(record: &RunRecord) -> String {
     for scenario in record.scenarios.iter().filter(|s| s.outcome != Outcome::Passed) {
         let first = scenario.findings.iter().find(|f| f.severity == Severity::Failure);
         let why = match (first, &scenario.reason) {
+            (_, Some(reason)) if scenario.outcome == Outcome::KnownFailure => reason.clone(),
             (Some(f), _) => format!("expected {}; saw {} ({})", f.expected, f.seen, f.clauses.join(", ")),
             (None, Some(reason)) => reason.clone(),
             (None, None) => String::new(),
@@ -38,8 +39,20 @@ pub fn render(record: &RunRecord) -> String {
         let _ = writeln!(out, "| {} | {} | {} |", scenario.name, terminal::word(scenario.outcome), escape(&why));
     }
     contract(&mut out, record);
+    stale(&mut out, record);
     again(&mut out, record);
     out
+}
+
+/// Entries of the file of known failures that have to be changed.
+fn stale(out: &mut String, record: &RunRecord) {
+    let lines: Vec<String> = record.known_failures.iter().filter_map(terminal::stale).collect();
+    if !lines.is_empty() {
+        let _ = writeln!(out, "\nOut of date in the file of known failures:\n");
+    }
+    for line in lines {
+        let _ = writeln!(out, "- {}", escape(&line));
+    }
 }
 
 /// How to run what did not pass again, ready to be copied.
@@ -64,7 +77,11 @@ fn contract(out: &mut String, record: &RunRecord) {
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty()) {
         let first = &rule.breaches[0];
         let why = format!("{} breaches, first: {} {}: {}", rule.breaches.len(), first.object, first.path, first.seen);
-        let mark = if rule.severity == Severity::Failure { "FAILED" } else { "WARNING" };
+        let (mark, why) = match &rule.known {
+            Some(reason) => ("KNOWN FAILURE", reason.clone()),
+            None if rule.severity == Severity::Failure => ("FAILED", why),
+            None => ("WARNING", why),
+        };
         let _ = writeln!(out, "| {} | {mark} | {} |", rule.name, escape(&why));
     }
 }

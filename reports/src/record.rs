@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::known::KnownFailureRecord;
+
 /// How a scenario ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -13,6 +15,9 @@ pub enum Outcome {
     Failed,
     /// Everything came, but some of it after its deadline. Counts as failed.
     Late,
+    /// It failed or came late as the user's file of known failures says. Does not fail the run; a ConformanceReport counts it as
+    /// failed.
+    KnownFailure,
     /// It could not be tested: never success, never the target's fault.
     Inconclusive,
     /// The user left it out.
@@ -43,6 +48,9 @@ pub struct RunRecord {
     pub scenarios: Vec<ScenarioRecord>,
     /// Every contract rule for every kind of which an object was watched, in order of kind and rule.
     pub contract: Vec<ContractRecord>,
+    /// Every entry of the user's file of known failures, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_failures: Vec<KnownFailureRecord>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
 }
@@ -85,7 +93,7 @@ pub struct ScenarioRecord {
     pub proves: Vec<String>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Why, for inconclusive, skipped and not supported.
+    /// Why, for known failures, inconclusive, skipped and not supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Misses, in order of time.
@@ -166,9 +174,19 @@ pub struct ContractRecord {
     pub severity: Severity,
     /// How many objects of the kind were watched: every version of each was held against it.
     pub objects: u64,
+    /// Why it does not fail the run, if the user's file of known failures has all of its breaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
     /// Every breach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaches: Vec<Breach>,
+}
+
+impl ContractRecord {
+    /// Whether it fails the run: a MUST is broken in a way that the user does not expect.
+    pub fn fails(&self) -> bool {
+        self.severity == Severity::Failure && !self.breaches.is_empty() && self.known.is_none()
+    }
 }
 
 /// One breach of a contract rule.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::known::{KnownFailureRecord, KnownState};
 use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
 use crate::reproduce;
 
@@ -28,6 +29,7 @@ pub fn counts(record: &RunRecord) -> String {
     let mut parts = vec![format!("{} passed", count(Outcome::Passed)), format!("{} failed", count(Outcome::Failed))];
     for (outcome, word) in [
         (Outcome::Late, "late"),
+        (Outcome::KnownFailure, "known to fail"),
         (Outcome::Inconclusive, "inconclusive"),
         (Outcome::Skipped, "skipped"),
         (Outcome::NotSupported, "not supported"),
@@ -106,18 +108,44 @@ pub fn contract(rule: &ContractRecord) -> String {
     out
 }
 
+fn known(name: &str, reason: Option<&str>) -> String {
+    format!("KNOWN FAILURE {}: {}", printable(name), printable(reason.unwrap_or_default()))
+}
+
+/// An entry of the file of known failures that has to be changed, in one line; `None` for others.
+pub fn stale(known: &KnownFailureRecord) -> Option<String> {
+    let word = if known.state == KnownState::Expired { "EXPIRED" } else { "UNEXPECTED PASS" };
+    known.complaint().map(|complaint| format!("{word} {}: {complaint}", known.entry.place))
+}
+
 /// Everything that a person should see at the end of a run.
 pub fn summary(record: &RunRecord) -> String {
     let mut out = String::new();
     for scenario in &record.scenarios {
         let warned = scenario.findings.iter().any(|f| f.severity == Severity::Warning);
+        if scenario.outcome == Outcome::KnownFailure {
+            let _ = writeln!(out, "{}", known(&scenario.name, scenario.reason.as_deref()));
+            continue;
+        }
         let silent = matches!(scenario.outcome, Outcome::Passed | Outcome::Skipped | Outcome::NotSupported);
         if !silent || (warned && scenario.outcome == Outcome::Passed) {
             let _ = writeln!(out, "{}", failure(scenario, &record.arguments));
         }
     }
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty() && r.severity != Severity::Note) {
-        let _ = writeln!(out, "{}", contract(rule));
+        match &rule.known {
+            Some(reason) => {
+                let _ = writeln!(out, "{}", known(&rule.name, Some(reason)));
+            }
+            None => {
+                let _ = writeln!(out, "{}", contract(rule));
+            }
+        }
+    }
+    for entry in &record.known_failures {
+        if let Some(text) = stale(entry) {
+            let _ = writeln!(out, "{}", printable(&text));
+        }
     }
     let broken = record.contract.iter().filter(|r| r.severity == Severity::Failure && !r.breaches.is_empty()).count();
     let _ = writeln!(
@@ -137,6 +165,7 @@ pub fn word(outcome: Outcome) -> &'static str {
         Outcome::Passed => "PASSED",
         Outcome::Failed => "FAILED",
         Outcome::Late => "LATE",
+        Outcome::KnownFailure => "KNOWN FAILURE",
         Outcome::Inconclusive => "INCONCLUSIVE",
         Outcome::Skipped => "SKIPPED",
         Outcome::NotSupported => "NOT SUPPORTED",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use gateproof_report::conformance::{ConformanceReport, Identity, ProfileRule, TestResult, build, lint};
+use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
 use gateproof_report::record::{Breach, ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, Target};
 use gateproof_report::{junit, markdown, terminal};
 use proptest::prelude::*;
@@ -43,6 +44,7 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
         interrupted: false,
         scenarios,
         contract: vec![],
+        known_failures: vec![],
         duration_ms: 1234,
     }
 }
@@ -97,6 +99,83 @@ fn counts_follow_upstreams_rules_and_the_file_reads_back() {
     insta::assert_snapshot!("conformance_report", yaml);
 }
 
+/// Whoever reads the report is not to be told less because somebody expected it.
+#[test]
+fn a_known_failure_is_a_failure_in_the_conformance_report() {
+    let of = |outcome| {
+        let record = record(vec![scenario("a", &["Gateway"], outcome), scenario("b", &["Gateway"], Outcome::Passed)]);
+        build(&record, &[http()], identity(), "default".to_owned())
+    };
+    assert_eq!(of(Outcome::KnownFailure), of(Outcome::Failed));
+    assert_ne!(of(Outcome::KnownFailure), of(Outcome::Passed));
+}
+
+fn known(state: KnownState, names: &[&str]) -> KnownFailureRecord {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let (seen, passed) = if state == KnownState::UnexpectedPass { (vec![], names) } else { (names, vec![]) };
+    let entry = KnownFailure {
+        scenario: Some("a*".to_owned()),
+        expectation: None,
+        contract: None,
+        reason: "#12 <b>\u{1b}[2K".to_owned(),
+        expires: "2026-11-19".to_owned(),
+        place: "known.yaml:4".to_owned(),
+    };
+    KnownFailureRecord { entry, state, seen, passed }
+}
+
+#[test]
+fn known_failures_and_stale_entries_are_told_in_every_report() {
+    let mut broken = scenario("a-broken", &["Gateway"], Outcome::KnownFailure);
+    broken.reason = Some("#12 (until 2026-11-30, known.yaml:4)".to_owned());
+    let mut record = record(vec![broken, scenario("a-fine", &["Gateway"], Outcome::Passed)]);
+    record.known_failures = vec![
+        known(KnownState::UnexpectedPass, &["a-fine"]),
+        known(KnownState::Expired, &["a-broken"]),
+        known(KnownState::Seen, &["a-other"]),
+        known(KnownState::NotTried, &[]),
+    ];
+    record.contract.push(ContractRecord {
+        name: "contract/HTTPRoute/tri-state".to_owned(),
+        clauses: vec![],
+        severity: Severity::Failure,
+        objects: 1,
+        known: Some("#13 (until 2026-11-30, known.yaml:9)".to_owned()),
+        breaches: vec![Breach {
+            scenario: String::new(),
+            object: "HTTPRoute/ns/route".to_owned(),
+            path: "status".to_owned(),
+            seen: "nothing".to_owned(),
+            seq: 7,
+        }],
+    });
+    let xml = junit::render(&record).unwrap();
+    assert_eq!(xml.matches("type=\"known failure\"").count(), 2, "{xml}");
+    for part in ["name=\"known-failures\"", "type=\"unexpected pass\"", "type=\"expired\""] {
+        assert!(xml.contains(part), "{part} is missing in {xml}");
+    }
+    assert_eq!(xml.matches("<failure").count(), 2, "{xml}");
+    assert!(!markdown::render(&record).contains("<b>"));
+    let text = terminal::summary(&record);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "KNOWN FAILURE a-broken: #12 (until 2026-11-30, known.yaml:4)");
+    assert_eq!(lines[1], "KNOWN FAILURE contract/HTTPRoute/tri-state: #13 (until 2026-11-30, known.yaml:9)");
+    assert!(lines[2].starts_with("UNEXPECTED PASS known.yaml:4: a-fine passed"), "{text}");
+    assert!(lines[3].starts_with("EXPIRED known.yaml:4: a-broken still fails"), "{text}");
+    assert!(lines[3].ends_with("(reason: #12 <b>\\u{1b}[2K)"), "{text}");
+    assert!(lines[4].starts_with("1 passed, 0 failed, 1 known to fail in"), "{text}");
+    assert_eq!(lines.len(), 5, "{text}");
+    let page = markdown::render(&record);
+    for part in [
+        "| a-broken | KNOWN FAILURE | #12",
+        "| contract/HTTPRoute/tri-state | KNOWN FAILURE | #13",
+        "- UNEXPECTED PASS",
+        "- EXPIRED",
+    ] {
+        assert!(page.contains(part), "{part} is missing in {page}");
+    }
+}
+
 #[test]
 fn lint_names_what_a_submission_may_not_have() {
     let record = record(vec![scenario("a", &["Gateway"], Outcome::Passed)]);
@@ -140,6 +219,7 @@ fn junit_and_markdown_keep_every_state_apart_and_escape() {
         clauses: vec!["GEP1364-04".to_owned()],
         severity: Severity::Failure,
         objects: 3,
+        known: None,
         breaches: vec![Breach {
             scenario: "broken".to_owned(),
             object: "HTTPRoute/ns/route".to_owned(),
@@ -166,16 +246,22 @@ fn junit_and_markdown_keep_every_state_apart_and_escape() {
 
 proptest! {
     #[test]
-    fn every_counted_scenario_is_counted_once(outcomes in prop::collection::vec(0..5usize, 0..30)) {
-        let states =
-            [Outcome::Passed, Outcome::Failed, Outcome::Late, Outcome::Skipped, Outcome::NotSupported];
+    fn every_counted_scenario_is_counted_once(outcomes in prop::collection::vec(0..6usize, 0..30)) {
+        let states = [
+            Outcome::Passed,
+            Outcome::Failed,
+            Outcome::Late,
+            Outcome::Skipped,
+            Outcome::NotSupported,
+            Outcome::KnownFailure,
+        ];
         let scenarios: Vec<_> = outcomes
             .iter()
             .enumerate()
             .map(|(i, o)| scenario(&format!("s{i}"), &["Gateway"], states[*o]))
             .collect();
         let counted = scenarios.iter().filter(|s| s.outcome != Outcome::NotSupported).count();
-        let failed = scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late));
+        let failed = scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late | Outcome::KnownFailure));
         let (report, _) = build(&record(scenarios), &[http()], identity(), "default".to_owned());
         let total: u32 = report
             .profiles

@@ -10,7 +10,9 @@ mod list;
 mod options;
 mod output;
 mod plan;
+mod preflight;
 mod progress;
+mod rbac;
 mod replay;
 mod report;
 mod reports;
@@ -59,6 +61,10 @@ Exit codes: 0 all selected passed, 1 something failed or came late, 2 usage, man
 enum Verb {
     /// Run scenarios, write reports
     Run(Box<run::Args>),
+    /// Ask whether a target can be tested at all
+    Preflight(Box<preflight::Args>),
+    /// Print the role that a run needs, and nothing else
+    Rbac(rbac::Args),
     /// Show what would run, what not, and why
     Plan(Box<plan::Args>),
     /// List scenarios, features, profiles, requirements or faults
@@ -134,6 +140,8 @@ pub async fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(*args).await,
+        Verb::Preflight(args) => preflight::run(*args).await,
+        Verb::Rbac(args) => rbac::run(&args),
         Verb::Plan(args) => plan::run(*args).await,
         Verb::List(args) => list::run(&args),
         Verb::Explain(args) => explain::run(&args),

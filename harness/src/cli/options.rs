@@ -1,16 +1,18 @@
 //! Arguments that several verbs share, and what they resolve to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Failure, crds};
 use crate::judge::contract::Contract;
 use crate::run::{RunOptions, TargetChoice};
+use crate::scenario::known::{self, Nameable};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
 use crate::target::connect::Source;
 use crate::target::schemas::BundledSchemas;
 use clap::Args;
+use gateproof_report::known::KnownFailure;
 
 /// Which scenarios.
 #[derive(Debug, Args)]
@@ -27,18 +29,17 @@ pub(crate) struct Selection {
 impl Selection {
     /// The selected scenarios, in order.
     pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
-        Ok(self.among_known()?.0)
+        Ok(self.among_all()?.0)
     }
 
-    /// The selected scenarios, in order, and the names of all that there are.
-    pub(crate) fn among_known(&self) -> Result<(Vec<Scenario>, Vec<String>), Failure> {
+    /// The selected scenarios, in order, and all that there are.
+    pub(crate) fn among_all(&self) -> Result<(Vec<Scenario>, Vec<Scenario>), Failure> {
         let vocabulary = Vocabulary::builtin();
         let all = load_scenarios(&self.files, &vocabulary)?;
         let chosen = select::select(&all, &self.selectors, &vocabulary).map_err(|error| {
             Failure::usage(error, "`gateproof list scenarios` shows what there is; see also `gateproof help run`")
         })?;
-        let names = all.iter().map(|scenario| scenario.name.clone()).collect();
-        Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), names))
+        Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), all))
     }
 }
 
@@ -76,6 +77,23 @@ pub(crate) fn check(
     let position = |file: &str| texts.iter().position(|(name, _)| name == file);
     problems.sort_by_key(|problem| (position(&problem.file), problem.line, problem.column));
     Ok((scenarios, problems))
+}
+
+/// Reads a file of known failures. `all` are the scenarios that it may name.
+pub(crate) fn known_failures(file: &Path, all: &[Scenario], contract: &Contract) -> Result<Vec<KnownFailure>, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))?;
+    let rules = contract.rule_names();
+    let nameable = Nameable { scenarios: all, rules: &rules };
+    known::parse(&file.display().to_string(), &text, &Vocabulary::builtin(), nameable).map_err(|problems| {
+        for problem in &problems {
+            eprintln!("{:?}", miette::Report::new(problem.clone()));
+        }
+        Failure::usage(
+            format!("{} problem(s) in {}", problems.len(), file.display()),
+            "nothing was applied; `gateproof schema known-failures` is its schema",
+        )
+    })
 }
 
 /// Prints every problem of the manifests, then says how many there are.

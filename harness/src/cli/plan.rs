@@ -63,9 +63,9 @@ impl Word {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
-    let (scenarios, known) = args.selection.among_known()?;
+    let (scenarios, all) = args.selection.among_all()?;
     let mut options = args.target.options().await?;
-    args.tuning.apply(&mut options, &known)?;
+    args.tuning.apply(&mut options, &all)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
     let rows: Vec<Row> = plan
         .iter()

@@ -4,7 +4,7 @@ use gateproof_report::record::{Outcome, ScenarioRecord};
 use gateproof_report::terminal::{self, printable};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::run::{Decision, Planned, Progress};
+use crate::run::{Decision, Planned, Preflight, Progress};
 use crate::target::discover::Facts;
 
 /// Tells a person on standard error.
@@ -44,6 +44,13 @@ impl Progress for Reporter {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}") {
             self.bar.set_style(style);
         }
+    }
+
+    fn ready(&mut self, preflight: &Preflight) {
+        let without = preflight.checks.iter().find_map(|check| check.seen.split_once("; without "));
+        let without = without.map(|(_, without)| format!(", without {without}")).unwrap_or_default();
+        let text = format!("the target can be tested{}", printable(&without));
+        if self.bar.is_hidden() { eprintln!("{text}") } else { self.bar.println(text) }
     }
 
     fn started(&mut self, _: &str) {}

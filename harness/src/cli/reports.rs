@@ -12,6 +12,7 @@ use gateproof_suites::Membership;
 use super::{Failure, report};
 use crate::log::Body;
 use crate::run::{RunOutput, events_of};
+use crate::target::pod_logs::PodLog;
 
 /// Who was tested, for the ConformanceReport.
 #[derive(Debug, Args)]
@@ -83,14 +84,14 @@ impl Writer {
             eprintln!("no result for profile {profile}: a scenario of it is inconclusive");
         }
         self.file("conformance-report.yaml", &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
-        for scenario in record.scenarios.iter().filter(|s| is_failure(s)) {
+        for scenario in record.scenarios.iter().filter(|s| is_failure(s) || s.outcome == Outcome::KnownFailure) {
             self.evidence(scenario, output)?;
         }
         Ok(())
     }
 
     /// One folder for a scenario that did not pass: what was expected, the status history, the exchanges, Kubernetes
-    /// Events.
+    /// Events, and what the controller's Pods said.
     fn evidence(&self, scenario: &ScenarioRecord, output: &RunOutput) -> Result<(), Failure> {
         let folder = format!("failures/{}", scenario.name);
         fs::create_dir_all(self.dir.join(&folder)).map_err(|error| self.failure(&self.dir.join(&folder), &error))?;
@@ -112,7 +113,15 @@ impl Writer {
         self.file(&format!("{folder}/status-history.jsonl"), &objects)?;
         self.file(&format!("{folder}/exchanges.jsonl"), &exchanges)?;
         self.file(&format!("{folder}/kubernetes-events.jsonl"), &told)?;
-        self.file(&format!("{folder}/writes.jsonl"), &writes)
+        self.file(&format!("{folder}/writes.jsonl"), &writes)?;
+        let logs = output.logs.get(&scenario.name).map(Vec::as_slice).unwrap_or_default();
+        for PodLog { name, text } in logs {
+            match text {
+                Ok(text) => self.file(&format!("{folder}/{name}.log"), text)?,
+                Err(why) => self.file(&format!("{folder}/no-logs.txt"), &format!("{name}: {why}\n"))?,
+            }
+        }
+        Ok(())
     }
 
     fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
@@ -159,7 +168,7 @@ pub(crate) fn profile_rules() -> Vec<ProfileRule> {
     gateproof_suites::profiles().iter().map(rule).collect()
 }
 
-/// Names of the scenarios that did not pass in an earlier run.
+/// Names of the scenarios that failed, came late or were inconclusive in an earlier run.
 pub(crate) fn failed(dir: &Path) -> Result<Vec<String>, Failure> {
     let record = report::read_record(dir)?;
     let name = |s: &ScenarioRecord| s.name.split('#').next().unwrap_or_default().to_owned();

@@ -9,7 +9,19 @@ use crate::run::options::DEFAULT_MAX_GATEWAYS;
 /// Everything that was asked for and that decides verdicts, as words of a command line. Every argument is named here, so
 /// that a new one has to be sorted in.
 pub(crate) fn arguments(args: &Args) -> Vec<String> {
-    let Args { selection, target, tuning, report_dir: _, rerun_failed: _, contract, format: _, identity: _ } = args;
+    let Args {
+        selection,
+        target,
+        tuning,
+        report_dir: _,
+        logs_from: _,
+        rerun_failed: _,
+        contract,
+        known_failures,
+        skip_preflight,
+        format: _,
+        identity: _,
+    } = args;
     let Selection { selectors: _, files } = selection;
     let Target { target, crds, gateway_class, kubeconfig, context } = target;
     let Tuning {
@@ -19,10 +31,13 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         timing,
         timeout_scale,
         dial,
+        dial_proxy,
         ports,
         features,
         all_features,
         exempt_features,
+        gateway_api_version,
+        gateway_api_channel,
         skip: _,
         gateway_patch,
         namespace_label,
@@ -45,10 +60,14 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     #[allow(clippy::float_cmp, reason = "only the default itself goes without saying")]
     line.one("--timeout-scale", (*timeout_scale != 1.0).then_some(timeout_scale));
     line.all("--dial", dial);
+    line.one("--dial-proxy", dial_proxy.as_ref());
     line.all("--ports", ports);
     line.list("--features", features);
     line.flag("--all-features", *all_features);
     line.list("--exempt-features", exempt_features);
+    line.one("--gateway-api-version", gateway_api_version.as_ref());
+    let channel = gateway_api_channel.and_then(|channel| channel.to_possible_value());
+    line.one("--gateway-api-channel", channel.map(|value| value.get_name().to_owned()));
     line.one("--gateway-patch", gateway_patch.as_ref().map(|path| path.display()));
     line.all("--namespace-label", namespace_label);
     line.one("--max-gateways", (*max_gateways != DEFAULT_MAX_GATEWAYS).then_some(max_gateways));
@@ -58,6 +77,8 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     if *contract != ContractEffect::Fail {
         line.one("--contract", contract.to_possible_value().map(|value| value.get_name().to_owned()));
     }
+    line.one("--known-failures", known_failures.as_ref().map(|path| path.display()));
+    line.flag("--skip-preflight", *skip_preflight);
     line.words
 }
 
@@ -115,7 +136,7 @@ mod tests {
     #[case::nothing("", "")]
     #[case::selection("httproute-* GEP1364-41", "")]
     #[case::how_it_goes_about_it(
-        "--jobs 3 --fail-fast --repeat 2 --keep always --skip tcproute-* --report-dir x --format json",
+        "--jobs 3 --fail-fast --repeat 2 --keep always --skip tcproute-* --report-dir x --logs-from a/b=c --format json",
         ""
     )]
     #[case::who("--organization us --project it --contact me --mode default", "")]
@@ -129,15 +150,22 @@ mod tests {
     #[case::limits("--timing real", "--timing real")]
     #[case::budgets("--timeout-scale 2.5", "--timeout-scale 2.5")]
     #[case::dial("--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*", "--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*")]
+    #[case::proxy("--dial-proxy proxy.test:3128", "--dial-proxy http://proxy.test:3128")]
     #[case::ports("--ports http=80,8080 --ports tcp=9000-9010", "--ports http=80,8080 --ports tcp=9000-9010")]
     #[case::features("--features Gateway,HTTPRoute --features TCPRoute", "--features Gateway,HTTPRoute,TCPRoute")]
     #[case::all_features("--all-features --exempt-features TCPRoute", "--all-features --exempt-features TCPRoute")]
+    #[case::release(
+        "--gateway-api-version 1.4.0 --gateway-api-channel standard",
+        "--gateway-api-version v1.4.0 --gateway-api-channel standard"
+    )]
+    #[case::no_preflight("--skip-preflight", "--skip-preflight")]
     #[case::gateways("--gateway-patch p.yaml --max-gateways 2", "--gateway-patch p.yaml --max-gateways 2")]
     #[case::full_class("--single-gateway-class small", "--single-gateway-class small")]
     #[case::namespaces("--namespace-label a=b --namespace-label c=", "--namespace-label a=b --namespace-label c=")]
     #[case::cluster_changes("--allow-cluster-changes", "--allow-cluster-changes")]
     #[case::backends("--backend-address 10.0.0.9", "--backend-address 10.0.0.9")]
     #[case::contract("--contract warn", "--contract warn")]
+    #[case::known("--known-failures k.yaml", "--known-failures k.yaml")]
     fn what_decides_verdicts_is_repeated(#[case] given: &str, #[case] expected: &str) {
         let found = arguments(&read(&words(given)));
         assert_eq!(found.join(" "), expected);

@@ -4,20 +4,25 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::StartError;
-use gateproof_report::record::{Outcome as End, RunRecord, Severity};
+use gateproof_report::known::KnownFailureRecord;
+use gateproof_report::record::{ContractRecord, Outcome as End, RunRecord};
 use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
-use super::options::{Selection, Target};
+use super::options::{Selection, Target, known_failures};
 use super::output::{self, Format, FormatArg};
 use super::progress::Reporter;
 use super::{Failure, Outcome, reports, reproduce};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
-use crate::run::{self, FeatureChoice, Keep, RunError, RunOptions, RunOutput, Skip};
+use crate::run::{self, FeatureChoice, Keep, Preflight, RunError, RunOptions, RunOutput, Skip};
+use crate::scenario::pattern::matches;
+use crate::scenario::{Channel, Scenario, Version};
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
 use crate::target::discover::DiscoverError;
+use crate::target::pod_logs::LogSource;
+use crate::target::proxy::Proxy;
 use crate::target::shape::Ports;
 
 /// Run scenarios, write reports
@@ -35,13 +40,25 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "gateproof-report")]
     pub(crate) report_dir: PathBuf,
 
-    /// Run only what did not pass in the run whose reports are in DIR
+    /// Run only what failed, came late or was inconclusive in the run whose reports are in DIR
     #[arg(long, value_name = "DIR")]
     pub(crate) rerun_failed: Option<PathBuf>,
 
     /// What a broken MUST of the status contract does to the run
     #[arg(long, value_enum, default_value_t = ContractEffect::Fail)]
     pub(crate) contract: ContractEffect,
+
+    /// Logs of the controller's Pods as evidence of failures: a namespace and a label selector
+    #[arg(long, value_name = "NAMESPACE/SELECTOR")]
+    pub(crate) logs_from: Option<LogSource>,
+
+    /// Failures that do not fail the run, with reason and last day; see `gateproof schema known-failures`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known_failures: Option<PathBuf>,
+
+    /// Do not ask first whether a named cluster can be tested; see `gateproof preflight`
+    #[arg(long)]
+    pub(crate) skip_preflight: bool,
 
     #[command(flatten)]
     pub(crate) format: FormatArg,
@@ -56,7 +73,8 @@ Examples:
   gateproof run 'httproute-*' TCPRoute --jobs 8
   gateproof run GEP1364-41 --target embedded:ignores-reference-grants
   gateproof run --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
-  gateproof run --rerun-failed gateproof-report";
+  gateproof run --rerun-failed gateproof-report
+  gateproof run --gateway-class my-class --known-failures known-failures.yaml";
 
 /// How a run goes about it.
 #[derive(Debug, clap::Args)]
@@ -79,6 +97,9 @@ pub(crate) struct Tuning {
     /// Reach HOST:PORT by way of ADDR:PORT; `*` matches or keeps anything, +N adds to the port
     #[arg(long, value_name = "HOST:PORT=ADDR:PORT")]
     pub(crate) dial: Vec<DialRule>,
+    /// Reach the data path by way of this HTTP proxy (CONNECT), after the rules of --dial
+    #[arg(long, value_name = "http://HOST:PORT")]
+    pub(crate) dial_proxy: Option<Proxy>,
     /// Ports that Gateways may use, such as http=80,8080 or tcp=9000-9010
     #[arg(long, value_name = "PROTOCOL=PORTS")]
     pub(crate) ports: Vec<String>,
@@ -91,6 +112,12 @@ pub(crate) struct Tuning {
     /// Do not hold the target to these features
     #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
     pub(crate) exempt_features: Vec<String>,
+    /// Release of the Gateway API CRDs, if their annotations do not say
+    #[arg(long, value_name = "VERSION", requires = "gateway_api_channel")]
+    pub(crate) gateway_api_version: Option<Version>,
+    /// Channel of the Gateway API CRDs, if their annotations do not say
+    #[arg(long, value_enum, requires = "gateway_api_version")]
+    pub(crate) gateway_api_channel: Option<ChannelArg>,
     /// Leave scenarios out, as GLOB or GLOB=REASON
     #[arg(long, value_name = "GLOB[=REASON]")]
     pub(crate) skip: Vec<String>,
@@ -135,6 +162,14 @@ pub(crate) enum TimingArg {
     Real,
 }
 
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum ChannelArg {
+    /// Kinds and fields that are kept
+    Standard,
+    /// Everything
+    Experimental,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ContractEffect {
     /// It fails
@@ -151,8 +186,8 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Tuning {
-    /// Applies the arguments to options. `known` are the names of all scenarios, selected or not.
-    pub(crate) fn apply(&self, options: &mut RunOptions, known: &[String]) -> Result<(), Failure> {
+    /// Applies the arguments to options. `all` are all scenarios, selected or not.
+    pub(crate) fn apply(&self, options: &mut RunOptions, all: &[Scenario]) -> Result<(), Failure> {
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;
         options.repeat = self.repeat;
@@ -162,10 +197,11 @@ impl Tuning {
         });
         options.timeout_scale = self.timeout_scale;
         options.dial = self.dial.clone();
+        options.dial_proxy.clone_from(&self.dial_proxy);
         options.ports = ports(&self.ports)?;
         options.features = self.features()?;
         options.exempt = known_features(&self.exempt_features)?;
-        options.skip = self.skip.iter().map(|text| skip(text, known)).collect::<Result<_, Failure>>()?;
+        options.skip = self.skip.iter().map(|text| skip(text, all)).collect::<Result<_, Failure>>()?;
         options.gateway_patch = self.gateway_patch.as_ref().map(yaml_file).transpose()?;
         options.namespace_labels =
             self.namespace_label.iter().map(|text| label(text)).collect::<Result<_, Failure>>()?;
@@ -178,6 +214,13 @@ impl Tuning {
         };
         options.allow_cluster_changes = self.allow_cluster_changes;
         options.backend_address = self.backend_address;
+        options.bundle = self.gateway_api_version.zip(self.gateway_api_channel).map(|(version, channel)| {
+            let channel = match channel {
+                ChannelArg::Standard => Channel::Standard,
+                ChannelArg::Experimental => Channel::Experimental,
+            };
+            (version, channel)
+        });
         Ok(())
     }
 
@@ -214,12 +257,12 @@ fn ports(texts: &[String]) -> Result<Ports, Failure> {
     Ok(ports)
 }
 
-fn skip(text: &str, known: &[String]) -> Result<Skip, Failure> {
+fn skip(text: &str, all: &[Scenario]) -> Result<Skip, Failure> {
     let (pattern, reason) = text.split_once('=').unwrap_or((text, "left out with --skip"));
-    if known.iter().any(|name| run::plan::matches(pattern, name)) {
+    if all.iter().any(|scenario| matches(pattern, &scenario.name)) {
         return Ok(Skip { pattern: pattern.to_owned(), reason: reason.to_owned() });
     }
-    let near = crate::scenario::suggest(pattern, known.iter().map(String::as_str));
+    let near = crate::scenario::suggest(pattern, all.iter().map(|scenario| scenario.name.as_str()));
     let near = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     let help = format!("{near}`gateproof list scenarios` shows what there is");
     Err(Failure::usage(format!("--skip: there is no scenario `{pattern}`"), help))
@@ -251,15 +294,18 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
             return Ok(exit_codes::PASSED);
         }
     }
-    let (scenarios, known) = args.selection.among_known()?;
+    let (scenarios, all) = args.selection.among_all()?;
     let mut options = args.target.options().await?;
-    args.tuning.apply(&mut options, &known)?;
+    args.tuning.apply(&mut options, &all)?;
+    if let Some(file) = &args.known_failures {
+        options.known_failures = known_failures(file, &all, &options.contract)?;
+    }
+    options.preflight &= !args.skip_preflight;
+    options.logs_from.clone_from(&args.logs_from);
     options.arguments = reproduce::arguments(&args);
     let writer = reports::Writer::create(&args.report_dir)?;
     options.events_file = Some(writer.events_file());
-    let handled =
-        options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
-    handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))?;
+    clean_up_on_ctrl_c(&options)?;
 
     let mut reporter = Reporter::new();
     let output = run::run(options, scenarios, &mut reporter).await.map_err(run_failure)?;
@@ -273,6 +319,13 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     }
     tell(&output, &args.report_dir, args.format.format);
     Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
+}
+
+/// Breaks the run off at Ctrl-C, so that it cleans up.
+pub(crate) fn clean_up_on_ctrl_c(options: &RunOptions) -> Result<(), Failure> {
+    let handled =
+        options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
+    handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))
 }
 
 /// What a person may want to know beside the record.
@@ -307,6 +360,16 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
             | DiscoverError::ForeignClass { .. }
             | DiscoverError::Bundle { .. }),
         ) => Failure::usage(error, "nothing was applied"),
+        RunError::Preflight(failed) => {
+            let next = failed.preflight.failure().and_then(|check| check.next.clone()).unwrap_or_default();
+            let left =
+                failed.leftovers.iter().map(|left| format!("\nleft behind: {}: {}", left.object, left.diagnosis));
+            let message = format!("{}{}", preflight_text(&failed.preflight), left.collect::<String>());
+            Failure::environment(
+                message,
+                format!("{next}\nNothing was judged. --skip-preflight runs the scenarios all the same."),
+            )
+        }
         RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
             Failure::usage(error, "nothing was applied")
         }
@@ -329,6 +392,10 @@ pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
     }
 }
 
+fn preflight_text(preflight: &Preflight) -> String {
+    format!("the target cannot be tested\n{}", preflight.to_string().trim_end())
+}
+
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -342,12 +409,13 @@ fn chain(error: &dyn std::error::Error) -> String {
 /// What the process says of a record.
 pub(crate) fn exit_code(record: &RunRecord, contract_fails: bool) -> u8 {
     let any = |outcome| record.scenarios.iter().any(|s| s.outcome == outcome);
-    let broken = record.contract.iter().any(|r| r.severity == Severity::Failure && !r.breaches.is_empty());
+    let broken = record.contract.iter().any(ContractRecord::fails);
+    let stale = record.known_failures.iter().any(KnownFailureRecord::is_stale);
     if record.interrupted {
         exit_codes::INTERRUPTED
-    } else if any(End::Failed) || any(End::Late) || (contract_fails && broken) {
+    } else if any(End::Failed) || any(End::Late) || stale || (contract_fails && broken) {
         exit_codes::FAILED
-    } else if any(End::Inconclusive) || !any(End::Passed) {
+    } else if any(End::Inconclusive) || !(any(End::Passed) || any(End::KnownFailure)) {
         exit_codes::INCONCLUSIVE
     } else {
         exit_codes::PASSED

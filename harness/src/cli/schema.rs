@@ -14,6 +14,7 @@ use super::{Failure, Outcome, clean, explain, list, plan, report, testbed};
 use crate::exit_codes;
 use crate::kill::{Matrix, Proof};
 use crate::log::codec::Line;
+use crate::run::Preflight;
 use crate::scenario::{self, Diagnostic, Vocabulary};
 
 /// Print the JSON Schema of scenario manifests, or of what a verb writes for programs
@@ -47,9 +48,11 @@ struct Subject {
 /// Everything that has a schema.
 const SUBJECTS: &[Subject] = &[
     Subject { name: "manifest", about: "a scenario manifest", schema: manifest },
+    Subject { name: "known-failures", about: "a file for run --known-failures", schema: known_failures },
     Subject { name: "events", about: "a line of events.jsonl", schema: of::<Line> },
     Subject { name: "record", about: "record.json, and run and replay --format json", schema: of::<RunRecord> },
     Subject { name: "plan", about: "plan --format json", schema: of::<Vec<plan::Row>> },
+    Subject { name: "preflight", about: "preflight --format json", schema: of::<Preflight> },
     Subject { name: "list-scenarios", about: "list scenarios --format json", schema: of::<Vec<list::ScenarioItem>> },
     Subject { name: "list-features", about: "list features --format json", schema: of::<Vec<Feature>> },
     Subject { name: "list-profiles", about: "list profiles --format json", schema: of::<Vec<Profile>> },
@@ -107,6 +110,10 @@ fn unknown(name: &str) -> Failure {
 
 fn manifest(_: &str) -> Value {
     scenario::schema::manifest(&Vocabulary::builtin())
+}
+
+fn known_failures(_: &str) -> Value {
+    scenario::schema::known_failures(&Vocabulary::builtin())
 }
 
 /// The schema of what is written of a type: draft 2020-12, and closed, so that no field goes unnamed.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gateproof_report::known::KnownFailure;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,6 +135,9 @@ pub struct RunStarted {
     pub gateway_api_channel: String,
     /// Features that the target claims.
     pub features: Vec<String>,
+    /// The user's file of known failures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_failures: Vec<KnownFailure>,
     /// The table of limits in force.
     pub timing: Timing,
 }

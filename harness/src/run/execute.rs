@@ -20,6 +20,7 @@ use crate::target::backends::{Hosted, Hosting};
 use crate::target::clock;
 use crate::target::discover::Facts;
 use crate::target::log_writer::LogWriter;
+use crate::target::pod_logs::LogSource;
 use crate::target::pool;
 use crate::target::undo::Undo;
 use crate::target::write::{PatchType, Writer};
@@ -53,6 +54,8 @@ pub struct Environment {
     pub max_probes: u32,
     /// Breaks executions off.
     pub interrupt: Interrupt,
+    /// Whose logs are evidence of failures.
+    pub logs_from: Option<LogSource>,
     /// Who is told of every step.
     pub bystander: Option<Arc<dyn Bystander>>,
     /// The slowest settle of all executions that have ended. Held while an execution is opened or closed in the log, so

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::scenario::{Apply, Bounds, Channel, Isolation, Place, Scenario, Step, Verb};
-use crate::target::discover::Facts;
+use crate::target::discover::{Acceptance, Facts};
 use crate::target::kinds::{GATEWAY_GROUP, Kinds};
 
 /// A scenario that needs nothing and does nothing.
@@ -47,7 +47,7 @@ pub(super) fn facts() -> Facts {
         gateway_class: "class".to_owned(),
         single_gateway_class: None,
         controller_name: "example.com/controller".to_owned(),
-        accepted: true,
+        acceptance: Acceptance::Accepted,
         bundle: "v1.4.0".to_owned(),
         version: crate::scenario::Version { major: 1, minor: 4, patch: 0 },
         channel: Channel::Standard,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gateproof_report::known::KnownFailure;
 use gateproof_testbed::Tamper;
 use serde_json::Value;
 
@@ -15,6 +16,8 @@ use crate::log::{Timing, TimingProfile};
 use crate::scenario::{Channel, Scenario, Version};
 use crate::target::connect::Source;
 use crate::target::dial::DialRule;
+use crate::target::pod_logs::LogSource;
+use crate::target::proxy::Proxy;
 use crate::target::shape::Ports;
 
 /// Which target.
@@ -114,6 +117,8 @@ pub struct RunOptions {
     pub arguments: Vec<String>,
     /// The status contract.
     pub contract: Arc<Contract>,
+    /// Failures that do not fail the run.
+    pub known_failures: Vec<KnownFailure>,
     /// Scenarios at once. Most of their time is waiting, so more than there are cores pay off.
     pub jobs: usize,
     /// Ends the run at the first failure.
@@ -126,6 +131,8 @@ pub struct RunOptions {
     pub timeout_scale: f64,
     /// Static map of addresses, before that of the embedded target.
     pub dial: Vec<DialRule>,
+    /// The HTTP proxy through which the data path is reached.
+    pub dial_proxy: Option<Proxy>,
     /// Ports that the target permits.
     pub ports: Ports,
     /// Which features the target is held to.
@@ -148,12 +155,16 @@ pub struct RunOptions {
     pub allow_cluster_changes: bool,
     /// Where the log is streamed to.
     pub events_file: Option<PathBuf>,
+    /// Whose logs are evidence of failures.
+    pub logs_from: Option<LogSource>,
     /// Address that hosted backends bind and publish; by default one of this host's.
     pub backend_address: Option<IpAddr>,
     /// Release and channel, for CRDs that do not name them.
     pub bundle: Option<(Version, Channel)>,
     /// Most probes that one test of shares may use.
     pub max_probes: u32,
+    /// Whether to ask first if the target can be tested at all.
+    pub preflight: bool,
     /// How the user breaks the run off.
     pub interrupt: Interrupt,
     /// Who stands by, if anybody.
@@ -171,16 +182,19 @@ impl RunOptions {
     /// The defaults for a target.
     pub fn new(target: TargetChoice, contract: Arc<Contract>) -> RunOptions {
         RunOptions {
+            preflight: !target.is_embedded(),
             target,
             crds: Vec::new(),
             arguments: Vec::new(),
             contract,
+            known_failures: Vec::new(),
             jobs: DEFAULT_JOBS,
             fail_fast: false,
             repeat: 1,
             timing: None,
             timeout_scale: 1.0,
             dial: Vec::new(),
+            dial_proxy: None,
             ports: Ports::default(),
             features: FeatureChoice::Claimed,
             exempt: Vec::new(),
@@ -192,6 +206,7 @@ impl RunOptions {
             keep: Keep::default(),
             allow_cluster_changes: false,
             events_file: None,
+            logs_from: None,
             backend_address: None,
             bundle: None,
             max_probes: DEFAULT_MAX_PROBES,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
+use crate::scenario::pattern::matches;
 use crate::scenario::{Isolation, Scenario, Verb};
 use crate::target::discover::Facts;
 
@@ -126,20 +127,6 @@ fn unserved(scenario: &Scenario, facts: &Facts) -> Option<String> {
         .filter_map(ObjectKey::of)
         .find(|key| facts.kinds.of(&key.group, &key.kind).is_none())
         .map(|key| if key.group.is_empty() { key.kind } else { format!("{}.{}", key.kind, key.group) })
-}
-
-/// Whether a name fits a pattern in which `*` stands for any characters.
-pub fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let mut last = None;
-    for part in parts {
-        if let Some(previous) = last.replace(part) {
-            let Some(at) = rest.find(previous) else { return false };
-            rest = &rest[at + previous.len()..];
-        }
-    }
-    last.map_or(rest.is_empty(), |part: &str| rest.ends_with(part))
 }
 
 #[cfg(test)]

@@ -88,20 +88,6 @@ fn cluster_changes_need_leave() {
     assert_eq!(decision(scenario, &Policy { cluster_changes: true, ..policy() }), Decision::Run);
 }
 
-#[rstest]
-#[case("a", "a", true)]
-#[case("a", "ab", false)]
-#[case("a*", "ab", true)]
-#[case("*b", "ab", true)]
-#[case("*b", "abc", false)]
-#[case("a*c*e", "abcde", true)]
-#[case("a*c*e", "abde", false)]
-#[case("a*a", "a", false)]
-#[case("*", "", true)]
-fn patterns_match(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
-    assert_eq!(matches(pattern, name), expected);
-}
-
 #[test]
 fn a_full_target_takes_a_class_that_can_be_filled() {
     let gateway = json!({

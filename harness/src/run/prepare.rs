@@ -7,11 +7,13 @@ use gateproof_testbed::{Behaviour, TestbedError};
 
 use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
+use super::preflight::Preflight;
 use crate::log::ObjectKey;
 use crate::scenario::Scenario;
 use crate::scenario::{Ending, ObjectRef, SubjectExpectation, Verb};
 use crate::target::api::{Api, chain};
 use crate::target::backends::{BackendError, Hosting};
+use crate::target::clean::Leftover;
 use crate::target::connect::{ConnectError, Source, connect};
 use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
 use crate::target::discover::{DiscoverError, Facts, Wanted, discover};
@@ -33,6 +35,9 @@ pub enum RunError {
     /// Discovering.
     #[error(transparent)]
     Discover(#[from] DiscoverError),
+    /// The target cannot be tested.
+    #[error("the target cannot be tested\n{}", .0.preflight)]
+    Preflight(Box<Failed>),
     /// Hosting backends.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -56,6 +61,15 @@ pub enum RunError {
         /// What is wrong.
         error: ShapeError,
     },
+    /// Objects that preflight created and that do not go.
+    #[error("preflight left objects behind")]
+    Leftovers(Vec<Leftover>),
+    /// The user broke preflight off, and everything is gone.
+    #[error("interrupted")]
+    Interrupted,
+    /// A mistake of ours.
+    #[error("a mistake of gateproof: {0}")]
+    Internal(String),
     /// Nothing to hold the target to.
     #[error(
         "GatewayClass `{class}` claims no features in status.supportedFeatures; name them with --features, or hold it to all with --all-features"
@@ -64,6 +78,21 @@ pub enum RunError {
         /// The class.
         class: String,
     },
+}
+
+/// What a preflight that failed came to.
+#[derive(Debug)]
+pub struct Failed {
+    /// Every question and its answer.
+    pub preflight: Preflight,
+    /// What could not be removed.
+    pub leftovers: Vec<Leftover>,
+}
+
+impl From<Preflight> for RunError {
+    fn from(preflight: Preflight) -> RunError {
+        RunError::Preflight(Box::new(Failed { preflight, leftovers: Vec::new() }))
+    }
 }
 
 /// A target that can be tested.
@@ -118,20 +147,30 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
         rules.push(rule.parse::<DialRule>()?);
     }
     let api = located.api.clone();
-    let groups = scenarios.iter().flat_map(|scenario| objects(scenario)).map(|key| key.group).collect::<BTreeSet<_>>();
+    let groups = scenarios.iter().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect::<BTreeSet<_>>();
     let wanted = Wanted { groups, kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect() };
     let budget = options.timing().gateway_class;
     let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
-    let mut facts = discover(&api, &located.gateway_class, single, &wanted, options.bundle, budget).await?;
+    let found = discover(&api, &located.gateway_class, single, &wanted, options.bundle, budget).await;
+    let mut facts = match found {
+        Err(error) if options.preflight => return Err(Preflight::of_error(&error).into()),
+        found => found?,
+    };
     if facts.features.is_empty() {
         facts.features.clone_from(&located.features);
     }
     let hosting = Hosting::new(options.backend_address, options.target.is_embedded())?;
-    Ok(Target { api, facts, dialer: Arc::new(StaticDialer::new(rules)), hosting, located })
+    Ok(Target {
+        api,
+        facts,
+        dialer: Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
+        hosting,
+        located,
+    })
 }
 
 /// The objects that a scenario applies.
-fn objects(scenario: &Scenario) -> impl Iterator<Item = ObjectKey> {
+pub(super) fn applied(scenario: &Scenario) -> impl Iterator<Item = ObjectKey> {
     scenario
         .steps
         .iter()
@@ -144,7 +183,7 @@ fn objects(scenario: &Scenario) -> impl Iterator<Item = ObjectKey> {
 }
 
 /// The objects that a scenario patches, deletes or expects something of.
-fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
+pub(super) fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
     let mut found: Vec<&ObjectRef> = Vec::new();
     let mut expected: Vec<&SubjectExpectation> = Vec::new();
     for step in &scenario.steps {
@@ -176,7 +215,7 @@ fn named(scenario: &Scenario) -> impl Iterator<Item = String> {
 /// What of a scenario's objects is watched: kinds by the run's label, and cluster-scoped objects that are not the
 /// scenario's own by name.
 pub fn watched<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<(&'k Kind, Option<String>)> {
-    let applied: Vec<ObjectKey> = objects(scenario).collect();
+    let applied: Vec<ObjectKey> = applied(scenario).collect();
     let mut found: Vec<(&Kind, Option<String>)> =
         applied.iter().filter_map(|key| kinds.of(&key.group, &key.kind)).map(|kind| (kind, None)).collect();
     for object in references(scenario) {

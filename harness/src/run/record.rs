@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target};
 
+use super::known;
 use crate::judge::Verdict;
 use crate::judge::contract::{Contract, ContractState, records};
 use crate::log::{Body, Event, RunStarted, Scope, Timing};
@@ -78,7 +79,11 @@ pub fn run_record(
     contract: Vec<ContractRecord>,
     interrupted: bool,
 ) -> RunRecord {
-    let mut scenarios = scenarios;
+    let (mut scenarios, mut contract) = (scenarios, contract);
+    let in_force = known::in_force(&started.known_failures, &started.date);
+    scenarios.iter_mut().for_each(|scenario| known::excuse(&in_force, scenario));
+    known::excuse_contract(&in_force, &mut contract);
+    let known_failures = known::account(&started.known_failures, &started.date, &scenarios, &contract);
     scenarios.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
     RunRecord {
         format: RECORD_FORMAT,
@@ -97,6 +102,7 @@ pub fn run_record(
         interrupted,
         scenarios,
         contract,
+        known_failures,
         duration_ms: events.last().map_or(0, |event| event.at.0 / 1000),
     }
 }

@@ -7,6 +7,7 @@ use gateproof_report::record::RunRecord;
 use indexmap::IndexMap;
 
 use super::options::DEFAULT_MAX_PROBES;
+use super::preflight::{self, PREFLIGHT};
 use super::record::{self, End, Entry, events_of};
 use crate::judge::contract::Contract;
 use crate::judge::{Context, Judge};
@@ -62,11 +63,19 @@ pub fn replay(
         _ => return Err(ReplayError::Open(Vec::new())),
     };
     let (version, channel) = release.map_or_else(|| bundle(started), Ok)?;
+    let asked = executions.iter().any(|execution| **execution.name == *PREFLIGHT);
+    let preflight = if asked { preflight::scenario().ok() } else { None };
     let mut entries: Vec<Entry> = Vec::new();
     let mut settles: Vec<(u64, Duration)> = Vec::new();
     for execution in executions {
+        let is_preflight = **execution.name == *PREFLIGHT;
         let unknown = || ReplayError::Unknown(execution.bindings.scenario.clone());
-        let scenario = scenarios.iter().find(|s| s.name == execution.bindings.scenario).ok_or_else(unknown)?;
+        let scenario = if is_preflight {
+            preflight.as_ref()
+        } else {
+            scenarios.iter().find(|s| s.name == execution.bindings.scenario)
+        };
+        let scenario = scenario.ok_or_else(unknown)?;
         let bound = bind(scenario, execution.bindings)
             .map_err(|error| ReplayError::Bind { name: execution.name.to_string(), error })?;
         let before = settles.iter().filter(|(ended, _)| *ended < execution.started);
@@ -83,6 +92,10 @@ pub fn replay(
         events_of(events, execution.name).for_each(|event| judge.observe(event));
         let verdict = judge.verdict();
         settles.push((execution.ended, verdict.slowest_settle));
+        if is_preflight {
+            // It is no part of the record, but later holds may last by its settling.
+            continue;
+        }
         let (name, scenario) = (Arc::clone(execution.name), Arc::new(scenario.clone()));
         entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
     }

@@ -1,23 +1,26 @@
 //! A run from its first to its last event: the pool, the scenarios as the schedule lets them start, the clean-up.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use tokio::task::JoinSet;
 
+use super::Progress;
 use super::bindings::{Names, bindings};
 use super::execute::{Environment, Execution, LOST, cluster_scoped, execute};
+use super::known;
+use super::open::SetUp;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
 use super::schedule::{Job, Schedule, Start};
 use super::tidy::Tidy;
-use super::{Progress, SetUp};
 use crate::judge::Verdict;
 use crate::log::{Bindings, Body, Ended, ObjectKey, Scope};
 use crate::scenario::Scenario;
 use crate::target::clean::Leftover;
 use crate::target::names::pool_namespace;
+use crate::target::pod_logs::{self, PodLog};
 
 /// One execution that the plan asks for.
 pub struct Slot {
@@ -41,12 +44,16 @@ pub struct Outcomes {
     pub leftovers: Vec<Leftover>,
     /// Namespaces and objects that stay because the user wants to look at them.
     pub kept: Vec<String>,
+    /// What the controller's Pods said, by name of the execution.
+    pub logs: BTreeMap<String, Vec<PodLog>>,
 }
 
 /// What tasks tell the session.
 enum Report {
     /// A verdict is there; cleaning up may still go on.
     Judged(usize, Box<Verdict>),
+    /// What the controller's Pods said meanwhile.
+    Logs(usize, Vec<PodLog>),
     /// The execution's lanes are free.
     Released(usize),
     /// Its objects are gone, or not.
@@ -61,7 +68,7 @@ pub async fn session(
     set_up: SetUp,
     reporter: &mut dyn Progress,
 ) -> Outcomes {
-    let SetUp { run_id, slots, instances } = set_up;
+    let SetUp { run_id, slots, instances, known } = set_up;
     let jobs = slots.iter().map(|slot| slot.job.clone()).collect();
     let mut schedule = Schedule::new(jobs, instances, options.jobs);
     let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
@@ -70,6 +77,7 @@ pub async fn session(
     let mut ends: HashMap<usize, End> = HashMap::new();
     let mut leftovers = Vec::new();
     let mut kept = Vec::new();
+    let mut logs = BTreeMap::new();
     let mut failed_by: Option<Arc<str>> = None;
     loop {
         if env.interrupt.is_triggered() {
@@ -103,15 +111,17 @@ pub async fn session(
             biased;
             Some(report) = reports.recv() => match report {
                 Report::Judged(index, verdict) => {
-                    if options.fail_fast && matches!(verdict.outcome, Outcome::Failed | Outcome::Late) && failed_by.is_none() {
-                        failed_by = Some(Arc::clone(&slots[index].name));
-                        env.interrupt.trigger();
-                    }
                     ends.insert(index, End::Judged(verdict));
-                    if let Some(record) = record_of(env, &slots[index], ends.get(&index)) {
+                    if let Some(mut record) = record_of(env, &slots[index], ends.get(&index)) {
+                        known::excuse(&known, &mut record);
+                        if options.fail_fast && matches!(record.outcome, Outcome::Failed | Outcome::Late) && failed_by.is_none() {
+                            failed_by = Some(Arc::clone(&slots[index].name));
+                            env.interrupt.trigger();
+                        }
                         reporter.finished(&record);
                     }
                 }
+                Report::Logs(index, said) => drop(logs.insert(slots[index].name.to_string(), said)),
                 Report::Released(index) => schedule.finished(index),
                 Report::Cleaned(more) => leftovers.extend(more),
             },
@@ -144,6 +154,7 @@ pub async fn session(
         interrupted,
         leftovers,
         kept: kept.into_iter().flat_map(|(_, names)| names).collect(),
+        logs,
     }
 }
 
@@ -162,13 +173,19 @@ impl Task {
         execution: Execution,
         reports: tokio::sync::mpsc::UnboundedSender<Report>,
     ) {
+        let began = env.log.now();
         let (verdict, hosted) = execute(&env, &execution).await;
         let end = End::Judged(Box::new(verdict.clone()));
         // The session outlives its tasks, so nothing that is sent to it is lost.
         let send = |report| drop(reports.send(report));
+        let passed = verdict.outcome == Outcome::Passed;
         send(Report::Judged(self.index, Box::new(verdict)));
         if !self.alone {
             send(Report::Released(self.index));
+        }
+        if let Some(source) = env.logs_from.as_ref().filter(|_| !passed && !env.interrupt.is_triggered()) {
+            let said = pod_logs::last(&tidy.api, source, env.log.now() - began).await;
+            send(Report::Logs(self.index, said));
         }
         if let Some(hosted) = hosted {
             hosted.stop().await;

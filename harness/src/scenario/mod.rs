@@ -3,10 +3,12 @@
 pub mod bind;
 mod diagnostic;
 pub mod expectations;
+pub mod known;
 pub mod lint;
 pub mod load;
 pub mod model;
 mod parse;
+pub mod pattern;
 pub mod schema;
 pub mod select;
 mod silence;

@@ -2,17 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::parse::shape::{CONDITION, DOCUMENT, Shape, Table};
+use super::parse::shape::{CONDITION, DOCUMENT, KNOWN_FAILURES, Shape, Table};
 use super::vocabulary::Vocabulary;
 
 /// JSON Schema (draft 2020-12) of one scenario document.
 pub fn manifest(vocabulary: &Vocabulary) -> Value {
+    document(vocabulary, &DOCUMENT, "scenario")
+}
+
+/// JSON Schema (draft 2020-12) of a file of known failures.
+pub fn known_failures(vocabulary: &Vocabulary) -> Value {
+    document(vocabulary, &KNOWN_FAILURES, "known-failures")
+}
+
+fn document(vocabulary: &Vocabulary, table: &'static Table, name: &str) -> Value {
     let mut maker = Maker { vocabulary, definitions: Map::new() };
-    let root = maker.table(&DOCUMENT);
+    let root = maker.table(table);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://gateproof.dev/schemas/v1alpha1/scenario.json",
-        "title": "Scenario",
+        "$id": format!("https://gateproof.dev/schemas/v1alpha1/{name}.json"),
+        "title": table.name,
         "$ref": root["$ref"],
         "$defs": maker.definitions,
     })
@@ -35,6 +44,7 @@ impl Maker<'_> {
             Shape::Bool => json!({"type": "boolean"}),
             Shape::Word(words) => json!({"enum": words}),
             Shape::Version => json!({"type": "string", "pattern": "^v?[0-9]+\\.[0-9]+(\\.[0-9]+)?(-.*)?$"}),
+            Shape::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
             Shape::Feature => json!({"enum": self.vocabulary.features}),
             Shape::Clause => json!({
                 "type": "string",

@@ -166,6 +166,20 @@ impl Api {
         }
     }
 
+    /// Reads a text, such as the log of a Pod.
+    pub async fn text(&self, path: &str) -> Result<String, ApiError> {
+        let transport = |error: &dyn std::error::Error| ApiError::Transport(chain(error));
+        let request = Request::get(path).header(header::USER_AGENT, USER_AGENT).body(Body::empty());
+        let response = self.client.send(request.map_err(|e| transport(&e))?).await.map_err(|e| transport(&e))?;
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.map_err(|e| transport(&e))?.to_bytes();
+        if code < 300 {
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Err(refusal(&Reply { code, body, retry_after: None }))
+    }
+
     /// Opens a watch.
     pub async fn watch(
         &self,

@@ -58,6 +58,11 @@ impl Hosting {
         Ok(Hosting { address, journal: Journal::default(), run_token })
     }
 
+    /// The address that backends bind and publish.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// Starts every backend of a scenario that shall be ready, and describes the objects that publish them.
     pub async fn start(&self, decls: &[BackendDecl], bindings: &Bindings) -> Result<Hosted, BackendError> {
         let mut hosted = Hosted { echoes: Vec::new(), objects: Vec::new() };

@@ -1,4 +1,4 @@
-//! How a probe gets from an address in a status to a connection: directly, or by a static map.
+//! How a probe gets from an address in a status to a connection: directly, by a static map, through a proxy.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use async_trait::async_trait;
 use tokio::net::TcpStream;
+
+use super::proxy::Proxy;
 
 /// Opens connections to addresses of the target. The seam under every protocol.
 #[async_trait]
@@ -100,7 +102,8 @@ impl fmt::Display for DialRule {
     }
 }
 
-fn halves(text: &str) -> Result<(&str, &str), String> {
+/// Host and port, the host without brackets.
+pub(super) fn halves(text: &str) -> Result<(&str, &str), String> {
     let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("`{text}` has no port"))?;
     let host = match host.strip_prefix('[') {
         Some(bracketed) => bracketed.strip_suffix(']').ok_or_else(|| format!("`{host}` lacks its `]`"))?,
@@ -131,16 +134,23 @@ impl DialRule {
     }
 }
 
-/// Connects straight from this host, after the first rule that matches.
+/// Connects from this host, after the first rule that matches, straight or through a proxy.
 #[derive(Debug, Clone, Default)]
 pub struct StaticDialer {
     rules: Vec<DialRule>,
+    proxy: Option<Proxy>,
 }
 
 impl StaticDialer {
     /// With these rules, in order; with none it connects to the very address.
     pub fn new(rules: Vec<DialRule>) -> StaticDialer {
-        StaticDialer { rules }
+        StaticDialer { rules, proxy: None }
+    }
+
+    /// By way of a proxy, if there is one.
+    #[must_use]
+    pub fn through(self, proxy: Option<Proxy>) -> StaticDialer {
+        StaticDialer { proxy, ..self }
     }
 
     fn map(&self, host: &str, port: u16) -> (String, u16) {
@@ -151,33 +161,46 @@ impl StaticDialer {
 #[async_trait]
 impl Dialer for StaticDialer {
     async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
-        use std::io::ErrorKind;
         let (host, port) = self.map(host, port);
-        let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("{host}:{port}: {error}"));
-        let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
-            Ok(address) => vec![SocketAddr::new(address, port)],
-            Err(_) => tokio::net::lookup_host((host.as_str(), port)).await.map_err(|e| unreachable(&e))?.collect(),
+        let Some(proxy) = &self.proxy else { return straight(&host, port).await };
+        let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("the proxy {proxy}: {error}"));
+        let stream = match straight(&proxy.host, proxy.port).await {
+            // Whoever refuses here is not the target.
+            Err(DialError::Refused(error)) => return Err(unreachable(&error)),
+            Err(DialError::Unreachable(error)) => return Err(unreachable(&error)),
+            Ok(stream) => stream,
         };
-        let mut last = unreachable(&"the name has no address");
-        for address in addresses {
-            match TcpStream::connect(address).await {
-                Ok(stream) => {
-                    stream.set_nodelay(true).map_err(DialError::Refused)?;
-                    return Ok(stream);
-                }
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
-                    ) =>
-                {
-                    last = DialError::Refused(error);
-                }
-                Err(error) => last = unreachable(&error),
-            }
-        }
-        Err(last)
+        proxy.tunnel(stream, &host, port).await
     }
+}
+
+/// A connection to a host of which the name is looked up here.
+async fn straight(host: &str, port: u16) -> Result<TcpStream, DialError> {
+    use std::io::ErrorKind;
+    let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("{host}:{port}: {error}"));
+    let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => tokio::net::lookup_host((host, port)).await.map_err(|e| unreachable(&e))?.collect(),
+    };
+    let mut last = unreachable(&"the name has no address");
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                stream.set_nodelay(true).map_err(DialError::Refused)?;
+                return Ok(stream);
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+                ) =>
+            {
+                last = DialError::Refused(error);
+            }
+            Err(error) => last = unreachable(&error),
+        }
+    }
+    Err(last)
 }
 
 #[cfg(test)]

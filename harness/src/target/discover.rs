@@ -20,8 +20,8 @@ pub struct Facts {
     pub single_gateway_class: Option<String>,
     /// Its controller.
     pub controller_name: String,
-    /// Whether the class was accepted within the budget.
-    pub accepted: bool,
+    /// What its controller said of the class within the budget.
+    pub acceptance: Acceptance,
     /// Bundle version as annotated, such as `v1.6.1`.
     pub bundle: String,
     /// The same, parsed.
@@ -32,6 +32,17 @@ pub struct Facts {
     pub features: Vec<String>,
     /// Kinds served.
     pub kinds: Kinds,
+}
+
+/// What a controller says of a GatewayClass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acceptance {
+    /// It answers for it, be it of an earlier generation.
+    Accepted,
+    /// It does not, for this reason.
+    Refused(String),
+    /// Nothing.
+    Silent,
 }
 
 /// Why a target cannot be tested, named for the phase that failed.
@@ -111,10 +122,10 @@ pub async fn discover(
         return Err(DiscoverError::NoGatewayApi);
     }
     let (bundle, version, channel) = bundle(api, given).await?;
-    let (object, accepted) = gateway_class(api, &kinds, class, budget).await?;
+    let object = gateway_class(api, &kinds, class, budget).await?;
     let controller_name = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(single) = single {
-        let (object, _) = gateway_class(api, &kinds, single, budget).await?;
+        let object = gateway_class(api, &kinds, single, budget).await?;
         let controller = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default();
         if controller != controller_name {
             return Err(DiscoverError::ForeignClass {
@@ -128,7 +139,7 @@ pub async fn discover(
         gateway_class: class.to_owned(),
         single_gateway_class: single.map(str::to_owned),
         controller_name,
-        accepted,
+        acceptance: acceptance(&object),
         bundle,
         version,
         channel,
@@ -214,7 +225,7 @@ async fn bundle(api: &Api, given: GivenBundle) -> Result<(String, Version, Chann
 }
 
 /// The class, once it is accepted or the budget is used up.
-async fn gateway_class(api: &Api, kinds: &Kinds, name: &str, budget: Duration) -> Result<(Value, bool), DiscoverError> {
+async fn gateway_class(api: &Api, kinds: &Kinds, name: &str, budget: Duration) -> Result<Value, DiscoverError> {
     let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
     let collection = kinds.of(GATEWAY_GROUP, "GatewayClass").ok_or(DiscoverError::NoGatewayApi)?.collection(None);
     let list = api.get(&collection).await.map_err(failed)?;
@@ -224,27 +235,38 @@ async fn gateway_class(api: &Api, kinds: &Kinds, name: &str, budget: Duration) -
         return Err(DiscoverError::ClassMissing { name: name.to_owned(), known: items.iter().map(name_of).collect() });
     };
     if is_accepted(&class) {
-        return Ok((class, true));
+        return Ok(class);
     }
     let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let selector = encode(&format!("metadata.name={name}"));
     let path = format!("{collection}?watch=true&fieldSelector={selector}&resourceVersion={version}");
-    let accepted = tokio::time::timeout(budget, async {
+    let watched = tokio::time::timeout(budget, async {
         let mut events = std::pin::pin!(api.watch(&path).await?);
         while let Ok(Some(event)) = events.try_next().await {
             if let WatchEvent::Added(object) | WatchEvent::Modified(object) = event {
                 class = object;
                 if is_accepted(&class) {
-                    return Ok(true);
+                    break;
                 }
             }
         }
-        Ok(false)
+        Ok(())
     })
-    .await
-    .unwrap_or(Ok(false))
-    .map_err(failed)?;
-    Ok((class, accepted))
+    .await;
+    // A class that nobody accepts within the budget is told of as it is.
+    watched.unwrap_or(Ok(())).map_err(failed)?;
+    Ok(class)
+}
+
+fn acceptance(class: &Value) -> Acceptance {
+    let conditions = class.pointer("/status/conditions").and_then(Value::as_array);
+    let accepted = conditions.into_iter().flatten().find(|c| c.get("type").and_then(Value::as_str) == Some("Accepted"));
+    let text = |field: &str| accepted.and_then(|c| c.get(field)).and_then(Value::as_str).unwrap_or_default();
+    match text("status") {
+        "True" => Acceptance::Accepted,
+        "False" => Acceptance::Refused(format!("{} (\"{}\")", text("reason"), text("message"))),
+        _ => Acceptance::Silent,
+    }
 }
 
 fn is_accepted(class: &Value) -> bool {
@@ -296,5 +318,17 @@ mod tests {
             "status": {"conditions": [{"type": "Accepted", "status": status, "observedGeneration": observed}]},
         });
         assert_eq!(is_accepted(&class), expected);
+    }
+
+    #[rstest]
+    #[case::of_an_earlier_generation(json!([{"type": "Accepted", "status": "True", "observedGeneration": 1}]), Acceptance::Accepted)]
+    #[case::refused(json!([{"type": "Accepted", "status": "False", "reason": "InvalidParameters", "message": "no such map"}]),
+        Acceptance::Refused("InvalidParameters (\"no such map\")".to_owned()))]
+    #[case::the_default_of_the_crd(json!([{"type": "Accepted", "status": "Unknown", "reason": "Pending"}]), Acceptance::Silent)]
+    #[case::another_condition(json!([{"type": "SupportedVersion", "status": "True"}]), Acceptance::Silent)]
+    #[case::nothing(json!(null), Acceptance::Silent)]
+    fn what_the_controller_says_is_kept(#[case] conditions: Value, #[case] expected: Acceptance) {
+        let class = json!({"metadata": {"generation": 2}, "status": {"conditions": conditions}});
+        assert_eq!(acceptance(&class), expected);
     }
 }

@@ -155,7 +155,8 @@ pub async fn await_programmed(view: &View, run_id: &str, instances: &mut [Instan
     }
 }
 
-fn is_programmed(gateway: &Value) -> bool {
+/// Whether a Gateway is programmed and has an address.
+pub fn is_programmed(gateway: &Value) -> bool {
     let conditions = gateway.pointer("/status/conditions").and_then(Value::as_array);
     let programmed = conditions.into_iter().flatten().any(|condition| {
         condition.get("type").and_then(Value::as_str) == Some("Programmed")

@@ -1,5 +1,6 @@
 //! Writes: server-side apply, patch, delete. Each ends in an answer that the log can hold.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ pub struct Writer {
     first_pause: Duration,
     longest_pause: Duration,
     gateway_patch: Option<Arc<Value>>,
+    ipv6_backends: bool,
 }
 
 /// How a patch is meant, as its media type.
@@ -54,7 +56,15 @@ impl Writer {
             first_pause: timing.backoff_min,
             longest_pause: timing.backoff_max,
             gateway_patch: gateway_patch.map(Arc::new),
+            ipv6_backends: false,
         }
+    }
+
+    /// Makes Services whose endpoints are ours of the family of the backends' address: unless they say so they are of the
+    /// cluster's first family, and slices of another one are none of theirs.
+    #[must_use]
+    pub fn with_backends_at(self, address: IpAddr) -> Writer {
+        Writer { ipv6_backends: address.is_ipv6(), ..self }
     }
 
     /// The kinds that it can write.
@@ -72,6 +82,9 @@ impl Writer {
         let Some(kind) = self.kinds.of(&key.group, &key.kind) else {
             return self.not_served(step, ordinal, WriteVerb::Apply, key);
         };
+        if self.ipv6_backends && kind.group.is_empty() && kind.kind == "Service" {
+            of_ipv6(&mut object);
+        }
         if kind.group == super::kinds::GATEWAY_GROUP {
             object["apiVersion"] = json!(kind.api_version());
             if let (Some(patch), "Gateway") = (&self.gateway_patch, kind.kind.as_str()) {
@@ -213,6 +226,15 @@ fn was_overtaken(reply: &Reply) -> bool {
     reply.code == 409 && text("/reason") == Some("Conflict") && reply.body.pointer("/details/causes/0").is_none()
 }
 
+/// Asks for IPv6 in a Service without selector that leaves the family open.
+fn of_ipv6(service: &mut Value) {
+    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if !["selector", "ipFamilies", "externalName"].iter().any(|field| spec.contains_key(*field)) {
+        spec.insert("ipFamilies".to_owned(), json!(["IPv6"]));
+        spec.insert("ipFamilyPolicy".to_owned(), json!("SingleStack"));
+    }
+}
+
 fn failed(step: usize, ordinal: usize, verb: WriteVerb, key: ObjectKey, error: &str) -> Write {
     let outcome = WriteOutcome::Failed { error: error.to_owned() };
     Write { step, ordinal, verb, key, api_version: String::new(), sent: None, outcome }
@@ -273,6 +295,18 @@ mod tests {
             causes: vec![cause],
         };
         assert_eq!(outcome(&Reply { code: 422, body, retry_after: None }), expected);
+    }
+
+    #[test]
+    fn services_of_ours_are_of_ipv6_unless_they_say_otherwise() {
+        let after = |spec: Value| {
+            let mut service = json!({"spec": spec});
+            of_ipv6(&mut service);
+            service["spec"]["ipFamilies"].clone()
+        };
+        assert_eq!(after(json!({"ports": []})), json!(["IPv6"]));
+        assert_eq!(after(json!({"ipFamilies": ["IPv4"]})), json!(["IPv4"]));
+        assert_eq!(after(json!({"selector": {"app": "a"}})), Value::Null);
     }
 
     #[test]

@@ -106,7 +106,8 @@ impl Tally {
     fn count(&mut self, scenario: &ScenarioRecord) {
         match scenario.outcome {
             Outcome::Passed => self.passed += 1,
-            Outcome::Failed | Outcome::Late => {
+            // That the user expects it changes nothing for whoever reads the report.
+            Outcome::Failed | Outcome::Late | Outcome::KnownFailure => {
                 self.failed.insert(scenario.name.clone());
             }
             Outcome::Skipped => {

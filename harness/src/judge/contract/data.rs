@@ -312,6 +312,13 @@ impl Contract {
         self.rules.get(&rule)
     }
 
+    /// Every name that a rule can have in reports, `contract/KIND/RULE`.
+    pub fn rule_names(&self) -> Vec<String> {
+        let of =
+            |kind: &Kind| self.rules.keys().map(|rule| format!("contract/{}/{}", kind.kind, rule.name())).collect();
+        self.kinds.iter().flat_map(|kind| -> Vec<String> { of(kind) }).collect()
+    }
+
     pub(super) fn kind(&self, group: &str, kind: &str) -> Option<&Kind> {
         self.kinds.iter().find(|k| k.kind == kind && k.group == group)
     }

@@ -75,6 +75,7 @@ fn entry<'a>(
         clauses: terms.clauses.clone(),
         severity: severity(terms.level),
         objects: 0,
+        known: None,
         breaches: Vec::new(),
     }))
 }

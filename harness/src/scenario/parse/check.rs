@@ -62,6 +62,13 @@ impl Checker<'_> {
                     self.report(node.mark, message, None);
                 }
             }
+            (Shape::Date, Kind::Text(text)) => {
+                // The parser of dates takes other forms too, which people would not expect here.
+                if !text.parse::<jiff::civil::Date>().is_ok_and(|date| date.to_string() == *text) {
+                    let help = Some("write it like 2027-01-31".to_owned());
+                    self.report(node.mark, format!("`{text}` is no day"), help);
+                }
+            }
             (Shape::Feature, Kind::Text(name)) => {
                 if !self.vocabulary.features.contains(name) {
                     let known = self.vocabulary;
@@ -210,7 +217,14 @@ impl Checker<'_> {
 fn fits(shape: &Shape, node: &Node) -> bool {
     match shape {
         Shape::Any => true,
-        Shape::Text | Shape::Name | Shape::Word(_) | Shape::Version | Shape::Feature | Shape::Clause | Shape::Pool => {
+        Shape::Text
+        | Shape::Name
+        | Shape::Word(_)
+        | Shape::Version
+        | Shape::Date
+        | Shape::Feature
+        | Shape::Clause
+        | Shape::Pool => {
             matches!(node.kind, Kind::Text(_))
         }
         Shape::Condition => matches!(node.kind, Kind::Text(_) | Kind::Map(_)),
@@ -228,6 +242,7 @@ fn noun(shape: &Shape) -> String {
         Shape::Any => "anything".to_owned(),
         Shape::Text | Shape::Name | Shape::Feature | Shape::Clause | Shape::Pool => "a string".to_owned(),
         Shape::Version => "a version as a string".to_owned(),
+        Shape::Date => "a day such as 2027-01-31".to_owned(),
         Shape::Word(words) => format!("the string {}", words.join(" or ")),
         Shape::Integer(..) => "a whole number".to_owned(),
         Shape::Number => "a number".to_owned(),

@@ -17,6 +17,8 @@ pub(in crate::scenario) enum Shape {
     Word(&'static [&'static str]),
     /// `major.minor[.patch]`, quoted.
     Version,
+    /// A day, `YYYY-MM-DD`.
+    Date,
     /// A feature's name.
     Feature,
     /// A requirement's ID, `upstream:TEST` or `blind:TEST.n`.
@@ -95,6 +97,37 @@ pub(in crate::scenario) static DOCUMENT: Table = Table {
         must("kind", Shape::Word(&["Scenario"]), "always Scenario"),
         must("metadata", Shape::Table(&METADATA), "the scenario's name"),
         must("spec", Shape::Table(&SPEC), "the scenario"),
+    ],
+};
+
+/// The whole file of known failures.
+pub(in crate::scenario) static KNOWN_FAILURES: Table = Table {
+    name: "KnownFailures",
+    doc: "What fails today, why, and until when that is put up with.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("apiVersion", Shape::Word(&["gateproof.dev/v1alpha1"]), "version of this format"),
+        must("kind", Shape::Word(&["KnownFailures"]), "always KnownFailures"),
+        must("failures", Shape::List(&Shape::Table(&KNOWN_FAILURE)), "the entries"),
+    ],
+};
+
+static KNOWN_FAILURE: Table = Table {
+    name: "KnownFailure",
+    doc: "A failure that does not fail a run. In names `*` stands for any characters; everything that is named must fail.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("scenario", Shape::Text, "name of the scenario that fails, or in which the contract rule is broken"),
+        may(
+            "expectation",
+            Shape::Text,
+            "the expectation of the scenario that fails, as reports name it; any unless given",
+        ),
+        may("contract", Shape::Text, "the contract rule that is broken, as contract/KIND/RULE"),
+        must("reason", Shape::Text, "why, such as the number of an issue"),
+        must("expires", Shape::Date, "the last day on which it holds, in UTC"),
     ],
 };
 

@@ -148,6 +148,15 @@ impl App {
         }
     }
 
+    /// Whoever applies an object that is not there creates it, and has to be permitted to.
+    fn permit_creation(&self, call: &Call<'_>, path: &ObjectPath, target: Target<'_>) -> Result<(), ApiError> {
+        let applies = call.media() == "application/apply-patch+yaml" && path.subresource.is_empty();
+        if applies && self.cluster.get(target).is_err() {
+            self.permit_object(call.user, "create", path)?;
+        }
+        Ok(())
+    }
+
     fn objects(&self, call: &Call<'_>, path: &ObjectPath, watch: bool) -> Result<Response<Body>, ApiError> {
         let registry = self.cluster.registry();
         let resource =
@@ -168,7 +177,10 @@ impl App {
             ("GET" | "HEAD", false) => reads::get(self, call, target),
             ("POST", true) => writes::create(self, call, target),
             ("PUT", false) => writes::update(self, call, target),
-            ("PATCH", false) => writes::patch(self, call, target),
+            ("PATCH", false) => {
+                self.permit_creation(call, path, target)?;
+                writes::patch(self, call, target)
+            }
             ("DELETE", false) if path.subresource.is_empty() => writes::delete(self, call, target),
             ("DELETE", true) if &*resource.collection != crate::store::NAMESPACES => {
                 writes::delete_collection(self, call, target)

@@ -46,9 +46,13 @@ async fn code(client: &Client, path: &str) -> u16 {
 }
 
 async fn bind(server: &Server) {
+    bind_verbs(server, &["list", "watch"]).await;
+}
+
+async fn bind_verbs(server: &Server, verbs: &[&str]) {
     let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
     let role = json!({"metadata": {"name": "r"}, "rules": [
-        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs},
     ]});
     let binding = json!({
         "metadata": {"name": "b"},
@@ -78,6 +82,35 @@ async fn roles_hold_for_tokens_of_service_accounts() {
     assert_eq!(code(&bot, &format!("{DEFAULT}/pods/a/log")).await, 403);
     raw(&server, "DELETE", &format!("{DEFAULT}/serviceaccounts/bot"), &[], "").await;
     assert_eq!(code(&bot, &maps).await, 401, "the account is gone");
+}
+
+/// Without the verb `create`, what is there can be patched, and nothing else can be applied.
+#[tokio::test]
+async fn applying_what_is_not_there_is_creating_it() {
+    let server = server().await;
+    let token = token(&server, json!({})).await;
+    let bot = bearer(&server, &token, None).await;
+    let apply = async |name: &str| {
+        let path = format!("{DEFAULT}/configmaps/{name}?fieldManager=bot");
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}});
+        let request = http::Request::patch(path).header("content-type", "application/apply-patch+yaml");
+        match bot.request_text(request.body(body.to_string().into_bytes()).unwrap()).await {
+            Ok(_) => (200, String::new()),
+            Err(kube::Error::Api(status)) => (status.code, status.message.clone()),
+            Err(other) => unreachable!("no answer: {other}"),
+        }
+    };
+    post(&server, &format!("{DEFAULT}/configmaps"), json!({"metadata": {"name": "there"}})).await;
+    bind_verbs(&server, &["patch"]).await;
+    assert_eq!(apply("there").await.0, 200);
+    let (code, message) = apply("new").await;
+    assert_eq!(code, 403);
+    assert!(message.contains("create configmaps"), "{message}");
+    let role = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/r";
+    let merge = [("content-type", "application/merge-patch+json")];
+    let rules = json!({"rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "create"]}]});
+    raw(&server, "PATCH", role, &merge, &rules.to_string()).await;
+    assert_eq!(apply("new").await.0, 200);
 }
 
 #[tokio::test]

@@ -1,0 +1,65 @@
+//! `gateproof preflight`: whether a target can be tested at all.
+
+use gateproof_report::terminal::printable;
+
+use super::Outcome;
+use super::options::{Selection, Target};
+use super::output::{self, Format, FormatArg};
+use super::progress::Reporter;
+use super::run::{Tuning, run_failure};
+use crate::exit_codes;
+use crate::run::{self, Preflight, RunError};
+
+/// Ask whether a target can be tested at all
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Asks what `gateproof run` asks of a named cluster before any scenario: that the CRDs are there, the GatewayClass is accepted, all that
+the selected scenarios need is permitted, a Gateway gets an address, and a request through it reaches a backend.
+
+Example:
+  gateproof preflight --gateway-class my-class --context kind-dev --backend-address 172.18.0.1")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    tuning: Tuning,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+/// Runs the verb.
+pub(crate) async fn run(args: Args) -> Outcome {
+    let (scenarios, all) = args.selection.among_all()?;
+    let mut options = args.target.options().await?;
+    args.tuning.apply(&mut options, &all)?;
+    super::run::clean_up_on_ctrl_c(&options)?;
+    let mut reporter = Reporter::new();
+    let outcome = run::preflight(options, scenarios, &mut reporter).await;
+    reporter.finish();
+    let json = args.format.format == Format::Json;
+    match outcome {
+        Ok(preflight) => {
+            print(&preflight, json)?;
+            Ok(exit_codes::PASSED)
+        }
+        Err(RunError::Preflight(failed)) if json => {
+            print(&failed.preflight, json)?;
+            Ok(exit_codes::INCONCLUSIVE)
+        }
+        Err(RunError::Interrupted) => Ok(exit_codes::INTERRUPTED),
+        Err(error) => Err(run_failure(error)),
+    }
+}
+
+fn print(preflight: &Preflight, json: bool) -> Result<(), super::Failure> {
+    if json {
+        return output::json(preflight);
+    }
+    for line in preflight.to_string().lines() {
+        println!("{}", printable(line));
+    }
+    println!("the target can be tested");
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! From the options to a run that can begin: the plan, the log, the observer, the pool, and whether the target can be tested.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use gateproof_report::known::KnownFailure;
+use gateproof_report::record::Outcome;
+use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::bindings::{Names, bindings};
+use super::execute::{Environment, Execution, execute};
+use super::lag;
+use super::options::RunOptions;
+use super::permissions::Permissions;
+use super::plan::{self, Decision, Planned};
+use super::preflight::{self, PREFLIGHT, Preflight};
+use super::prepare::{self, Failed, RunError, Target};
+use super::record::{self, End, Entry};
+use super::schedule::Job;
+use super::session::Slot;
+use super::tidy::Tidy;
+use super::{Progress, known};
+use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
+use crate::probe::Prober;
+use crate::scenario::Scenario;
+use crate::target::clean::Leftover;
+use crate::target::discover::Facts;
+use crate::target::kinds::{GATEWAY_GROUP, Kind};
+use crate::target::log_writer::LogWriter;
+use crate::target::observe::{Observer, Selector};
+use crate::target::pool::{self, Demand, Instance};
+use crate::target::shape::{Protocol, Shape};
+use crate::target::undo::Undo;
+use crate::target::write::Writer;
+use crate::target::{clock, names};
+
+/// What it is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To run the scenarios.
+    Run,
+    /// To know whether they could be run.
+    Preflight,
+}
+
+/// A run that can begin.
+pub struct Opened {
+    /// What its executions share.
+    pub env: Arc<Environment>,
+    /// Removes what it created.
+    pub tidy: Tidy,
+    /// Watches.
+    pub observer: Observer,
+    /// Notes when this process is late.
+    pub lag: AbortOnDropHandle<()>,
+    /// The first event of the log.
+    pub started: RunStarted,
+    /// For the session.
+    pub set_up: SetUp,
+    /// The scenarios that do not run.
+    pub entries: Vec<Entry>,
+    /// What preflight came to.
+    pub trial: Trial,
+}
+
+/// What preflight came to.
+#[derive(Default)]
+pub struct Trial {
+    /// Its answers; none if it was left out.
+    pub preflight: Preflight,
+    removal: Option<JoinHandle<Vec<Leftover>>>,
+}
+
+impl Trial {
+    /// Waits until what it created is gone, and says what is not.
+    pub async fn removed(self) -> Vec<Leftover> {
+        match self.removal {
+            Some(removal) => removal.await.unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// What the session is given, made from the plan.
+pub struct SetUp {
+    /// Label value that marks everything of the run.
+    pub run_id: String,
+    /// What is to be executed.
+    pub slots: Vec<Slot>,
+    /// The pool.
+    pub instances: Vec<Instance>,
+    /// Failures that do not fail the run, of those whose time is not over.
+    pub known: Vec<KnownFailure>,
+}
+
+/// Opens a run. Whatever it created is gone again if it cannot begin.
+///
+/// # Errors
+/// [`RunError::Preflight`] if the target cannot be tested, and what else stands in the way.
+pub async fn open(
+    target: &Target,
+    options: &RunOptions,
+    scenarios: &[Arc<Scenario>],
+    purpose: Purpose,
+    reporter: &mut dyn Progress,
+) -> Result<Opened, RunError> {
+    let facts = &target.facts;
+    let timing = options.timing();
+    let policy = plan::Policy::of(options);
+    let mut trial = Trial::default();
+    if options.preflight {
+        trial.preflight = good(Preflight::of_facts(facts))?;
+    }
+    if policy.features(facts).is_some_and(|features| features.is_empty()) {
+        return Err(RunError::NoFeatures { class: facts.gateway_class.clone() });
+    }
+    let plan = plan::plan(scenarios, facts, &policy);
+    reporter.planned(&plan, facts);
+    let request =
+        if options.preflight { Some(Arc::new(preflight::scenario().map_err(RunError::Internal)?)) } else { None };
+    if let Some(request) = &request {
+        let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
+        let needed = Permissions::of(runs.chain([&**request]), &facts.kinds);
+        let missing = needed.missing(&target.api).await;
+        trial.preflight.permissions(needed.iter().count(), missing);
+        trial.preflight = good(trial.preflight)?;
+    }
+    let run_id = names::run_id();
+    let (mut slots, entries) = slots(&plan, options.repeat, &timing)?;
+    if purpose == Purpose::Preflight {
+        slots.clear();
+    }
+    let mut demand = demand(&slots);
+    if let (Purpose::Preflight, Some(request)) = (purpose, &request) {
+        for (_, shape) in shapes(request)? {
+            demand.entry(shape).or_insert(Demand { shared: 1, exclusive: 0 });
+        }
+    }
+    let mut instances = pool::layout(&demand, &options.ports, options.max_gateways)?;
+
+    let log = Arc::new(LogWriter::start(options.events_file.as_deref())?);
+    let started = run_started(target, options, &policy, &run_id, &timing);
+    log.append(Scope::Run, Body::RunStarted(Box::new(started.clone())));
+    let executions =
+        slots.iter().map(|slot| (slot.index, Arc::clone(&slot.name))).chain([(slots.len(), Arc::from(PREFLIGHT))]);
+    let tokens = executions.map(|(index, name)| (names::token(&run_id, index), name)).collect();
+    target.api.reach().watch(Arc::clone(&log), timing.write);
+    let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
+    let observer = Observer::start(&target.api, &log, resources(facts, watched, &run_id), tokens).await?;
+    let lag = lag::measure(Arc::clone(&log), lag::threshold(&timing));
+    let kinds = Arc::new(facts.kinds.clone());
+    let writer = Writer::new(target.api.clone(), kinds, &timing, options.gateway_patch.clone());
+    let writer = writer.with_backends_at(target.hosting.address());
+    let tidy = Tidy {
+        api: target.api.clone(),
+        writer: writer.clone(),
+        view: Arc::clone(observer.view()),
+        // Taking Gateways down takes about as long as setting them up.
+        budget: timing.gateway,
+    };
+    let created = pool::create(&writer, &run_id, &facts.gateway_class, &options.namespace_labels, &instances).await;
+    if let Err(error) = created {
+        tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await;
+        return Err(error.into());
+    }
+    let ready = pool::await_programmed(observer.view(), &run_id, &mut instances, timing.gateway);
+    // Broken off while it waits, the session has nothing to start and goes on to clean up.
+    tokio::select! {
+        () = ready => {}
+        () = options.interrupt.triggered() => {}
+        () = target.api.reach().lost() => {}
+    }
+    let env = Arc::new(Environment {
+        log: Arc::clone(&log),
+        undo: Undo::new(target.api.clone(), writer.clone()),
+        api: target.api.clone(),
+        writer,
+        prober: Prober::new(Arc::clone(&target.dialer), timing.request),
+        hosting: target.hosting.clone(),
+        contract: Arc::clone(&options.contract),
+        timing,
+        facts: facts.clone(),
+        namespace_labels: options.namespace_labels.clone(),
+        max_probes: options.max_probes,
+        interrupt: options.interrupt.clone(),
+        logs_from: options.logs_from.clone(),
+        bystander: options.bystander.clone(),
+        slowest_settle: Mutex::default(),
+    });
+    let known = known::in_force(&started.known_failures, &started.date);
+    let set_up = SetUp { run_id, slots, instances, known };
+    if let Some(request) = request {
+        try_request(&env, &tidy, options, &set_up, request, &mut trial).await;
+        // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
+        let unanswered = env.interrupt.is_triggered() || target.api.reach().is_lost();
+        if !trial.preflight.is_good() && !unanswered {
+            let preflight = trial.preflight.clone();
+            let mut leftovers = trial.removed().await;
+            leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&set_up.run_id))]).await);
+            return Err(RunError::Preflight(Box::new(Failed { preflight, leftovers })));
+        }
+        if trial.preflight.is_good() {
+            reporter.ready(&trial.preflight);
+        }
+    }
+    Ok(Opened { env, tidy, observer, lag, started, set_up, entries, trial })
+}
+
+fn good(preflight: Preflight) -> Result<Preflight, RunError> {
+    if preflight.is_good() { Ok(preflight) } else { Err(preflight.into()) }
+}
+
+/// Asks for the pool's addresses, and makes a request by way of one of them.
+async fn try_request(
+    env: &Arc<Environment>,
+    tidy: &Tidy,
+    options: &RunOptions,
+    set_up: &SetUp,
+    request: Arc<Scenario>,
+    trial: &mut Trial,
+) {
+    let SetUp { run_id, slots, instances, .. } = set_up;
+    let live: Vec<_> = instances.iter().map(|instance| tidy.view.get(&pool::key(run_id, &instance.name))).collect();
+    trial.preflight.addresses(instances, &live);
+    if !trial.preflight.is_good() {
+        return;
+    }
+    let serves = |instance: &&Instance| instance.shape.protocol == Protocol::Http && !instance.addresses.is_empty();
+    let has_routes = env.facts.kinds.of(GATEWAY_GROUP, "HTTPRoute").is_some();
+    let Some(gateway) = instances.iter().find(serves).filter(|_| has_routes) else {
+        return trial.preflight.no_request();
+    };
+    let names = Names { run_id, index: slots.len(), facts: &env.facts, ports: &options.ports };
+    let bindings = bindings(&request, &names, &[("gw".to_owned(), gateway)]);
+    let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
+    let name: Arc<str> = Arc::from(PREFLIGHT);
+    let execution = Execution { name: Arc::clone(&name), scenario: request, bindings };
+    let (verdict, hosted) = execute(env, &execution).await;
+    trial.preflight.request(&verdict, &env.log.events_in(&Scope::Scenario(name)));
+    let tidy = tidy.clone();
+    // Scenarios need not wait until it is gone.
+    trial.removal = Some(tokio::spawn(async move {
+        if let Some(hosted) = hosted {
+            hosted.stop().await;
+        }
+        tidy.remove(namespaces).await
+    }));
+}
+
+/// The executions that the plan asks for, and the entries of scenarios that do not run.
+fn slots(plan: &[Planned], repeat: u32, timing: &Timing) -> Result<(Vec<Slot>, Vec<Entry>), RunError> {
+    let mut slots = Vec::new();
+    let mut entries = Vec::new();
+    for Planned { scenario, decision } in plan {
+        let (outcome, reason) = match decision {
+            Decision::NotSupported(reason) => (Outcome::NotSupported, reason),
+            Decision::Skipped(reason) => (Outcome::Skipped, reason),
+            Decision::Run => {
+                let gateways = shapes(scenario)?;
+                for repetition in 1..=repeat.max(1) {
+                    let suffix = if repetition == 1 { String::new() } else { format!("#{repetition}") };
+                    slots.push(Slot {
+                        name: Arc::from(format!("{}{suffix}", scenario.name)),
+                        scenario: Arc::clone(scenario),
+                        index: slots.len(),
+                        job: Job::of(scenario, gateways.clone(), timing),
+                    });
+                }
+                continue;
+            }
+        };
+        let end = End::NotRun { outcome, reason: reason.clone() };
+        let name = Arc::from(scenario.name.as_str());
+        entries.push(Entry { name, scenario: Arc::clone(scenario), end });
+    }
+    Ok((slots, entries))
+}
+
+fn shapes(scenario: &Scenario) -> Result<Vec<(String, Shape)>, RunError> {
+    let read = |(alias, shape): (&String, &String)| Ok((alias.clone(), shape.parse()?));
+    let shapes: Result<_, crate::target::shape::ShapeError> = scenario.gateways.iter().map(read).collect();
+    shapes.map_err(|error| RunError::Shape { scenario: scenario.name.clone(), error })
+}
+
+/// How many scenarios want which Gateways.
+fn demand(slots: &[Slot]) -> BTreeMap<Shape, Demand> {
+    let mut demand: BTreeMap<Shape, Demand> = BTreeMap::new();
+    for slot in slots {
+        for (_, shape) in &slot.job.gateways {
+            let demand = demand.entry(*shape).or_default();
+            if slot.job.is_exclusive() {
+                demand.exclusive += 1;
+            } else {
+                demand.shared += 1;
+            }
+        }
+    }
+    demand
+}
+
+/// What is watched: the class by name; by the run's label Gateways, namespaces, and whatever scenarios apply or name; by
+/// name what they name and did not create.
+fn resources<'s>(facts: &Facts, scenarios: impl Iterator<Item = &'s Scenario>, run_id: &str) -> Vec<(Kind, Selector)> {
+    let kinds = &facts.kinds;
+    let class = kinds.of(GATEWAY_GROUP, "GatewayClass").map(|kind| (kind, Some(facts.gateway_class.clone())));
+    let always = [kinds.of(GATEWAY_GROUP, "Gateway"), kinds.of("", "Namespace")].into_iter().flatten();
+    let used = scenarios.flat_map(|scenario| prepare::watched(scenario, kinds));
+    let mut watched: Vec<(Kind, Selector)> = Vec::new();
+    for (kind, name) in class.into_iter().chain(always.map(|kind| (kind, None))).chain(used) {
+        let selector = name.map_or_else(|| Selector::Run(run_id.to_owned()), Selector::Name);
+        if !watched.iter().any(|(known, with)| known == kind && *with == selector) {
+            watched.push((kind.clone(), selector));
+        }
+    }
+    watched
+}
+
+fn run_started(
+    target: &Target,
+    options: &RunOptions,
+    policy: &plan::Policy,
+    run_id: &str,
+    timing: &Timing,
+) -> RunStarted {
+    let facts = &target.facts;
+    let features = policy.features(facts).map_or_else(|| facts.features.clone(), |held| held.into_iter().collect());
+    RunStarted {
+        format: record::LOG_FORMAT,
+        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        run_id: run_id.to_owned(),
+        date: clock::date(),
+        target: options.target.name(),
+        arguments: options.arguments.clone(),
+        embedded: options.target.is_embedded(),
+        gateway_class: facts.gateway_class.clone(),
+        controller_name: facts.controller_name.clone(),
+        gateway_api_version: facts.bundle.clone(),
+        gateway_api_channel: format!("{:?}", facts.channel).to_lowercase(),
+        features,
+        known_failures: options.known_failures.clone(),
+        timing: timing.clone(),
+    }
+}

@@ -1,0 +1,261 @@
+//! What a run asks of the API server, by resource and verb: worked out from what its scenarios do. Preflight asks whether
+//! all of it is permitted, and `gateproof rbac` prints the role that permits it and nothing else.
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+use super::prepare::{applied, references, watched};
+use crate::log::ObjectKey;
+use crate::scenario::{Patch, Scenario, Verb};
+use crate::target::api::{Api, ApiError, refusal};
+use crate::target::kinds::{GATEWAY_GROUP, Kinds};
+
+/// How much depends on a permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// Without it something cannot be tested.
+    Run,
+    /// Without it evidence, diagnoses or `gateproof clean` have less to say or do.
+    Help,
+}
+
+/// Something that is asked of the API server, in any namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Permission {
+    /// API group; empty for core.
+    pub group: String,
+    /// The resource, with `/subresource` where it is about one.
+    pub resource: String,
+    /// The verb as Kubernetes authorizes it.
+    pub verb: &'static str,
+    /// How much depends on it.
+    pub need: Need,
+}
+
+impl std::fmt::Display for Permission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        write!(f, "{} {}{dot}{}", self.verb, self.resource, self.group)
+    }
+}
+
+/// A part of the table: group, resource, verbs, and how much depends on them.
+type Row = (&'static str, &'static str, &'static [&'static str], Need);
+
+const CRDS: &str = "apiextensions.k8s.io";
+const APPLY: &[&str] = &["create", "patch"];
+const WATCH: &[&str] = &["list", "watch"];
+
+/// What every run asks.
+const ALWAYS: &[Row] = &[
+    (CRDS, "customresourcedefinitions", &["get"], Need::Run),
+    (GATEWAY_GROUP, "gatewayclasses", WATCH, Need::Run),
+    (GATEWAY_GROUP, "gateways", WATCH, Need::Run),
+    ("", "namespaces", APPLY, Need::Run),
+    ("", "namespaces", WATCH, Need::Run),
+    ("", "namespaces", &["delete"], Need::Run),
+    // What holds a namespace that does not go is read there.
+    ("", "namespaces", &["get"], Need::Help),
+    ("", "events", WATCH, Need::Help),
+    // Notes of what is to be restored.
+    ("", "configmaps", &["list"], Need::Help),
+    (GATEWAY_GROUP, "gatewayclasses", &["get", "delete"], Need::Help),
+];
+/// What the pool asks.
+const POOL: &[Row] = &[(GATEWAY_GROUP, "gateways", APPLY, Need::Run)];
+/// What a pool Gateway with TLS asks.
+const POOL_TLS: &[Row] = &[("", "secrets", APPLY, Need::Run)];
+/// What hosted backends ask.
+const BACKENDS: &[Row] =
+    &[("", "services", APPLY, Need::Run), ("discovery.k8s.io", "endpointslices", APPLY, Need::Run)];
+/// What a patch of an object asks that is not the scenario's own: it is noted before, and restored after.
+const NOTES: &[Row] = &[("", "configmaps", APPLY, Need::Run), ("", "configmaps", &["delete"], Need::Help)];
+
+/// What a run asks of the API server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Permissions {
+    table: BTreeMap<(String, String), BTreeMap<&'static str, Need>>,
+}
+
+impl Permissions {
+    /// What these scenarios, run together, ask.
+    pub fn of<'s>(scenarios: impl Iterator<Item = &'s Scenario>, kinds: &Kinds) -> Permissions {
+        let mut found = Permissions::default();
+        found.rows(ALWAYS);
+        for scenario in scenarios {
+            found.scenario(scenario, kinds);
+        }
+        found
+    }
+
+    fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds) {
+        if !scenario.gateways.is_empty() {
+            self.rows(POOL);
+        }
+        if scenario.gateways.values().any(|shape| shape.starts_with("https")) {
+            self.rows(POOL_TLS);
+        }
+        if !scenario.backends.is_empty() {
+            self.rows(BACKENDS);
+        }
+        let own: Vec<ObjectKey> = applied(scenario).collect();
+        for key in &own {
+            self.kind(kinds, &key.group, &key.kind, "", APPLY);
+            // What lies in a namespace goes with it.
+            if kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced) {
+                self.kind(kinds, &key.group, &key.kind, "", &["delete"]);
+            }
+        }
+        for (kind, _) in watched(scenario, kinds) {
+            self.add(&kind.group, &kind.plural, WATCH, Need::Run);
+        }
+        for step in &scenario.steps {
+            match &step.verb {
+                Verb::Patch(patch) => self.patch(patch, &own, kinds),
+                Verb::Delete(delete) => {
+                    for object in &delete.objects {
+                        self.named(kinds, &object.kind, "", &["delete"]);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn patch(&mut self, patch: &Patch, own: &[ObjectKey], kinds: &Kinds) {
+        let subresource = patch.subresource.as_ref().map(|name| format!("/{name}")).unwrap_or_default();
+        self.named(kinds, &patch.target.kind, &subresource, &["patch"]);
+        let kind = &patch.target.kind;
+        let namespaced = kinds.named(kind).is_none_or(|kind| kind.namespaced);
+        // Names of own objects are placeholders here, so the kind tells.
+        if !namespaced && kind != "Namespace" && own.iter().all(|key| key.kind != *kind) {
+            self.named(kinds, kind, "", &["get"]);
+            self.rows(NOTES);
+        }
+    }
+
+    fn rows(&mut self, rows: &[Row]) {
+        for (group, resource, verbs, need) in rows {
+            self.add(group, resource, verbs, *need);
+        }
+    }
+
+    fn kind(&mut self, kinds: &Kinds, group: &str, kind: &str, subresource: &str, verbs: &[&'static str]) {
+        if let Some(kind) = kinds.of(group, kind) {
+            self.add(&kind.group, &format!("{}{subresource}", kind.plural), verbs, Need::Run);
+        }
+    }
+
+    fn named(&mut self, kinds: &Kinds, kind: &str, subresource: &str, verbs: &[&'static str]) {
+        if let Some(kind) = kinds.named(kind) {
+            self.add(&kind.group, &format!("{}{subresource}", kind.plural), verbs, Need::Run);
+        }
+    }
+
+    /// Adds verbs of a resource; what is needed to run stays so.
+    pub fn add(&mut self, group: &str, resource: &str, verbs: &[&'static str], need: Need) {
+        let known = self.table.entry((group.to_owned(), resource.to_owned())).or_default();
+        for verb in verbs {
+            let entry = known.entry(*verb).or_insert(need);
+            *entry = need.min(*entry);
+        }
+    }
+
+    /// Each permission, in order of group and resource.
+    pub fn iter(&self) -> impl Iterator<Item = Permission> + '_ {
+        self.table.iter().flat_map(|((group, resource), verbs)| {
+            verbs.iter().map(|(verb, need)| Permission {
+                group: group.clone(),
+                resource: resource.clone(),
+                verb,
+                need: *need,
+            })
+        })
+    }
+
+    /// The rules of a ClusterRole that permits all of it and nothing else: resources of a group with the same verbs together.
+    pub fn rules(&self) -> Vec<Value> {
+        let mut rules: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
+        for ((group, resource), verbs) in &self.table {
+            let verbs: Vec<&str> = verbs.keys().copied().collect();
+            match rules.iter_mut().find(|(of, _, with)| *of == group.as_str() && *with == verbs) {
+                Some((_, resources, _)) => resources.push(resource.as_str()),
+                None => rules.push((group.as_str(), vec![resource.as_str()], verbs)),
+            }
+        }
+        let rule = |(group, resources, verbs): (&str, Vec<&str>, Vec<&str>)| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+        rules.into_iter().map(rule).collect()
+    }
+
+    /// Those that the API server does not grant us.
+    ///
+    /// # Errors
+    /// If it does not answer access reviews.
+    pub async fn missing(&self, api: &Api) -> Result<Vec<Permission>, ApiError> {
+        let reviews = self.iter().map(|permission| async move {
+            Ok::<_, ApiError>((!is_granted(api, &permission).await?).then_some(permission))
+        });
+        Ok(futures::future::try_join_all(reviews).await?.into_iter().flatten().collect())
+    }
+}
+
+async fn is_granted(api: &Api, permission: &Permission) -> Result<bool, ApiError> {
+    let (resource, subresource) = permission.resource.split_once('/').unwrap_or((&permission.resource, ""));
+    let mut attributes = json!({"verb": permission.verb, "group": permission.group, "resource": resource});
+    if !subresource.is_empty() {
+        attributes["subresource"] = json!(subresource);
+    }
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    });
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let reply = api.call(Method::POST, path, Some("application/json"), review.to_string().into_bytes()).await?;
+    if reply.code >= 300 {
+        return Err(refusal(&reply));
+    }
+    Ok(reply.body.pointer("/status/allowed").and_then(Value::as_bool).unwrap_or_default())
+}
+
+/// Kinds without a namespace that scenarios may touch.
+const CLUSTER_SCOPED: [&str; 3] = ["GatewayClass", "Namespace", "CustomResourceDefinition"];
+
+/// The kinds that scenarios touch, without asking a cluster: plurals follow the rule that Kubernetes' own kinds follow.
+pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
+    let mut kinds = Kinds::default();
+    let mut add = |group: &str, kind: &str| {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        kinds.add(group, "v1", kind, &resource.plural, !CLUSTER_SCOPED.contains(&kind));
+    };
+    for (group, kind) in [
+        ("", "Namespace"),
+        ("", "Service"),
+        ("discovery.k8s.io", "EndpointSlice"),
+        (CRDS, "CustomResourceDefinition"),
+        (GATEWAY_GROUP, "GatewayClass"),
+        (GATEWAY_GROUP, "Gateway"),
+    ] {
+        add(group, kind);
+    }
+    for scenario in scenarios {
+        for key in applied(scenario) {
+            add(&key.group, &key.kind);
+        }
+        // What is not applied by the scenario, and not named above, is of Gateway API.
+        for object in references(scenario) {
+            let known = ["Namespace", "Service", "EndpointSlice", "CustomResourceDefinition", "Secret", "ConfigMap"];
+            if !known.contains(&object.kind.as_str()) && !applied(scenario).any(|key| key.kind == object.kind) {
+                add(GATEWAY_GROUP, &object.kind);
+            }
+        }
+    }
+    kinds
+}
+
+#[cfg(test)]
+#[path = "permissions_tests.rs"]
+mod tests;

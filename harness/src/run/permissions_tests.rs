@@ -1,0 +1,76 @@
+#![allow(clippy::unwrap_used)]
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::scenario::{Vocabulary, load};
+
+fn scenarios() -> Vec<Scenario> {
+    load::builtin(&Vocabulary::builtin()).unwrap()
+}
+
+fn permissions(select: impl Fn(&Scenario) -> bool) -> BTreeSet<String> {
+    let scenarios = scenarios();
+    let chosen = || scenarios.iter().filter(|scenario| select(scenario));
+    Permissions::of(chosen(), &kinds_of(chosen())).iter().map(|permission| permission.to_string()).collect()
+}
+
+#[test]
+fn a_run_asks_for_what_its_scenarios_do() {
+    let found = permissions(|scenario| scenario.name == "httproute-missing-backend");
+    for needed in [
+        "create httproutes.gateway.networking.k8s.io",
+        "patch httproutes.gateway.networking.k8s.io",
+        "watch httproutes.gateway.networking.k8s.io",
+        "create gateways.gateway.networking.k8s.io",
+        "create endpointslices.discovery.k8s.io",
+        "delete services",
+        "delete namespaces",
+    ] {
+        assert!(found.contains(needed), "{needed} is missing in {found:?}");
+    }
+    for other in ["delete httproutes.gateway.networking.k8s.io", "create tcproutes.gateway.networking.k8s.io"] {
+        assert!(!found.contains(other), "{other} is not needed: {found:?}");
+    }
+}
+
+#[test]
+fn statuses_and_foreign_objects_are_asked_for_where_they_are_patched() {
+    let found = permissions(|scenario| scenario.name == "gatewayclass-unsupported-version");
+    assert!(found.contains("patch customresourcedefinitions.apiextensions.k8s.io"), "{found:?}");
+    assert!(found.contains("create configmaps"), "{found:?}");
+    let statuses = permissions(|scenario| scenario.name.starts_with("gateway-"));
+    assert!(statuses.contains("patch gateways/status.gateway.networking.k8s.io"), "{statuses:?}");
+}
+
+/// A role that permits more than is asked for is no least privilege.
+#[test]
+fn the_rules_permit_what_is_asked_and_nothing_else() {
+    let scenarios = scenarios();
+    let permissions = Permissions::of(scenarios.iter(), &kinds_of(scenarios.iter()));
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let mut permitted = BTreeSet::new();
+    for rule in permissions.rules() {
+        for group in texts(&rule["apiGroups"]) {
+            for resource in texts(&rule["resources"]) {
+                for verb in texts(&rule["verbs"]) {
+                    permitted.insert((group.clone(), resource.clone(), verb));
+                }
+            }
+        }
+    }
+    let asked = permissions.iter().map(|p| (p.group, p.resource, p.verb.to_owned())).collect::<BTreeSet<_>>();
+    assert_eq!(permitted, asked);
+    assert!(!permitted.iter().any(|(group, resource, verb)| [group, resource, verb].iter().any(|text| *text == "*")));
+}
+
+#[test]
+fn what_is_needed_stays_needed() {
+    let mut permissions = Permissions::default();
+    permissions.add("", "configmaps", &["list"], Need::Help);
+    permissions.add("", "configmaps", &["list", "get"], Need::Run);
+    permissions.add("", "configmaps", &["get"], Need::Help);
+    assert!(permissions.iter().all(|permission| permission.need == Need::Run));
+    assert_eq!(permissions.iter().count(), 2);
+}

@@ -1,0 +1,361 @@
+//! Whether a target can be tested at all: asked of a named cluster before any scenario. What fails here says nothing about
+//! the target's conformance, so it ends the run as inconclusive, with what was seen and what to do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::permissions::{Need, Permission};
+use crate::judge::Verdict;
+use crate::log::{Body, Event, Exchange, ProbeError};
+use crate::scenario::{Scenario, Vocabulary, parse};
+use crate::target::api::ApiError;
+use crate::target::discover::{Acceptance, DiscoverError, Facts};
+use crate::target::pool::{Instance, is_programmed};
+
+/// Its execution's name in the log; no scenario can have it.
+pub const PREFLIGHT: &str = "(preflight)";
+
+/// What is asked, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Question {
+    /// Does the API server answer our questions?
+    ApiServer,
+    /// Are the CRDs there, and of which release and channel?
+    GatewayApi,
+    /// Is the GatewayClass there, and accepted by a controller?
+    GatewayClass,
+    /// May we do what the scenarios need?
+    Permissions,
+    /// Do Gateways get addresses?
+    Address,
+    /// Can we connect to such an address?
+    DataPath,
+    /// Does a request reach a backend of ours?
+    Backend,
+}
+
+const QUESTIONS: [Question; 7] = [
+    Question::ApiServer,
+    Question::GatewayApi,
+    Question::GatewayClass,
+    Question::Permissions,
+    Question::Address,
+    Question::DataPath,
+    Question::Backend,
+];
+
+impl Question {
+    fn text(self) -> &'static str {
+        match self {
+            Question::ApiServer => "API server",
+            Question::GatewayApi => "Gateway API",
+            Question::GatewayClass => "GatewayClass",
+            Question::Permissions => "permissions",
+            Question::Address => "address",
+            Question::DataPath => "data path",
+            Question::Backend => "backend",
+        }
+    }
+}
+
+/// How a question was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    /// All is well.
+    Good,
+    /// The target cannot be tested.
+    Bad,
+    /// Not asked, since it has no meaning after what came before, or for what is tested.
+    NotAsked,
+}
+
+/// A question and its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// What was asked.
+    pub question: Question,
+    /// How it was answered.
+    pub answer: Answer,
+    /// What was seen; empty if nothing was asked.
+    pub seen: String,
+    /// What to do about a bad answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Every question and its answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Preflight {
+    /// In order. After a bad answer nothing more is asked.
+    pub checks: Vec<Check>,
+}
+
+impl Preflight {
+    /// Whether the target can be tested.
+    pub fn is_good(&self) -> bool {
+        self.failure().is_none()
+    }
+
+    /// The answer because of which the target cannot be tested.
+    pub fn failure(&self) -> Option<&Check> {
+        self.checks.iter().find(|check| check.answer == Answer::Bad)
+    }
+
+    /// What discovery found.
+    pub fn of_facts(facts: &Facts) -> Preflight {
+        let mut found = Preflight::default();
+        found.good(Question::ApiServer, "it answers".to_owned());
+        let channel = format!("{:?}", facts.channel).to_lowercase();
+        found.good(Question::GatewayApi, format!("{} in the {channel} channel", facts.bundle));
+        let (class, controller) = (&facts.gateway_class, &facts.controller_name);
+        match &facts.acceptance {
+            Acceptance::Accepted => found.good(Question::GatewayClass, format!("`{class}` is accepted by {controller}")),
+            Acceptance::Refused(says) => found.bad(
+                Question::GatewayClass,
+                format!("`{class}` is not accepted by {controller}: {says}"),
+                "mend what the controller complains of, or name another class with --gateway-class".to_owned(),
+            ),
+            Acceptance::Silent => found.bad(
+                Question::GatewayClass,
+                format!("nobody has accepted `{class}`: no controller answers for `{controller}`"),
+                "start the controller, or see in its log why it leaves the class alone; spec.controllerName of the class must be \
+                 the controller's own"
+                    .to_owned(),
+            ),
+        }
+        found
+    }
+
+    /// What discovery ended with.
+    pub fn of_error(error: &DiscoverError) -> Preflight {
+        let permit = "`gateproof rbac` prints the role that is needed";
+        let (question, next) = match error {
+            DiscoverError::Discovery(_) => (Question::ApiServer, permit),
+            DiscoverError::NoGatewayApi => {
+                (Question::GatewayApi, "install the Gateway API CRDs: the file standard-install.yaml of a release")
+            }
+            DiscoverError::Crd(_) => (Question::GatewayApi, permit),
+            DiscoverError::Bundle { .. } => (
+                Question::GatewayApi,
+                "install the CRDs of a release, or say which they are with --gateway-api-version and --gateway-api-channel",
+            ),
+            DiscoverError::ClassMissing { .. } => {
+                (Question::GatewayClass, "name one that is there with --gateway-class, or create it")
+            }
+            DiscoverError::ForeignClass { .. } => {
+                (Question::GatewayClass, "name a class of the same controller with --single-gateway-class")
+            }
+            DiscoverError::Class { .. } => (Question::GatewayClass, permit),
+        };
+        let mut found = Preflight::default();
+        for before in QUESTIONS.into_iter().take_while(|before| *before != question) {
+            found.good(before, String::new());
+        }
+        found.bad(question, error.to_string(), next.to_owned());
+        found
+    }
+
+    /// Which of so many permissions are missing.
+    pub fn permissions(&mut self, asked: usize, missing: Result<Vec<Permission>, ApiError>) {
+        let missing = match missing {
+            Ok(missing) => missing,
+            // Whoever cannot be asked may permit it all the same.
+            Err(error) => {
+                return self.not_asked(Question::Permissions, &format!("the API server reviews none: {error}"));
+            }
+        };
+        let words = |need: Need| -> Vec<String> {
+            missing.iter().filter(|permission| permission.need == need).map(ToString::to_string).collect()
+        };
+        let (needed, helpful) = (words(Need::Run), words(Need::Help));
+        if needed.is_empty() {
+            let without = if helpful.is_empty() { String::new() } else { format!("; without {}", helpful.join(", ")) };
+            return self.good(Question::Permissions, format!("{} verbs{without}", asked - missing.len()));
+        }
+        self.bad(
+            Question::Permissions,
+            format!("the API server does not permit us to {}", needed.join(", ")),
+            "grant what is missing; `gateproof rbac` prints the whole role".to_owned(),
+        );
+    }
+
+    /// Whether Gateways of the pool are programmed and have addresses. `live` are the pool's Gateways as they were last seen.
+    pub fn addresses(&mut self, instances: &[Instance], live: &[Option<Arc<Value>>]) {
+        let programmed = |gateway: &&Option<Arc<Value>>| gateway.as_deref().is_some_and(is_programmed);
+        let ready = live.iter().filter(programmed).count();
+        if instances.is_empty() {
+            return self.not_asked(Question::Address, "no scenario needs a Gateway of the pool");
+        }
+        if ready > 0 {
+            let mut addresses: Vec<&str> = instances.iter().flat_map(|i| &i.addresses).map(String::as_str).collect();
+            addresses.sort_unstable();
+            addresses.dedup();
+            let (all, addresses) = (instances.len(), addresses.join(", "));
+            return self.good(Question::Address, format!("{ready} of {all} Gateways are programmed, at {addresses}"));
+        }
+        let first = live.iter().flatten().next().map_or_else(|| "it was not seen".to_owned(), |g| told(g));
+        self.bad(
+            Question::Address,
+            format!("no Gateway became programmed with an address; of {} the target says: {first}", instances[0].name),
+            "see the controller's log; Gateways of type LoadBalancer need one in the cluster; --gateway-patch adds what the target \
+             needs, --ports names the ports that it permits, --timeout-scale waits longer"
+                .to_owned(),
+        );
+    }
+
+    /// What came of a request through a Gateway of the pool.
+    pub fn request(&mut self, verdict: &Verdict, events: &[Arc<Event>]) {
+        let last = events.iter().rev().find_map(|event| match &event.body {
+            Body::Probed { exchange, .. } => Some(&**exchange),
+            _ => None,
+        });
+        let place = last.map(way).unwrap_or_default();
+        let unreached = last.and_then(|exchange| exchange.error.as_ref()).and_then(unreached);
+        if verdict.outcome == gateproof_report::record::Outcome::Passed {
+            self.good(Question::DataPath, place);
+            return self.good(Question::Backend, "it answers".to_owned());
+        }
+        if let Some(why) = unreached {
+            return self.bad(
+                Question::DataPath,
+                format!("no connection to {place}: {why}"),
+                "if the address cannot be reached from here, say how with --dial HOST:PORT=ADDR:PORT, or run within the cluster"
+                    .to_owned(),
+            );
+        }
+        if let Some(exchange) = last {
+            self.good(Question::DataPath, place);
+            let route = events.iter().rev().find_map(|event| match &event.body {
+                Body::Observed { key, object, .. } if key.kind == "HTTPRoute" => Some(told_of_parents(object)),
+                _ => None,
+            });
+            let route = route.unwrap_or_else(|| "it was not seen".to_owned());
+            return self.bad(
+                Question::Backend,
+                format!("a request got {} instead of our backend; of the route the target says: {route}", got(exchange)),
+                "if the data plane cannot reach this host, name an address that it can with --backend-address; see the \
+                 controller's log otherwise"
+                    .to_owned(),
+            );
+        }
+        let reason = verdict.reason.clone().or_else(|| verdict.findings.first().map(|f| f.seen.clone()));
+        self.bad(
+            Question::DataPath,
+            format!("no request could be made: {}", reason.unwrap_or_default()),
+            "see the controller's log; GATEPROOF_LOG=debug shows more".to_owned(),
+        );
+    }
+
+    /// Notes that there is no request to be made.
+    pub fn no_request(&mut self) {
+        self.not_asked(Question::DataPath, "no scenario shares an HTTP Gateway of the pool");
+        self.not_asked(Question::Backend, "");
+    }
+
+    fn good(&mut self, question: Question, seen: String) {
+        self.checks.push(Check { question, answer: Answer::Good, seen, next: None });
+    }
+
+    fn bad(&mut self, question: Question, seen: String, next: String) {
+        self.checks.push(Check { question, answer: Answer::Bad, seen, next: Some(next) });
+    }
+
+    fn not_asked(&mut self, question: Question, why: &str) {
+        self.checks.push(Check { question, answer: Answer::NotAsked, seen: why.to_owned(), next: None });
+    }
+}
+
+/// One screen: a line a question.
+impl fmt::Display for Preflight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for question in QUESTIONS {
+            let check = self.checks.iter().find(|check| check.question == question);
+            let (mark, seen) = match check {
+                Some(Check { answer: Answer::Good, seen, .. }) => ("✓", seen.as_str()),
+                Some(Check { answer: Answer::Bad, seen, .. }) => ("✗", seen.as_str()),
+                Some(Check { answer: Answer::NotAsked, seen, .. }) => ("·", seen.as_str()),
+                None => ("·", "not asked"),
+            };
+            writeln!(f, "{}", format!("  {mark} {:<13} {seen}", question.text()).trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// The scenario that makes the request.
+///
+/// # Errors
+/// The problems of its manifest; there are none in a tested build.
+pub fn scenario() -> Result<Scenario, String> {
+    let parsed = parse("preflight.yaml", include_str!("preflight.yaml"), &Vocabulary::builtin());
+    let mut scenarios =
+        parsed.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+    scenarios.pop().ok_or_else(|| "preflight.yaml is empty".to_owned())
+}
+
+/// Why a connection did not come about; `None` if one did.
+fn unreached(error: &ProbeError) -> Option<String> {
+    match error {
+        ProbeError::Unreachable(why) => Some(why.clone()),
+        ProbeError::ConnectRefused(why) => Some(format!("refused: {why}")),
+        ProbeError::ConnectTimedOut => Some("nobody answered in time".to_owned()),
+        ProbeError::Handshake(_) | ProbeError::Broken(_) | ProbeError::TimedOut => None,
+    }
+}
+
+fn way(exchange: &Exchange) -> String {
+    let asked = match &exchange.request {
+        crate::log::ProbeRequest::Http(request) => format!("{}:{}", request.host, request.port),
+        crate::log::ProbeRequest::Tcp { host, port, .. } => format!("{host}:{port}"),
+    };
+    match exchange.connected_to {
+        Some(address) if address.to_string() != asked => format!("{asked} by way of {address}"),
+        _ => asked,
+    }
+}
+
+fn got(exchange: &Exchange) -> String {
+    match (&exchange.http, &exchange.error) {
+        (Some(answer), _) => format!("code {}", answer.status),
+        (None, Some(ProbeError::TimedOut)) => "no answer in time".to_owned(),
+        (None, Some(ProbeError::Broken(why) | ProbeError::Handshake(why))) => format!("a broken connection ({why})"),
+        (None, _) => "nothing".to_owned(),
+    }
+}
+
+/// The conditions of an object's status, in words.
+fn told(object: &Value) -> String {
+    conditions(object.pointer("/status/conditions"))
+}
+
+fn told_of_parents(route: &Value) -> String {
+    let parents = route.pointer("/status/parents").and_then(Value::as_array);
+    let all: Vec<String> = parents.into_iter().flatten().map(|parent| conditions(parent.get("conditions"))).collect();
+    if all.is_empty() { "nothing".to_owned() } else { all.join("; ") }
+}
+
+fn conditions(list: Option<&Value>) -> String {
+    let text =
+        |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let all: Vec<String> = list
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|c| {
+            format!("{}={}/{} (\"{}\")", text(c, "type"), text(c, "status"), text(c, "reason"), text(c, "message"))
+        })
+        .collect();
+    if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+}
+
+#[cfg(test)]
+#[path = "preflight_tests.rs"]
+mod tests;

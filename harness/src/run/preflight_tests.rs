@@ -1,0 +1,96 @@
+#![allow(clippy::unwrap_used)]
+use rstest::rstest;
+use serde_json::json;
+
+use super::super::fixtures::facts;
+use super::*;
+use crate::target::shape::Shape;
+
+fn permission(verb: &'static str, need: Need) -> Permission {
+    Permission { group: "g.test".to_owned(), resource: "things/status".to_owned(), verb, need }
+}
+
+fn instance(name: &str) -> Instance {
+    let shape: Shape = "http".parse().unwrap();
+    Instance { name: Arc::from(name), shape, port: 80, exclusive: false, addresses: vec!["10.0.0.1".to_owned()] }
+}
+
+fn gateway(programmed: &str) -> Option<Arc<Value>> {
+    Some(Arc::new(json!({"status": {
+        "addresses": [{"type": "IPAddress", "value": "10.0.0.1"}],
+        "conditions": [{"type": "Programmed", "status": programmed, "reason": "Pending", "message": "no room"}],
+    }})))
+}
+
+#[test]
+fn the_scenario_of_preflight_is_sound() {
+    let scenario = scenario().unwrap();
+    assert_eq!(scenario.gateways.keys().collect::<Vec<_>>(), ["gw"]);
+    assert!(!crate::scenario::load::builtin(&Vocabulary::builtin()).unwrap().iter().any(|s| s.name == PREFLIGHT));
+}
+
+#[rstest]
+#[case::accepted(Acceptance::Accepted, None)]
+#[case::refused(Acceptance::Refused("InvalidParameters (\"no map\")".to_owned()), Some("InvalidParameters (\"no map\")"))]
+#[case::silent(Acceptance::Silent, Some("no controller answers for `example.com/controller`"))]
+fn a_class_must_be_accepted(#[case] acceptance: Acceptance, #[case] told: Option<&str>) {
+    let preflight = Preflight::of_facts(&Facts { acceptance, ..facts() });
+    match told {
+        None => assert!(preflight.is_good()),
+        Some(told) => {
+            let failure = preflight.failure().unwrap();
+            assert_eq!(failure.question, Question::GatewayClass);
+            assert!(failure.seen.contains(told), "{}", failure.seen);
+            assert!(failure.next.is_some());
+        }
+    }
+}
+
+#[rstest]
+#[case::all(Vec::new(), true, "5 verbs")]
+#[case::evidence(vec![permission("watch", Need::Help)], true, "4 verbs; without watch things/status.g.test")]
+#[case::needed(
+    vec![permission("watch", Need::Help), permission("patch", Need::Run)],
+    false,
+    "the API server does not permit us to patch things/status.g.test"
+)]
+fn what_is_needed_must_be_permitted(#[case] missing: Vec<Permission>, #[case] good: bool, #[case] told: &str) {
+    let mut preflight = Preflight::default();
+    preflight.permissions(5, Ok(missing));
+    assert_eq!(preflight.is_good(), good);
+    assert_eq!(preflight.checks[0].seen, told);
+}
+
+#[test]
+fn an_api_server_without_reviews_is_tried_all_the_same() {
+    let mut preflight = Preflight::default();
+    preflight.permissions(5, Err(ApiError::Transport("gone".to_owned())));
+    assert_eq!(preflight.checks[0].answer, Answer::NotAsked);
+    assert!(preflight.is_good());
+}
+
+#[rstest]
+#[case::one_of_two(vec![gateway("False"), gateway("True")], true, "1 of 2 Gateways are programmed, at 10.0.0.1")]
+#[case::none(vec![gateway("False"), gateway("Unknown")], false, "Programmed=False/Pending (\"no room\")")]
+#[case::never_seen(vec![None, None], false, "it was not seen")]
+fn a_gateway_must_get_an_address(#[case] live: Vec<Option<Arc<Value>>>, #[case] good: bool, #[case] told: &str) {
+    let mut preflight = Preflight::default();
+    preflight.addresses(&[instance("a"), instance("b")], &live);
+    assert_eq!(preflight.is_good(), good);
+    assert!(preflight.checks[0].seen.contains(told), "{}", preflight.checks[0].seen);
+}
+
+#[test]
+fn a_screen_has_a_line_for_every_question() {
+    let mut preflight = Preflight::of_facts(&facts());
+    preflight.permissions(5, Ok(vec![permission("patch", Need::Run)]));
+    insta::assert_snapshot!(preflight.to_string(), @r"
+      ✓ API server    it answers
+      ✓ Gateway API   v1.4.0 in the standard channel
+      ✓ GatewayClass  `class` is accepted by example.com/controller
+      ✗ permissions   the API server does not permit us to patch things/status.g.test
+      · address       not asked
+      · data path     not asked
+      · backend       not asked
+    ");
+}

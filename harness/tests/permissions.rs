@@ -1,0 +1,224 @@
+//! `gateproof rbac` permits what runs ask for: nothing is missing, and nothing is there that no run asks for.
+#![allow(clippy::unwrap_used)]
+
+mod process;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gateproof::judge::contract::{Contract, GATEWAY_API};
+use gateproof::run::permissions::{Need, Permissions, kinds_of};
+use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::scenario::select::select;
+use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof_report::record::Outcome;
+use gateproof_testbed::{Testbed, TestbedOptions};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use process::{Ended, TestbedProcess};
+use serde_json::{Value, json};
+
+/// Scenarios that together use every resource and verb that any uses.
+const SELECTION: [&str; 13] = [
+    "gatewayclass-*",
+    "gateway-condition-*",
+    "gateway-foreign-*",
+    "gateway-https-*",
+    "gateway-listener-*",
+    "httproute-missing-*",
+    "httproute-status-*",
+    "httproute-*tls*",
+    "httproute-*namespace*",
+    "httproute-mirror",
+    "tcproute-missing-*",
+    "tcproute-simple",
+    "*-unready*",
+];
+
+fn scenarios(selection: &[&str]) -> Vec<Scenario> {
+    let vocabulary = Vocabulary::builtin();
+    let all = load::builtin(&vocabulary).unwrap();
+    let chosen: BTreeSet<usize> =
+        selection.iter().filter_map(|one| select(&all, &[(*one).to_owned()], &vocabulary).ok()).flatten().collect();
+    chosen.into_iter().map(|index| all[index].clone()).collect()
+}
+
+/// `verb resource.group/subresource`, as the API server counts.
+fn counted(permissions: &Permissions, needs: &[Need]) -> BTreeSet<String> {
+    let row = |group: &str, resource: &str, verb: &str| {
+        let (resource, below) =
+            resource.split_once('/').map_or((resource, String::new()), |(r, s)| (r, format!("/{s}")));
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{verb} {resource}{dot}{group}{below}")
+    };
+    let wanted = permissions.iter().filter(|permission| needs.contains(&permission.need));
+    wanted.map(|permission| row(&permission.group, &permission.resource, permission.verb)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_table_is_what_is_asked() {
+    let testbed = Testbed::start(TestbedOptions::default()).await.unwrap();
+    let target = TargetChoice::Running {
+        kubeconfig: testbed.kubeconfig(),
+        gateway_class: testbed.gateway_class().to_owned(),
+        name: "embedded".to_owned(),
+    };
+    let chosen = scenarios(&SELECTION);
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let options = RunOptions {
+        dial: vec![testbed.dial_rule().parse().unwrap()],
+        single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
+        ..RunOptions::new(target, contract)
+    };
+    let output = run(options, chosen.clone(), &mut Silent).await.unwrap();
+    let ran: BTreeSet<&str> = output
+        .record
+        .scenarios
+        .iter()
+        .filter(|scenario| !matches!(scenario.outcome, Outcome::NotSupported | Outcome::Skipped))
+        .map(|scenario| scenario.name.as_str())
+        .collect();
+    let ran = || chosen.iter().filter(|scenario| ran.contains(scenario.name.as_str()));
+    let permissions = Permissions::of(ran(), &kinds_of(ran()));
+    let asked: BTreeSet<String> = testbed
+        .requests()
+        .into_iter()
+        .filter(|count| count.user_agent.starts_with("gateproof/") && !count.resource.starts_with('/'))
+        .map(|count| format!("{} {}", count.verb, count.resource))
+        .collect();
+    testbed.shutdown().await;
+    let granted = counted(&permissions, &[Need::Run, Need::Help]);
+    let missing: Vec<&String> = asked.difference(&granted).collect();
+    assert!(missing.is_empty(), "asked, and not in the table: {missing:?}");
+    // An apply is counted as a patch; that it creates is known from the object alone.
+    let needed = counted(&permissions, &[Need::Run]);
+    let surplus: Vec<&String> =
+        needed.difference(&asked).filter(|row| !asked.contains(&row.replacen("create ", "patch ", 1))).collect();
+    assert!(surplus.is_empty(), "in the table, and never asked: {surplus:?}");
+    assert!(asked.len() > 30, "{asked:?}");
+}
+
+/// Creates or replaces what `gateproof rbac` prints, and returns a kubeconfig of the ServiceAccount.
+async fn account(testbed: &TestbedProcess, edit: impl Fn(&mut Value)) -> String {
+    let mut kubeconfig = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &KubeConfigOptions::default()).await.unwrap();
+    let client = Client::try_from(config).unwrap();
+    let ended = process::run(testbed.dir.path(), &["rbac", "--allow-cluster-changes"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let send = async |method: &str, path: &str, body: &Value| -> Value {
+        let media = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
+        let request = http::Request::builder().method(method).uri(path).header("content-type", media);
+        client.request(request.body(body.to_string().into_bytes()).unwrap()).await.unwrap()
+    };
+    for mut object in serde_yaml::from_multiple::<Value>(&ended.out).unwrap() {
+        edit(&mut object);
+        let collection = match object["kind"].as_str().unwrap() {
+            "ServiceAccount" => "/api/v1/namespaces/default/serviceaccounts",
+            "ClusterRole" => "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+            _ => "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        };
+        send("PATCH", &format!("{collection}/gateproof?fieldManager=test&force=true"), &object).await;
+    }
+    let path = "/api/v1/namespaces/default/serviceaccounts/gateproof/token";
+    let answer = send("POST", path, &json!({"spec": {}})).await;
+    let user = kubeconfig.auth_infos[0].auth_info.as_mut().unwrap();
+    user.token = Some(answer["status"]["token"].as_str().unwrap().to_owned().into());
+    serde_json::to_string(&kubeconfig).unwrap()
+}
+
+/// Runs as the ServiceAccount.
+async fn as_account(testbed: &TestbedProcess, kubeconfig: String, arguments: &[&str]) -> Ended {
+    let file = testbed.dir.path().join("account.kubeconfig");
+    std::fs::write(&file, kubeconfig).unwrap();
+    let mut all: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+    let more = testbed.arguments("gateproof");
+    all.extend(more[1..].iter().map(|word| (*word).to_owned()));
+    let place = all.iter().position(|word| word == "--kubeconfig").unwrap() + 1;
+    all[place] = file.to_str().unwrap().to_owned();
+    let dir = testbed.dir.path().to_owned();
+    let run = move || process::run(&dir, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+/// Takes a verb of a resource out of a role.
+fn without(object: &mut Value, verb: &str, resource: &str) {
+    let Some(rules) = object["rules"].as_array().cloned() else { return };
+    let mut left = Vec::new();
+    for rule in rules {
+        let has = |field: &str, text: &str| rule[field].as_array().unwrap().iter().any(|one| one == text);
+        if !has("resources", resource) || !has("verbs", verb) {
+            left.push(rule);
+            continue;
+        }
+        let but = |field: &str, text: &str| -> Vec<Value> {
+            rule[field].as_array().unwrap().iter().filter(|one| *one != text).cloned().collect()
+        };
+        let others =
+            json!({"apiGroups": rule["apiGroups"], "resources": but("resources", resource), "verbs": rule["verbs"]});
+        let rest = json!({"apiGroups": rule["apiGroups"], "resources": [resource], "verbs": but("verbs", verb)});
+        left.extend(
+            [others, rest].into_iter().filter(|rule| rule["resources"] != json!([]) && rule["verbs"] != json!([])),
+        );
+    }
+    object["rules"] = left.into();
+}
+
+/// One of each sort that the role is for.
+const FEW: [&str; 8] = [
+    "run",
+    "--allow-cluster-changes",
+    "gatewayclass-unsupported-version",
+    "gatewayclass-accepted",
+    "httproute-missing-backend",
+    "httproute-missing-reference-grant",
+    "tcproute-simple",
+    "gateway-foreign-*",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_role_suffices() {
+    let testbed = TestbedProcess::start(&[]);
+    let kubeconfig = account(&testbed, |_| {}).await;
+    let ended = as_account(&testbed, kubeconfig.clone(), &FEW).await;
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(!ended.said().contains("left behind"), "{}", ended.said());
+    let text = std::fs::read_to_string(testbed.dir.path().join("account.kubeconfig")).unwrap();
+    let file = testbed.dir.path().join("clean.kubeconfig");
+    std::fs::write(&file, text).unwrap();
+    let cleaned = process::run(testbed.dir.path(), &["clean", "--kubeconfig", file.to_str().unwrap()]);
+    assert_eq!(cleaned.code, Some(0), "{}", cleaned.said());
+}
+
+/// Any one verb less is noticed before anything is applied, and is no failure of the target where nobody asks first.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_verb_can_be_left_out() {
+    let testbed = TestbedProcess::start(&[]);
+    let few = scenarios(&FEW[2..]);
+    let permissions = Permissions::of(few.iter(), &kinds_of(few.iter()));
+    let mut tried = 0;
+    for permission in permissions.iter().filter(|permission| permission.need == Need::Run) {
+        let edit = |object: &mut Value| without(object, permission.verb, &permission.resource);
+        let mut arguments = FEW.to_vec();
+        arguments[0] = "preflight";
+        let ended = as_account(&testbed, account(&testbed, edit).await, &arguments).await;
+        assert_eq!(ended.code, Some(3), "without {permission}: {}", ended.said());
+        // What is read to find the rest out is refused before anybody asks for a review.
+        let told = [permission.to_string(), format!("{} {}", permission.verb, permission.resource)];
+        // Long lines are broken wherever it suits.
+        let squeezed = ended.said().replace(' ', "");
+        assert!(
+            told.iter().any(|told| squeezed.contains(&told.replace(' ', ""))),
+            "without {permission}: {}",
+            ended.said()
+        );
+        assert!(ended.said().contains("gateproof rbac"), "without {permission}: {}", ended.said());
+        tried += 1;
+    }
+    assert!(tried > 30, "{tried}");
+    let edit = |object: &mut Value| without(object, "create", "httproutes");
+    let unasked =
+        ["run", "--skip-preflight", "httproute-missing-backend", "--timing", "embedded", "--timeout-scale", "0.4"];
+    let ended = as_account(&testbed, account(&testbed, edit).await, &unasked).await;
+    assert_eq!(ended.code, Some(3), "{}", ended.said());
+    assert!(ended.said().contains("INCONCLUSIVE httproute-missing-backend"), "{}", ended.said());
+}
