@@ -134,6 +134,8 @@ fn kubectl_works_as_on_any_cluster() {
     assert!(described.contains("Programmed"), "{described}");
     let explained = kubectl(&testbed, &["explain", "httproute.spec.rules"]).unwrap();
     assert!(explained.contains("backendRefs"), "{explained}");
+    let token = kubectl(&testbed, &["create", "token", "default", "-n", "demo"]).unwrap();
+    assert_eq!(token.trim().split('.').count(), 3, "{token}");
     kubectl(&testbed, &["delete", "namespace", "demo", "--timeout=60s"]).unwrap();
     let gone = kubectl(&testbed, &["get", "gateways", "-A"]);
     assert_eq!(gone.unwrap(), "");

@@ -99,6 +99,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         bind: Some(args.listen),
         crds: definitions,
         workloads: !args.no_workloads,
+        namespace_companions: true,
         ..TestbedOptions::default()
     };
     let testbed = Testbed::start(options).await.map_err(|error| start_failure(&error))?;

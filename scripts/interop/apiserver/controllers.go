@@ -26,6 +26,9 @@ const (
 
 // startControllers starts the garbage collector and the controller of namespaces. They end with ctx.
 func startControllers(ctx context.Context, config *rest.Config) error {
+	// They write under the name that they have in a real cluster.
+	config = rest.CopyConfig(config)
+	config.UserAgent = "kube-controller-manager"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err

@@ -86,6 +86,11 @@ impl ApiError {
         error
     }
 
+    /// Whether this is about a path that nothing serves.
+    pub fn is_no_such_path(&self) -> bool {
+        self.code == StatusCode::NOT_FOUND && self.details.as_ref().is_some_and(|details| details.kind.is_empty())
+    }
+
     /// 404 for an object.
     pub fn not_found(resource: &Resource, name: &str) -> Self {
         let message = format!("{} \"{name}\" not found", resource.group_resource());
@@ -109,6 +114,15 @@ impl ApiError {
     pub fn conflict(resource: &Resource, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.group_resource());
         Self::about(StatusCode::CONFLICT, "Conflict", resource, name, message)
+    }
+
+    /// 409 for a precondition of a deletion, which names the kind where others name the resource.
+    pub fn precondition(resource: &Resource, name: &str, why: &str) -> Self {
+        let mut error = Self::conflict(resource, name, why);
+        if let Some(details) = &mut error.details {
+            details.kind = resource.kind.clone();
+        }
+        error
     }
 
     /// 409 for the usual reason: `metadata.resourceVersion` is not the live one.
@@ -161,6 +175,16 @@ impl ApiError {
         )
     }
 
+    /// 405 for a subresource or collection of a kind.
+    pub fn method_not_allowed_for(resource: &Resource) -> Self {
+        let refusal = Self::method_not_allowed();
+        if !resource.custom {
+            return refusal;
+        }
+        let (group, kind) = (resource.group.clone(), resource.plural.clone());
+        Self { details: Some(Box::new(Details { group, kind, ..Details::default() })), ..refusal }
+    }
+
     /// 406.
     pub fn not_acceptable() -> Self {
         Self::plain(
@@ -177,9 +201,14 @@ impl ApiError {
         error
     }
 
-    /// 500 without a reason, which is how Kubernetes refuses an applied object that does not fit its schema.
+    /// 500 without a reason, which is how Kubernetes refuses what it had not expected.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::plain(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    }
+
+    /// 500 without a reason for an applied object that does not fit its schema.
     pub fn untyped(why: impl std::fmt::Display) -> Self {
-        Self::plain(StatusCode::INTERNAL_SERVER_ERROR, "", format!("failed to create typed patch object: {why}"))
+        Self::failed(format!("failed to create typed patch object: {why}"))
     }
 
     /// 413.

@@ -11,6 +11,8 @@
 //! - Answers are JSON or YAML, never protobuf; bodies of built-in kinds may be protobuf.
 //! - A CustomResourceDefinition's versions are converted by their apiVersion alone; webhooks are refused.
 //! - A definition is established when the request that wrote it returns.
+//! - ServiceAccounts `default` and `kube-root-ca.crt` are there with [`Options::namespace_companions`] alone.
+//! - Admission policies are no kind of its own, so those of the official bundles can neither be stored nor hold.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
 
 mod auth;

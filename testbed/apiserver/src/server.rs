@@ -30,6 +30,9 @@ pub struct Options {
     /// Take loopback addresses in Endpoints and EndpointSlices. A real API server refuses them; a test bed whose
     /// backends have no other address needs them. This is a divergence from Kubernetes.
     pub admit_loopback_endpoints: bool,
+    /// Put a ServiceAccount `default` and a ConfigMap `kube-root-ca.crt` into every namespace, as controllers of a real
+    /// cluster do. Whoever counts what is in a namespace does without.
+    pub namespace_companions: bool,
     /// How many events each collection keeps for watches that resume; older ones are answered with 410.
     pub event_capacity: usize,
 }
@@ -41,6 +44,7 @@ impl Default for Options {
             crds: Vec::new(),
             token: None,
             admit_loopback_endpoints: false,
+            namespace_companions: false,
             event_capacity: 4096,
         }
     }
@@ -95,7 +99,8 @@ impl Server {
         let failed = |source| StartError::Listen { address: options.bind, source };
         let listener = Listener::bind(options.bind, identity.config, app.clone()).await.map_err(failed)?;
         let address = listener.address().map_err(failed)?;
-        let housekeeper = tokio::spawn(Housekeeper::new(cluster, changes).run());
+        let companions = options.namespace_companions.then(|| identity.ca_pem.clone());
+        let housekeeper = tokio::spawn(Housekeeper::new(cluster, changes, companions).run());
         let listener = Some(tokio::spawn(listener.run()));
         Ok(Self { app, address, ca_pem: identity.ca_pem, listener, housekeeper })
     }

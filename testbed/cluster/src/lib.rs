@@ -83,6 +83,8 @@ pub struct TestbedOptions {
     pub bind: Option<std::net::SocketAddr>,
     /// Runs Deployments of known echo images within this process.
     pub workloads: bool,
+    /// Puts into every namespace what controllers of a real cluster put there: a ServiceAccount and a ConfigMap.
+    pub namespace_companions: bool,
 }
 
 /// Why a testbed did not start.
@@ -122,7 +124,12 @@ impl Testbed {
         if let Some(fault) = fault {
             fault.reshape(&mut crds);
         }
-        let mut server_options = Options { crds, admit_loopback_endpoints: true, ..Options::default() };
+        let mut server_options = Options {
+            crds,
+            admit_loopback_endpoints: true,
+            namespace_companions: options.namespace_companions,
+            ..Options::default()
+        };
         if let Some(bind) = options.bind {
             server_options.bind = bind;
         }

@@ -1,7 +1,9 @@
 //! Official bundles of Gateway API: both servers must take the same definitions, and judge objects of them alike.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use futures::StreamExt;
 use serde_json::{Value, json};
 
 use crate::compare::{Divergence, compare};
@@ -9,6 +11,9 @@ use crate::corpus::{CorpusError, Sequence, Step};
 use crate::fixtures;
 use crate::run::{Recorded, ask, run_sequence};
 use crate::server::{Subject, SubjectError};
+
+/// How many kinds are asked about at a time.
+const AT_ONCE: usize = 6;
 
 /// Objects of kinds of Gateway API, good and bad.
 const OBJECTS: &str = include_str!("../corpus/fixtures/objects.json");
@@ -42,11 +47,17 @@ pub async fn hold(
 async fn judge(subject: &Subject, definitions: &[Value], sequences: &[Sequence]) -> Result<Recorded, SubjectError> {
     fixtures::remove(subject, definitions).await?;
     fixtures::install(subject, definitions).await?;
-    let mut recorded = Recorded::new();
-    for sequence in sequences {
-        let answers = run_sequence(subject, sequence).await?;
-        recorded.entry("objects".to_owned()).or_default().insert(sequence.name.clone(), answers);
+    let mut running = futures::stream::iter(sequences)
+        .map(|sequence| async move {
+            Ok::<_, SubjectError>((sequence.name.clone(), run_sequence(subject, sequence).await?))
+        })
+        .buffer_unordered(AT_ONCE);
+    let mut answers = BTreeMap::new();
+    while let Some(done) = running.next().await {
+        let (name, answered) = done?;
+        answers.insert(name, answered);
     }
+    let recorded = Recorded::from([("bundles".to_owned(), answers)]);
     fixtures::remove(subject, definitions).await?;
     Ok(recorded)
 }
@@ -73,11 +84,12 @@ fn objects(definition: &Value) -> Vec<Sequence> {
     served.map(of_version).filter(|sequence| !sequence.steps.is_empty()).collect()
 }
 
-/// Whether a server takes every definition by itself: the codes of its answers.
+/// Whether a server takes every definition by itself, none of the others being there: the codes of its answers.
 ///
 /// # Errors
 /// [`SubjectError`]: the server cannot be asked.
 pub async fn codes(subject: &Subject, definitions: &[Value]) -> Result<Vec<u16>, SubjectError> {
+    fixtures::remove(subject, definitions).await?;
     let mut codes = Vec::new();
     for definition in definitions {
         let uri = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";

@@ -78,7 +78,9 @@ async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>
     fixtures::install(&left, &definitions).await?;
     if let (Some(cases), Some(right)) = (arguments.cases, &right) {
         fixtures::install(right, &definitions).await?;
-        let found = generate::search(&left, right, arguments.seed, cases).await?;
+        let known = list::read(&home().join("differences.yaml"))?;
+        let search = generate::Search { left: &left, right, known: &known };
+        let found = search.run(arguments.seed, cases).await?;
         for finding in &found {
             println!("case {} of seed {}:", finding.case, arguments.seed);
             for step in &finding.sequence.steps {
@@ -139,18 +141,22 @@ async fn hold_bundles(left: &Subject, right: &Subject, folder: &Path) -> Result<
         }
     }
     paths.sort();
+    let known = list::read(&home().join("differences.yaml"))?;
     let mut good = !paths.is_empty();
     for path in paths {
         let definitions = bundles::definitions(&path)?;
         let (on_left, on_right) =
             (bundles::codes(left, &definitions).await?, bundles::codes(right, &definitions).await?);
-        let (objects, divergences) = bundles::hold(left, right, &definitions).await?;
+        let (objects, found) = bundles::hold(left, right, &definitions).await?;
+        let judged = list::judge(found, &known, false)?;
+        let divergences = judged.unexplained;
         divergences.iter().for_each(|divergence| println!("{divergence}"));
         let alike = if on_left == on_right { "taken alike" } else { "taken otherwise" };
         println!(
-            "{}: {} definitions, {alike}; {objects} objects, {} differences",
+            "{}: {} definitions, {alike}; {objects} objects, {} differences explained, {} unexplained",
             path.display(),
             definitions.len(),
+            judged.explained,
             divergences.len()
         );
         good &= divergences.is_empty() && on_left == on_right;

@@ -46,9 +46,10 @@ impl Cluster {
             self.decodable(resource, &draft)?;
         }
         if !meta::resource_version(&draft.object).is_empty() {
-            return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+            // Kubernetes does not count this as the client's fault.
+            return Err(ApiError::failed("resourceVersion should not be set on objects to be created"));
         }
-        self.admits_creation(target)?;
+        self.admits_creation(target, meta::name(&draft.object))?;
         if resource.status_subresource && !resource.behaviour.status_on_create {
             // The status is checked for unknown fields with the rest before it goes.
             let warnings = self.shape(resource, &mut draft, options)?;
@@ -63,14 +64,21 @@ impl Cluster {
         &self,
         target: Target<'_>,
         mut object: Value,
-        warnings: Vec<String>,
+        mut warnings: Vec<String>,
         options: &WriteOptions,
         managed: Managed,
     ) -> Result<Written, ApiError> {
         let resource = target.resource;
         self.fill(resource, &mut object);
-        // What the server decides by itself is nobody's.
-        let asked = object.clone();
+        // What the server decides by itself is nobody's, and so is a status that is there by default.
+        let mut asked = object.clone();
+        if resource.status_subresource && !resource.behaviour.status_on_create {
+            meta::as_map(&mut asked).shift_remove("status");
+        }
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+            meta::entry(&mut asked).shift_remove(field);
+        }
+        let asked = asked;
         let zero = kinds::zero(resource);
         initialise(resource, &mut object);
         self.own_metadata(target, &mut object);
@@ -80,14 +88,16 @@ impl Cluster {
             let cause = StatusCause::required("metadata.name", "name or generateName is required");
             return Err(ApiError::invalid(&resource.group, &resource.kind, "", vec![cause]));
         }
+        warnings.extend(self.oddities(resource, &object));
         for attempt in 1.. {
             let mut object = object.clone();
             if generated {
                 meta::entry(&mut object).insert("name".into(), generated_name(&prefix).into());
                 self.fill(resource, &mut object);
             }
-            self.allocate(resource, &mut object, None)?;
+            self.normalise(resource, &mut object, None);
             self.validate(resource, &object, None)?;
+            self.allocate(resource, &mut object, None)?;
             if managed == Managed::NotYet {
                 let api_version = resource.api_version();
                 let now = meta::now();
@@ -136,20 +146,23 @@ impl Cluster {
     }
 
     /// Objects of a kind whose definition is going cannot be made any more.
-    fn admits_creation(&self, target: Target<'_>) -> Result<(), ApiError> {
+    fn admits_creation(&self, target: Target<'_>, name: &str) -> Result<(), ApiError> {
         if !target.resource.custom {
             return Ok(());
         }
         match self.store.get(crd::COLLECTION, &Key::new("", &*target.resource.collection)) {
             Some(definition) if !meta::is_deleting(&definition) => Ok(()),
-            Some(_) => Err(ApiError::method_not_allowed()),
+            Some(_) => {
+                let why = "create not allowed while custom resource definition is terminating";
+                Err(ApiError::forbidden(target.resource, name, why))
+            }
             None => Err(ApiError::no_such_path()),
         }
     }
 
     fn own_metadata(&self, target: Target<'_>, object: &mut Value) {
         let metadata = meta::entry(object);
-        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"] {
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
             metadata.shift_remove(field);
         }
         metadata.insert("uid".into(), Uuid::new_v4().to_string().into());

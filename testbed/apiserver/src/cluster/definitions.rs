@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Cluster;
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::crd;
+use crate::kinds::{crd, naming};
 use crate::meta;
 use crate::store::{Key, Object, StoreError};
 
@@ -35,7 +35,7 @@ impl Cluster {
         metadata.insert("creationTimestamp".into(), now.into());
         metadata.insert("generation".into(), 1.into());
         meta::set_finalizers(&mut definition, vec![crd::CLEANUP.to_owned()]);
-        crd::establish(&mut definition, now);
+        naming::establish(&mut definition, [], now);
         self.store.insert(&Arc::from(crd::COLLECTION), definition).map(drop).map_err(|error| match error {
             StoreError::Exists => ApiError::bad_request(format!("customresourcedefinition {name:?} is given twice")),
             other => ApiError::internal(other.to_string()),
@@ -56,7 +56,8 @@ impl Cluster {
                 finalizers.push(crd::CLEANUP.to_owned());
                 meta::set_finalizers(&mut new, finalizers);
             }
-            crd::establish(&mut new, &meta::now());
+            let others = self.store.all(crd::COLLECTION);
+            naming::establish(&mut new, others.iter().map(|other| &**other), &meta::now());
             if new == *definition || self.store.replace(&collection, &definition, new).is_ok() {
                 break;
             }
@@ -65,8 +66,11 @@ impl Cluster {
         self.reload();
     }
 
-    /// Stops to serve what a definition that is gone defined.
+    /// Stops to serve what a definition that is gone defined, and looks whether another one waited for its names.
     pub(super) fn definition_removed(&self) {
         self.reload();
+        for other in self.store.all(crd::COLLECTION).iter().filter(|other| naming::is_in_conflict(other)) {
+            self.definition_written(other);
+        }
     }
 }

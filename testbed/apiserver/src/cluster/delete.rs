@@ -160,7 +160,7 @@ fn preconditions(target: Target<'_>, live: &Value, options: &DeleteOptions) -> R
     for (what, asked, found) in checks {
         if let Some(asked) = asked.filter(|asked| *asked != found) {
             let why = format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}");
-            return Err(ApiError::conflict(target.resource, target.name, &why));
+            return Err(ApiError::precondition(target.resource, target.name, &why));
         }
     }
     Ok(())
@@ -181,14 +181,17 @@ fn marked(live: &Value, propagation: Option<Propagation>) -> Value {
     }
     if !meta::is_deleting(live) {
         let generation = meta::generation(live);
+        let is_namespace = meta::kind(live) == "Namespace" && meta::api_version(live) == "v1";
         let metadata = meta::entry(&mut new);
         metadata.insert("deletionTimestamp".into(), meta::now().into());
-        metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+        if !is_namespace {
+            metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+        }
         if generation > 0 {
             metadata.insert("generation".into(), (generation + 1).into());
         }
         match meta::kind(&new) {
-            "Namespace" if meta::api_version(&new) == "v1" => {
+            _ if is_namespace => {
                 meta::child(&mut new, "status").insert("phase".into(), "Terminating".into());
             }
             "CustomResourceDefinition" => crd_terminating(&mut new),

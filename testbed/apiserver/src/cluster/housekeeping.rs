@@ -18,18 +18,31 @@ use crate::store::{Address, Change, Event, Key, NAMESPACES, Object};
 pub struct Housekeeper {
     cluster: Arc<Cluster>,
     changes: mpsc::UnboundedReceiver<Arc<Event>>,
+    /// The authority's certificate for `kube-root-ca.crt`, where namespaces get it and a ServiceAccount.
+    companions: Option<String>,
 }
 
 impl Housekeeper {
-    /// Over a cluster and the stream of its store's events.
-    pub fn new(cluster: Arc<Cluster>, changes: mpsc::UnboundedReceiver<Arc<Event>>) -> Self {
-        Self { cluster, changes }
+    /// Over a cluster and the stream of its store's events. With `companions`, a certificate, every namespace gets a
+    /// ServiceAccount and a ConfigMap with it.
+    pub fn new(
+        cluster: Arc<Cluster>,
+        changes: mpsc::UnboundedReceiver<Arc<Event>>,
+        companions: Option<String>,
+    ) -> Self {
+        if let Some(ca_pem) = &companions {
+            cluster.accompany_all(ca_pem);
+        }
+        Self { cluster, changes, companions }
     }
 
     /// Works until the store is gone or the task is dropped.
     pub async fn run(mut self) {
         while let Some(event) = self.changes.recv().await {
             self.cluster.consequences(&event);
+            if let Some(ca_pem) = &self.companions {
+                self.cluster.keep_company(&event, ca_pem);
+            }
         }
     }
 }
@@ -82,7 +95,7 @@ impl Cluster {
     }
 
     /// Changes a live object until nobody interferes; `change` answers whether there is anything to write.
-    fn amend(&self, address: &Address, change: impl Fn(&mut Value) -> bool) {
+    pub(super) fn amend(&self, address: &Address, change: impl Fn(&mut Value) -> bool) {
         let Some(resource) = self.stored_resource(&address.collection) else { return };
         let Key { namespace, name } = &address.key;
         let target = Target { resource: &resource, namespace, name, subresource: "" };
@@ -178,10 +191,14 @@ impl Cluster {
     }
 
     fn release(&self, collection: &str, holder: &Value) {
-        if !self.contents_of(collection, holder).is_empty() {
+        let address = Address { collection: Arc::from(collection), key: Key::of(holder) };
+        let contents = self.contents_of(collection, holder);
+        if !contents.is_empty() {
+            if collection == NAMESPACES {
+                self.tell_what_remains(&address, &contents);
+            }
             return;
         }
-        let address = Address { collection: Arc::from(collection), key: Key::of(holder) };
         self.amend(&address, |object| match collection {
             _ if !meta::is_deleting(object) || may_go(object) => false,
             NAMESPACES => {

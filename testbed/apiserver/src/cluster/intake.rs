@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::{Cluster, FieldValidation, Target, WriteOptions};
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::{Resource, crd, defaults, events, network, validation};
+use crate::kinds::{Resource, crd, defaults, empty, events, network, services, validation};
 use crate::meta;
+use crate::schema::Cause;
 use crate::store::NAMESPACES;
 
 /// An object as it was read from a request.
@@ -27,6 +28,9 @@ impl Cluster {
     /// Checks apiVersion, kind, namespace and name against the path, and fills in what the path says.
     pub(super) fn address(&self, target: Target<'_>, object: &mut Value) -> Result<(), ApiError> {
         let resource = target.resource;
+        if object.is_null() && !resource.custom {
+            *object = Value::Object(serde_json::Map::new());
+        }
         if !object.is_object() {
             return Err(ApiError::bad_request("the body of the request is not an object"));
         }
@@ -40,7 +44,7 @@ impl Cluster {
             return Err(ApiError::bad_request("metadata is not an object"));
         }
         let namespace = meta::namespace(object);
-        if !namespace.is_empty() && namespace != target.namespace {
+        if resource.namespaced && !namespace.is_empty() && namespace != target.namespace {
             return Err(ApiError::bad_request(format!(
                 "the namespace of the provided object ({namespace}) does not match the namespace sent on the request ({})",
                 target.namespace
@@ -98,17 +102,22 @@ impl Cluster {
         Ok(findings)
     }
 
-    /// Whether an object of a built-in kind can be read at all: a value of another type than its field has is malformed,
-    /// not invalid.
+    /// Whether an object can be read at all: a value of another type than its field has is malformed, not invalid, in
+    /// metadata and everywhere in built-in kinds.
     pub(super) fn decodable(&self, resource: &Resource, draft: &Draft) -> Result<(), ApiError> {
-        match self.mistyped(resource, &draft.object) {
-            Some(why) if !resource.custom => {
+        let mistyped = if resource.custom { None } else { self.mistyped(resource, &draft.object) };
+        match mistyped {
+            Some(why) => {
                 let kind = &resource.kind;
                 Err(ApiError::bad_request(format!(
                     "{kind} in version \"{}\" cannot be handled as a {kind}: {why}",
                     resource.version
                 )))
             }
+            None if resource.custom => match resource.schema.get().malformed_metadata(&draft.object) {
+                Some(cause) => Err(ApiError::bad_request(format!("{}: {}", cause.field, cause.message))),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -116,7 +125,8 @@ impl Cluster {
     /// The first value of another type than its field has.
     pub(super) fn mistyped(&self, resource: &Resource, object: &Value) -> Option<String> {
         let causes = resource.schema.get().validate(object, None);
-        let wrong = causes.into_iter().find(|cause| cause.reason == "FieldValueTypeInvalid")?;
+        let typed = |cause: &Cause| cause.reason == "FieldValueTypeInvalid" && !is_null(cause);
+        let wrong = causes.into_iter().find(typed)?;
         Some(format!("{}: {}", wrong.field, wrong.message))
     }
 
@@ -126,7 +136,7 @@ impl Cluster {
         let causes = resource.schema.get().validate(object, None);
         let wrong = causes.into_iter().find(|cause| {
             let named = |kind: &&str| cause.message.contains(&format!("must be of type {kind}: "));
-            cause.reason == "FieldValueTypeInvalid" && TYPES.iter().any(named) && !cause.message.ends_with("\"null\"")
+            cause.reason == "FieldValueTypeInvalid" && TYPES.iter().any(named) && !is_null(cause)
         })?;
         Some(format!("{}: {}", wrong.field, wrong.message))
     }
@@ -134,8 +144,16 @@ impl Cluster {
     /// Fills in defaults.
     pub(super) fn fill(&self, resource: &Resource, object: &mut Value) {
         resource.schema.get().apply_defaults(object);
-        if !resource.custom {
-            defaults::apply(resource, object);
+        match resource.custom {
+            true => empty::leave_out_of_metadata(object),
+            false => defaults::apply(resource, object),
+        }
+    }
+
+    /// Brings a Service into the form in which it is checked.
+    pub(super) fn normalise(&self, resource: &Resource, object: &mut Value, old: Option<&Value>) {
+        if &*resource.collection == "services" {
+            network::normalise_service(object, old);
         }
     }
 
@@ -154,18 +172,42 @@ impl Cluster {
             .map_err(|cause| ApiError::invalid("", "Service", meta::name(object), vec![cause]))
     }
 
+    /// What to warn of in an object that is stored all the same.
+    pub(super) fn oddities(&self, resource: &Resource, object: &Value) -> Vec<String> {
+        if &*resource.collection == "services" { services::warnings(object) } else { Vec::new() }
+    }
+
     /// All that is wrong with an object, whose old version is `old`.
     pub(super) fn validate(&self, resource: &Resource, object: &Value, old: Option<&Value>) -> Result<(), ApiError> {
         let mut causes = validation::metadata(resource, object);
-        causes.extend(resource.schema.get().validate(object, old).into_iter().map(StatusCause::from));
+        // The checks of Services are complete, and find other things at fault where something is missing.
+        if &*resource.collection != "services" {
+            causes.extend(resource.schema.get().validate(object, old).into_iter().map(StatusCause::from));
+        }
         if !resource.custom {
-            causes.extend(validation::check(resource, object, old, self.admit_loopback_endpoints));
+            causes.retain(|cause| !cause.message.ends_with(IS_NULL));
+            let found = validation::check(resource, object, old, self.admit_loopback_endpoints);
+            // What the schema finds too is told once.
+            causes.retain(|cause| !found.iter().any(|own| own.field == cause.field && own.reason == cause.reason));
+            causes.extend(found);
         }
         match causes.is_empty() {
             true => Ok(()),
+            // Both forms of events are checked as those of the core group.
+            false if &*resource.collection == "events" => {
+                Err(ApiError::invalid("", &resource.kind, meta::name(object), causes))
+            }
             false => Err(ApiError::invalid(&resource.group, &resource.kind, meta::name(object), causes)),
         }
     }
+}
+
+/// How a cause ends that is about a null.
+const IS_NULL: &str = "\"null\"";
+
+/// Whether it is about a null, which decodes as nothing whatever the type.
+fn is_null(cause: &Cause) -> bool {
+    cause.message.ends_with(IS_NULL)
 }
 
 /// The object in the form in which the store keeps it.
@@ -183,7 +225,12 @@ pub(super) fn stored_form(resource: &Resource, mut object: Value) -> Value {
 pub(super) fn initialise(resource: &Resource, object: &mut Value) {
     if &*resource.collection == NAMESPACES {
         let spec = meta::child(object, "spec");
-        spec.insert("finalizers".into(), serde_json::json!(["kubernetes"]));
+        let finalizers = spec.entry("finalizers").or_insert_with(|| serde_json::json!([]));
+        if let Value::Array(finalizers) = finalizers
+            && !finalizers.iter().any(|finalizer| finalizer == "kubernetes")
+        {
+            finalizers.push("kubernetes".into());
+        }
         meta::child(object, "status").insert("phase".into(), "Active".into());
     }
 }

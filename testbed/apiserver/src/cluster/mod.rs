@@ -1,9 +1,11 @@
 //! What a cluster does with requests once HTTP is out of the way: admission, metadata rules, deletion, housekeeping.
 
 mod commit;
+mod companions;
 mod create;
 mod definitions;
 mod delete;
+mod ending;
 mod housekeeping;
 mod intake;
 mod patch;

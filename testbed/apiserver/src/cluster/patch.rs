@@ -51,6 +51,12 @@ impl Cluster {
                 vec![StatusCause::new("FieldValueInvalid", "patch", format!("Invalid value: {why}"))],
             )
         };
+        if kind == PatchKind::Json
+            && options.validation == FieldValidation::Strict
+            && let Some(name) = unknown_member(&patch.object)
+        {
+            return Err(unreadable(format!("json patch unknown field {name:?}")));
+        }
         self.rewrite(target, options, Managed::NotYet, |live| {
             let new = match kind {
                 PatchKind::Json => json_patch(live, &patch.object),
@@ -60,6 +66,17 @@ impl Cluster {
             let object = new.map_err(refusal)?;
             if meta::name(&object).is_empty() {
                 return Err(ApiError::bad_request("a patch may not take the name of the object away"));
+            }
+            if !resource.custom && meta::api_version(&object).is_empty() {
+                return Err(ApiError::bad_request("a patch may not take apiVersion away"));
+            }
+            if !resource.custom && meta::kind(&object) != resource.kind {
+                return Err(unreadable(format!("the kind may not become {:?}", meta::kind(&object))));
+            }
+            if ![meta::uid(live), ""].contains(&meta::uid(&object)) {
+                let cause = StatusCause::invalid("metadata.uid", &object["metadata"]["uid"], "field is immutable");
+                let (group, kind) = (&resource.group, &resource.kind);
+                return Err(ApiError::invalid(group, kind, target.name, vec![cause.clone(), cause]));
             }
             let draft = Draft { object, duplicates: patch.duplicates.clone() };
             if options.validation == FieldValidation::Strict {
@@ -101,6 +118,12 @@ impl Cluster {
         if let Some(why) = self.untyped(resource, &patch.object) {
             return Err(ApiError::untyped(why));
         }
+        if schema.has_duplicates(&patch.object) {
+            return Err(ApiError::untyped("an item of a list stands there twice"));
+        }
+        if resource.custom && schema.lacks_keys(&patch.object) {
+            return Err(ApiError::untyped("an item of a list has none of its keys"));
+        }
         let warnings = self.shape(resource, &mut findings, options)?;
         schema.prune(&mut patch.object);
         let applied = restrict(target, patch.object);
@@ -127,8 +150,16 @@ impl Cluster {
         } else {
             self.rewrite(target, &quiet, Managed::Already, |live| merge(Some(live)).map(Draft::from))?
         };
-        Ok(Written { warnings, ..written })
+        let warnings = warnings.into_iter().chain(written.warnings).collect();
+        Ok(Written { warnings, object: written.object, created: written.created })
     }
+}
+
+/// A member of an operation of a JSON patch that there is not.
+fn unknown_member(patch: &Value) -> Option<&str> {
+    let operations = patch.as_array().into_iter().flatten();
+    let mut names = operations.filter_map(Value::as_object).flatten().map(|(name, _)| name.as_str());
+    names.find(|name| !["op", "path", "from", "value"].contains(name))
 }
 
 /// Leaves out of an applied object what the path does not write: status, or all but status.
@@ -161,5 +192,7 @@ fn refusal(error: PatchError) -> ApiError {
         }
         PatchError::Json(_) => ApiError::unprocessable(message),
         PatchError::Invalid(_) => ApiError::bad_request(message),
+        // Kubernetes does not count these as the client's fault.
+        PatchError::Directive(_) => ApiError::failed(message),
     }
 }

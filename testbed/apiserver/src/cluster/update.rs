@@ -23,7 +23,17 @@ impl Cluster {
     pub fn update(&self, target: Target<'_>, draft: Draft, options: &WriteOptions) -> Result<Written, ApiError> {
         let resource = target.resource;
         let absent = self.store.get(&resource.collection, &target.key()).is_none();
+        let numeric = meta::resource_version(&draft.object).bytes().all(|digit| digit.is_ascii_digit());
+        if !numeric && (!absent || resource.behaviour.create_on_update) {
+            // Kubernetes does not count this as the client's fault.
+            return Err(ApiError::failed("metadata.resourceVersion is no number"));
+        }
         if absent && resource.behaviour.create_on_update && target.subresource.is_empty() {
+            // There is no version that the new object could be held against.
+            let mut draft = draft;
+            if draft.object.is_object() {
+                meta::entry(&mut draft.object).shift_remove("resourceVersion");
+            }
             return self.create(target, draft, options);
         }
         if meta::resource_version(&draft.object).is_empty() && !resource.behaviour.unconditional_update && !absent {
@@ -50,8 +60,11 @@ impl Cluster {
             let live = view(resource, &stored);
             let mut draft = change(&live)?;
             self.address(target, &mut draft.object)?;
-            let warnings = self.shape(resource, &mut draft, options)?;
+            let mut warnings = self.shape(resource, &mut draft, options)?;
             let new = self.revise(target, &live, draft.object, options, managed)?;
+            if !target.on_status() {
+                warnings.extend(self.oddities(resource, &new));
+            }
             if same(&new, &live) {
                 return Ok(Written { object: stored, created: false, warnings });
             }
@@ -86,12 +99,16 @@ impl Cluster {
                 meta::child(&mut new, "spec").insert("finalizers".into(), live["spec"]["finalizers"].clone());
             }
         }
+        let timed = deletion_time(live, &new);
         keep_metadata(live, &mut new);
+        // What the server takes along by itself is left to whom it belonged.
+        let asked = new.clone();
         if !target.on_status() {
-            self.allocate(resource, &mut new, Some(live))?;
+            self.normalise(resource, &mut new, Some(live));
         }
-        if let Some(cause) = new_finalizer(live, &new) {
-            return Err(ApiError::invalid(&resource.group, &resource.kind, target.name, vec![cause]));
+        if let Some(cause) = timed.or_else(|| new_finalizer(live, &new)) {
+            // The API server checks an update's metadata twice.
+            return Err(ApiError::invalid(&resource.group, &resource.kind, target.name, vec![cause.clone(), cause]));
         }
         if resource.behaviour.generation && !target.on_status() && !is_definition(resource) {
             bump_generation(live, &mut new, resource.status_subresource);
@@ -99,6 +116,9 @@ impl Cluster {
             bump_generation(live, &mut new, true);
         }
         self.validate(resource, &new, Some(live))?;
+        if !target.on_status() {
+            self.allocate(resource, &mut new, Some(live))?;
+        }
         if managed == Managed::NotYet {
             let (api_version, now) = (resource.api_version(), meta::now());
             let writer = Writer {
@@ -107,7 +127,12 @@ impl Cluster {
                 subresource: target.subresource,
                 now: &now,
             };
-            track_update(Some(live), &mut new, &resource.schema.get(), writer);
+            let mut asked = asked;
+            track_update(Some(live), &mut asked, &resource.schema.get(), writer);
+            match asked["metadata"].get("managedFields") {
+                Some(managers) => drop(meta::entry(&mut new).insert("managedFields".into(), managers.clone())),
+                None => drop(meta::entry(&mut new).shift_remove("managedFields")),
+            }
         }
         Ok(new)
     }
@@ -189,6 +214,13 @@ fn keep_metadata(live: &Value, new: &mut Value) {
     if metadata.get("finalizers").and_then(Value::as_array).is_some_and(Vec::is_empty) {
         metadata.shift_remove("finalizers");
     }
+}
+
+/// Nobody sets the time of a deletion but by deleting.
+fn deletion_time(live: &Value, new: &Value) -> Option<StatusCause> {
+    let given = new["metadata"].get("deletionTimestamp").filter(|given| !given.is_null())?;
+    let moved = live["metadata"].get("deletionTimestamp") != Some(given);
+    moved.then(|| StatusCause::invalid("metadata.deletionTimestamp", given, "field is immutable"))
 }
 
 fn new_finalizer(live: &Value, new: &Value) -> Option<StatusCause> {

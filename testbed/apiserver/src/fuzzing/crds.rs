@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::crds::{BundleError, parse_bundle};
-use crate::kinds::crd;
+use crate::kinds::{crd, definitions};
 
 /// A text is refused with a line that it has, or holds definitions of different names, which read the same when they are
 /// written as one list, and which the server can judge.
@@ -25,7 +25,7 @@ pub fn crd_bundle(data: &[u8]) {
     for definition in &bundle.definitions {
         let mut definition: Value = definition.clone();
         crd::default(&mut definition);
-        let _ = crd::validate(&definition, None);
+        let _ = definitions::validate(&definition, None);
     }
 }
 

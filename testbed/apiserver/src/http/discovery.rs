@@ -164,7 +164,9 @@ fn aggregated(version: &str, items: &[Value]) -> Response<Body> {
 }
 
 fn aggregated_group(registry: &Registry, group: &str, versions: &[&str]) -> Value {
-    let kind = |kind: &str, version: &str| json!({"group": group, "version": version, "kind": kind});
+    // The core group leaves the version out.
+    let shown = |version: &str| if group.is_empty() { String::new() } else { version.to_owned() };
+    let kind = |kind: &str, version: &str| json!({"group": group, "version": shown(version), "kind": kind});
     let one = |version: &&str| {
         let resources = registry.resources(group, version).into_iter().flatten().map(|resource| {
             let mut entry = json!({

@@ -18,7 +18,7 @@ use super::{discovery, logs, openapi, reads, reviews, scale, swagger, tokens, wa
 use crate::auth::{Issuer, User};
 use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
-use crate::kinds::Resource;
+use crate::kinds::{Resource, is_built_in};
 use crate::present::{Accepted, Format};
 
 /// The largest body that is read, in bytes.
@@ -121,11 +121,36 @@ impl App {
             let verb = object.verb(&call.method, watch);
             self.counters.count(verb, &object.counted_as(), call.user_agent());
             self.permit_object(user, verb, object)?;
-            return self.objects(&call, object, watch);
+            return Ok(self.of_objects(&call, object, watch));
         }
         let verb = call.method.as_str().to_lowercase();
         self.counters.count(&verb, path, call.user_agent());
         self.permit_path(user, &verb, path)?;
+        match self.about(&call, route) {
+            Err(error) if error.is_no_such_path() && !in_built_in_group(path) => Ok(not_found()),
+            answer => answer,
+        }
+    }
+
+    /// Answers requests that are about objects, with a warning where their kind is deprecated.
+    fn of_objects(&self, call: &Call<'_>, path: &ObjectPath, watch: bool) -> Response<Body> {
+        let registry = self.cluster.registry();
+        let resource = registry.resource(&path.group, &path.version, &path.plural);
+        let answer = resource.ok_or_else(ApiError::no_such_path);
+        let answer = answer.and_then(|resource| self.objects(call, path, resource, watch));
+        let mut response = match answer {
+            Ok(answer) => answer,
+            Err(error) if error.is_no_such_path() && !is_built_in(&path.group) => not_found(),
+            Err(error) => refusal(&error),
+        };
+        if let Some(warning) = resource.and_then(|resource| resource.deprecation.as_deref()) {
+            warn(&mut response, warning);
+        }
+        response
+    }
+
+    /// Answers requests that are about no objects.
+    fn about(&self, call: &Call<'_>, route: Route) -> Result<Response<Body>, ApiError> {
         if call.method != Method::GET && call.method != Method::HEAD {
             return Err(if route == Route::Unknown {
                 ApiError::no_such_path()
@@ -135,13 +160,13 @@ impl App {
         }
         let registry = self.cluster.registry();
         match route {
-            Route::CoreVersions => discovery::core_versions(&call, &registry),
-            Route::Groups => discovery::groups(&call, &registry),
+            Route::CoreVersions => discovery::core_versions(call, &registry),
+            Route::Groups => discovery::groups(call, &registry),
             Route::Group(group) => discovery::group(&registry, &group),
             Route::Resources(group, version) => discovery::resources(&registry, &group, &version),
             Route::Version => json_answer(&version()),
             Route::Health => Ok(text_answer("ok")),
-            Route::OpenApiV2 => swagger::answer(&call, &registry),
+            Route::OpenApiV2 => swagger::answer(call, &registry),
             Route::OpenApiV3(path) => openapi::v3(&registry, &path),
             Route::Root => json_answer(&discovery::paths(&registry)),
             Route::Object(_) | Route::Unknown => Err(ApiError::no_such_path()),
@@ -157,10 +182,13 @@ impl App {
         Ok(())
     }
 
-    fn objects(&self, call: &Call<'_>, path: &ObjectPath, watch: bool) -> Result<Response<Body>, ApiError> {
-        let registry = self.cluster.registry();
-        let resource =
-            registry.resource(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
+    fn objects(
+        &self,
+        call: &Call<'_>,
+        path: &ObjectPath,
+        resource: &Arc<Resource>,
+        watch: bool,
+    ) -> Result<Response<Body>, ApiError> {
         admit(resource, path, &call.method)?;
         let target = Target { resource, namespace: &path.namespace, name: &path.name, subresource: &path.subresource };
         if resource.behaviour.review {
@@ -185,7 +213,7 @@ impl App {
             ("DELETE", true) if &*resource.collection != crate::store::NAMESPACES => {
                 writes::delete_collection(self, call, target)
             }
-            _ => Err(ApiError::method_not_allowed()),
+            _ => Err(ApiError::method_not_allowed_for(resource)),
         }
     }
 }
@@ -200,12 +228,20 @@ fn admit(resource: &Resource, path: &ObjectPath, method: &Method) -> Result<(), 
         "token" => &*resource.collection == "serviceaccounts",
         _ => false,
     };
-    if !known || (!resource.namespaced && !path.namespace.is_empty()) {
+    if !resource.namespaced && !path.namespace.is_empty() {
         return Err(ApiError::no_such_path());
+    }
+    if !known {
+        // What a definition lacks is missing of the object; what a built-in kind lacks is a path that there is not.
+        return Err(match resource.custom {
+            true => ApiError::not_found(resource, &path.name),
+            false => ApiError::no_such_path(),
+        });
     }
     let across_namespaces = resource.namespaced && path.namespace.is_empty();
     if across_namespaces && !(path.name.is_empty() && [Method::GET, Method::HEAD].contains(method)) {
-        return Err(if path.name.is_empty() { ApiError::method_not_allowed() } else { ApiError::no_such_path() });
+        let no_path = resource.custom || !path.name.is_empty();
+        return Err(if no_path { ApiError::no_such_path() } else { ApiError::method_not_allowed() });
     }
     Ok(())
 }
@@ -234,12 +270,32 @@ pub fn answer_with(code: StatusCode, media: &str, warnings: &[String], text: imp
     }
     headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
     for warning in warnings {
-        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(value) = format!("299 - \"{quoted}\"").parse() {
-            headers.append(header::WARNING, value);
-        }
+        warn(&mut response, warning);
     }
     response
+}
+
+/// Adds a warning to an answer.
+fn warn(response: &mut Response<Body>, warning: &str) {
+    let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+    if let Ok(value) = format!("299 - \"{quoted}\"").parse() {
+        response.headers_mut().append(header::WARNING, value);
+    }
+}
+
+/// The answer to a path of which nobody knows anything.
+fn not_found() -> Response<Body> {
+    answer_with(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", &[], "404 page not found\n")
+}
+
+/// Whether a path is in a group of built-in kinds, where what is missing is told by a Status.
+fn in_built_in_group(path: &str) -> bool {
+    let mut segments = path.split('/').filter(|segment| !segment.is_empty());
+    match segments.next() {
+        Some("api") => true,
+        Some("apis") => segments.next().is_some_and(is_built_in),
+        _ => false,
+    }
 }
 
 /// 200 with a JSON text.

@@ -113,7 +113,9 @@ impl Query {
             causes.push(StatusCause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
         }
         refuse(causes)?;
-        let limit = self.signed("limit")?;
+        // Version 0 asks for any state at hand, and gets all of it: a real server's cache has no pages.
+        let paged = version != "0" || !resume.is_empty();
+        let limit = self.signed("limit")?.filter(|_| paged);
         self.signed("timeoutSeconds")?;
         let revision = self.number("resourceVersion")?;
         let resume = if resume.is_empty() { None } else { Some(Continue::parse(resume)?) };
@@ -146,21 +148,48 @@ impl Query {
             if initial_events.is_none() {
                 forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
             }
-            if !self.get("continue").is_empty() {
-                forbid("resourceVersionMatch is forbidden when continue is provided");
-            }
             if matching != "NotOlderThan" {
                 causes.push(unsupported(matching, "\"NotOlderThan\""));
             }
         }
+        let mut forbid = |why| causes.push(StatusCause::forbidden("resourceVersionMatch", why));
+        if !self.get("continue").is_empty() {
+            forbid("resourceVersionMatch is forbidden when continue is provided");
+        }
         refuse(causes)?;
+        // Kubernetes does not count a version that is none as the client's fault here.
+        let revision = self.number("resourceVersion").map_err(|error| ApiError::failed(error.message))?;
         Ok(WatchOptions {
             selection: self.selection(resource, namespace)?,
-            revision: self.number("resourceVersion")?,
+            revision,
             bookmarks: self.flag("allowWatchBookmarks").unwrap_or(false),
             initial_events,
             timeout: self.signed("timeoutSeconds")?,
         })
+    }
+
+    /// Reads `includeObject`, what the rows of a Table show beside their cells.
+    ///
+    /// # Errors
+    /// 400 for anything but the three values that there are.
+    pub fn included(&self) -> Result<&str, ApiError> {
+        match self.get("includeObject") {
+            known @ ("" | "None" | "Metadata" | "Object") => Ok(known),
+            other => Err(ApiError::bad_request(format!(
+                "unrecognized includeObject value {other:?}, must be \"None\", \"Metadata\" or \"Object\""
+            ))),
+        }
+    }
+
+    /// Reads the `resourceVersion` of one object's GET, which may not be newer than the newest there is.
+    ///
+    /// # Errors
+    /// 400 for what is no version, 504 for one that is yet to come.
+    pub fn not_newer(&self, current: u64) -> Result<(), ApiError> {
+        match self.number("resourceVersion")? {
+            Some(asked) if asked > current => Err(ApiError::too_large_resource_version(asked, current)),
+            _ => Ok(()),
+        }
     }
 
     /// Reads `gracePeriodSeconds`, which changes nothing: there is no kubelet.
@@ -171,28 +200,29 @@ impl Query {
         self.signed("gracePeriodSeconds").map(drop)
     }
 
-    /// Whether nothing shall be kept.
+    /// Whether nothing shall be kept. `options` is the kind of the request's options, for refusals.
     ///
     /// # Errors
     /// 422 for anything but `All`.
-    pub fn dry_run(&self) -> Result<bool, ApiError> {
+    pub fn dry_run(&self, options: &str) -> Result<bool, ApiError> {
         let mut asked = false;
         for value in self.all("dryRun") {
             if value != "All" {
                 let message = format!("Unsupported value: {value:?}: supported values: \"All\"");
                 let cause = StatusCause::new("FieldValueNotSupported", "dryRun", message);
-                return Err(ApiError::invalid("meta.k8s.io", "WriteOptions", "", vec![cause]));
+                return Err(ApiError::invalid("meta.k8s.io", options, "", vec![cause]));
             }
             asked = true;
         }
         Ok(asked)
     }
 
-    /// The options of a write; the manager is the user agent's where none is named, except for server-side apply.
+    /// The options of a write, of which `options` is the kind; the manager is the user agent's where none is named, except
+    /// for server-side apply.
     ///
     /// # Errors
     /// 400 for values that cannot be read, 422 for values that are not allowed.
-    pub fn write(&self, user_agent: &str, apply: bool) -> Result<WriteOptions, ApiError> {
+    pub fn write(&self, options: &str, user_agent: &str, apply: bool) -> Result<WriteOptions, ApiError> {
         let validation = match self.get("fieldValidation") {
             "" => FieldValidation::default(),
             "Ignore" => FieldValidation::Ignore,
@@ -202,7 +232,7 @@ impl Query {
                 let message =
                     format!("Unsupported value: {other:?}: supported values: \"Ignore\", \"Strict\", \"Warn\"");
                 let cause = StatusCause::new("FieldValueNotSupported", "fieldValidation", message);
-                return Err(ApiError::invalid("meta.k8s.io", "WriteOptions", "", vec![cause]));
+                return Err(ApiError::invalid("meta.k8s.io", options, "", vec![cause]));
             }
         };
         let force = self.flag("force");
@@ -211,17 +241,30 @@ impl Query {
             return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![cause]));
         }
         let named = self.get("fieldManager");
-        if named.chars().count() > 128 || named.chars().any(char::is_control) {
-            let why = "at most 128 printable characters";
-            let cause = StatusCause::invalid("fieldManager", &named.into(), why);
-            return Err(ApiError::invalid("meta.k8s.io", "WriteOptions", "", vec![cause]));
+        let mut causes = Vec::new();
+        if named.len() > 128 {
+            causes.push(StatusCause::new(
+                "FieldValueTooLong",
+                "fieldManager",
+                "Too long: may not be more than 128 bytes",
+            ));
+        }
+        if named.chars().any(char::is_control) {
+            causes.push(StatusCause::invalid(
+                "fieldManager",
+                &named.into(),
+                "should only contain printable characters",
+            ));
+        }
+        if !causes.is_empty() {
+            return Err(ApiError::invalid("meta.k8s.io", options, "", causes));
         }
         let manager = match named {
             "" if !apply => user_agent.split('/').next().unwrap_or("").chars().take(128).collect(),
             named => named.to_owned(),
         };
         let manager = if manager.is_empty() && !apply { "unknown".to_owned() } else { manager };
-        Ok(WriteOptions { dry_run: self.dry_run()?, manager, validation, force: force.unwrap_or(false) })
+        Ok(WriteOptions { dry_run: self.dry_run(options)?, manager, validation, force: force.unwrap_or(false) })
     }
 }
 
@@ -249,7 +292,8 @@ mod tests {
     #[case("sendInitialEvents=false", 422)]
     #[case("resourceVersionMatch=NotOlderThan", 422)]
     #[case("sendInitialEvents=true&resourceVersionMatch=Exact", 422)]
-    #[case("resourceVersion=x", 400)]
+    #[case("resourceVersion=x", 500)]
+    #[case("continue=x", 422)]
     #[case("sendInitialEvents=maybe&resourceVersionMatch=NotOlderThan", 0)]
     #[case("timeoutSeconds=x", 400)]
     #[case("resourceVersion=7&timeoutSeconds=3", 0)]

@@ -10,15 +10,16 @@ use crate::present::{self, ListMeta};
 
 /// One object.
 pub fn get(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
-    let accepted = call.accepted()?;
+    let accepted = call.accepted()?.suits(false)?;
+    call.query.not_newer(app.cluster.store.revision())?;
     let stored = app.cluster.get(target)?;
-    let text = present::object(target.resource, accepted, &stored, call.query.get("includeObject"))?;
+    let text = present::object(target.resource, accepted, &stored, call.query.included()?)?;
     Ok(answer_with(StatusCode::OK, accepted.format.media(), &[], text))
 }
 
 /// A list or a page of one.
 pub fn list(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
-    let accepted = call.accepted()?;
+    let accepted = call.accepted()?.suits(true)?;
     let options = call.query.list(target.resource, target.namespace)?;
     let page = app.cluster.list(target.resource, &options)?;
     let resume = page.next.map(|key| Continue { revision: page.revision, after: (key.namespace, key.name) }.token());
@@ -28,7 +29,7 @@ pub fn list(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<B
         resume: resume.unwrap_or_default(),
         remaining: known.then_some(page.remaining),
     };
-    let include = call.query.get("includeObject");
+    let include = call.query.included()?;
     let text = present::list(target.resource, accepted, &page.objects, &metadata, include)?;
     Ok(answer_with(StatusCode::OK, accepted.format.media(), &[], text))
 }

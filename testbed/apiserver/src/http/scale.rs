@@ -39,13 +39,14 @@ pub fn answer(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response
         }
         _ => return Err(ApiError::method_not_allowed()),
     };
+    let options = if call.method == http::Method::PUT { "UpdateOptions" } else { "PatchOptions" };
     let replicas = asked.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
     if replicas < 0 {
         let why = "must be greater than or equal to 0";
         let cause = StatusCause::invalid("spec.replicas", &json!(replicas), why);
         return Err(ApiError::invalid("autoscaling", "Scale", target.name, vec![cause]));
     }
-    let options = call.query.write(call.user_agent(), false)?;
+    let options = call.query.write(options, call.user_agent(), false)?;
     let written = app.cluster.patch(target, PatchKind::Merge, change(paths, &asked, replicas), &options)?;
     let shown = show(paths, &written.object);
     Ok(answer_with(StatusCode::OK, "application/json", &written.warnings, shown.to_string()))

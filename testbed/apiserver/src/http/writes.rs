@@ -24,14 +24,14 @@ fn written(target: Target<'_>, accepted: Accepted, written: &Written) -> Result<
 /// POST to a collection.
 pub fn create(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
     let accepted = call.accepted()?;
-    let options = call.query.write(call.user_agent(), false)?;
+    let options = call.query.write("CreateOptions", call.user_agent(), false)?;
     written(target, accepted, &app.cluster.create(target, draft(call)?, &options)?)
 }
 
 /// PUT of an object, its status, or a namespace's finalizers.
 pub fn update(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
     let accepted = call.accepted()?;
-    let options = call.query.write(call.user_agent(), false)?;
+    let options = call.query.write("UpdateOptions", call.user_agent(), false)?;
     let draft = draft(call)?;
     let done = match target.subresource {
         "finalize" => app.cluster.finalize(target, draft, &options)?,
@@ -58,7 +58,7 @@ pub fn patch(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
     if target.subresource == "finalize" {
         return Err(ApiError::method_not_allowed());
     }
-    let options = call.query.write(call.user_agent(), kind == PatchKind::Apply)?;
+    let options = call.query.write("PatchOptions", call.user_agent(), kind == PatchKind::Apply)?;
     let patch = encoding.decode(&call.body)?;
     written(target, accepted, &app.cluster.patch(target, kind, patch, &options)?)
 }
@@ -66,7 +66,7 @@ pub fn patch(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
 fn delete_options(call: &Call<'_>) -> Result<DeleteOptions, ApiError> {
     let body = if call.body.is_empty() { Value::Null } else { draft(call)?.object };
     let mut options = DeleteOptions::parse(&body)?;
-    options.dry_run |= call.query.dry_run()?;
+    options.dry_run |= call.query.dry_run("DeleteOptions")?;
     call.query.grace_period()?;
     if options.propagation.is_none() {
         options.propagation = match call.query.get("propagationPolicy") {

@@ -1,15 +1,13 @@
-//! CustomResourceDefinitions: what they serve, their defaults and their checks.
+//! CustomResourceDefinitions: what they serve, and their defaults.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::schemas::{SchemaSource, compile};
+use super::schemas::SchemaSource;
 use super::{Behaviour, Column, ColumnKind, NameRule, Resource, ScalePaths};
-use crate::error::StatusCause;
 use crate::jsonpath::JsonPath;
 use crate::meta;
-use crate::schema::structural;
 
 /// The collection that holds the definitions.
 pub const COLLECTION: &str = "customresourcedefinitions.apiextensions.k8s.io";
@@ -75,6 +73,7 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
             custom: true,
             columns: columns(version),
             selectable: selectable(version),
+            deprecation: deprecation(definition, version),
             schema: SchemaSource::custom(shared.clone(), index),
         })
         .collect()
@@ -107,6 +106,15 @@ fn columns(version: &Value) -> Vec<Column> {
     columns
 }
 
+fn deprecation(definition: &Value, version: &Value) -> Option<String> {
+    if version["deprecated"] != true {
+        return None;
+    }
+    let own = version["deprecationWarning"].as_str().map(str::to_owned);
+    let (group, kind) = (str_at(definition, "/spec/group"), str_at(definition, "/spec/names/kind"));
+    Some(own.unwrap_or_else(|| format!("{group}/{} {kind} is deprecated", str_at(version, "/name"))))
+}
+
 fn selectable(version: &Value) -> Vec<String> {
     let fields = version.get("selectableFields").and_then(Value::as_array);
     let paths = fields.into_iter().flatten().map(|field| str_at(field, "/jsonPath").to_owned());
@@ -118,129 +126,16 @@ pub fn default(definition: &mut Value) {
     let kind = str_at(definition, "/spec/names/kind").to_owned();
     let spec = meta::child(definition, "spec");
     spec.entry("conversion").or_insert_with(|| json!({"strategy": "None"}));
-    if let Some(Value::Object(names)) = spec.get_mut("names") {
+    if let Some(Value::Object(names)) = spec.get_mut("names").filter(|_| !kind.is_empty()) {
         names.entry("singular").or_insert_with(|| Value::String(kind.to_lowercase()));
         names.entry("listKind").or_insert_with(|| Value::String(format!("{kind}List")));
     }
 }
 
-/// What is wrong with a definition: names, versions and schemas.
-pub fn validate(definition: &Value, old: Option<&Value>) -> Vec<StatusCause> {
-    let mut causes = Vec::new();
-    for field in ["spec.group", "spec.scope", "spec.names.plural", "spec.names.kind"] {
-        if str_at(definition, &format!("/{}", field.replace('.', "/"))).is_empty() {
-            causes.push(StatusCause::required(field, ""));
-        }
-    }
-    let scope = &definition["spec"]["scope"];
-    if !["Namespaced", "Cluster", ""].contains(&scope.as_str().unwrap_or("")) {
-        let message = format!("Unsupported value: {scope}: supported values: \"Cluster\", \"Namespaced\"");
-        causes.push(StatusCause::new("FieldValueNotSupported", "spec.scope", message));
-    }
-    if causes.is_empty() && meta::name(definition) != objects_of(definition) {
-        let why = "must be spec.names.plural+\".\"+spec.group";
-        causes.push(StatusCause::invalid("metadata.name", &definition["metadata"]["name"], why));
-    }
-    if definition.pointer("/spec/conversion/strategy").is_some_and(|strategy| strategy != "None") {
-        let why = "this server converts between versions of identical structure only";
-        causes.push(StatusCause::invalid(
-            "spec.conversion.strategy",
-            &definition["spec"]["conversion"]["strategy"],
-            why,
-        ));
-    }
-    causes.extend(validate_versions(definition));
-    if let Some(old) = old {
-        for field in ["group", "scope"] {
-            if old["spec"][field] != definition["spec"][field] {
-                let path = format!("spec.{field}");
-                causes.push(StatusCause::invalid(path, &definition["spec"][field], "field is immutable"));
-            }
-        }
-    }
-    causes
-}
-
-fn validate_versions(definition: &Value) -> Vec<StatusCause> {
-    let Some(versions) = definition.pointer("/spec/versions").and_then(Value::as_array) else {
-        return vec![StatusCause::required("spec.versions", "must have at least one version")];
-    };
-    let mut causes = Vec::new();
-    if versions.iter().filter(|version| version["storage"] == true).count() != 1 {
-        let names = versions.iter().map(|version| version["name"].clone()).collect();
-        let why = "must have exactly one version marked as storage version";
-        causes.push(StatusCause::invalid("spec.versions", &names, why));
-    }
-    let texts: Vec<_> = versions.iter().map(|version| version.pointer("/schema/openAPIV3Schema")).collect();
-    // Schemas that are the same in all versions are reported once, where the API server keeps them.
-    let shared = texts.iter().all(|text| *text == texts[0]);
-    for (index, version) in versions.iter().enumerate() {
-        let path = format!("spec.versions[{index}]");
-        match texts[index] {
-            None => {
-                causes.push(StatusCause::required(format!("{path}.schema.openAPIV3Schema"), "schemas are required"))
-            }
-            Some(_) if shared && index > 0 => {}
-            Some(schema) if shared => validate_schema(schema, "spec.validation.openAPIV3Schema", &mut causes),
-            Some(schema) => validate_schema(schema, &format!("{path}.schema.openAPIV3Schema"), &mut causes),
-        }
-        let columns = version.get("additionalPrinterColumns").and_then(Value::as_array);
-        for (at, column) in columns.into_iter().flatten().enumerate() {
-            if let Err(error) = JsonPath::parse(str_at(column, "/jsonPath")) {
-                let field = format!("{path}.additionalPrinterColumns[{at}].jsonPath");
-                causes.push(StatusCause::invalid(field, &column["jsonPath"], &error.to_string()));
-            }
-        }
-    }
-    causes
-}
-
-fn validate_schema(schema: &Value, at: &str, causes: &mut Vec<StatusCause>) {
-    let violations = structural::check(schema);
-    if !violations.is_empty() {
-        causes.extend(violations.into_iter().map(|violation| {
-            let field = if violation.field.is_empty() { at.to_owned() } else { format!("{at}.{}", violation.field) };
-            StatusCause::new(violation.reason, field, violation.message)
-        }));
-        return;
-    }
-    let wrong = |error: &str| StatusCause::new("FieldValueInvalid", at, format!("Invalid value: {error}"));
-    match compile(schema) {
-        Err(error) => causes.push(wrong(&error.to_string())),
-        Ok(schema) => causes.extend(schema.check_rules().iter().map(|error| wrong(&error.to_string()))),
-    }
-}
-
-/// The definition with the status of one that is served: names accepted, established, versions told.
-pub fn establish(definition: &mut Value, now: &str) {
-    let spec = &definition["spec"];
-    let names = spec["names"].clone();
-    let storage = spec["versions"].as_array().into_iter().flatten().find(|version| version["storage"] == true);
-    let storage = storage.map_or(Value::Null, |version| version["name"].clone());
-    let old = definition.get("status").cloned().unwrap_or(Value::Null);
-    let since = |kind: &str| {
-        let conditions = old["conditions"].as_array();
-        let found = conditions.into_iter().flatten().find(|c| c["type"] == kind && c["status"] == "True");
-        found.and_then(|c| c["lastTransitionTime"].as_str()).unwrap_or(now).to_owned()
-    };
-    let mut versions = old["storedVersions"].as_array().cloned().unwrap_or_default();
-    if !versions.contains(&storage) {
-        versions.push(storage);
-    }
-    let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "lastTransitionTime": since(kind), "reason": reason, "message": message});
-    definition["status"] = json!({
-        "conditions": [
-            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-            condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
-        ],
-        "acceptedNames": names,
-        "storedVersions": versions,
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::naming;
 
     fn definition() -> Value {
         json!({
@@ -266,7 +161,7 @@ mod tests {
         let mut definition = definition();
         default(&mut definition);
         assert!(resources(&definition).is_empty(), "nothing is served before it is established");
-        establish(&mut definition, "2026-01-01T00:00:00Z");
+        naming::establish(&mut definition, [], "2026-01-01T00:00:00Z");
         let found = resources(&definition);
         let versions: Vec<_> =
             found.iter().map(|r| (r.api_version(), r.stored_as.as_str(), r.status_subresource)).collect();
@@ -277,16 +172,5 @@ mod tests {
         assert_eq!(versions, expected);
         assert_eq!(found[0].list_kind, "TestList");
         assert_eq!(found[0].singular, "test");
-    }
-
-    #[test]
-    fn tells_what_is_wrong() {
-        let mut wrong = definition();
-        wrong["metadata"]["name"] = "other".into();
-        wrong["spec"]["versions"][1]["storage"] = true.into();
-        wrong["spec"]["versions"][2]["schema"] = Value::Null;
-        let fields: Vec<String> = validate(&wrong, None).into_iter().map(|cause| cause.field).collect();
-        assert_eq!(fields, ["metadata.name", "spec.versions", "spec.versions[2].schema.openAPIV3Schema"]);
-        assert!(validate(&definition(), None).is_empty());
     }
 }

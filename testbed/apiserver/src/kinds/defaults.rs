@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Resource, crd, network, workloads};
+use super::{Resource, crd, empty, network, workloads};
 use crate::meta;
 
 /// Fills in the defaults of a built-in kind; custom kinds have theirs in their schemas.
@@ -20,6 +20,7 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         ("apiextensions.k8s.io", "CustomResourceDefinition") => crd::default(object),
         _ => {}
     }
+    empty::leave_out(resource, object);
 }
 
 /// Sets a member unless it is there.

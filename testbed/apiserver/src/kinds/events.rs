@@ -2,6 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::Resource;
+use crate::error::StatusCause;
+use crate::meta;
+
 /// Pairs of field names, core first, that hold the same thing.
 const RENAMED: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
@@ -30,6 +34,29 @@ pub fn convert(event: Value, api_version: &str) -> Value {
     }
     converted.insert("apiVersion".to_owned(), Value::String(api_version.to_owned()));
     Value::Object(converted)
+}
+
+/// What is wrong with an event.
+pub fn validate(resource: &Resource, event: &Value, old: Option<&Value>) -> Vec<StatusCause> {
+    let mut causes = Vec::new();
+    let about = if resource.group.is_empty() { &event["involvedObject"] } else { &event["regarding"] };
+    let (here, there) = (meta::namespace(event), about["namespace"].as_str().unwrap_or(""));
+    // What is about a cluster-scoped object is told in the namespace `default`.
+    let fits = if there.is_empty() { here == "default" } else { here == there };
+    if !fits {
+        let why = "does not match event.namespace";
+        causes.push(StatusCause::invalid("involvedObject.namespace", &about["namespace"], why));
+    }
+    // The rules of the newer form hold for what is made in it.
+    if !resource.group.is_empty() && old.is_none() {
+        if event["eventTime"].is_null() {
+            causes.push(StatusCause::required("eventTime", ""));
+        }
+        if !["Normal", "Warning"].contains(&event["type"].as_str().unwrap_or("")) {
+            causes.push(StatusCause::invalid("type", &event["type"], "has invalid value"));
+        }
+    }
+    causes
 }
 
 #[cfg(test)]

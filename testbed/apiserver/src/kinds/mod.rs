@@ -3,10 +3,15 @@
 mod columns;
 pub mod crd;
 pub mod defaults;
+pub mod definitions;
+pub mod empty;
 pub mod events;
+pub mod naming;
 pub mod network;
 mod registry;
+mod roles;
 mod schemas;
+pub mod services;
 mod table;
 pub mod validation;
 mod workloads;
@@ -15,7 +20,7 @@ mod zero;
 use std::sync::Arc;
 
 pub use columns::{Column, ColumnKind};
-pub use registry::Registry;
+pub use registry::{Registry, is_built_in};
 pub use schemas::SchemaSource;
 pub use zero::zero;
 
@@ -56,6 +61,8 @@ pub struct Resource {
     pub columns: Vec<Column>,
     /// The fields that field selectors may name, beside name and namespace; JSON paths with a leading dot.
     pub selectable: Vec<String>,
+    /// What every request for it is warned of, if anything.
+    pub deprecation: Option<String>,
     /// Where its schema comes from.
     pub schema: SchemaSource,
 }

@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde_json::{Map, Value, json};
 
 use super::defaults::set_default;
+use super::validation::bad_name;
+use super::{NameRule, services};
 use crate::error::StatusCause;
 use crate::meta;
 
@@ -51,6 +53,17 @@ pub fn default_service(object: &mut Value) {
         set_default(port, "protocol", "TCP");
         let number = port.get("port").cloned().unwrap_or(Value::Null);
         set_default(port, "targetPort", number);
+        if port.get("name").is_some_and(|name| name == "") {
+            port.shift_remove("name");
+        }
+    }
+    if kind == "LoadBalancer" {
+        let status = object.get_mut("status").and_then(|status| status.get_mut("loadBalancer"));
+        for ingress in status.into_iter().flat_map(|balancer| members(balancer, "ingress")) {
+            if ingress.get("ip").and_then(Value::as_str).is_some_and(|ip| !ip.is_empty()) {
+                set_default(ingress, "ipMode", "VIP");
+            }
+        }
     }
     let status = meta::child(object, "status");
     set_default(status, "loadBalancer", json!({}));
@@ -70,12 +83,68 @@ pub fn default_endpoint_slice(object: &mut Value) {
         set_default(port, "protocol", "TCP");
         set_default(port, "name", "");
     }
+    for endpoint in members(object, "endpoints") {
+        set_default(endpoint, "conditions", json!({}));
+    }
 }
 
-/// Gives a Service its cluster address and node ports, beside those in use by `others`; `old` keeps what it had.
+/// Brings a Service into the form in which it is checked: what was allocated before and is not said now stays, and
+/// `clusterIP` is the first of `clusterIPs`.
+pub fn normalise_service(object: &mut Value, old: Option<&Value>) {
+    let external = |service: &Value| service["spec"]["type"] == "ExternalName";
+    let (before, now) = (old.map_or(Value::Null, |old| old["spec"].clone()), external(object));
+    let keeps = old.is_some_and(|old| !external(old)) && !now;
+    let spec = meta::child(object, "spec");
+    if spec.get("clusterIP").is_some_and(|address| address == "") {
+        spec.shift_remove("clusterIP");
+    }
+    if keeps && let Some(address) = before.get("clusterIP") {
+        set_default(spec, "clusterIP", address.clone());
+    }
+    let moved = keeps && spec.get("clusterIP") != before.get("clusterIP");
+    if let Some(address) = spec.get("clusterIP").cloned() {
+        let given = spec.get("clusterIPs").filter(|all| !all.is_null());
+        if given.is_none_or(|all| moved && *all == before["clusterIPs"]) {
+            spec.insert("clusterIPs".into(), json!([address]));
+        }
+    }
+    if let Some(old) = old {
+        keep_node_ports(object, old);
+        services::drop_dependents(object, old);
+    }
+}
+
+/// Ports of the same name keep their node ports, unless another port has taken them.
+fn keep_node_ports(object: &mut Value, old: &Value) {
+    if !with_node_ports(object) || !with_node_ports(old) {
+        return;
+    }
+    let mut used: HashSet<u64> = node_ports(object).into_iter().collect();
+    let before = old["spec"]["ports"].as_array().cloned().unwrap_or_default();
+    for port in object.get_mut("spec").into_iter().flat_map(|spec| members(spec, "ports")) {
+        if port.get("nodePort").and_then(Value::as_u64).is_some_and(|number| number != 0) {
+            continue;
+        }
+        let name = port.get("name").and_then(Value::as_str).unwrap_or("");
+        let same = before.iter().find(|other| other["name"].as_str().unwrap_or("") == name);
+        if let Some(number) = same.and_then(|other| other["nodePort"].as_u64()).filter(|&number| used.insert(number)) {
+            port.insert("nodePort".into(), number.into());
+        }
+    }
+}
+
+fn with_node_ports(service: &Value) -> bool {
+    match service["spec"]["type"].as_str() {
+        Some("NodePort") => true,
+        Some("LoadBalancer") => service["spec"]["allocateLoadBalancerNodePorts"] != false,
+        _ => false,
+    }
+}
+
+/// Gives a valid Service its cluster address and node ports, beside those in use by `others`; `old` is what it was.
 ///
 /// # Errors
-/// A cause if an asked address is malformed or in use, or if no port is left.
+/// A cause if an asked address or port is in use, or if none is left.
 pub fn allocate(
     allocator: &mut Allocator,
     object: &mut Value,
@@ -87,57 +156,54 @@ pub fn allocate(
     let used: HashSet<&str> = others().filter_map(|o| o["spec"]["clusterIP"].as_str()).collect();
     let spec = meta::child(object, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
-        for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-            spec.shift_remove(field);
-        }
         return Ok(());
     }
-    let given = |spec: &Map<String, Value>| {
-        let single = spec.get("clusterIP").and_then(Value::as_str).filter(|text| !text.is_empty());
-        let first = spec.get("clusterIPs").and_then(|list| list.get(0)).and_then(Value::as_str);
-        single.or(first).map(str::to_owned)
-    };
-    let address = match given(spec).or_else(|| old.and_then(|old| given(old.get("spec")?.as_object()?))) {
-        Some(none) if none == "None" => none,
-        Some(text) => {
-            let why = if text.parse::<IpAddr>().is_err() {
-                Some("must be an IP address")
-            } else {
-                used.contains(text.as_str()).then_some("the provided IP is already allocated")
-            };
-            if let Some(why) = why {
-                return Err(StatusCause::invalid("spec.clusterIPs", &json!([text]), why));
-            }
-            text
+    let address = match spec.get("clusterIP").and_then(Value::as_str).map(str::to_owned) {
+        Some(text) if text != "None" && used.contains(text.as_str()) => {
+            let why = "failed to allocate IP: provided IP is already allocated";
+            return Err(StatusCause::invalid("spec.clusterIPs", &json!([text]), why));
         }
+        Some(text) => text,
         None => allocator.next_address(&used)?,
     };
-    let family = if address.contains(':') { "IPv6" } else { "IPv4" };
+    families(spec, &address);
     spec.insert("clusterIP".into(), address.clone().into());
-    spec.insert("clusterIPs".into(), json!([address]));
-    set_default(spec, "ipFamilies", json!([family]));
-    set_default(spec, "ipFamilyPolicy", "SingleStack");
-    let with_ports = match spec["type"].as_str() {
-        Some("NodePort") => true,
-        Some("LoadBalancer") => spec.get("allocateLoadBalancerNodePorts") != Some(&Value::Bool(false)),
-        _ => false,
-    };
-    if with_ports {
-        let mut taken: HashSet<u64> = others().flat_map(|other| node_ports(other)).collect();
-        taken.extend(node_ports(object));
-        for port in object.get_mut("spec").into_iter().flat_map(|spec| members(spec, "ports")) {
-            if port.get("nodePort").and_then(Value::as_u64).is_none_or(|number| number == 0) {
-                let same = |other: &&Value| other["port"] == port["port"] && other["protocol"] == port["protocol"];
-                let kept = old.and_then(|old| old["spec"]["ports"].as_array()?.iter().find(same)?["nodePort"].as_u64());
-                let number = match kept {
-                    Some(number) => number,
-                    None => allocator.next_port(&mut taken)?,
-                };
-                port.insert("nodePort".into(), number.into());
-            }
+    set_default(spec, "clusterIPs", json!([address]));
+    if !with_node_ports(object) {
+        return Ok(());
+    }
+    let mut taken: HashSet<u64> = others().flat_map(|other| node_ports(other)).collect();
+    let before = old.map(node_ports).unwrap_or_default();
+    let asked: Vec<Value> = object["spec"]["ports"].as_array().cloned().unwrap_or_default();
+    for (index, port) in asked.iter().enumerate() {
+        let Some(number) = port["nodePort"].as_u64().filter(|number| *number != 0) else { continue };
+        let range = u64::from(NODE_PORTS.0)..=u64::from(NODE_PORTS.1);
+        let why = if !range.contains(&number) {
+            "provided port is not in the valid range"
+        } else if taken.contains(&number) && !before.contains(&number) {
+            "provided port is already allocated"
+        } else {
+            continue;
+        };
+        return Err(StatusCause::invalid(format!("spec.ports[{index}].nodePort"), &port["nodePort"], why));
+    }
+    taken.extend(node_ports(object));
+    for port in object.get_mut("spec").into_iter().flat_map(|spec| members(spec, "ports")) {
+        if port.get("nodePort").and_then(Value::as_u64).is_none_or(|number| number == 0) {
+            port.insert("nodePort".into(), allocator.next_port(&mut taken)?.into());
         }
     }
     Ok(())
+}
+
+/// Fills in the families of addresses. A headless Service without a selector may have addresses of both.
+fn families(spec: &mut Map<String, Value>, address: &str) {
+    let unselective = spec.get("selector").and_then(Value::as_object).is_none_or(Map::is_empty);
+    let free = address == "None" && unselective;
+    set_default(spec, "ipFamilyPolicy", if free { "RequireDualStack" } else { "SingleStack" });
+    let (first, second) = if address.contains(':') { ("IPv6", "IPv4") } else { ("IPv4", "IPv6") };
+    let both = free && spec.get("ipFamilyPolicy").is_some_and(|policy| policy != "SingleStack");
+    set_default(spec, "ipFamilies", if both { json!([first, second]) } else { json!([first]) });
 }
 
 fn node_ports(service: &Value) -> Vec<u64> {
@@ -169,50 +235,6 @@ impl Allocator {
     }
 }
 
-/// What is wrong with a Service.
-pub fn validate_service(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
-    let spec = &object["spec"];
-    let kind = spec["type"].as_str().unwrap_or("");
-    let mut causes = Vec::new();
-    if !["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"].contains(&kind) {
-        let supported = "supported values: \"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"";
-        let message = format!("Unsupported value: {}: {supported}", spec["type"]);
-        causes.push(StatusCause::new("FieldValueNotSupported", "spec.type", message));
-    }
-    let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let headless = spec["clusterIP"] == "None";
-    if ports.is_empty() && !headless && kind != "ExternalName" {
-        causes.push(StatusCause::required("spec.ports", ""));
-    }
-    let mut names = HashSet::new();
-    for (index, port) in ports.iter().enumerate() {
-        let path = format!("spec.ports[{index}]");
-        if !port["port"].as_i64().is_some_and(|number| (1..=65_535).contains(&number)) {
-            let why = "must be between 1 and 65535, inclusive";
-            causes.push(StatusCause::invalid(format!("{path}.port"), &port["port"], why));
-        }
-        if !["TCP", "UDP", "SCTP"].contains(&port["protocol"].as_str().unwrap_or("")) {
-            let supported = "supported values: \"SCTP\", \"TCP\", \"UDP\"";
-            let message = format!("Unsupported value: {}: {supported}", port["protocol"]);
-            causes.push(StatusCause::new("FieldValueNotSupported", format!("{path}.protocol"), message));
-        }
-        let name = port["name"].as_str().unwrap_or("");
-        if name.is_empty() && ports.len() > 1 {
-            causes.push(StatusCause::required(format!("{path}.name"), ""));
-        } else if !name.is_empty() && !names.insert(name) {
-            let message = format!("Duplicate value: {}", port["name"]);
-            causes.push(StatusCause::new("FieldValueDuplicate", format!("{path}.name"), message));
-        }
-    }
-    if let Some(before) = old.and_then(|old| old["spec"]["clusterIP"].as_str()).filter(|ip| !ip.is_empty())
-        && kind != "ExternalName"
-        && spec["clusterIP"] != before
-    {
-        causes.push(StatusCause::invalid("spec.clusterIPs[0]", &spec["clusterIPs"], "may not change once set"));
-    }
-    causes
-}
-
 /// What is wrong with an EndpointSlice. A real API server refuses loopback addresses; `admit_loopback` does not.
 pub fn validate_endpoint_slice(object: &Value, old: Option<&Value>, admit_loopback: bool) -> Vec<StatusCause> {
     let mut causes = Vec::new();
@@ -229,7 +251,11 @@ pub fn validate_endpoint_slice(object: &Value, old: Option<&Value>, admit_loopba
     if old.is_some_and(|old| old["addressType"] != object["addressType"]) {
         causes.push(StatusCause::invalid("addressType", &object["addressType"], "field is immutable"));
     }
-    for (index, endpoint) in object["endpoints"].as_array().into_iter().flatten().enumerate() {
+    slice_ports(object, &mut causes);
+    // Endpoints that are there are not held against rules that came later.
+    let endpoints = &object["endpoints"];
+    let changed = old.is_none_or(|old| old["endpoints"] != *endpoints);
+    for (index, endpoint) in endpoints.as_array().filter(|_| changed).into_iter().flatten().enumerate() {
         let addresses = endpoint["addresses"].as_array().map(Vec::as_slice).unwrap_or_default();
         if addresses.is_empty() {
             causes.push(StatusCause::required(
@@ -243,6 +269,21 @@ pub fn validate_endpoint_slice(object: &Value, old: Option<&Value>, admit_loopba
         }
     }
     causes
+}
+
+fn slice_ports(object: &Value, causes: &mut Vec<StatusCause>) {
+    let mut names = HashSet::new();
+    for (index, port) in object["ports"].as_array().into_iter().flatten().enumerate() {
+        let (field, name) = (format!("ports[{index}].name"), port["name"].as_str().unwrap_or(""));
+        if !name.is_empty()
+            && let Some(why) = bad_name(NameRule::Label, name)
+        {
+            causes.push(StatusCause::invalid(field.clone(), &port["name"], why));
+        }
+        if !names.insert(name) {
+            causes.push(StatusCause::new("FieldValueDuplicate", field, format!("Duplicate value: {name:?}")));
+        }
+    }
 }
 
 /// What is wrong with the addresses of Endpoints.
@@ -260,20 +301,23 @@ pub fn validate_endpoints(object: &Value, admit_loopback: bool) -> Vec<StatusCau
 }
 
 fn validate_address(path: &str, address: &Value, kind: &str, admit_loopback: bool) -> Option<StatusCause> {
-    if kind == "FQDN" {
+    if !["IPv4", "IPv6", ""].contains(&kind) {
         return None;
     }
     let refuse = |why| Some(StatusCause::invalid(path, address, why));
     let Some(ip) = address.as_str().and_then(|text| text.parse::<IpAddr>().ok()) else {
         return refuse("must be a valid IP address");
     };
+    // The API server names the list, not the address in it.
+    let list = path.rsplit_once('[').map_or(path, |(list, _)| list);
+    let of_other_family = |why| Some(StatusCause::invalid(list, address, why));
     let link_local = match ip {
         IpAddr::V4(v4) => v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     };
     match kind {
-        "IPv4" if ip.is_ipv6() => return refuse("must be an IPv4 address"),
-        "IPv6" if ip.is_ipv4() => return refuse("must be an IPv6 address"),
+        "IPv4" if ip.is_ipv6() => return of_other_family("must be an IPv4 address"),
+        "IPv6" if ip.is_ipv4() => return of_other_family("must be an IPv6 address"),
         _ => {}
     }
     if ip.is_unspecified() {
@@ -316,12 +360,14 @@ mod tests {
         assert_ne!(next["spec"]["clusterIP"], first["spec"]["clusterIP"]);
         assert_eq!(next["spec"]["ports"][0]["nodePort"], 30_000);
         let mut updated = service("1", json!({"ports": [{"port": 81}]}));
+        normalise_service(&mut updated, Some(&first));
         allocate(&mut allocator, &mut updated, Some(&first), &[]).unwrap();
         assert_eq!(updated["spec"]["clusterIP"], first["spec"]["clusterIP"]);
         let mut headless = service("3", json!({"clusterIP": "None"}));
         allocate(&mut allocator, &mut headless, None, &others).unwrap();
         assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
-        assert!(validate_service(&headless, None).is_empty());
+        assert_eq!(headless["spec"]["ipFamilies"], json!(["IPv4", "IPv6"]));
+        assert!(services::validate(&headless, None).is_empty());
     }
 
     #[test]
@@ -330,10 +376,7 @@ mod tests {
         let fields = |admit| -> Vec<String> {
             validate_endpoint_slice(&slice, None, admit).into_iter().map(|cause| cause.field).collect()
         };
-        assert_eq!(
-            fields(false),
-            ["endpoints[0].addresses[0]", "endpoints[0].addresses[1]", "endpoints[0].addresses[3]"]
-        );
-        assert_eq!(fields(true), ["endpoints[0].addresses[1]", "endpoints[0].addresses[3]"]);
+        assert_eq!(fields(false), ["endpoints[0].addresses[0]", "endpoints[0].addresses", "endpoints[0].addresses[3]"]);
+        assert_eq!(fields(true), ["endpoints[0].addresses", "endpoints[0].addresses[3]"]);
     }
 }

@@ -21,6 +21,11 @@ fn builtin() -> &'static [Arc<Resource>] {
     BUILTIN.get_or_init(|| table::resources().into_iter().map(Arc::new).collect())
 }
 
+/// Whether a group is one of built-in kinds.
+pub fn is_built_in(group: &str) -> bool {
+    builtin().iter().any(|resource| resource.group == group)
+}
+
 impl Registry {
     /// The built-in kinds and those of the given CustomResourceDefinition objects.
     pub fn new<'a>(definitions: impl IntoIterator<Item = &'a Value>) -> Self {

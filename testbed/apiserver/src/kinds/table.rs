@@ -56,6 +56,7 @@ const fn row(
     }
 }
 
+const ENDPOINTS_DEPRECATED: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
@@ -289,6 +290,7 @@ impl Row {
             custom: false,
             columns,
             selectable: texts(self.selectable),
+            deprecation: (self.kind == "Endpoints").then(|| ENDPOINTS_DEPRECATED.to_owned()),
             schema: SchemaSource::Builtin { group: self.group.to_owned(), kind: self.kind.to_owned() },
         }
     }

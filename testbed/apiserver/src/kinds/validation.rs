@@ -2,20 +2,23 @@
 
 use serde_json::Value;
 
-use super::{NameRule, Resource, crd, network};
+use super::{NameRule, Resource, definitions, events, network, roles, services};
 use crate::error::StatusCause;
 use crate::meta;
 
 /// What is wrong with an object of a built-in kind.
 pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, admit_loopback: bool) -> Vec<StatusCause> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Service") => network::validate_service(object, old),
+        ("", "Service") => services::validate(object, old),
         ("", "Endpoints") => network::validate_endpoints(object, admit_loopback),
         ("", "Secret") => secret(object, old),
         ("", "ConfigMap") => config_map(object, old),
         ("discovery.k8s.io", "EndpointSlice") => network::validate_endpoint_slice(object, old, admit_loopback),
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => workload(object, old),
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => crd::validate(object, old),
+        ("" | "events.k8s.io", "Event") => events::validate(resource, object, old),
+        ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => roles::validate_role(object),
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => roles::validate_binding(object, old),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::validate(object, old),
         _ => Vec::new(),
     }
 }
@@ -86,13 +89,12 @@ fn workload(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
     if spec["selector"].as_object().is_none_or(|selector| selector.is_empty()) {
         causes.push(StatusCause::required("spec.selector", ""));
     }
+    // A selector that is not there selects nothing.
     let labels = &spec["template"]["metadata"]["labels"];
-    for (key, value) in spec["selector"]["matchLabels"].as_object().into_iter().flatten() {
-        if labels.get(key) != Some(value) {
-            let why = "`selector` does not match template `labels`";
-            causes.push(StatusCause::invalid("spec.template.metadata.labels", labels, why));
-            break;
-        }
+    let wanted = spec["selector"]["matchLabels"].as_object();
+    if spec["selector"].is_null() || wanted.into_iter().flatten().any(|(key, value)| labels.get(key) != Some(value)) {
+        let why = "`selector` does not match template `labels`";
+        causes.push(StatusCause::invalid("spec.template.metadata.labels", labels, why));
     }
     if spec["template"]["spec"]["containers"].as_array().is_none_or(Vec::is_empty) {
         causes.push(StatusCause::required("spec.template.spec.containers", ""));
@@ -106,6 +108,13 @@ fn workload(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
 /// What is wrong with `metadata`.
 pub fn metadata(resource: &Resource, object: &Value) -> Vec<StatusCause> {
     let mut causes = Vec::new();
+    let prefix = object["metadata"]["generateName"].as_str().unwrap_or("");
+    // What follows the prefix of a generated name may follow a hyphen or dot too.
+    if !prefix.is_empty()
+        && let Some(why) = bad_name(resource.behaviour.name, &format!("{prefix}a"))
+    {
+        causes.push(StatusCause::invalid("metadata.generateName", &prefix.into(), why));
+    }
     if let Some(why) = bad_name(resource.behaviour.name, meta::name(object)) {
         causes.push(StatusCause::invalid("metadata.name", &object["metadata"]["name"], why));
     }
@@ -138,10 +147,10 @@ pub fn metadata(resource: &Resource, object: &Value) -> Vec<StatusCause> {
             causes.push(StatusCause::invalid("metadata.finalizers", &Value::String(finalizer.into()), why));
         }
     }
-    for (index, owner) in meta::owners(object).iter().enumerate() {
+    for owner in meta::owners(object) {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if owner[field].as_str().is_none_or(str::is_empty) {
-                let path = format!("metadata.ownerReferences[{index}].{field}");
+                let path = format!("metadata.ownerReferences.{field}");
                 causes.push(StatusCause::invalid(path, &owner[field], "must not be empty"));
             }
         }

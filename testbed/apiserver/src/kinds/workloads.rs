@@ -7,7 +7,9 @@ use crate::meta;
 
 /// Fills in a Pod's defaults.
 pub fn default_pod(object: &mut Value) {
-    pod_spec(meta::child(object, "spec"));
+    let spec = meta::child(object, "spec");
+    pod_spec(spec);
+    set_default(spec, "enableServiceLinks", true);
     let status = meta::child(object, "status");
     set_default(status, "phase", "Pending");
     set_default(status, "qosClass", "BestEffort");

@@ -11,7 +11,15 @@ pub fn zero(resource: &Resource) -> Option<Value> {
     let fields = match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Namespace" | "Pod" | "Node") => json!({"spec": {}, "status": {}}),
         ("", "Service") => json!({"spec": {}, "status": {"loadBalancer": {}}}),
-        ("", "Event") => json!({"involvedObject": {}, "source": {}, "reportingComponent": "", "reportingInstance": ""}),
+        ("", "Event") => json!({
+            "involvedObject": {}, "source": {}, "reportingComponent": "", "reportingInstance": "",
+            "eventTime": null, "firstTimestamp": null, "lastTimestamp": null,
+        }),
+        ("events.k8s.io", "Event") => json!({
+            "regarding": {}, "deprecatedSource": {}, "eventTime": null,
+            "deprecatedFirstTimestamp": null, "deprecatedLastTimestamp": null,
+        }),
+        ("discovery.k8s.io", "EndpointSlice") => json!({"endpoints": null}),
         ("apps", "Deployment") => {
             json!({"spec": {"selector": null, "template": template(), "strategy": {}}, "status": {}})
         }
@@ -19,6 +27,7 @@ pub fn zero(resource: &Resource) -> Option<Value> {
             json!({"spec": {"selector": null, "template": template(), "updateStrategy": {}}, "status": {}})
         }
         ("apps", "ReplicaSet") => json!({"spec": {"selector": null, "template": template()}, "status": {}}),
+        ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => json!({"rules": null}),
         ("coordination.k8s.io", "Lease") => json!({"spec": {}}),
         _ => return None,
     };

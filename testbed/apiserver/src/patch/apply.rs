@@ -97,8 +97,10 @@ pub fn server_side_apply(
     let before = read_or_assume(&base, root, &writer);
     managed::strip(&mut base);
 
-    let own = writer.entry(true, field_set(Some(root), &config).difference(&UNOWNED));
-    let previous = before.iter().find(|entry| entry.same_writer(&own)).map(|entry| entry.fields.clone());
+    let mut own = writer.entry(true, field_set(Some(root), &config).difference(&UNOWNED));
+    let earlier = before.iter().find(|entry| entry.same_writer(&own));
+    let previous = earlier.map(|entry| entry.fields.clone());
+    let last_time = earlier.and_then(|entry| entry.time.clone());
     let mut entries: Vec<Entry> = before.iter().filter(|entry| !entry.same_writer(&own)).cloned().collect();
     let mut merged = merge(Some(root), &base, &config);
     prune_abandoned(root, &mut merged, previous.unwrap_or_default(), entries.iter().chain([&own]));
@@ -107,9 +109,15 @@ pub fn server_side_apply(
 
     let difference = compare(Some(root), &base, &merged);
     release(&mut entries, &difference, force)?;
-    entries.push(own.clone());
+    if live.is_some() && difference.is_empty() {
+        // The time is that of the last change; who never changed anything has none.
+        own.time = last_time;
+    }
+    entries.push(own);
 
-    if live.is_some() && difference.is_empty() && same_ownership(&before, &entries) {
+    let tracked = live.is_some_and(|live| matches!(managed::read(live), Managed::Entries(_)));
+    let untouched = live.is_some() && (tracked || before.is_empty());
+    if untouched && difference.is_empty() && same_ownership(&before, &entries) {
         // Nothing happened: neither the object nor the time of the entry moves.
         return Ok(live.cloned().unwrap_or(merged));
     }

@@ -30,6 +30,9 @@ pub enum PatchError {
     /// The patch itself makes no sense.
     #[error("invalid patch: {0}")]
     Invalid(String),
+    /// A strategic merge patch lacks a merge key, or has a directive that does not exist.
+    #[error("invalid patch: {0}")]
+    Directive(String),
 }
 
 /// A field that another manager owns with another value.
@@ -62,7 +65,8 @@ fn conflicts_message(conflicts: &[Conflict]) -> String {
     }
 }
 
-/// Applies a JSON patch (RFC 6902).
+/// Applies a JSON patch (RFC 6902), with two liberties that the API server takes: what `replace` does not find it adds,
+/// and an `add` without a value adds null.
 ///
 /// # Errors
 /// [`PatchError::Json`] when the patch is malformed or an operation fails.
@@ -70,12 +74,30 @@ pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     if !patch.is_array() {
         return Err(PatchError::Invalid("a JSON patch must be an array".to_owned()));
     }
-    let patch: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|error| PatchError::Json(error.to_string()))?;
+    let failed = |error: &dyn std::fmt::Display| PatchError::Json(error.to_string());
     let mut result = live.clone();
-    // The variant that reverts what it did panics where it cannot; a copy need not be reverted.
-    json_patch::patch_unsafe(&mut result, &patch).map_err(|error| PatchError::Json(error.to_string()))?;
+    for operation in patch.as_array().into_iter().flatten() {
+        let operation = liberal(&result, operation.clone());
+        let operation: json_patch::PatchOperation =
+            serde_json::from_value(operation).map_err(|error| failed(&error))?;
+        // The variant that reverts what it did panics where it cannot; a copy need not be reverted.
+        json_patch::patch_unsafe(&mut result, &[operation]).map_err(|error| failed(&error))?;
+    }
     Ok(result)
+}
+
+fn liberal(object: &Value, mut operation: Value) -> Value {
+    let Some(members) = operation.as_object_mut() else { return operation };
+    let path = members.get("path").and_then(Value::as_str).unwrap_or_default();
+    let parent = path.rsplit_once('/').and_then(|(parent, _)| object.pointer(parent));
+    let absent = parent.is_some_and(Value::is_object) && object.pointer(path).is_none();
+    if absent && members.get("op").is_some_and(|op| op == "replace") {
+        members.insert("op".to_owned(), "add".into());
+    }
+    if members.get("op").is_some_and(|op| op == "add") {
+        members.entry("value").or_insert(Value::Null);
+    }
+    operation
 }
 
 /// Applies a JSON merge patch (RFC 7386).

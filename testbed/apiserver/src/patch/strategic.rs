@@ -17,16 +17,17 @@ const DELETE_VALUES: &str = "$deleteFromPrimitiveList/";
 /// first list-map key, else by value.
 ///
 /// # Errors
-/// [`PatchError::Invalid`] when a directive is malformed or an item lacks its merge key.
+/// [`PatchError::Invalid`] when the patch is no object, [`PatchError::Directive`] when a directive is malformed or an item
+/// lacks its merge key.
 pub fn strategic_merge(live: &Value, patch: &Value, schema: &CompiledSchema) -> Result<Value, PatchError> {
     let (Some(live), Some(patch)) = (live.as_object(), patch.as_object()) else {
-        return Err(invalid("a strategic merge patch is an object for an object"));
+        return Err(PatchError::Invalid("a strategic merge patch is an object for an object".to_owned()));
     };
     Ok(Value::Object(merge_maps(Some(schema.root()), live.clone(), patch)?))
 }
 
 fn invalid(what: impl Into<String>) -> PatchError {
-    PatchError::Invalid(what.into())
+    PatchError::Directive(what.into())
 }
 
 /// What `$patch` asks for.
@@ -190,7 +191,7 @@ fn merge_lists(
     if replace {
         return Ok(changes.into_iter().map(plain).collect());
     }
-    for change in changes {
+    for &change in &changes {
         if key.is_none() && change.is_object() {
             return Err(invalid(format!("{change} is an object in a list whose items have no merge key")));
         }
@@ -208,11 +209,12 @@ fn merge_lists(
     }
     match order {
         Some(order) => in_order(key, merged, live, order),
-        None => Ok(merged),
+        None => in_order(key, merged, live, &changes.into_iter().cloned().collect()),
     }
 }
 
-/// Brings items into the order that `$setElementOrder` asks for; others keep their place relative to the live list.
+/// Brings items into the order that `$setElementOrder` asks for, or that of the patch. Others keep their place relative to
+/// the live list, behind those that are new.
 fn in_order(key: Option<&str>, items: Vec<Value>, live: &[Value], order: &Value) -> Result<Vec<Value>, PatchError> {
     let order = order.as_array().ok_or_else(|| invalid("$setElementOrder must be a list"))?;
     // For objects the order lists either the keys or objects that carry them.
@@ -221,11 +223,12 @@ fn in_order(key: Option<&str>, items: Vec<Value>, live: &[Value], order: &Value)
     let rank = |item: &Value| id(item).and_then(|id| wanted.iter().position(|wanted| **wanted == id));
     let (mut ordered, others): (Vec<Value>, Vec<Value>) = items.into_iter().partition(|item| rank(item).is_some());
     ordered.sort_by_key(|item| rank(item));
-    let place = |item: &Value| live.iter().position(|candidate| id(candidate) == id(item)).unwrap_or(live.len());
+    let place = |item: &Value| live.iter().position(|candidate| id(candidate) == id(item));
     let mut result: Vec<Value> = Vec::with_capacity(ordered.len() + others.len());
     let mut others = others.into_iter().peekable();
     for item in ordered {
-        while let Some(other) = others.next_if(|other| place(other) < place(&item)) {
+        let before = |other: &Value| place(&item).is_some_and(|item| place(other).is_some_and(|other| other < item));
+        while let Some(other) = others.next_if(before) {
             result.push(other);
         }
         result.push(item);
@@ -259,12 +262,14 @@ mod tests {
     #[rstest]
     #[case::by_key(json!([{"port": 80, "name": "a"}, {"port": 81}]), json!({"ports": [{"port": 81, "name": "b"}]}),
         json!([{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]))]
-    #[case::new_item(json!([{"port": 80}]), json!({"ports": [{"port": 81, "name": null}]}), json!([{"port": 80}, {"port": 81}]))]
+    #[case::new_item(json!([{"port": 80}]), json!({"ports": [{"port": 81, "name": null}]}), json!([{"port": 81}, {"port": 80}]))]
+    #[case::between(json!([{"port": 80}, {"port": 81}]), json!({"ports": [{"port": 81}, {"port": 82}]}),
+        json!([{"port": 80}, {"port": 81}, {"port": 82}]))]
     #[case::delete(json!([{"port": 80}, {"port": 81}]), json!({"ports": [{"port": 80, "$patch": "delete"}]}), json!([{"port": 81}]))]
     #[case::replace(json!([{"port": 80}, {"port": 81}]), json!({"ports": [{"port": 9}, {"$patch": "replace"}]}), json!([{"port": 9}]))]
     #[case::order(json!([{"port": 1}, {"port": 2}, {"port": 3}]),
         json!({"$setElementOrder/ports": [{"port": 4}, {"port": 1}], "ports": [{"port": 4}]}),
-        json!([{"port": 2}, {"port": 3}, {"port": 4}, {"port": 1}]))]
+        json!([{"port": 4}, {"port": 1}, {"port": 2}, {"port": 3}]))]
     #[case::order_alone(json!([{"port": 1}, {"port": 2}]), json!({"$setElementOrder/ports": [{"port": 2}, {"port": 1}]}),
         json!([{"port": 2}, {"port": 1}]))]
     #[case::null(json!([{"port": 1}]), json!({"ports": null}), Value::Null)]
@@ -283,7 +288,7 @@ mod tests {
             "spec": {"externalIPs": ["2.2.2.2"]},
         });
         let merged = strategic_merge(&live, &patch, &service).unwrap();
-        assert_eq!(merged["metadata"]["finalizers"], json!(["b", "c"]));
+        assert_eq!(merged["metadata"]["finalizers"], json!(["c", "b"]));
         assert_eq!(merged["spec"]["externalIPs"], json!(["2.2.2.2"]));
     }
 
@@ -294,10 +299,9 @@ mod tests {
     #[case(json!({"metadata": {"finalizers": [{"a": 1}]}}))]
     #[case(json!({"spec": {"ports": [{"port": {"a": null}}]}}))]
     #[case(json!({"spec": {"ports": [{"port": null}]}}))]
-    #[case(json!([]))]
     fn refusals(#[case] patch: Value) {
         let service = schema("", "Service").unwrap();
         let live = json!({"metadata": {"finalizers": ["a"]}, "spec": {"ports": [{"port": 1}]}});
-        assert!(matches!(strategic_merge(&live, &patch, &service), Err(PatchError::Invalid(_))));
+        assert!(matches!(strategic_merge(&live, &patch, &service), Err(PatchError::Directive(_))));
     }
 }

@@ -29,6 +29,8 @@ pub struct Accepted {
     pub form: Form,
     /// How it is written.
     pub format: Format,
+    /// Whether the form is named for lists, or for single objects; nothing where the name is the same.
+    pub for_lists: Option<bool>,
 }
 
 /// One clause of an Accept header.
@@ -89,9 +91,24 @@ impl Accepted {
                 ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io") => Form::Partial(version),
                 _ => continue,
             };
-            return Ok(Self { form, format });
+            let for_lists = matches!(form, Form::Partial(_)).then(|| clause.parameter("as").ends_with("List"));
+            return Ok(Self { form, format, for_lists });
         }
         Err(ApiError::not_acceptable())
+    }
+}
+
+impl Accepted {
+    /// Whether the form can show a list, or a single object.
+    ///
+    /// # Errors
+    /// 406 for a list in the form of one object. The other way round Kubernetes answers 500, as if it were its own fault.
+    pub fn suits(self, list: bool) -> Result<Self, ApiError> {
+        match self.for_lists {
+            Some(named) if named != list && list => Err(ApiError::not_acceptable()),
+            Some(named) if named != list => Err(ApiError::failed("an object cannot be shown as a list")),
+            _ => Ok(self),
+        }
     }
 }
 

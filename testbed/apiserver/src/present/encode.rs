@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::columns;
@@ -34,6 +34,16 @@ struct List<'a, T> {
     api_version: &'a str,
     metadata: &'a ListMeta,
     items: Vec<T>,
+}
+
+/// An object as it stands in a list of a built-in kind: the list says of what kind its items are.
+struct Typeless(Object);
+
+impl Serialize for Typeless {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = self.0.as_object().into_iter().flatten();
+        serializer.collect_map(members.filter(|(name, _)| !["apiVersion", "kind"].contains(&name.as_str())))
+    }
 }
 
 #[derive(Serialize)]
@@ -83,9 +93,15 @@ pub fn list(
 ) -> Result<Bytes, ApiError> {
     match accepted.form {
         Form::Full => {
-            let items = objects.iter().map(|stored| view(resource, stored)).collect();
-            let api_version = resource.api_version();
-            text(&List { kind: &resource.list_kind, api_version: &api_version, metadata, items }, accepted.format)
+            let shown = objects.iter().map(|stored| view(resource, stored));
+            let (kind, api_version) = (resource.list_kind.as_str(), resource.api_version());
+            let api_version = api_version.as_str();
+            if resource.custom {
+                let items = shown.collect();
+                return text(&List { kind, api_version, metadata, items }, accepted.format);
+            }
+            let items = shown.map(Typeless).collect();
+            text(&List { kind, api_version, metadata, items }, accepted.format)
         }
         Form::Partial(version) => {
             let items = objects.iter().map(|stored| partial(stored, version)).collect();
@@ -119,12 +135,9 @@ fn table(
             "Object" => (*shown).clone(),
             _ => partial(&shown, version),
         };
-        match object {
-            Value::Null => json!({"cells": cells}),
-            object => json!({"cells": cells, "object": object}),
-        }
+        json!({"cells": cells, "object": object})
     };
-    let head: Vec<Value> = if headed { resource.columns.iter().map(columns::definition).collect() } else { Vec::new() };
+    let head: Value = if headed { resource.columns.iter().map(columns::definition).collect() } else { Value::Null };
     json!({
         "kind": "Table",
         "apiVersion": version,

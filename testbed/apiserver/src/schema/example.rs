@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::formats::MICRO_TIME;
 use super::node::{Additional, Kind, Node};
 
 /// A value with all declared fields, each with its default, its first enumerated value or a plain one.
@@ -22,6 +23,7 @@ pub(crate) fn example(node: &Node) -> Value {
         Kind::Array => node.items.iter().map(|items| example(items)).collect(),
         Kind::String => match node.values.format.as_deref() {
             Some("date-time") => json!("2024-01-01T00:00:00Z"),
+            Some(MICRO_TIME) => json!("2024-01-01T00:00:00.000000Z"),
             Some("byte") => json!("aGk="),
             _ => json!("text"),
         },

@@ -10,6 +10,7 @@ use regex::Regex;
 pub(crate) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date-time" | "datetime" => is_date_time(text),
+        MICRO_TIME => matches(MICRO, text) && is_date_time(text),
         "date" => text.parse::<jiff::civil::Date>().is_ok() && text.len() == 10,
         "duration" => is_duration(text),
         "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
@@ -25,6 +26,9 @@ pub(crate) fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
+/// The format of `metav1.MicroTime`, which no definition can name.
+pub(crate) const MICRO_TIME: &str = "k8s-micro-time";
+const MICRO: &str = r"\.\d{6}[^\d]";
 const DATE_TIME: &str = r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:?\d\d)$";
 const DURATION: &str =
     r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h|d|w)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h|d|w))*$";

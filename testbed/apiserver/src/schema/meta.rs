@@ -34,7 +34,6 @@ pub(crate) static OBJECT_META: LazyLock<Value> = LazyLock::new(|| {
                 "items": {
                     "type": "object",
                     "x-kubernetes-map-type": "atomic",
-                    "required": ["apiVersion", "kind", "name", "uid"],
                     "properties": {
                         "apiVersion": text, "kind": text, "name": text, "uid": text,
                         "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"},
@@ -49,9 +48,9 @@ pub(crate) static OBJECT_META: LazyLock<Value> = LazyLock::new(|| {
     })
 });
 
-/// Adds the type and metadata of resources to the root and to every embedded resource.
-pub(crate) fn add_type_and_object_meta(root: &mut Node) -> Result<(), SchemaError> {
-    add(root, true)?;
+/// Adds the type and metadata of resources to every embedded resource, and to the root if it is one.
+pub(crate) fn add_type_and_object_meta(root: &mut Node, is_resource: bool) -> Result<(), SchemaError> {
+    add(root, is_resource)?;
     root.mark_rules();
     Ok(())
 }

@@ -6,8 +6,10 @@
 pub mod builtin;
 mod cause;
 mod cel;
+mod closest;
 mod correlate;
 mod defaults;
+mod embedded;
 mod example;
 mod formats;
 mod meta;
@@ -43,7 +45,7 @@ pub enum SchemaError {
     /// A CEL rule of the schema does not compile.
     #[error("rule {rule:?} at {at} does not compile: {what}")]
     Rule {
-        /// The path of the node that has the rule.
+        /// The path of the rule, as definitions spell it.
         at: String,
         /// The rule's source.
         rule: String,
@@ -68,7 +70,7 @@ impl CompiledSchema {
     /// [`SchemaError::Malformed`] when the schema is not structural.
     pub fn compile(open_api_v3_schema: &Value) -> Result<CompiledSchema, SchemaError> {
         let mut root = Node::compile(open_api_v3_schema, "openAPIV3Schema")?;
-        meta::add_type_and_object_meta(&mut root)?;
+        meta::add_type_and_object_meta(&mut root, true)?;
         Ok(CompiledSchema { root, built_in: None })
     }
 
@@ -76,11 +78,11 @@ impl CompiledSchema {
     pub fn check_rules(&self) -> Vec<SchemaError> {
         let mut errors = Vec::new();
         self.root.visit("", &mut |at, node| {
-            for rule in &node.rules {
+            for (index, rule) in node.rules.iter().enumerate() {
                 if let Err(what) = rule.compiled() {
-                    let error =
-                        SchemaError::Rule { at: at.to_owned(), rule: rule.source.clone(), what: what.to_owned() };
-                    errors.push(error);
+                    let dot = if at.is_empty() { "" } else { "." };
+                    let at = format!("{at}{dot}x-kubernetes-validations[{index}].rule");
+                    errors.push(SchemaError::Rule { at, rule: rule.source.clone(), what: what.to_owned() });
                 }
             }
         });
@@ -108,6 +110,8 @@ impl CompiledSchema {
         validate::check(&self.root, object, old, &Path::ROOT, &mut causes);
         let mut duplicates = Vec::new();
         unique::check(&self.root, object, &Path::ROOT, &mut duplicates);
+        // Metadata has no schema but that of the types: a finalizer may stand there twice.
+        duplicates.retain(|cause| !cause.field.starts_with("metadata."));
         if !duplicates.is_empty() && old.is_some_and(|old| self.has_duplicates(old)) {
             // An object that already broke the rule may be updated without mending it.
             duplicates.clear();
@@ -121,6 +125,12 @@ impl CompiledSchema {
             cel::check(&self.root, object, old, &mut causes);
         }
         causes
+    }
+
+    /// The first value within metadata that is of another type than its field. Metadata is decoded as such, also that of
+    /// embedded resources, before any schema is looked at.
+    pub fn malformed_metadata(&self, object: &Value) -> Option<Cause> {
+        embedded::malformed_metadata(&self.root, object, &Path::ROOT)
     }
 
     /// An object that has every declared field: what `kubectl explain` would list, as an instance. It need not be valid.
@@ -146,6 +156,11 @@ impl CompiledSchema {
         let mut duplicates = Vec::new();
         unique::check(&self.root, object, &Path::ROOT, &mut duplicates);
         !duplicates.is_empty()
+    }
+
+    /// Whether an item of a map list in the object has none of its keys, nor a default for one.
+    pub(crate) fn lacks_keys(&self, object: &Value) -> bool {
+        unique::lacks_keys(&self.root, object)
     }
 
     /// Whether this is one of the built-in kinds.

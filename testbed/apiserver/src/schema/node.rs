@@ -207,14 +207,15 @@ impl Node {
     /// Visits this node and all below it, with the schema's own paths.
     pub(crate) fn visit<'n>(&'n self, at: &str, visitor: &mut dyn FnMut(&str, &'n Node)) {
         visitor(at, self);
+        let below = |step: &str| if at.is_empty() { step.to_owned() } else { format!("{at}.{step}") };
         for (name, node) in &self.properties {
-            node.visit(&if at.is_empty() { name.clone() } else { format!("{at}.{name}") }, visitor);
+            node.visit(&below(&format!("properties[{name}]")), visitor);
         }
         if let Some(items) = &self.items {
-            items.visit(&format!("{at}[*]"), visitor);
+            items.visit(&below("items"), visitor);
         }
         if let Additional::Schema(node) = &self.additional {
-            node.visit(&format!("{at}[*]"), visitor);
+            node.visit(&below("additionalProperties"), visitor);
         }
     }
 }

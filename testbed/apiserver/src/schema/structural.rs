@@ -20,9 +20,9 @@ use super::node::{flag, text};
 pub fn check(schema: &Value) -> Vec<Cause> {
     let mut checker = Checker::default();
     checker.structural(schema, "", Level::Root);
-    if checker.violations.is_empty() {
-        defaults::check(schema, &mut checker);
-    }
+    defaults::check(schema, &mut checker);
+    let mut required = std::collections::HashSet::new();
+    checker.violations.retain(|cause| cause.reason != "FieldValueRequired" || required.insert(cause.field.clone()));
     checker.violations
 }
 
@@ -84,6 +84,8 @@ impl Checker {
             } else {
                 self.structural(items, &child(at, "items"), Level::Item);
             }
+        } else if text(map, "type").is_some_and(|kind| kind == "array") && !lists::is_map(map) {
+            self.required(at, "items", "must be specified");
         }
         branches::check(self, map, at);
     }

@@ -203,7 +203,11 @@ fn rules_that_do_not_compile_are_found() {
     let schema = with_field(json!({"type": "string", "x-kubernetes-validations": [{"rule": "self =="}]}));
     let errors = schema.check_rules();
     assert_eq!(errors.len(), 1);
-    assert!(errors[0].to_string().contains("spec.f"), "{}", errors[0]);
+    assert!(
+        errors[0].to_string().contains("properties[spec].properties[f].x-kubernetes-validations[0]"),
+        "{}",
+        errors[0]
+    );
     assert!(!schema.validate(&object(json!("x")), None).is_empty(), "a rule that does not compile refuses");
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::cause::Cause;
+use super::correlate::key_of;
 use super::node::{ListType, Node};
 use super::path::Path;
 
@@ -40,10 +41,26 @@ pub(crate) fn check(node: &Node, value: &Value, path: &Path<'_>, causes: &mut Ve
     }
 }
 
+/// Whether an item of a map list has none of its keys, nor a default for one.
+pub(crate) fn lacks_keys(node: &Node, value: &Value) -> bool {
+    match value {
+        Value::Object(map) => {
+            map.iter().any(|(name, member)| node.member(name).is_some_and(|schema| lacks_keys(schema, member)))
+        }
+        Value::Array(items) => {
+            let keyed = node.list_type == Some(ListType::Map);
+            let lacks = |item: &Value| keyed && node.list_keys.iter().all(|key| key_of(node, item, key).is_none());
+            let below = |item: &Value| node.items.as_ref().is_some_and(|schema| lacks_keys(schema, item));
+            items.iter().any(|item| lacks(item) || below(item))
+        }
+        _ => false,
+    }
+}
+
 fn keys_of(node: &Node, item: &Value) -> Value {
     let mut keys = Map::new();
     for key in &node.list_keys {
-        if let Some(value) = item.get(key) {
+        if let Some(value) = key_of(node, item, key) {
             keys.insert(key.clone(), value.clone());
         }
     }

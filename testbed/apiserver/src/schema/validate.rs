@@ -5,7 +5,9 @@ use std::cmp::Ordering;
 use serde_json::{Map, Number, Value, json};
 
 use super::cause::Cause;
+use super::closest::closest;
 use super::correlate::{old_item, old_member};
+use super::embedded;
 use super::formats::{has_format, regex};
 use super::node::{Kind, Node};
 use super::path::{NO_FIELD, Path};
@@ -18,7 +20,9 @@ pub(crate) fn check(node: &Node, value: &Value, old: Option<&Value>, path: &Path
     if value.is_null() && node.nullable {
         return;
     }
-    if !check_type(node, value, path, causes) {
+    // A number of the wrong sort is still held against the limits of its field.
+    let limited = node.kind == Kind::Integer && value.is_number();
+    if !check_type(node, value, path, causes) && !limited {
         return;
     }
     check_logic(node, value, path, causes);
@@ -27,7 +31,12 @@ pub(crate) fn check(node: &Node, value: &Value, old: Option<&Value>, path: &Path
         Value::String(text) => check_string(node, text, value, path, causes),
         Value::Number(number) => check_number(node, number, value, path, causes),
         Value::Array(items) => check_array(node, items, value, old, path, causes),
-        Value::Object(map) => check_object(node, map, old, path, causes),
+        Value::Object(map) => {
+            if node.embedded_resource {
+                embedded::check(map, path, causes);
+            }
+            check_object(node, map, old, path, causes);
+        }
         Value::Null | Value::Bool(_) => {}
     }
 }
@@ -50,9 +59,10 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Whether a number is whole; `1.0` counts.
+/// Whether a number is whole, and within 64 bits with sign; `1.0` counts as far as such numbers are exact.
 pub(crate) fn is_integer(number: &Number) -> bool {
-    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    number.is_i64() || number.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() <= EXACT)
 }
 
 fn check_type(node: &Node, value: &Value, path: &Path<'_>, causes: &mut Vec<Cause>) -> bool {
@@ -145,15 +155,17 @@ fn check_number(node: &Node, number: &Number, value: &Value, path: &Path<'_>, ca
     {
         fail(format!("should be a multiple of {factor}"));
     }
-    let range = match (node.kind, rules.format.as_deref()) {
-        (Kind::Integer, Some("int32")) => Some((i128::from(i32::MIN), i128::from(i32::MAX), "int32")),
-        (Kind::Integer, Some("int64")) => Some((i128::from(i64::MIN), i128::from(i64::MAX), "int64")),
-        _ => None,
-    };
-    if let (Some((low, high, format)), Some(integer)) = (range, number.as_i128())
-        && !(low..=high).contains(&integer)
-    {
-        fail(format!("must be of type integer with format {format} in range [{low}, {high}]"));
+    if node.kind == Kind::Integer {
+        let (low, high, format) = match rules.format.as_deref() {
+            Some("int32") => (i128::from(i32::MIN), i128::from(i32::MAX), "int32"),
+            _ => (i128::from(i64::MIN), i128::from(i64::MAX), "int64"),
+        };
+        let float = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i128);
+        if !number.as_i128().or_else(float).is_some_and(|integer| (low..=high).contains(&integer)) {
+            // The API server does not say which field this is about.
+            let text = format!("Checked value must be of type integer with format {format} in {}", path.dotted());
+            causes.push(Cause::invalid(NO_FIELD.to_owned(), &json!(""), &text));
+        }
     }
 }
 
@@ -215,37 +227,29 @@ fn check_object(node: &Node, map: &Map<String, Value>, old: Option<&Value>, path
     }
 }
 
-fn failures(node: &Node, value: &Value, path: &Path<'_>) -> Vec<Cause> {
+/// What is wrong with a value that has no past.
+pub(crate) fn failures(node: &Node, value: &Value, path: &Path<'_>) -> Vec<Cause> {
     let mut causes = Vec::new();
     check(node, value, None, path, &mut causes);
     causes
-}
-
-/// The alternative that came closest to accepting the value: the one with the fewest complaints.
-fn closest(mut refused: Vec<Vec<Cause>>) -> Vec<Cause> {
-    refused.sort_by_key(Vec::len);
-    refused.into_iter().next().unwrap_or_default()
 }
 
 fn check_logic(node: &Node, value: &Value, path: &Path<'_>, causes: &mut Vec<Cause>) {
     let rules = &node.values;
     let whole = |text: String| Cause::invalid(NO_FIELD.to_owned(), &json!(""), &text);
     let name = path.dotted();
-    if !rules.any_of.is_empty() {
-        let refused: Vec<Vec<Cause>> = rules.any_of.iter().map(|branch| failures(branch, value, path)).collect();
-        if refused.iter().all(|causes| !causes.is_empty()) {
-            causes.push(whole(format!("\"{name}\" must validate at least one schema (anyOf)")));
-            causes.extend(closest(refused));
-        }
+    let refuses = |branch: &Node| !failures(branch, value, path).is_empty();
+    if !rules.any_of.is_empty() && rules.any_of.iter().all(refuses) {
+        causes.push(whole(format!("\"{name}\" must validate at least one schema (anyOf)")));
+        causes.extend(closest(&rules.any_of, value, path));
     }
     if !rules.one_of.is_empty() {
-        let refused: Vec<Vec<Cause>> = rules.one_of.iter().map(|branch| failures(branch, value, path)).collect();
-        match refused.iter().filter(|causes| causes.is_empty()).count() {
+        match rules.one_of.iter().filter(|branch| failures(branch, value, path).is_empty()).count() {
             1 => {}
             0 => {
                 causes
                     .push(whole(format!("\"{name}\" must validate one and only one schema (oneOf). Found none valid")));
-                causes.extend(closest(refused));
+                causes.extend(closest(&rules.one_of, value, path));
             }
             many => causes.push(whole(format!(
                 "\"{name}\" must validate one and only one schema (oneOf). Found {many} valid alternatives"

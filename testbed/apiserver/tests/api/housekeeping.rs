@@ -1,9 +1,10 @@
 //! What the cluster does on its own: finalizers, owners, namespaces, definitions.
 #![allow(clippy::unwrap_used)]
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use gateproof_apiserver::{Options, Server};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, PropagationPolicy};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, PropagationPolicy};
 use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
@@ -161,11 +162,11 @@ async fn definitions_come_and_go_while_the_server_runs() {
     api.create(&PostParams::default(), &gadget).await.unwrap();
     set_finalizers(&api, "g", &["example.dev/hold"]).await;
     definitions.delete("gadgets.example.dev", &DeleteParams::default()).await.unwrap();
-    assert_eq!(refused(api.create(&PostParams::default(), &gadget).await).0, 405, "nothing new while it goes");
+    assert_eq!(refused(api.create(&PostParams::default(), &gadget).await).0, 403, "nothing new while it goes");
     eventually(async || api.get("g").await.unwrap().metadata.deletion_timestamp).await;
     set_finalizers(&api, "g", &[]).await;
     eventually(async || definitions.get_opt("gadgets.example.dev").await.unwrap().is_none().then_some(())).await;
-    assert_eq!(refused(api.get("g").await), (404, "NotFound".into()));
+    assert_eq!(refused(api.get("g").await).0, 404, "the path is gone, with no Status to tell of it");
 }
 
 #[tokio::test]
@@ -176,4 +177,57 @@ async fn definitions_that_do_not_stand_are_refused() {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let (code, _, status) = raw(&server, "POST", path, &[], &wrong.to_string()).await;
     assert_eq!((code, status["details"]["causes"][0]["field"].as_str()), (422, Some("metadata.name")));
+}
+
+#[tokio::test]
+async fn every_namespace_has_its_companions() {
+    let options = Options { namespace_companions: true, ..Options::default() };
+    let server = Server::start(options).await.unwrap();
+    let client = inside(&server);
+    namespace(&client, "new").await;
+    for namespace in ["default", "new"] {
+        let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        let is_there = |object: Option<&ConfigMap>| object.is_some();
+        await_condition(maps.clone(), "kube-root-ca.crt", is_there).await.unwrap();
+        let data = maps.get("kube-root-ca.crt").await.unwrap().data.unwrap();
+        assert!(data["ca.crt"].starts_with("-----BEGIN CERTIFICATE-----"));
+        let before = accounts.get("default").await.unwrap();
+        accounts.delete("default", &DeleteParams::default()).await.unwrap();
+        let is_another = |object: Option<&ServiceAccount>| object.is_some_and(|object| object.uid() != before.uid());
+        await_condition(accounts, "default", is_another).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_namespace_without_companions_is_empty() {
+    let server = server().await;
+    let maps: Api<ConfigMap> = Api::namespaced(inside(&server), "default");
+    assert!(maps.list(&ListParams::default()).await.unwrap().items.is_empty());
+}
+
+#[tokio::test]
+async fn a_namespace_that_ends_tells_what_holds_it() {
+    let server = server().await;
+    let client = inside(&server);
+    let namespaces = namespace(&client, "going").await;
+    let maps: Api<ConfigMap> = Api::namespaced(client, "going");
+    let held = json!({"metadata": {"name": "a", "finalizers": ["example.dev/hold"]}});
+    maps.create(&PostParams::default(), &serde_json::from_value(held).unwrap()).await.unwrap();
+    namespaces.delete("going", &DeleteParams::default()).await.unwrap();
+    let remains = |object: Option<&Namespace>| {
+        let conditions = object.and_then(|object| object.status.as_ref()?.conditions.as_ref());
+        conditions.is_some_and(|all| {
+            all.iter().any(|one| {
+                one.type_ == "NamespaceFinalizersRemaining"
+                    && one.status == "True"
+                    && one.message.as_ref().is_some_and(|message| message.contains("example.dev/hold"))
+            })
+        })
+    };
+    await_condition(namespaces.clone(), "going", remains).await.unwrap();
+    let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    maps.patch("a", &PatchParams::default(), &free).await.unwrap();
+    let is_gone = |object: Option<&Namespace>| object.is_none();
+    await_condition(namespaces, "going", is_gone).await.unwrap();
 }

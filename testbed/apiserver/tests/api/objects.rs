@@ -112,11 +112,14 @@ async fn refusals_say_why() {
         ("PUT", path, [("content-type", "application/json")], "{}", 405),
         ("POST", path, [("content-type", "application/json")], "{", 400),
         ("POST", path, [("content-type", "application/json")], r#"{"kind": "Gadget", "apiVersion": "v1"}"#, 400),
-        ("GET", "/apis/example.dev/v1/gadgets", [("accept", "*/*")], "", 404),
-        ("GET", "/nowhere", [("accept", "*/*")], "", 404),
+        ("GET", "/api/v1/gadgets", [("accept", "*/*")], "", 404),
     ] {
         let (code, _, status) = raw(&server, method, path, &headers, body).await;
         assert_eq!((code, status["kind"].as_str()), (expected, Some("Status")), "{method} {path} {body}");
+    }
+    for path in ["/apis/example.dev/v1/gadgets", "/nowhere"] {
+        let (code, _, text) = raw(&server, "GET", path, &[], "").await;
+        assert_eq!((code, text["kind"].as_str()), (404, None), "no definition, no Status");
     }
 }
 

@@ -17,6 +17,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use super::super::formats::MICRO_TIME;
+
 /// The OpenAPI schemas of all kinds of a text, by group and kind.
 ///
 /// # Errors
@@ -153,7 +155,8 @@ impl<'l, 't> Reader<'l, 't> {
             "string" => text,
             "bool" => json!({"type": "boolean"}),
             "int32" | "int64" => json!({"type": "integer", "format": word}),
-            "time" | "microtime" => json!({"type": "string", "format": "date-time"}),
+            "time" => json!({"type": "string", "format": "date-time"}),
+            "microtime" => json!({"type": "string", "format": MICRO_TIME}),
             "intstr" | "quantity" => quantity,
             "any" => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
             "strings" => json!({"type": "array", "items": text}),

@@ -1,33 +1,42 @@
-//! Defaults: each must be what the schema would take, without fields that it does not know.
+//! Defaults: each must be what its part of the schema would take, without fields that it does not know.
 
 use serde_json::Value;
 
-use super::super::CompiledSchema;
-use super::super::node::{Additional, Node};
+use super::super::meta::add_type_and_object_meta;
+use super::super::node::Node;
 use super::super::path::{NO_FIELD, Path};
 use super::super::{prune, unique, validate};
 use super::{Checker, child, key};
 
-/// Checks every default of a schema that has no other violation.
+/// Checks every default of a schema whose own part of the schema is well-formed.
 pub(super) fn check(schema: &Value, checker: &mut Checker) {
-    // What does not compile is reported where it is compiled.
-    let Ok(compiled) = CompiledSchema::compile(schema) else { return };
-    below(compiled.root(), "", checker);
+    below(schema, "", checker);
 }
 
-fn below(node: &Node, at: &str, checker: &mut Checker) {
-    if let Some(default) = &node.default {
-        one(node, default, at, checker);
+fn below(schema: &Value, at: &str, checker: &mut Checker) {
+    let Some(map) = schema.as_object() else { return };
+    if let Some(default) = map.get("default").filter(|default| !default.is_null())
+        && let Some(node) = compiled(schema)
+    {
+        one(&node, default, at, checker);
     }
-    for (name, property) in &node.properties {
+    for (name, property) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
         below(property, &key(at, name), checker);
     }
-    if let Some(items) = &node.items {
-        below(items, &child(at, "items"), checker);
+    for name in ["items", "additionalProperties"] {
+        if let Some(schema) = map.get(name) {
+            below(schema, &child(at, name), checker);
+        }
     }
-    if let Additional::Schema(schema) = &node.additional {
-        below(schema, &child(at, "additionalProperties"), checker);
-    }
+}
+
+/// The part of a schema that a default is held against; nothing where that part is at fault itself.
+fn compiled(schema: &Value) -> Option<Node> {
+    let mut node = Node::compile(schema, "").ok()?;
+    // Embedded resources have metadata that no schema declares.
+    let is_resource = node.embedded_resource;
+    add_type_and_object_meta(&mut node, is_resource).ok()?;
+    Some(node)
 }
 
 fn one(node: &Node, default: &Value, at: &str, checker: &mut Checker) {

@@ -10,6 +10,11 @@ use super::{Checker, child, key};
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const KEYS: &str = "x-kubernetes-list-map-keys";
 
+/// Whether a schema is of a list with keys, which says by itself that its items need a schema.
+pub(super) fn is_map(map: &Map<String, Value>) -> bool {
+    map.get(LIST_TYPE).is_some_and(|list_type| list_type == "map")
+}
+
 /// Checks what a schema says of lists.
 pub(super) fn check(checker: &mut Checker, map: &Map<String, Value>, at: &str) {
     let list_type = map.get(LIST_TYPE).filter(|value| !value.is_null());
