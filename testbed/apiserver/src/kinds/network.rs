@@ -101,6 +101,11 @@ pub fn normalise_service(object: &mut Value, old: Option<&Value>) {
     if keeps && let Some(address) = before.get("clusterIP") {
         set_default(spec, "clusterIP", address.clone());
     }
+    for field in ["ipFamilies", "ipFamilyPolicy"] {
+        if keeps && let Some(value) = before.get(field) {
+            set_default(spec, field, value.clone());
+        }
+    }
     let moved = keeps && spec.get("clusterIP") != before.get("clusterIP");
     if let Some(address) = spec.get("clusterIP").cloned() {
         let given = spec.get("clusterIPs").filter(|all| !all.is_null());

@@ -105,9 +105,9 @@ pub fn server_side_apply(
     let mut merged = merge(Some(root), &base, &config);
     prune_abandoned(root, &mut merged, previous.unwrap_or_default(), entries.iter().chain([&own]));
     keep_system_metadata(&base, &mut merged);
-    schema.apply_defaults(&mut merged);
-
+    // What is owned as a whole conflicts as it was applied: without the defaults that the live value has.
     let difference = compare(Some(root), &base, &merged);
+    schema.apply_defaults(&mut merged);
     release(&mut entries, &difference, force)?;
     if live.is_some() && difference.is_empty() {
         // The time is that of the last change; who never changed anything has none.
