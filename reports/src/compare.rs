@@ -192,7 +192,7 @@ fn here(record: &RunRecord, test: &str) -> (Here, Vec<String>) {
     let names = |of: &dyn Fn(&ScenarioRecord) -> bool| -> Vec<String> {
         proving.iter().filter(|scenario| of(scenario)).map(|scenario| scenario.name.clone()).collect()
     };
-    let has_failed = |s: &ScenarioRecord| matches!(s.outcome, Outcome::Failed | Outcome::Late);
+    let has_failed = |s: &ScenarioRecord| matches!(s.outcome, Outcome::Failed | Outcome::Late | Outcome::KnownFailure);
     let fails_it = |s: &ScenarioRecord| {
         let own = s.findings.iter().filter(|f| f.severity == Severity::Failure && !f.consequence);
         has_failed(s) && own.flat_map(|finding| &finding.clauses).any(|named| *named == clause)

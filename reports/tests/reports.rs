@@ -329,6 +329,7 @@ fn proving(outcome: Outcome, failed_at: Option<(&str, bool)>) -> ScenarioRecord 
 #[case(&["T"], proving(Outcome::Passed, None), Here::Passed, Agreement::Disagrees)]
 #[case(&[], proving(Outcome::Failed, Some(("upstream:T", false))), Here::Failed, Agreement::Disagrees)]
 #[case(&["T"], proving(Outcome::Late, Some(("upstream:T", false))), Here::Failed, Agreement::Agrees)]
+#[case(&["T"], proving(Outcome::KnownFailure, Some(("upstream:T", false))), Here::Failed, Agreement::Agrees)]
 #[case(&[], proving(Outcome::Failed, Some(("upstream:T", true))), Here::FailedElsewhere, Agreement::Stricter)]
 #[case(&[], proving(Outcome::Failed, Some(("K8S-07", false))), Here::FailedElsewhere, Agreement::Stricter)]
 #[case(&["T"], proving(Outcome::Failed, Some(("K8S-07", false))), Here::FailedElsewhere, Agreement::Open)]
