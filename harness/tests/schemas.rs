@@ -91,6 +91,10 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             let report = "gateproof-report/conformance-report.yaml";
             vec![json_of(dir, &["report", "lint", report, "--format", "json"])]
         }
+        "report-compare" => {
+            let report = "gateproof-report/conformance-report.yaml";
+            vec![json_of(dir, &["report", "compare", "gateproof-report", report, "--format", "json"])]
+        }
         "clean" => {
             let kubeconfig = testbed.kubeconfig.to_str().unwrap();
             vec![json_of(dir, &["clean", "--kubeconfig", kubeconfig, "--format", "json"])]

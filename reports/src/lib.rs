@@ -3,6 +3,7 @@
 //! A report is a function of a [`record::RunRecord`], which is a function of a closed log. Nothing here knows how the
 //! record came to be.
 
+pub mod compare;
 pub mod conformance;
 pub mod junit;
 pub mod known;

@@ -4,11 +4,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use gateproof_report::conformance::{ConformanceReport, Identity, ProfileRule, TestResult, build, lint};
+use gateproof_report::compare::{Agreement, Here, Published, Test, compare};
+use gateproof_report::conformance::{
+    ConformanceReport, Extended, Identity, ProfileReport, ProfileRule, Statistics, Status, TestResult, build, lint,
+};
 use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
 use gateproof_report::record::{Breach, ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, Target};
 use gateproof_report::{junit, markdown, terminal};
 use proptest::prelude::*;
+use rstest::rstest;
 
 fn scenario(name: &str, features: &[&str], outcome: Outcome) -> ScenarioRecord {
     ScenarioRecord {
@@ -291,6 +295,95 @@ fn yaml_files(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
+/// A published report that passed `counted` tests of GATEWAY-HTTP, but for those named.
+fn published(counted: u32, failed: &[&str], skipped: &[&str]) -> ConformanceReport {
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let core = Status {
+        failed_tests: named(failed),
+        skipped_tests: named(skipped),
+        statistics: Statistics { passed: counted, ..Statistics::default() },
+        ..Status::default()
+    };
+    let profile = ProfileReport { core, name: "GATEWAY-HTTP".to_owned(), ..ProfileReport::default() };
+    ConformanceReport { profiles: vec![profile], ..ConformanceReport::default() }
+}
+
+fn upstream(name: &str, features: &[&str]) -> Test {
+    Test { name: name.to_owned(), features: features.iter().map(|f| (*f).to_owned()).collect() }
+}
+
+/// A scenario that proves upstream's test `T`, and may have failed at a clause, by itself or as a consequence.
+fn proving(outcome: Outcome, failed_at: Option<(&str, bool)>) -> ScenarioRecord {
+    let mut proving = scenario("s", &["Gateway"], outcome);
+    proving.proves = vec!["upstream:T".to_owned()];
+    proving.findings.extend(failed_at.map(|(clause, consequence)| Finding {
+        clauses: vec![clause.to_owned()],
+        consequence,
+        ..finding("a", "b")
+    }));
+    proving
+}
+
+#[rstest]
+#[case(&[], proving(Outcome::Passed, None), Here::Passed, Agreement::Agrees)]
+#[case(&["T"], proving(Outcome::Passed, None), Here::Passed, Agreement::Disagrees)]
+#[case(&[], proving(Outcome::Failed, Some(("upstream:T", false))), Here::Failed, Agreement::Disagrees)]
+#[case(&["T"], proving(Outcome::Late, Some(("upstream:T", false))), Here::Failed, Agreement::Agrees)]
+#[case(&["T"], proving(Outcome::KnownFailure, Some(("upstream:T", false))), Here::Failed, Agreement::Agrees)]
+#[case(&[], proving(Outcome::Failed, Some(("upstream:T", true))), Here::FailedElsewhere, Agreement::Stricter)]
+#[case(&[], proving(Outcome::Failed, Some(("K8S-07", false))), Here::FailedElsewhere, Agreement::Stricter)]
+#[case(&["T"], proving(Outcome::Failed, Some(("K8S-07", false))), Here::FailedElsewhere, Agreement::Open)]
+#[case(&[], proving(Outcome::Passed, Some(("upstream:T", false))), Here::Passed, Agreement::Agrees)]
+#[case(&[], proving(Outcome::Inconclusive, None), Here::Inconclusive, Agreement::Open)]
+#[case(&[], proving(Outcome::NotSupported, None), Here::NotRun, Agreement::Open)]
+#[case(&[], scenario("s", &[], Outcome::Passed), Here::NotTested, Agreement::Open)]
+fn a_run_is_held_against_a_published_report(
+    #[case] failed: &[&str],
+    #[case] scenario: ScenarioRecord,
+    #[case] here: Here,
+    #[case] agreement: Agreement,
+) {
+    let tests = [upstream("T", &["Gateway"])];
+    let compared = compare(&record(vec![scenario]), &published(1, failed, &[]), &tests, &[http()]);
+    assert_eq!(compared.tests.iter().map(|line| (line.here, line.agreement)).collect::<Vec<_>>(), [(here, agreement)]);
+    assert_eq!(compared.miscounts, []);
+}
+
+#[test]
+fn the_worst_scenario_decides_and_is_named() {
+    let named = |name: &str, of: ScenarioRecord| ScenarioRecord { name: name.to_owned(), ..of };
+    let scenarios = vec![
+        named("z", proving(Outcome::Failed, Some(("upstream:T", false)))),
+        named("b", proving(Outcome::Passed, None)),
+        named("a", proving(Outcome::Failed, Some(("upstream:T", false)))),
+    ];
+    let compared = compare(&record(scenarios), &published(1, &[], &[]), &[upstream("T", &["Gateway"])], &[http()]);
+    assert_eq!((compared.tests[0].here, compared.tests[0].scenarios.join(" ")), (Here::Failed, "a z".to_owned()));
+}
+
+#[test]
+fn only_tests_that_the_published_report_speaks_of_are_compared() {
+    let tests = [
+        upstream("Extended", &["Gateway", "HTTPRouteCORS"]),
+        upstream("Left", &["Gateway"]),
+        upstream("Other", &["Gateway", "TLSRoute"]),
+        upstream("Provisional", &["Gateway", "TLSRoute"]),
+        upstream("Unclaimed", &["Gateway", "ListenerSet"]),
+    ];
+    let mut report = published(1, &[], &["Left"]);
+    report.succeeded_provisional_tests = vec!["Provisional".to_owned()];
+    report.profiles[0].extended = Some(Extended {
+        supported_features: vec!["HTTPRouteCORS".to_owned()],
+        statistics: Statistics { passed: 2, ..Statistics::default() },
+        ..Extended::default()
+    });
+    let compared = compare(&record(vec![]), &report, &tests, &[http()]);
+    let said: Vec<_> = compared.tests.iter().map(|line| (line.test.as_str(), line.published)).collect();
+    let expected = [("Extended", Published::Passed), ("Left", Published::Skipped), ("Provisional", Published::Passed)];
+    assert_eq!(said, expected);
+    assert_eq!((compared.miscounts[0].counted, compared.miscounts[0].known), (3, 2));
+}
+
 /// The one published file that is not YAML of the schema begins with a stray `<Right>`.
 #[test]
 fn published_reports_are_read_by_the_same_types() {
@@ -312,21 +405,25 @@ fn published_reports_are_read_by_the_same_types() {
     assert_eq!(unreadable, [] as [String; 0]);
 }
 
-fn saw(seen: &str) -> String {
-    let mut failed = scenario("one", &[], Outcome::Failed);
-    failed.reason = Some(seen.to_owned());
-    failed.findings.push(Finding {
+fn finding(expected: &str, seen: &str) -> Finding {
+    Finding {
         expectation: "steps[1].settle".to_owned(),
         severity: Severity::Failure,
         clauses: vec![],
         line: 12,
         stage: "programmed".to_owned(),
-        expected: seen.to_owned(),
+        expected: expected.to_owned(),
         seen: seen.to_owned(),
         late: false,
         consequence: false,
         at_ms: 40,
-    });
+    }
+}
+
+fn saw(seen: &str) -> String {
+    let mut failed = scenario("one", &[], Outcome::Failed);
+    failed.reason = Some(seen.to_owned());
+    failed.findings.push(finding(seen, seen));
     terminal::failure(&failed, &[])
 }
 

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 pub struct UpstreamTest {
     /// Its short name.
     pub name: &'static str,
+    /// The first minor release whose suite has it, such as `v1.5`.
+    pub since: &'static str,
     /// The features that it needs.
     pub features: Vec<&'static str>,
 }
@@ -19,7 +21,7 @@ pub fn upstream_tests() -> &'static [UpstreamTest] {
         lines
             .filter_map(|line| {
                 let mut words = line.split_whitespace();
-                Some(UpstreamTest { name: words.next()?, features: words.collect() })
+                Some(UpstreamTest { name: words.next()?, since: words.next()?, features: words.collect() })
             })
             .collect()
     })
@@ -34,6 +36,7 @@ mod tests {
         assert_eq!(upstream_tests().len(), 153);
         assert!(upstream_tests().is_sorted_by(|a, b| a.name < b.name));
         for test in upstream_tests() {
+            assert!(matches!(test.since.as_bytes(), [b'v', b'0' | b'1', b'.', b'0'..=b'9']), "{test:?}");
             assert!(!test.features.is_empty(), "{}", test.name);
             for feature in &test.features {
                 assert!(crate::features().iter().any(|f| f.name == *feature), "{feature}");

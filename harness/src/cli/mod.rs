@@ -1,6 +1,7 @@
 //! The command line: one file a verb. Verbs parse, call the library and print; they decide nothing.
 
 mod clean;
+mod compare;
 mod crds;
 mod echo;
 mod explain;
@@ -83,7 +84,7 @@ enum Verb {
     Workloads(workloads::Args),
     /// Judge a recorded run again, from its log
     Replay(replay::Args),
-    /// Render or lint reports
+    /// Render, lint or compare reports
     Report(report::Args),
     /// Remove what a run left behind in a cluster
     Clean(clean::Args),

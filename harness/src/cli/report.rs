@@ -1,4 +1,4 @@
-//! `gateproof report`: reports from a record, and what is wrong with a report.
+//! `gateproof report`: reports from a record, what is wrong with a report, and where the two disagree.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::output::{self, Format, FormatArg};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, compare};
 use crate::exit_codes;
 
-/// Render or lint reports.
+/// Render, lint or compare reports.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -40,6 +40,7 @@ enum Verb {
         #[command(flatten)]
         format: FormatArg,
     },
+    Compare(compare::Args),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Ok(exit_codes::PASSED)
         }
         Verb::Lint { files, format } => lint(files, format.format),
+        Verb::Compare(args) => compare::run(args),
     }
 }
 
@@ -95,7 +97,8 @@ pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Failure> {
     })
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
+/// Reads a file that the user named.
+pub(crate) fn read(file: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))
 }

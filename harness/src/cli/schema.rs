@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use gateproof_report::compare::Comparison;
 use gateproof_report::record::RunRecord;
 use gateproof_suites::{Feature, Profile};
 
@@ -72,6 +73,7 @@ const SUBJECTS: &[Subject] = &[
     },
     Subject { name: "testbed", about: "testbed --format json", schema: of::<testbed::Served> },
     Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report::FileDefect>> },
+    Subject { name: "report-compare", about: "report compare --format json", schema: of::<Comparison> },
     Subject { name: "clean", about: "clean --format json", schema: of::<clean::Document> },
     Subject { name: "schema-list", about: "schema --list --format json", schema: of::<Vec<Item>> },
 ];

@@ -482,7 +482,8 @@ pub enum Answer {
     TcpBackend(String),
     /// TCP: refused, reset or closed before any byte. A hang fails.
     TcpRefused,
-    /// HTTP: no connection is accepted, or it is closed without an answer.
+    /// HTTP: no connection is accepted, or it is closed without an answer, or somebody else on the same address and port
+    /// has no route for the request.
     NoAnswer,
     /// Shares over many requests, found by a sequential test.
     Shares {

@@ -15,7 +15,7 @@ pub(super) struct Marks {
     controllers: HashSet<String>,
     /// The marks as they stood in the version before: path, condition type or entry, content.
     standing: Vec<Mark>,
-    /// The types of each marked list in the version before, in order.
+    /// The marked types of each list in the version before, in order.
     orders: Vec<(String, Vec<String>)>,
 }
 
@@ -98,14 +98,15 @@ impl Marks {
 
     fn remember(&mut self, object: &Value) {
         for (path, conditions) in conditions_in(object) {
-            let mut marked = false;
+            // Where a controller's own conditions stand between them is its own affair.
+            let mut order = Vec::new();
             for condition in conditions.iter().filter(|c| self.types.contains(c.type_)) {
-                marked = true;
+                order.push(condition.type_.to_owned());
                 let path = format!("{path}[{}]", condition.type_);
                 self.standing.push(Mark { rule: Rule::ForeignPreserved, path, content: condition.raw.clone() });
             }
-            if marked {
-                self.orders.push((path, conditions.iter().map(|c| c.type_.to_owned()).collect()));
+            if !order.is_empty() {
+                self.orders.push((path, order));
             }
         }
         for part in ["parents", "ancestors"] {

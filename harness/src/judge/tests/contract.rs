@@ -217,6 +217,13 @@ fn mark() -> Value {
     json!({"status": {"parents": [{"conditions": [condition("mark.test/Marker=True:Here")]}]}})
 }
 
+/// Two conditions of somebody else.
+const MARKS: [&str; 2] = ["mark.test/Marker=True:Here", "mark.test/Another=True:Here"];
+
+fn marks() -> Value {
+    json!({"status": {"parents": [{"conditions": conditions(&MARKS)}]}})
+}
+
 fn foreign(section: &str) -> Value {
     let parents =
         json!([entry("foreign.test/c", section, conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]);
@@ -263,9 +270,10 @@ fn foreign(section: &str) -> Value {
     vec![See(0, route(conditions(&GOOD))), Patch(mark(), "1"), See(5, at_version(marked("Here"), "1")), See(5, at_version(marked("Changed"), "2"))],
     vec![See(0, route(conditions(&GOOD))), Patch(mark(), "1"), See(5, at_version(marked("Here"), "1")), See(5, at_version(marked("Gone"), "2")), Patch(json!({}), "2")])]
 #[case(Rule::ForeignOrder,
-    vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"),
-        See(5, at_version(route(vec![condition("mark.test/Marker=True:Here"), condition(GOOD[0]), condition(GOOD[1])]), "2"))],
-    vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"), See(5, at_version(marked("Here"), "2"))])]
+    vec![See(0, at_version(route(conditions(&[GOOD[0], MARKS[0], GOOD[1], MARKS[1]])), "1")), Patch(marks(), "1"),
+        See(5, at_version(route(conditions(&[GOOD[0], MARKS[1], GOOD[1], MARKS[0]])), "2"))],
+    vec![See(0, at_version(route(conditions(&[GOOD[0], MARKS[0], GOOD[1], MARKS[1]])), "1")), Patch(marks(), "1"),
+        See(5, at_version(route(conditions(&[MARKS[0], MARKS[1], GOOD[0], GOOD[1]])), "2"))])]
 #[case(Rule::ForeignEntriesPreserved,
     vec![See(0, at_version(foreign("f"), "1")), Patch(json!([{"controllerName": "foreign.test/c"}]), "1"), See(5, at_version(route(conditions(&GOOD)), "2"))],
     vec![See(0, at_version(foreign("f"), "1")), Patch(json!([{"controllerName": "foreign.test/c"}]), "1"), See(5, at_version(foreign("f"), "2"))])]

@@ -230,6 +230,7 @@ pub(super) enum Back {
     Moved(&'static str),
     Echo(&'static str),
     Presented(&'static str, &'static str),
+    TurnedAway(&'static str),
     Line(&'static str),
     Tcp(TcpEnd),
     Error(ProbeError),
@@ -442,6 +443,10 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
                 Some(PeerCertificate { names: vec!["x.test".to_owned(), name.to_owned()], sha256: String::new() });
             let echo = EchoText::of(&json!({"pod": pod}));
             exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo });
+        }
+        Back::TurnedAway(name) => {
+            exchange.certificate = Some(PeerCertificate { names: vec![name.to_owned()], sha256: String::new() });
+            exchange.http = Some(HttpAnswer { status: 404, headers, body: String::new(), echo: None });
         }
         Back::Line(pod) => {
             exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: EchoText::of(&json!({"pod": pod})) });

@@ -183,13 +183,24 @@ fn a_location_should_not_spell_out_the_port_of_its_scheme(
 #[case(Answer::TcpRefused, Back::Line("echo-pod"), false)]
 #[case(Answer::NoAnswer, Back::Error(ProbeError::ConnectRefused(String::new())), true)]
 #[case(Answer::NoAnswer, Back::Error(ProbeError::TimedOut), false)]
-#[case(Answer::NoAnswer, Back::Status(404), false)]
+#[case(Answer::NoAnswer, Back::Status(404), true)]
+#[case(Answer::NoAnswer, Back::Status(500), false)]
+#[case(Answer::NoAnswer, Back::Echo("echo-pod"), false)]
 fn ends_of_connections_are_told_apart(#[case] answer: Answer, #[case] back: Back, #[case] good: bool) {
     let mut play = probing(get(answer.clone())).probes(move |_, _, _| back.clone());
     assert_eq!(play.run().outcome == Outcome::Passed, good);
     if answer != Answer::NoAnswer {
         assert!(matches!(&play.requests[0], ProbeRequest::Tcp { port: 9000, .. }));
     }
+}
+
+#[rstest]
+#[case::of_others("b.test", Outcome::Passed)]
+#[case::of_the_host("a.test", Outcome::Failed)]
+fn a_listener_that_is_not_programmed_shows_in_the_certificate(#[case] name: &'static str, #[case] outcome: Outcome) {
+    let mut probe = Probe { tls: true, ..get(Answer::NoAnswer) };
+    probe.target.listener = Some("http".to_owned());
+    assert_eq!(probing(probe).probes(move |_, _, _| Back::TurnedAway(name)).run().outcome, outcome);
 }
 
 #[rstest]

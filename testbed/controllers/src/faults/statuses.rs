@@ -775,14 +775,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "leaves-supported-version-off",
         summary: "Does not publish SupportedVersion on an accepted GatewayClass.",
-        clauses: &[
-            "GEP1364-08",
-            "IMPL-19",
-            "IMPL-25",
-            "K8S-06",
-            "blind:GatewayClassObservedGenerationBump.1",
-            "upstream:GatewayClassObservedGenerationBump",
-        ],
+        clauses: &["GEP1364-08", "IMPL-19", "IMPL-25", "K8S-06", "blind:GatewayClassObservedGenerationBump.1"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for conditions in own(statuses, Kind::GatewayClass) {
