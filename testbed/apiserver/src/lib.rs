@@ -14,6 +14,7 @@
 //! - ServiceAccounts `default` and `kube-root-ca.crt` are there with [`Options::namespace_companions`] alone.
 //! - Admission policies are no kind of its own, so those of the official bundles can neither be stored nor hold.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
+//! - With [`Options::admit_ipv6_services`] there are cluster addresses of both families, but a Service has one.
 
 mod auth;
 mod cluster;

@@ -16,6 +16,7 @@ use crate::auth::Issuer;
 use crate::cluster::{Cluster, Housekeeper};
 use crate::error::ApiError;
 use crate::http::{App, InProcess, Listener, RequestCount, Trouble};
+use crate::kinds::validation::Addresses;
 use crate::tls::{self, TlsError};
 
 /// How a server starts.
@@ -30,6 +31,8 @@ pub struct Options {
     /// Take loopback addresses in Endpoints and EndpointSlices. A real API server refuses them; a test bed whose
     /// backends have no other address needs them. This is a divergence from Kubernetes.
     pub admit_loopback_endpoints: bool,
+    /// Take Services of IPv6 too, as a cluster of two families does; one family each all the same.
+    pub admit_ipv6_services: bool,
     /// Put a ServiceAccount `default` and a ConfigMap `kube-root-ca.crt` into every namespace, as controllers of a real
     /// cluster do. Whoever counts what is in a namespace does without.
     pub namespace_companions: bool,
@@ -44,6 +47,7 @@ impl Default for Options {
             crds: Vec::new(),
             token: None,
             admit_loopback_endpoints: false,
+            admit_ipv6_services: false,
             namespace_companions: false,
             event_capacity: 4096,
         }
@@ -84,7 +88,11 @@ impl Server {
     /// # Errors
     /// [`StartError`]: a definition, the certificate or the address is at fault.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let (cluster, changes) = Cluster::new(options.crds, options.event_capacity, options.admit_loopback_endpoints)?;
+        let addresses = Addresses {
+            loopback_endpoints: options.admit_loopback_endpoints,
+            ipv6_services: options.admit_ipv6_services,
+        };
+        let (cluster, changes) = Cluster::new(options.crds, options.event_capacity, addresses)?;
         let cluster = Arc::new(cluster);
         let token = options.token.unwrap_or_else(random_token);
         let app = Arc::new(App {

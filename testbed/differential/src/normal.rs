@@ -154,7 +154,9 @@ impl Normaliser {
         if TIME.is_match(text) {
             return Some("<time>".to_owned());
         }
-        if key == "cells" && (AGE.is_match(text) || text == "<unknown>") {
+        // Where a part of an answer is looked at, its key is the whole way to it.
+        let in_cells = key == "cells" || key.ends_with(".cells");
+        if in_cells && (AGE.is_match(text) || text == "<unknown>") {
             return Some("<age>".to_owned());
         }
         (ADDRESS.is_match(text) && !text.starts_with("127.")).then(|| "<address>".to_owned())
@@ -263,6 +265,13 @@ mod tests {
         let given = json!({"a": "2024-01-01T00:00:00Z", "b": "2026-01-01T00:00:00Z", "nodePort": 30001});
         let found = normalised("at 2024-01-01T00:00:00Z on 30001", vec![given]);
         assert_eq!(found[0], json!({"a": "2024-01-01T00:00:00Z", "b": "<time>", "nodePort": 30001}));
+    }
+
+    #[test]
+    fn ages_are_replaced_wherever_they_are_looked_at() {
+        let rows = json!({"rows": [{"cells": ["a", "1s"]}], "rows.0.cells": ["a", "2m3s"], "other": "1s"});
+        let expected = json!({"other": "1s", "rows": [{"cells": ["a", "<age>"]}], "rows.0.cells": ["a", "<age>"]});
+        assert_eq!(normalised("", vec![rows])[0], expected);
     }
 
     #[test]

@@ -186,7 +186,7 @@ impl Cluster {
         }
         if !resource.custom {
             causes.retain(|cause| !cause.message.ends_with(IS_NULL));
-            let found = validation::check(resource, object, old, self.admit_loopback_endpoints);
+            let found = validation::check(resource, object, old, self.addresses);
             // What the schema finds too is told once.
             causes.retain(|cause| !found.iter().any(|own| own.field == cause.field && own.reason == cause.reason));
             causes.extend(found);

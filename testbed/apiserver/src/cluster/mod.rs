@@ -26,6 +26,7 @@ pub use read::{Continue, ListOptions, view};
 
 use crate::error::ApiError;
 use crate::kinds::network::Allocator;
+use crate::kinds::validation::Addresses;
 use crate::kinds::{Registry, Resource, crd};
 use crate::meta;
 use crate::store::{Event, Key, NAMESPACES, Object, Store, namespace_object};
@@ -38,7 +39,7 @@ pub struct Cluster {
     /// Told whenever the kinds served change.
     reloaded: watch::Sender<()>,
     allocator: Mutex<Allocator>,
-    admit_loopback_endpoints: bool,
+    addresses: Addresses,
 }
 
 /// How strictly unknown and duplicate fields are taken.
@@ -108,7 +109,7 @@ impl Cluster {
     pub fn new(
         definitions: Vec<Value>,
         event_capacity: usize,
-        admit_loopback_endpoints: bool,
+        addresses: Addresses,
     ) -> Result<(Self, mpsc::UnboundedReceiver<Arc<Event>>), ApiError> {
         let (store, changes) = Store::new(event_capacity);
         let now = meta::now();
@@ -117,7 +118,7 @@ impl Cluster {
             registry: RwLock::new(Arc::new(Registry::new([]))),
             reloaded: watch::Sender::new(()),
             allocator: Mutex::default(),
-            admit_loopback_endpoints,
+            addresses,
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let object = namespace_object(name, &Uuid::new_v4().to_string(), &now);

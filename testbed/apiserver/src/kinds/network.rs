@@ -1,7 +1,7 @@
 //! Services, Endpoints and EndpointSlices: defaults, addresses and checks.
 
 use std::collections::HashSet;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,8 @@ use crate::meta;
 
 /// First and last address of 10.96.0.0/12 that Services get; the first ones are kept for the cluster itself.
 const CLUSTER_IPS: (u32, u32) = (0x0A60_0010, 0x0A6F_FFFE);
+/// What comes before the same numbers in cluster addresses of IPv6: a unique local prefix.
+const CLUSTER_IPV6S: u128 = 0xfd00 << 112;
 /// The ports of Services of type NodePort and LoadBalancer.
 const NODE_PORTS: (u16, u16) = (30_000, 32_767);
 
@@ -169,7 +171,7 @@ pub fn allocate(
             return Err(StatusCause::invalid("spec.clusterIPs", &json!([text]), why));
         }
         Some(text) => text,
-        None => allocator.next_address(&used)?,
+        None => allocator.next_address(&used, spec.get("ipFamilies").is_some_and(|families| families[0] == "IPv6"))?,
     };
     families(spec, &address);
     spec.insert("clusterIP".into(), address.clone().into());
@@ -217,9 +219,12 @@ fn node_ports(service: &Value) -> Vec<u64> {
 }
 
 impl Allocator {
-    fn next_address(&mut self, used: &HashSet<&str>) -> Result<String, StatusCause> {
+    fn next_address(&mut self, used: &HashSet<&str>, ipv6: bool) -> Result<String, StatusCause> {
         for _ in CLUSTER_IPS.0..=CLUSTER_IPS.1 {
-            let text = Ipv4Addr::from(self.address).to_string();
+            let text = match ipv6 {
+                true => Ipv6Addr::from(CLUSTER_IPV6S | u128::from(self.address)).to_string(),
+                false => Ipv4Addr::from(self.address).to_string(),
+            };
             self.address = if self.address == CLUSTER_IPS.1 { CLUSTER_IPS.0 } else { self.address + 1 };
             if !used.contains(text.as_str()) {
                 return Ok(text);
@@ -372,7 +377,7 @@ mod tests {
         allocate(&mut allocator, &mut headless, None, &others).unwrap();
         assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
         assert_eq!(headless["spec"]["ipFamilies"], json!(["IPv4", "IPv6"]));
-        assert!(services::validate(&headless, None).is_empty());
+        assert!(services::validate(&headless, None, false).is_empty());
     }
 
     #[test]

@@ -102,10 +102,10 @@ fn duplicate(field: impl Into<String>, value: &Value) -> StatusCause {
 }
 
 /// What is wrong with a Service.
-pub fn validate(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
+pub fn validate(object: &Value, old: Option<&Value>, ipv6: bool) -> Vec<StatusCause> {
     let spec = &object["spec"];
     let mut causes = Vec::new();
-    other_families(object, &mut causes);
+    other_families(object, ipv6, &mut causes);
     if !causes.is_empty() {
         return causes;
     }
@@ -121,8 +121,9 @@ pub fn validate(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
     causes
 }
 
-/// The cluster has IPv4 addresses only. What has no selector and needs no address may name any family.
-fn other_families(object: &Value, causes: &mut Vec<StatusCause>) {
+/// The cluster has addresses of IPv4, and maybe of IPv6, but gives each Service one. What has no selector and needs no address
+/// may name any family.
+fn other_families(object: &Value, ipv6: bool, causes: &mut Vec<StatusCause>) {
     let spec = &object["spec"];
     let unselective = spec["selector"].as_object().is_none_or(|selector| selector.is_empty());
     if kind(object) == "ExternalName" || (is_headless(object) && unselective) {
@@ -132,7 +133,11 @@ fn other_families(object: &Value, causes: &mut Vec<StatusCause>) {
         let why = "this cluster is not configured for dual-stack services";
         causes.push(StatusCause::invalid("spec.ipFamilyPolicy", &spec["ipFamilyPolicy"], why));
     }
-    for (index, family) in list(spec, "ipFamilies").iter().enumerate().filter(|(_, family)| *family == "IPv6") {
+    let families = list(spec, "ipFamilies");
+    if ipv6 && families.len() < 2 {
+        return;
+    }
+    for (index, family) in families.iter().enumerate().filter(|(_, family)| *family == "IPv6") {
         let field = format!("spec.ipFamilies[{index}]");
         causes.push(StatusCause::invalid(field, family, "not configured on this cluster"));
     }
@@ -395,8 +400,17 @@ mod tests {
     #[case(json!({"internalTrafficPolicy": "x"}), &["spec.internalTrafficPolicy"])]
     #[case(json!({"loadBalancerClass": "a/b"}), &["spec.loadBalancerClass"])]
     fn mistakes_are_told_by_their_field(#[case] changes: Value, #[case] expected: &[&str]) {
-        let fields: Vec<String> = validate(&service(changes), None).into_iter().map(|cause| cause.field).collect();
+        let fields: Vec<String> =
+            validate(&service(changes), None, false).into_iter().map(|cause| cause.field).collect();
         assert_eq!(fields, expected);
+    }
+
+    #[rstest]
+    #[case(json!(["IPv6"]), &[])]
+    #[case(json!(["IPv6", "IPv4"]), &["spec.ipFamilies[0]"])]
+    fn one_family_each_where_there_are_both(#[case] families: Value, #[case] expected: &[&str]) {
+        let causes = validate(&service(json!({"ipFamilies": families})), None, true);
+        assert_eq!(causes.into_iter().map(|cause| cause.field).collect::<Vec<_>>(), expected);
     }
 
     #[test]

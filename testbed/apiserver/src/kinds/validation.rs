@@ -6,14 +6,25 @@ use super::{NameRule, Resource, definitions, events, network, roles, services};
 use crate::error::StatusCause;
 use crate::meta;
 
+/// Which addresses a cluster takes beside those that every one does.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Addresses {
+    /// Loopback addresses in Endpoints and EndpointSlices.
+    pub loopback_endpoints: bool,
+    /// Services of IPv6, beside those of IPv4.
+    pub ipv6_services: bool,
+}
+
 /// What is wrong with an object of a built-in kind.
-pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, admit_loopback: bool) -> Vec<StatusCause> {
+pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, addresses: Addresses) -> Vec<StatusCause> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Service") => services::validate(object, old),
-        ("", "Endpoints") => network::validate_endpoints(object, admit_loopback),
+        ("", "Service") => services::validate(object, old, addresses.ipv6_services),
+        ("", "Endpoints") => network::validate_endpoints(object, addresses.loopback_endpoints),
         ("", "Secret") => secret(object, old),
         ("", "ConfigMap") => config_map(object, old),
-        ("discovery.k8s.io", "EndpointSlice") => network::validate_endpoint_slice(object, old, admit_loopback),
+        ("discovery.k8s.io", "EndpointSlice") => {
+            network::validate_endpoint_slice(object, old, addresses.loopback_endpoints)
+        }
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => workload(object, old),
         ("" | "events.k8s.io", "Event") => events::validate(resource, object, old),
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => roles::validate_role(object),
