@@ -47,9 +47,10 @@ impl Progress for Reporter {
     }
 
     fn ready(&mut self, preflight: &Preflight) {
-        let without = preflight.checks.iter().find_map(|check| check.seen.split_once("; without "));
-        let without = without.map(|(_, without)| format!(", without {without}")).unwrap_or_default();
-        let text = format!("the target can be tested{}", printable(&without));
+        let mut text = "the target can be tested".to_owned();
+        if !preflight.without.is_empty() {
+            text.push_str(&printable(&format!(", without {}", preflight.without.join(", "))));
+        }
         if self.bar.is_hidden() { eprintln!("{text}") } else { self.bar.println(text) }
     }
 

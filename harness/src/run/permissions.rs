@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::prepare::{applied, references, watched};
 use crate::log::ObjectKey;
 use crate::scenario::{Patch, Scenario, Verb};
-use crate::target::api::{Api, ApiError, refusal};
+use crate::target::api::{Api, ApiError};
 use crate::target::kinds::{GATEWAY_GROUP, Kinds};
 
 /// How much depends on a permission.
@@ -214,11 +213,8 @@ async fn is_granted(api: &Api, permission: &Permission) -> Result<bool, ApiError
         "spec": {"resourceAttributes": attributes},
     });
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-    let reply = api.call(Method::POST, path, Some("application/json"), review.to_string().into_bytes()).await?;
-    if reply.code >= 300 {
-        return Err(refusal(&reply));
-    }
-    Ok(reply.body.pointer("/status/allowed").and_then(Value::as_bool).unwrap_or_default())
+    let answer = api.ask(path, &review).await?;
+    Ok(answer.pointer("/status/allowed").and_then(Value::as_bool).unwrap_or_default())
 }
 
 /// Kinds without a namespace that scenarios may touch.

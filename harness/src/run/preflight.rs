@@ -96,6 +96,9 @@ pub struct Check {
 pub struct Preflight {
     /// In order. After a bad answer nothing more is asked.
     pub checks: Vec<Check>,
+    /// Permissions that are missing, and without which evidence says less.
+    #[serde(skip)]
+    pub without: Vec<String>,
 }
 
 impl Preflight {
@@ -178,6 +181,7 @@ impl Preflight {
         let (needed, helpful) = (words(Need::Run), words(Need::Help));
         if needed.is_empty() {
             let without = if helpful.is_empty() { String::new() } else { format!("; without {}", helpful.join(", ")) };
+            self.without = helpful;
             return self.good(Question::Permissions, format!("{} verbs{without}", asked - missing.len()));
         }
         self.bad(

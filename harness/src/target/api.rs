@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::Stream;
-use http::{Method, Request, header};
+use http::{Method, Request, Response, header, request};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
@@ -44,6 +45,14 @@ pub enum ApiError {
 }
 
 impl ApiError {
+    /// Whether it was not the API server that answered, be it that nobody did or somebody in front of it.
+    pub fn is_absence(&self) -> bool {
+        match self {
+            ApiError::Transport(_) => true,
+            ApiError::Refused { code, .. } => is_absence(*code),
+        }
+    }
+
     /// Whether the object or resource is not there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, ApiError::Refused { code: 404, .. })
@@ -62,15 +71,15 @@ impl Reply {
         self.code == 429 || self.code >= 500
     }
 
-    /// Whether somebody in front of the API server answers, because it does not.
-    pub fn is_of_a_gateway(&self) -> bool {
-        matches!(self.code, 502..=504)
-    }
-
     /// How long the server asks to wait.
     pub fn pause(&self) -> Duration {
         Duration::from_secs(self.retry_after.unwrap_or_default())
     }
+}
+
+/// Whether a code is what somebody in front of the API server answers when that does not.
+fn is_absence(code: u16) -> bool {
+    matches!(code, 502..=504)
 }
 
 /// How long a read is tried again while the API server refuses it for reasons of its own.
@@ -104,7 +113,7 @@ impl Api {
     pub async fn back(&self) -> Option<Duration> {
         let answers = || async {
             let reply = self.call(Method::GET, "/version", None, Vec::new()).await;
-            reply.is_ok_and(|reply| !reply.is_of_a_gateway())
+            reply.is_ok_and(|reply| !is_absence(reply.code))
         };
         self.reach.back(answers).await
     }
@@ -122,31 +131,57 @@ impl Api {
         content_type: Option<&str>,
         body: Vec<u8>,
     ) -> Result<Reply, ApiError> {
-        let transport = |error: &dyn std::error::Error| ApiError::Transport(chain(error));
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::USER_AGENT, USER_AGENT)
-            .header(header::ACCEPT, "application/json");
+        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
         if let Some(content_type) = content_type {
             request = request.header(header::CONTENT_TYPE, content_type);
         }
-        let request = request.body(Body::from(body)).map_err(|e| transport(&e))?;
-        let response = self.client.send(request).await.map_err(|e| transport(&e))?;
-        let code = response.status().as_u16();
+        let answer = self.send(request, body).await?;
         let retry_after =
-            response.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-        let bytes = response.into_body().collect().await.map_err(|e| transport(&e))?.to_bytes();
-        Ok(Reply { code, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null), retry_after })
+            answer.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+        let body = serde_json::from_slice(answer.body()).unwrap_or(Value::Null);
+        Ok(Reply { code: answer.status().as_u16(), body, retry_after })
     }
 
     /// Reads one object, list or discovery document. What passes by itself (too many requests, trouble of the server's own, an
     /// outage) is outlasted.
     pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
+        self.outlast(|| self.call(Method::GET, path, None, Vec::new())).await
+    }
+
+    /// Asks something by a document that is answered and not kept, such as an access review. Outlasts what [`Api::get`] does.
+    pub async fn ask(&self, path: &str, question: &Value) -> Result<Value, ApiError> {
+        let body = question.to_string().into_bytes();
+        self.outlast(|| self.call(Method::POST, path, Some("application/json"), body.clone())).await
+    }
+
+    /// Reads a text, such as the log of a Pod. Nothing is tried again.
+    pub async fn text(&self, path: &str) -> Result<String, ApiError> {
+        let answer = self.send(Request::get(path), Vec::new()).await?;
+        let code = answer.status().as_u16();
+        if code < 300 {
+            return Ok(String::from_utf8_lossy(answer.body()).into_owned());
+        }
+        let body = serde_json::from_slice(answer.body()).unwrap_or(Value::Null);
+        Err(refusal(&Reply { code, body, retry_after: None }))
+    }
+
+    async fn send(&self, request: request::Builder, body: Vec<u8>) -> Result<Response<Bytes>, ApiError> {
+        let transport = |error: &dyn std::error::Error| ApiError::Transport(chain(error));
+        let request = request.header(header::USER_AGENT, USER_AGENT).body(Body::from(body));
+        let response = self.client.send(request.map_err(|e| transport(&e))?).await.map_err(|e| transport(&e))?;
+        let (head, body) = response.into_parts();
+        Ok(Response::from_parts(head, body.collect().await.map_err(|e| transport(&e))?.to_bytes()))
+    }
+
+    /// Makes a call that changes nothing, until it is answered or the reason why not does not pass.
+    async fn outlast<Call>(&self, call: impl Fn() -> Call) -> Result<Value, ApiError>
+    where
+        Call: Future<Output = Result<Reply, ApiError>>,
+    {
         let mut end = clock::now() + READ_BUDGET;
         let mut backoff = Backoff::new(READ_PAUSES.0, READ_PAUSES.1);
         loop {
-            let (error, pause) = match self.call(Method::GET, path, None, Vec::new()).await {
+            let (error, pause) = match call().await {
                 Ok(reply) if reply.code < 300 => return Ok(reply.body),
                 Ok(reply) if reply.is_passing() => (refusal(&reply), reply.pause()),
                 Ok(reply) => return Err(refusal(&reply)),
@@ -164,20 +199,6 @@ impl Api {
             }
             clock::until(retry).await;
         }
-    }
-
-    /// Reads a text, such as the log of a Pod.
-    pub async fn text(&self, path: &str) -> Result<String, ApiError> {
-        let transport = |error: &dyn std::error::Error| ApiError::Transport(chain(error));
-        let request = Request::get(path).header(header::USER_AGENT, USER_AGENT).body(Body::empty());
-        let response = self.client.send(request.map_err(|e| transport(&e))?).await.map_err(|e| transport(&e))?;
-        let code = response.status().as_u16();
-        let bytes = response.into_body().collect().await.map_err(|e| transport(&e))?.to_bytes();
-        if code < 300 {
-            return Ok(String::from_utf8_lossy(&bytes).into_owned());
-        }
-        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Err(refusal(&Reply { code, body, retry_after: None }))
     }
 
     /// Opens a watch.

@@ -172,7 +172,7 @@ impl Watcher {
 
     async fn back_off(&self, error: &ApiError, backoff: &mut Backoff) {
         tracing::debug!(resource = self.kind.resource(), %error, "watch failed");
-        if matches!(error, ApiError::Transport(_) | ApiError::Refused { code: 502..=504, .. }) {
+        if error.is_absence() {
             self.api.back().await;
         }
         clock::until(clock::now() + backoff.step(Duration::ZERO)).await;
