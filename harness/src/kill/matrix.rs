@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gateproof_report::record::{Outcome, RunRecord, Severity};
+use gateproof_suites::{Level, requirement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,7 +21,7 @@ pub struct FaultRun {
     pub clauses: BTreeSet<String>,
     /// Every scenario that was run.
     pub scenarios: Vec<ScenarioRun>,
-    /// Contract rules that were broken (MUST only), with their clauses.
+    /// Contract rules that were broken, with their clauses.
     pub contract: BTreeMap<String, BTreeSet<String>>,
     /// Why nothing could be run against it.
     pub error: Option<String>,
@@ -33,7 +34,7 @@ pub struct ScenarioRun {
     pub scenario: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// Findings that are not a consequence of an earlier one.
+    /// Findings that are not a consequence of an earlier one. Warnings are left out, unless the fault deserves no more.
     pub first: Vec<FirstFailure>,
 }
 
@@ -49,6 +50,7 @@ pub struct FirstFailure {
 impl FaultRun {
     /// What a record of a run under a fault says.
     pub fn of(fault: &str, clauses: &[&str], record: &RunRecord) -> FaultRun {
+        let weakest = weakest(clauses);
         let scenarios = record
             .scenarios
             .iter()
@@ -59,7 +61,7 @@ impl FaultRun {
                 first: s
                     .findings
                     .iter()
-                    .filter(|f| !f.consequence && f.severity == Severity::Failure)
+                    .filter(|f| !f.consequence && (f.severity == Severity::Failure || f.severity == weakest))
                     .map(|f| FirstFailure {
                         expectation: f.expectation.clone(),
                         clauses: f.clauses.iter().cloned().collect(),
@@ -70,7 +72,9 @@ impl FaultRun {
         let contract = record
             .contract
             .iter()
-            .filter(|rule| rule.severity == Severity::Failure && !rule.breaches.is_empty())
+            .filter(|rule| {
+                (rule.severity == Severity::Failure || rule.severity == weakest) && !rule.breaches.is_empty()
+            })
             .map(|rule| (rule.name.clone(), rule.clauses.iter().cloned().collect()))
             .collect();
         FaultRun {
@@ -107,7 +111,11 @@ impl FaultRun {
 
     /// The scenarios that noticed the fault.
     pub fn kills(&self) -> impl Iterator<Item = &ScenarioRun> {
-        self.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late))
+        self.scenarios.iter().filter(|s| match s.outcome {
+            Outcome::Failed | Outcome::Late => true,
+            Outcome::Passed => !s.first.is_empty(),
+            _ => false,
+        })
     }
 
     fn seen_clauses(&self) -> BTreeSet<&String> {
@@ -116,13 +124,19 @@ impl FaultRun {
     }
 }
 
+/// The weakest finding that a fault against these clauses must earn: who strays only from what should be is warned of.
+fn weakest(clauses: &[&str]) -> Severity {
+    let is_should = |clause: &&str| requirement(clause).is_some_and(|it| it.level == Level::Should);
+    if clauses.iter().all(is_should) { Severity::Warning } else { Severity::Failure }
+}
+
 /// One fault in the matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// Name of the fault.
     pub fault: String,
-    /// Scenarios that it made fail, with the expectations that failed first.
+    /// Scenarios that it made fail (or warn, if it strays only from what should be), with the expectations that failed first.
     pub kills: BTreeMap<String, Vec<String>>,
     /// Contract rules that it broke.
     pub contract: Vec<String>,
@@ -337,6 +351,17 @@ mod tests {
         let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations());
         assert_eq!(matrix.complaints, [Complaint::Unnoticed { fault: "f".to_owned() }]);
         assert_eq!(matrix.holes.len(), 3);
+    }
+
+    #[test]
+    fn only_a_fault_against_what_should_be_is_noticed_by_a_warning() {
+        assert_eq!(weakest(&["IMPL-31"]), Severity::Warning);
+        assert_eq!(weakest(&["IMPL-32"]), Severity::Failure);
+        assert_eq!(weakest(&["IMPL-31", "IMPL-32"]), Severity::Failure);
+        assert_eq!(weakest(&["upstream:GatewayModifyListeners"]), Severity::Failure);
+        let mut warned = run(&["IMPL-31"], &[("a", &[("a.1", &["IMPL-31"])])]);
+        warned.scenarios[0].outcome = Outcome::Passed;
+        assert_eq!(warned.kills().count(), 1);
     }
 
     #[test]

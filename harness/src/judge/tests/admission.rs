@@ -89,6 +89,23 @@ fn either_end_is_legal_by_what_happened() {
 }
 
 #[test]
+fn of_ends_that_were_not_reached_the_one_that_lacks_the_smallest_part_is_told() {
+    let end =
+        |conditions: &[&str]| Ending::Settle(Settle { subjects: vec![route_subject(conditions)] }, Bounds::default());
+    let large = end(&["Accepted=False", "ResolvedRefs=True", "PartiallyInvalid=False", "Odd=True"]);
+    let version = route_version(
+        1,
+        &["http"],
+        &[("http", &["Accepted=True/A", "ResolvedRefs=True/B", "PartiallyInvalid=False/C", "Odd=True/D"])],
+    );
+    let mut play = Play::new(with(vec![end(&["Accepted=False"]), large]))
+        .writes(move |_, _| (admitted(1), vec![(5, modified(&version))]));
+    let told: Vec<_> = play.run().findings.into_iter().map(|finding| finding.expectation).collect();
+
+    assert_eq!(told, ["steps[0].either[1].settle.HTTPRoute/route.Accepted.status"]);
+}
+
+#[test]
 fn an_end_out_of_bounds_is_no_end() {
     let mut late = expected(None);
     if let Ending::Refused(_, bounds) = &mut late {

@@ -220,7 +220,20 @@ fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
     let parts: Vec<_> =
         verdict.findings.iter().map(|f| (f.expectation.rsplit_once('.').unwrap().1, f.severity)).collect();
     assert_eq!(parts, [("reason", Severity::Warning), ("message", Severity::Warning)]);
-    assert_eq!(verdict.stages[1].settled_ms, 160);
+    let last = &verdict.stages[1];
+    assert_eq!((last.reached_ms, last.settled_ms, last.waited_ms), (10, 1210, 1200));
+}
+
+#[rstest]
+#[case::soon(300, 450, 0)]
+#[case::too_late(1300, 1210, 1)]
+fn a_should_that_comes_a_little_later_is_met(#[case] at: u64, #[case] settled: u64, #[case] findings: usize) {
+    let versions = [(10, "Accepted=False/Odd"), (at, "Accepted=False/NoMatchingParent")];
+    let versions = versions.map(|(at, condition)| (at, route_version(1, &["http"], &[("http", &[condition])])));
+    let mut subject = route_subject(&["Accepted=False/NoMatchingParent"]);
+    subject.conditions[0].reason_level = Some(Level::Should);
+    let verdict = routed_as(versions.to_vec(), subject).run();
+    assert_eq!((verdict.stages[1].settled_ms, verdict.findings.len()), (settled, findings));
 }
 
 #[test]

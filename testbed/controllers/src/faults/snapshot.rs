@@ -121,13 +121,25 @@ fn invent_ports(snapshot: &mut Snapshot) {
 /// Gives every Gateway whose class does not exist a class of ours.
 pub(super) fn serve_classless(snapshot: &mut Snapshot) {
     let known: Vec<String> = snapshot.gateway_classes().map(|(object, _)| object.meta.name.clone()).collect();
+    take_up(snapshot, |class| !known.iter().any(|name| class == name));
+}
+
+fn serve_refused(snapshot: &mut Snapshot) {
+    let classes = snapshot.gateway_classes().filter(|(_, class)| class.controller_name == CONTROLLER_NAME);
+    let refused = classes.filter(|(_, class)| class.parameters_ref.is_some());
+    let refused: Vec<String> = refused.map(|(object, _)| object.meta.name.clone()).collect();
+    take_up(snapshot, |class| refused.iter().any(|name| class == name));
+}
+
+/// Puts the Gateways of classes with such names under one that is served.
+fn take_up(snapshot: &mut Snapshot, is_meant: impl Fn(&Value) -> bool) {
     let served = snapshot
         .gateway_classes()
         .find(|(_, class)| class.controller_name == CONTROLLER_NAME && class.parameters_ref.is_none());
     let Some(served) = served.map(|(object, _)| object.meta.name.clone()) else { return };
     snapshot.edit(Kind::Gateway, |gateway| {
         let class = &mut gateway["spec"]["gatewayClassName"];
-        if !known.iter().any(|name| *class == name.as_str()) {
+        if is_meant(class) {
             *class = served.clone().into();
         }
     });
@@ -370,6 +382,12 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Takes up a Gateway whose class does not exist.",
         clauses: &["GEP1364-36", "IMPL-32"],
         seam: Seam::Snapshot(|| view(serve_classless)),
+    },
+    Fault {
+        name: "serves-gateways-of-refused-classes",
+        summary: "Takes up a Gateway whose class is not accepted.",
+        clauses: &["IMPL-32"],
+        seam: Seam::Snapshot(|| view(serve_refused)),
     },
     Fault {
         name: "ignores-requested-addresses",
