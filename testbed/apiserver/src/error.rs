@@ -19,6 +19,8 @@ pub struct ApiError {
     pub message: String,
     /// What the refusal is about.
     pub details: Option<Box<Details>>,
+    /// What else is odd about the request, told beside the refusal.
+    pub warnings: Vec<String>,
 }
 
 /// `metav1.StatusDetails`.
@@ -55,7 +57,7 @@ impl From<Cause> for StatusCause {
 
 impl ApiError {
     fn plain(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+        Self { code, reason, message: message.into(), details: None, warnings: Vec::new() }
     }
 
     fn about(code: StatusCode, reason: &'static str, resource: &Resource, name: &str, message: String) -> Self {
@@ -65,7 +67,7 @@ impl ApiError {
             kind: resource.plural.clone(),
             ..Details::default()
         };
-        Self { code, reason, message, details: Some(Box::new(details)) }
+        Self { code, reason, message, details: Some(Box::new(details)), warnings: Vec::new() }
     }
 
     /// 400: the request makes no sense.

@@ -112,7 +112,10 @@ impl Cluster {
             let name = meta::name(&object).to_owned();
             match self.store_new(target, stored_form(resource, object), options) {
                 Err(StoreError::Exists) if generated && attempt < NAME_TRIES => {}
-                Err(error) => return Err(ApiError::from_store(error, resource, target.namespace, &name)),
+                Err(error) => {
+                    let refusal = ApiError::from_store(error, resource, target.namespace, &name);
+                    return Err(ApiError { warnings, ..refusal });
+                }
                 Ok(object) => return Ok(Written { object, created: true, warnings }),
             }
         }

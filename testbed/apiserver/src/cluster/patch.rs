@@ -63,7 +63,7 @@ impl Cluster {
                 PatchKind::Strategic => strategic_merge(live, &patch.object, &resource.schema.get()),
                 PatchKind::Merge | PatchKind::Apply => merge_patch(live, &patch.object),
             };
-            let object = new.map_err(refusal)?;
+            let object = new.map_err(|error| refusal(error, target))?;
             if meta::name(&object).is_empty() {
                 return Err(ApiError::bad_request("a patch may not take the name of the object away"));
             }
@@ -135,7 +135,7 @@ impl Cluster {
                 subresource: target.subresource,
                 now: &now,
             };
-            server_side_apply(live, &applied, &schema, writer, options.force).map_err(refusal)
+            server_side_apply(live, &applied, &schema, writer, options.force).map_err(|error| refusal(error, target))
         };
         let quiet = WriteOptions { validation: FieldValidation::Ignore, ..options.clone() };
         let absent = self.store.get(&resource.collection, &target.key()).is_none();
@@ -183,12 +183,16 @@ fn restrict(target: Target<'_>, applied: Value) -> Value {
     Value::Object(members)
 }
 
-fn refusal(error: PatchError) -> ApiError {
+fn refusal(error: PatchError, target: Target<'_>) -> ApiError {
     let message = error.to_string();
     match error {
         PatchError::Conflicts(conflicts) => {
             let cause = |conflict: Conflict| StatusCause::new("FieldManagerConflict", conflict.field, conflict.message);
             ApiError::apply_conflict(message, conflicts.into_iter().map(cause).collect())
+        }
+        PatchError::Nulls(causes) => {
+            let causes = causes.into_iter().map(StatusCause::from).collect();
+            ApiError::invalid(&target.resource.group, &target.resource.kind, target.name, causes)
         }
         PatchError::Json(_) => ApiError::unprocessable(message),
         PatchError::Invalid(_) => ApiError::bad_request(message),

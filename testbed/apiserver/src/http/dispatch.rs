@@ -309,7 +309,7 @@ fn text_answer(text: &'static str) -> Response<Body> {
 
 /// The answer that a refusal is.
 pub fn refusal(error: &ApiError) -> Response<Body> {
-    let mut response = answer_with(error.code, Format::Json.media(), &[], error.status().to_string());
+    let mut response = answer_with(error.code, Format::Json.media(), &error.warnings, error.status().to_string());
     if let Some(seconds) = error.details.as_ref().and_then(|details| details.retry_after) {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }

@@ -103,7 +103,9 @@ pub fn normalise_service(object: &mut Value, old: Option<&Value>) {
     if keeps && let Some(address) = before.get("clusterIP") {
         set_default(spec, "clusterIP", address.clone());
     }
-    for field in ["ipFamilies", "ipFamilyPolicy"] {
+    // Families follow from addresses, of which a headless Service has none.
+    let kept = if before["clusterIP"] == "None" { &["ipFamilyPolicy"][..] } else { &["ipFamilies", "ipFamilyPolicy"] };
+    for field in kept {
         if keeps && let Some(value) = before.get(field) {
             set_default(spec, field, value.clone());
         }

@@ -226,6 +226,10 @@ fn ports(object: &Value, causes: &mut Vec<StatusCause>) {
             }
         }
         if !numbers.insert((protocol, port["port"].as_i64())) {
+            // Equal ports were given one node port.
+            if uses_node_ports(object) && port["nodePort"].as_u64().unwrap_or_default() == 0 {
+                causes.push(duplicate(format!("{path}.nodePort"), &json!(0)));
+            }
             causes.push(duplicate(path, &json!({"port": port["port"], "protocol": protocol})));
         }
     }

@@ -65,6 +65,7 @@ static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
 ///
 /// # Errors
 /// [`PatchError::Conflicts`] when another manager owns a field with another value and `force` is not set;
+/// [`PatchError::Nulls`] when a custom resource is left with an owned container without members;
 /// [`PatchError::Invalid`] when the configuration is no object or brings managed fields of its own.
 pub fn server_side_apply(
     live: Option<&Value>,
@@ -107,8 +108,16 @@ pub fn server_side_apply(
     keep_system_metadata(&base, &mut merged);
     // What is owned as a whole conflicts as it was applied: without the defaults that the live value has.
     let difference = compare(Some(root), &base, &merged);
+    // Metadata is decoded by its type, to which a null is nothing.
+    if let (Some(node), Some(metadata)) = (root.member("metadata"), merged.get_mut("metadata")) {
+        drop_nulls(node, metadata);
+    }
+    let without_members = (!schema.is_built_in() && holds_null(root, &merged)).then(|| merged.clone());
     schema.apply_defaults(&mut merged);
     release(&mut entries, &difference, force)?;
+    if let Some(merged) = without_members {
+        return Err(PatchError::Nulls(schema.validate(&merged, live)));
+    }
     if live.is_some() && difference.is_empty() {
         // The time is that of the last change; who never changed anything has none.
         own.time = last_time;
@@ -173,6 +182,22 @@ fn drop_nulls(node: &Node, value: &mut Value) {
     }
 }
 
+/// Whether a null stands where the schema neither allows nor replaces it.
+fn holds_null(node: &Node, value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(name, value)| {
+            node.member(name).is_some_and(|schema| match value {
+                Value::Null => !schema.nullable && schema.default.is_none(),
+                _ => holds_null(schema, value),
+            })
+        }),
+        Value::Array(items) => {
+            node.items.as_ref().is_some_and(|schema| items.iter().any(|item| holds_null(schema, item)))
+        }
+        _ => false,
+    }
+}
+
 /// The live entries; where there are none, everything belongs to the time before the first apply.
 fn read_or_assume(live: &Value, root: &Node, writer: &Writer<'_>) -> Vec<Entry> {
     if let Managed::Entries(entries) = managed::read(live) {
@@ -193,7 +218,8 @@ fn prune_abandoned<'e>(root: &Node, merged: &mut Value, previous: FieldSet, owne
         return;
     }
     let owned = owners.fold(FieldSet::default(), |owned, entry| owned.union(&entry.fields));
-    let abandoned = with_named_fields(root, previous).difference(&with_named_fields(root, owned.clone()));
+    let owned = with_named_fields(root, owned);
+    let abandoned = with_named_fields(root, previous).difference(&owned);
     // What names the object is in nobody's set, and stays.
     remove(Some(root), merged, &abandoned.difference(&UNOWNED), &owned);
 }

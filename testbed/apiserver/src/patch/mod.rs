@@ -15,6 +15,8 @@ mod typed;
 
 use serde_json::Value;
 
+use crate::schema::Cause;
+
 pub use apply::{Writer, server_side_apply, track_creation, track_update};
 pub use strategic::strategic_merge;
 
@@ -27,6 +29,10 @@ pub enum PatchError {
     /// Server-side apply would take fields from other managers.
     #[error("{}", conflicts_message(.0))]
     Conflicts(Vec<Conflict>),
+    /// Server-side apply took every member from a container that somebody owns as such. What is left of it is null, which the
+    /// schema does not allow: what is wrong with the object then.
+    #[error("a container is left without members")]
+    Nulls(Vec<Cause>),
     /// The patch itself makes no sense.
     #[error("invalid patch: {0}")]
     Invalid(String),

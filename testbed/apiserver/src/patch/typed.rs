@@ -230,7 +230,8 @@ fn paired<'v>(node: Option<&Node>, old: &'v Value, new: &'v Value) -> Vec<Pair<'
     pairs.into_iter().map(|(element, (old, new))| (element, old, new)).collect()
 }
 
-/// Removes the members of a set from a value. Containers that this empties go with them, unless they are owned as such.
+/// Removes the members of a set from a value. Containers that this empties go with them; one that is owned as such stays and
+/// is null, as kube-apiserver has it (`removingWalker` of structured-merge-diff), which most schemas then refuse.
 pub(crate) fn remove(node: Option<&Node>, value: &mut Value, set: &FieldSet, owned: &FieldSet) {
     let nothing = FieldSet::default();
     let keep = |element: &Element, value: &mut Value, schema: Option<&Node>| {
@@ -240,6 +241,9 @@ pub(crate) fn remove(node: Option<&Node>, value: &mut Value, set: &FieldSet, own
         let Some(below) = set.below(element) else { return true };
         remove(schema, value, below, owned.below(element).unwrap_or(&nothing));
         let emptied = value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty);
+        if emptied {
+            *value = Value::Null;
+        }
         !emptied || owned.has(element)
     };
     match value {

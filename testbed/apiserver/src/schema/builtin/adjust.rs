@@ -72,6 +72,8 @@ fn service(object: &mut Value) {
     }
     if spec.get("sessionAffinity").is_some_and(|affinity| affinity == "ClientIP") {
         set_default(spec, "sessionAffinityConfig", json!({"clientIP": {"timeoutSeconds": 10800}}));
+    } else if spec.get("sessionAffinity").is_none_or(|affinity| affinity.is_null() || affinity == "None") {
+        spec.shift_remove("sessionAffinityConfig");
     }
     for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(port) = port.as_object_mut() else { continue };
