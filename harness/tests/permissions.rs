@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gateproof::judge::contract::{Contract, GATEWAY_API};
-use gateproof::run::permissions::{Need, Permissions, kinds_of};
+use gateproof::run::permissions::{Need, Permissions, Ways, kinds_of};
 use gateproof::run::{RunOptions, Silent, TargetChoice, run};
 use gateproof::scenario::select::select;
 use gateproof::scenario::{Scenario, Vocabulary, load};
@@ -79,7 +79,7 @@ async fn the_table_is_what_is_asked() {
         .map(|scenario| scenario.name.as_str())
         .collect();
     let ran = || chosen.iter().filter(|scenario| ran.contains(scenario.name.as_str()));
-    let permissions = Permissions::of(ran(), &kinds_of(ran()));
+    let permissions = Permissions::of(ran(), &kinds_of(ran()), Ways::default());
     let asked: BTreeSet<String> = testbed
         .requests()
         .into_iter()
@@ -103,7 +103,7 @@ async fn account(testbed: &TestbedProcess, edit: impl Fn(&mut Value)) -> String 
     let mut kubeconfig = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &KubeConfigOptions::default()).await.unwrap();
     let client = Client::try_from(config).unwrap();
-    let ended = process::run(testbed.dir.path(), &["rbac", "--allow-cluster-changes"]);
+    let ended = process::run(testbed.dir.path(), &["rbac", "--allow-cluster-changes", "--port-forward"]);
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     let send = async |method: &str, path: &str, body: &Value| -> Value {
         let media = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
@@ -131,7 +131,10 @@ async fn as_account(testbed: &TestbedProcess, kubeconfig: String, arguments: &[&
     let file = testbed.dir.path().join("account.kubeconfig");
     std::fs::write(&file, kubeconfig).unwrap();
     let mut all: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
-    let more = testbed.arguments("gateproof");
+    let mut more = testbed.arguments("gateproof");
+    if let Some(place) = more.iter().position(|word| *word == "--dial" && arguments.contains(&"--port-forward")) {
+        more.drain(place..place + 2);
+    }
     all.extend(more[1..].iter().map(|word| (*word).to_owned()));
     let place = all.iter().position(|word| word == "--kubeconfig").unwrap() + 1;
     all[place] = file.to_str().unwrap().to_owned();
@@ -194,7 +197,7 @@ async fn the_role_suffices() {
 async fn no_verb_can_be_left_out() {
     let testbed = TestbedProcess::start(&[]);
     let few = scenarios(&FEW[2..]);
-    let permissions = Permissions::of(few.iter(), &kinds_of(few.iter()));
+    let permissions = Permissions::of(few.iter(), &kinds_of(few.iter()), Ways::default());
     let mut tried = 0;
     for permission in permissions.iter().filter(|permission| permission.need == Need::Run) {
         let edit = |object: &mut Value| without(object, permission.verb, &permission.resource);
@@ -215,6 +218,19 @@ async fn no_verb_can_be_left_out() {
         tried += 1;
     }
     assert!(tried > 30, "{tried}");
+    let few = few.iter();
+    let forwarded = Permissions::of(few.clone(), &kinds_of(few), Ways { port_forward: true });
+    let more: Vec<_> = forwarded.iter().filter(|one| permissions.iter().all(|other| *one != other)).collect();
+    // Services are watched for the scenarios already.
+    assert_eq!(more.len(), 4, "{more:?}");
+    for permission in more {
+        let edit = |object: &mut Value| without(object, permission.verb, &permission.resource);
+        let arguments = ["preflight", "--port-forward", "httproute-missing-backend"];
+        let ended = as_account(&testbed, account(&testbed, edit).await, &arguments).await;
+        assert_eq!(ended.code, Some(3), "without {permission}: {}", ended.said());
+        let squeezed = ended.said().replace(' ', "");
+        assert!(squeezed.contains(&permission.to_string().replace(' ', "")), "{permission}: {}", ended.said());
+    }
     let edit = |object: &mut Value| without(object, "create", "httproutes");
     let unasked =
         ["run", "--skip-preflight", "httproute-missing-backend", "--timing", "embedded", "--timeout-scale", "0.4"];

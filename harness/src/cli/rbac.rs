@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::options::Selection;
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::run::permissions::{Permissions, kinds_of};
+use crate::run::permissions::{Permissions, Ways, kinds_of};
 use crate::scenario::Isolation;
 use crate::target::pod_logs::LogSource;
 
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Permit what scenarios need that change cluster-scoped objects of a named cluster, too
     #[arg(long)]
     allow_cluster_changes: bool,
+    /// Permit what `gateproof run --port-forward` asks, too
+    #[arg(long)]
+    port_forward: bool,
     /// Permit reading the logs of the Pods that `gateproof run --logs-from` is given, too
     #[arg(long, value_name = "NAMESPACE/SELECTOR")]
     logs_from: Option<LogSource>,
@@ -39,7 +42,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let scenarios = args.selection.scenarios()?;
     let permitted = |isolation| args.allow_cluster_changes || isolation != Isolation::Cluster;
     let runs = || scenarios.iter().filter(|scenario| permitted(scenario.isolation));
-    let permissions = Permissions::of(runs(), &kinds_of(runs()));
+    let ways = Ways { port_forward: args.port_forward };
+    let permissions = Permissions::of(runs(), &kinds_of(runs()), ways);
     for (index, object) in objects(args, &permissions).iter().enumerate() {
         let text = serde_yaml::to_string(object)
             .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;

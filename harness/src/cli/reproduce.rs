@@ -32,6 +32,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         timeout_scale,
         dial,
         dial_proxy,
+        port_forward,
         ports,
         features,
         all_features,
@@ -61,6 +62,10 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.one("--timeout-scale", (*timeout_scale != 1.0).then_some(timeout_scale));
     line.all("--dial", dial);
     line.one("--dial-proxy", dial_proxy.as_ref());
+    match port_forward {
+        Some(Some(service)) => line.words.push(format!("--port-forward={service}")),
+        named => line.flag("--port-forward", named.is_some()),
+    }
     line.all("--ports", ports);
     line.list("--features", features);
     line.flag("--all-features", *all_features);
@@ -151,6 +156,8 @@ mod tests {
     #[case::budgets("--timeout-scale 2.5", "--timeout-scale 2.5")]
     #[case::dial("--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*", "--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*")]
     #[case::proxy("--dial-proxy proxy.test:3128", "--dial-proxy http://proxy.test:3128")]
+    #[case::forwarded("--gateway-class mine --port-forward", "--gateway-class mine --port-forward")]
+    #[case::forwarded_to("--gateway-class mine --port-forward=a/b", "--gateway-class mine --port-forward=a/b")]
     #[case::ports("--ports http=80,8080 --ports tcp=9000-9010", "--ports http=80,8080 --ports tcp=9000-9010")]
     #[case::features("--features Gateway,HTTPRoute --features TCPRoute", "--features Gateway,HTTPRoute,TCPRoute")]
     #[case::all_features("--all-features --exempt-features TCPRoute", "--all-features --exempt-features TCPRoute")]

@@ -21,6 +21,7 @@ use crate::scenario::{Channel, Scenario, Version};
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
 use crate::target::discover::DiscoverError;
+use crate::target::forward::{Behind, ServiceName};
 use crate::target::pod_logs::LogSource;
 use crate::target::proxy::Proxy;
 use crate::target::shape::Ports;
@@ -100,6 +101,16 @@ pub(crate) struct Tuning {
     /// Reach the data path by way of this HTTP proxy (CONNECT), after the rules of --dial
     #[arg(long, value_name = "http://HOST:PORT")]
     pub(crate) dial_proxy: Option<Proxy>,
+    /// Reach the data path by port-forward through the API server: to a Pod of the Service that has the Gateway's address, or of this one
+    #[arg(
+        long,
+        value_name = "NAMESPACE/SERVICE",
+        num_args = 0..=1,
+        require_equals = true,
+        requires = "gateway_class",
+        conflicts_with_all = ["dial", "dial_proxy"],
+    )]
+    pub(crate) port_forward: Option<Option<ServiceName>>,
     /// Ports that Gateways may use, such as http=80,8080 or tcp=9000-9010
     #[arg(long, value_name = "PROTOCOL=PORTS")]
     pub(crate) ports: Vec<String>,
@@ -198,6 +209,7 @@ impl Tuning {
         options.timeout_scale = self.timeout_scale;
         options.dial = self.dial.clone();
         options.dial_proxy.clone_from(&self.dial_proxy);
+        options.port_forward = self.port_forward.clone().map(|named| named.map_or(Behind::Address, Behind::Service));
         options.ports = ports(&self.ports)?;
         options.features = self.features()?;
         options.exempt = known_features(&self.exempt_features)?;

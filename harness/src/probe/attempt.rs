@@ -1,28 +1,38 @@
 //! The part that attempts of all protocols share: dialling within the budget.
 
-use std::net::SocketAddr;
+use std::error::Error;
+use std::io::ErrorKind;
 
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::Prober;
 use crate::log::ProbeError;
-use crate::target::dial::DialError;
+use crate::target::dial::{Connection, DialError, WayLost};
 
 /// A connection and who is at its other end, or why there is none.
-pub(super) async fn connect(
-    prober: &Prober,
-    host: &str,
-    port: u16,
-    end: Instant,
-) -> Result<(TcpStream, Option<SocketAddr>), ProbeError> {
+pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant) -> Result<Connection, ProbeError> {
     match tokio::time::timeout_at(end, prober.dialer.dial(host, port)).await {
-        Ok(Ok(stream)) => {
-            let peer = stream.peer_addr().ok();
-            Ok((stream, peer))
-        }
+        Ok(Ok(connection)) => Ok(connection),
         Ok(Err(DialError::Unreachable(error))) => Err(ProbeError::Unreachable(error)),
         Ok(Err(DialError::Refused(error))) => Err(ProbeError::ConnectRefused(error.to_string())),
         Err(_) => Err(ProbeError::ConnectTimedOut),
     }
+}
+
+/// What an error within a conversation says of the connection itself, if it says anything: by some ways it turns out only then
+/// that nobody listens, or that the way broke.
+pub(super) fn of_connection(error: &(dyn Error + 'static)) -> Option<ProbeError> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            if let Some(lost) = io.get_ref().and_then(|inner| inner.downcast_ref::<WayLost>()) {
+                return Some(ProbeError::Unreachable(lost.to_string()));
+            }
+            if io.kind() == ErrorKind::ConnectionRefused {
+                return Some(ProbeError::ConnectRefused(io.to_string()));
+            }
+        }
+        cause = error.source();
+    }
+    None
 }

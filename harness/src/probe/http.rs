@@ -16,6 +16,7 @@ use super::kept::Open;
 use super::{Prober, REQUEST_HEADER, attempt, tls};
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
 use crate::target::clock;
+use crate::target::dial::Connection;
 
 /// How much of a body is logged.
 const LOGGED_BODY: usize = 4 * 1024;
@@ -65,14 +66,17 @@ async fn connect(
     exchange: &mut Exchange,
     end: Instant,
 ) -> Result<Open, ProbeError> {
-    let (stream, peer) = attempt::connect(prober, &request.host, request.port, end).await?;
+    let Connection { stream, peer } = attempt::connect(prober, &request.host, request.port, end).await?;
     exchange.connected_to = peer;
     let title_case = request.headers.iter().any(|(name, _)| name.chars().any(|c| c.is_ascii_uppercase()));
     let Some(name) = &request.tls_server_name else { return open(stream, peer, None, title_case).await };
     let name = ServerName::try_from(name.clone())
         .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
     let stream = prober.tls.connect(name, stream).await;
-    let stream = stream.map_err(|error| ProbeError::Handshake(error.to_string()))?;
+    let failed = |error: std::io::Error| {
+        attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Handshake(error.to_string()))
+    };
+    let stream = stream.map_err(failed)?;
     let leaf = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
     let certificate = leaf.map(tls::describe);
     exchange.certificate.clone_from(&certificate);
@@ -119,7 +123,7 @@ where
 }
 
 fn broken(error: hyper::Error) -> ProbeError {
-    ProbeError::Broken(crate::target::api::chain(&error))
+    attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Broken(crate::target::api::chain(&error)))
 }
 
 async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::Error> {

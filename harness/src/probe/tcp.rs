@@ -14,9 +14,9 @@ const LONGEST_LINE: u64 = 4 * 1024;
 pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, send: &str) -> Exchange {
     let end = clock::now() + prober.budget;
     let stream = match attempt::connect(prober, host, port, end).await {
-        Ok((stream, peer)) => {
-            exchange.connected_to = peer;
-            stream
+        Ok(connection) => {
+            exchange.connected_to = connection.peer;
+            connection.stream
         }
         Err(error) => {
             exchange.error = Some(error);
@@ -52,7 +52,10 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
         {
             exchange.tcp = Some(TcpEnd::ClosedBeforeAnyByte);
         }
-        Ok(Err(error)) => exchange.error = Some(ProbeError::Broken(error.to_string())),
+        Ok(Err(error)) => {
+            let broken = || ProbeError::Broken(error.to_string());
+            exchange.error = Some(attempt::of_connection(&error).unwrap_or_else(broken));
+        }
     }
     exchange
 }

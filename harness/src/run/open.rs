@@ -121,7 +121,7 @@ pub async fn open(
         if options.preflight { Some(Arc::new(preflight::scenario().map_err(RunError::Internal)?)) } else { None };
     if let Some(request) = &request {
         let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
-        let needed = Permissions::of(runs.chain([&**request]), &facts.kinds);
+        let needed = Permissions::of(runs.chain([&**request]), &facts.kinds, options.ways());
         let missing = needed.missing(&target.api).await;
         trial.preflight.permissions(needed.iter().count(), missing);
         trial.preflight = good(trial.preflight)?;
@@ -191,7 +191,7 @@ pub async fn open(
     let known = known::in_force(&started.known_failures, &started.date);
     let set_up = SetUp { run_id, slots, instances, known };
     if let Some(request) = request {
-        try_request(&env, &tidy, options, &set_up, request, &mut trial).await;
+        try_request(&env, &tidy, options, &set_up, request, target.dialer.advice(), &mut trial).await;
         // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
         let unanswered = env.interrupt.is_triggered() || target.api.reach().is_lost();
         if !trial.preflight.is_good() && !unanswered {
@@ -218,6 +218,7 @@ async fn try_request(
     options: &RunOptions,
     set_up: &SetUp,
     request: Arc<Scenario>,
+    advice: &str,
     trial: &mut Trial,
 ) {
     let SetUp { run_id, slots, instances, .. } = set_up;
@@ -237,7 +238,7 @@ async fn try_request(
     let name: Arc<str> = Arc::from(PREFLIGHT);
     let execution = Execution { name: Arc::clone(&name), scenario: request, bindings };
     let (verdict, hosted) = execute(env, &execution).await;
-    trial.preflight.request(&verdict, &env.log.events_in(&Scope::Scenario(name)));
+    trial.preflight.request(&verdict, &env.log.events_in(&Scope::Scenario(name)), advice);
     let tidy = tidy.clone();
     // Scenarios need not wait until it is gone.
     trial.removal = Some(tokio::spawn(async move {

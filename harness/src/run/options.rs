@@ -11,11 +11,13 @@ use gateproof_testbed::Tamper;
 use serde_json::Value;
 
 use super::interrupt::Interrupt;
+use super::permissions::Ways;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
 use crate::scenario::{Channel, Scenario, Version};
 use crate::target::connect::Source;
 use crate::target::dial::DialRule;
+use crate::target::forward::Behind;
 use crate::target::pod_logs::LogSource;
 use crate::target::proxy::Proxy;
 use crate::target::shape::Ports;
@@ -133,6 +135,8 @@ pub struct RunOptions {
     pub dial: Vec<DialRule>,
     /// The HTTP proxy through which the data path is reached.
     pub dial_proxy: Option<Proxy>,
+    /// Which Services Gateways are behind, if the data path is reached through the API server.
+    pub port_forward: Option<Behind>,
     /// Ports that the target permits.
     pub ports: Ports,
     /// Which features the target is held to.
@@ -195,6 +199,7 @@ impl RunOptions {
             timeout_scale: 1.0,
             dial: Vec::new(),
             dial_proxy: None,
+            port_forward: None,
             ports: Ports::default(),
             features: FeatureChoice::Claimed,
             exempt: Vec::new(),
@@ -213,6 +218,11 @@ impl RunOptions {
             interrupt: Interrupt::default(),
             bystander: None,
         }
+    }
+
+    /// What of the API server serves as a way.
+    pub fn ways(&self) -> Ways {
+        Ways { port_forward: self.port_forward.is_some() }
     }
 
     /// The table of limits in force.

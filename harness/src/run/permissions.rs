@@ -70,8 +70,21 @@ const POOL_TLS: &[Row] = &[("", "secrets", APPLY, Need::Run)];
 /// What hosted backends ask.
 const BACKENDS: &[Row] =
     &[("", "services", APPLY, Need::Run), ("discovery.k8s.io", "endpointslices", APPLY, Need::Run)];
+/// What port-forward asks. It is a GET of a WebSocket, and servers from v1.35 on ask for `create` as well.
+const PORT_FORWARD: &[Row] = &[
+    ("", "services", WATCH, Need::Run),
+    ("discovery.k8s.io", "endpointslices", WATCH, Need::Run),
+    ("", "pods/portforward", &["get", "create"], Need::Run),
+];
 /// What a patch of an object asks that is not the scenario's own: it is noted before, and restored after.
 const NOTES: &[Row] = &[("", "configmaps", APPLY, Need::Run), ("", "configmaps", &["delete"], Need::Help)];
+
+/// What of the API server serves as a way to the target, beside writing and watching.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// Probes go by port-forward.
+    pub port_forward: bool,
+}
 
 /// What a run asks of the API server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,10 +93,13 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// What these scenarios, run together, ask.
-    pub fn of<'s>(scenarios: impl Iterator<Item = &'s Scenario>, kinds: &Kinds) -> Permissions {
+    /// What these scenarios, run together by these ways, ask.
+    pub fn of<'s>(scenarios: impl Iterator<Item = &'s Scenario>, kinds: &Kinds, ways: Ways) -> Permissions {
         let mut found = Permissions::default();
         found.rows(ALWAYS);
+        if ways.port_forward {
+            found.rows(PORT_FORWARD);
+        }
         for scenario in scenarios {
             found.scenario(scenario, kinds);
         }

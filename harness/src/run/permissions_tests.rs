@@ -11,7 +11,10 @@ fn scenarios() -> Vec<Scenario> {
 fn permissions(select: impl Fn(&Scenario) -> bool) -> BTreeSet<String> {
     let scenarios = scenarios();
     let chosen = || scenarios.iter().filter(|scenario| select(scenario));
-    Permissions::of(chosen(), &kinds_of(chosen())).iter().map(|permission| permission.to_string()).collect()
+    Permissions::of(chosen(), &kinds_of(chosen()), Ways::default())
+        .iter()
+        .map(|permission| permission.to_string())
+        .collect()
 }
 
 #[test]
@@ -46,7 +49,7 @@ fn statuses_and_foreign_objects_are_asked_for_where_they_are_patched() {
 #[test]
 fn the_rules_permit_what_is_asked_and_nothing_else() {
     let scenarios = scenarios();
-    let permissions = Permissions::of(scenarios.iter(), &kinds_of(scenarios.iter()));
+    let permissions = Permissions::of(scenarios.iter(), &kinds_of(scenarios.iter()), Ways::default());
     let texts = |value: &Value| -> Vec<String> {
         value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
     };

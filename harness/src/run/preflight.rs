@@ -215,8 +215,8 @@ impl Preflight {
         );
     }
 
-    /// What came of a request through a Gateway of the pool.
-    pub fn request(&mut self, verdict: &Verdict, events: &[Arc<Event>]) {
+    /// What came of a request through a Gateway of the pool, and what to do if no connection came about.
+    pub fn request(&mut self, verdict: &Verdict, events: &[Arc<Event>], advice: &str) {
         let last = events.iter().rev().find_map(|event| match &event.body {
             Body::Probed { exchange, .. } => Some(&**exchange),
             _ => None,
@@ -228,12 +228,7 @@ impl Preflight {
             return self.good(Question::Backend, "it answers".to_owned());
         }
         if let Some(why) = unreached {
-            return self.bad(
-                Question::DataPath,
-                format!("no connection to {place}: {why}"),
-                "if the address cannot be reached from here, say how with --dial HOST:PORT=ADDR:PORT, or run within the cluster"
-                    .to_owned(),
-            );
+            return self.bad(Question::DataPath, format!("no connection to {place}: {why}"), advice.to_owned());
         }
         if let Some(exchange) = last {
             self.good(Question::DataPath, place);

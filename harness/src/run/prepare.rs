@@ -17,6 +17,7 @@ use crate::target::clean::Leftover;
 use crate::target::connect::{ConnectError, Source, connect};
 use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
 use crate::target::discover::{DiscoverError, Facts, Wanted, discover};
+use crate::target::forward::PortForward;
 use crate::target::kinds::{Kind, Kinds};
 use crate::target::log_writer::LogFileError;
 use crate::target::observe::ObserveError;
@@ -160,13 +161,11 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
         facts.features.clone_from(&located.features);
     }
     let hosting = Hosting::new(options.backend_address, options.target.is_embedded())?;
-    Ok(Target {
-        api,
-        facts,
-        dialer: Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
-        hosting,
-        located,
-    })
+    let dialer: Arc<dyn Dialer> = match &options.port_forward {
+        Some(behind) => Arc::new(PortForward::start(api.client(), behind.clone())),
+        None => Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
+    };
+    Ok(Target { api, facts, dialer, hosting, located })
 }
 
 /// The objects that a scenario applies.

@@ -1,10 +1,12 @@
-//! How a probe gets from an address in a status to a connection: directly, by a static map, through a proxy.
+//! How a probe gets from an address in a status to a connection: directly, by a static map, through a proxy; by port-forward in
+//! [`super::forward`].
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use async_trait::async_trait;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::proxy::Proxy;
@@ -13,8 +15,29 @@ use super::proxy::Proxy;
 #[async_trait]
 pub trait Dialer: Send + Sync {
     /// Connects to the address and port that the target's status names. Has no limit of its own.
-    async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, DialError>;
+    async fn dial(&self, host: &str, port: u16) -> Result<Connection, DialError>;
+
+    /// What a user can do if it does not get there.
+    fn advice(&self) -> &'static str;
 }
+
+/// Bytes both ways.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// An open connection.
+pub struct Connection {
+    /// Its bytes.
+    pub stream: Box<dyn Stream>,
+    /// Who is at its other end, as far as that is known.
+    pub peer: Option<SocketAddr>,
+}
+
+/// Within an I/O error: our own way to the target broke, which is not the target's doing.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WayLost(pub String);
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
@@ -160,9 +183,9 @@ impl StaticDialer {
 
 #[async_trait]
 impl Dialer for StaticDialer {
-    async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+    async fn dial(&self, host: &str, port: u16) -> Result<Connection, DialError> {
         let (host, port) = self.map(host, port);
-        let Some(proxy) = &self.proxy else { return straight(&host, port).await };
+        let Some(proxy) = &self.proxy else { return straight(&host, port).await.map(Connection::of) };
         let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("the proxy {proxy}: {error}"));
         let stream = match straight(&proxy.host, proxy.port).await {
             // Whoever refuses here is not the target.
@@ -170,7 +193,19 @@ impl Dialer for StaticDialer {
             Err(DialError::Unreachable(error)) => return Err(unreachable(&error)),
             Ok(stream) => stream,
         };
-        proxy.tunnel(stream, &host, port).await
+        proxy.tunnel(stream, &host, port).await.map(Connection::of)
+    }
+
+    fn advice(&self) -> &'static str {
+        "if the address cannot be reached from here, say how with --dial HOST:PORT=ADDR:PORT, go through the API server with \
+         --port-forward, or run within the cluster"
+    }
+}
+
+impl Connection {
+    fn of(stream: TcpStream) -> Connection {
+        let peer = stream.peer_addr().ok();
+        Connection { stream: Box::new(stream), peer }
     }
 }
 

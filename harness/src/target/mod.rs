@@ -10,6 +10,7 @@ pub mod connect;
 pub mod dial;
 pub mod discover;
 mod events;
+pub mod forward;
 pub mod kinds;
 pub mod log_writer;
 pub mod names;

@@ -137,7 +137,7 @@ mod tests {
     async fn the_connection_begins_behind_the_answer() {
         let (proxy, asked) = answering(b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello\n").await;
         let dialer = StaticDialer::new(vec!["*:80=gw.test:81".parse().unwrap()]).through(Some(proxy));
-        let mut stream = dialer.dial("10.0.0.1", 80).await.unwrap();
+        let mut stream = dialer.dial("10.0.0.1", 80).await.unwrap().stream;
         let mut text = String::new();
         stream.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "hello\n");
@@ -153,7 +153,7 @@ mod tests {
     async fn a_refusal_is_held_against_nobody(#[case] answer: &'static [u8], #[case] told: &str) {
         let (proxy, _asked) = answering(answer).await;
         let dialer = StaticDialer::default().through(Some(proxy));
-        match dialer.dial("10.0.0.1", 80).await.unwrap_err() {
+        match dialer.dial("10.0.0.1", 80).await.err().unwrap() {
             DialError::Unreachable(why) => assert!(why.contains(told), "{why}"),
             DialError::Refused(why) => panic!("{why}"),
         }
@@ -163,6 +163,6 @@ mod tests {
     async fn a_proxy_that_is_not_there_is_held_against_nobody() {
         let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let dialer = StaticDialer::default().through(Some(Proxy { host: "127.0.0.1".to_owned(), port }));
-        assert!(matches!(dialer.dial("10.0.0.1", 80).await.unwrap_err(), DialError::Unreachable(_)));
+        assert!(matches!(dialer.dial("10.0.0.1", 80).await.err().unwrap(), DialError::Unreachable(_)));
     }
 }

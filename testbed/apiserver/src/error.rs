@@ -299,6 +299,11 @@ impl ApiError {
         Self::plain(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
+    /// 503: what the server would pass a request on to does not answer.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::plain(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+    }
+
     /// What a failed read or write of the store means to the client.
     pub fn from_store(error: StoreError, resource: &Resource, namespace: &str, name: &str) -> Self {
         match error {

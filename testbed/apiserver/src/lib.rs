@@ -13,6 +13,8 @@
 //! - A definition is established when the request that wrote it returns.
 //! - ServiceAccounts `default` and `kube-root-ca.crt` are there with [`Options::namespace_companions`] alone.
 //! - Admission policies are no kind of its own, so those of the official bundles can neither be stored nor hold.
+//! - Ports of Pods are forwarded over WebSockets that speak `v4.channel.k8s.io`, and requests passed on to Pods over plain HTTP; the server
+//!   connects to the Pod's address itself. SPDY, which kubectl speaks, is not spoken.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
 //! - With [`Options::admit_ipv6_services`] there are cluster addresses of both families, but a Service has one.
 

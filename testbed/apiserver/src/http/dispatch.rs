@@ -11,10 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
 use super::counters::Counters;
+use super::pods::Onward;
 use super::query::Query;
 use super::route::{ObjectPath, Route};
 use super::trouble::Trouble;
-use super::{discovery, logs, openapi, reads, reviews, scale, swagger, tokens, watching, writes};
+use super::{discovery, openapi, reads, reviews, scale, swagger, tokens, watching, writes};
 use crate::auth::{Issuer, User};
 use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
@@ -99,8 +100,8 @@ impl App {
         if let Some(error) = self.trouble.meets(&parts) {
             return refusal(&error);
         }
-        if let Some(pod) = logs::asked_for(&parts) {
-            return logs::read(self, user, &parts, &pod).await.unwrap_or_else(|error| refusal(&error));
+        if let Some(onward) = Onward::asked_for(&parts) {
+            return onward.answer(self, user, &parts, body).await.unwrap_or_else(|error| refusal(&error));
         }
         match Limited::new(body, LARGEST_BODY).collect().await {
             Ok(body) => self.answer(user, &parts, body.to_bytes()).unwrap_or_else(|error| refusal(&error)),

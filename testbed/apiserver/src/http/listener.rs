@@ -90,7 +90,7 @@ impl Listener {
             let mut builder = auto::Builder::new(TokioExecutor::new());
             builder.http1().timer(TokioTimer::new());
             builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);
-            let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+            let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
             tokio::select! {
                 ended = watcher.watch(connection) => {
                     if let Err(error) = ended {

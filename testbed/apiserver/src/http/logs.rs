@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
@@ -15,25 +15,15 @@ use tokio_rustls::TlsConnector;
 
 use super::body::Body;
 use super::dispatch::{App, answer_with};
+use super::pods::{object, pod};
 use super::query::Query;
-use super::route::{ObjectPath, Route};
+use super::route::ObjectPath;
 use crate::auth::User;
-use crate::cluster::Target;
 use crate::error::ApiError;
 use crate::tls;
 
 /// How long a kubelet may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The Pod whose log a request asks for, if it asks for one.
-pub fn asked_for(parts: &Parts) -> Option<ObjectPath> {
-    match Route::parse(parts.uri.path()) {
-        Route::Object(path) if parts.method == Method::GET && path.group.is_empty() => {
-            (path.plural == "pods" && path.subresource == "log" && !path.namespace.is_empty()).then_some(path)
-        }
-        _ => None,
-    }
-}
 
 /// The log as the kubelet has it.
 ///
@@ -41,10 +31,7 @@ pub fn asked_for(parts: &Parts) -> Option<ObjectPath> {
 /// 403 unless the user may, 404 where there is no such Pod, 400 if it has no node or the container is not named clearly, 500 if the kubelet does
 /// not answer.
 pub async fn read(app: &App, user: &User, parts: &Parts, path: &ObjectPath) -> Result<Response<Body>, ApiError> {
-    let user_agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-    app.counters.count("get", &path.counted_as(), user_agent);
-    app.permit_object(user, "get", path)?;
-    let pod = object(app, "pods", &path.namespace, &path.name)?;
+    let pod = pod(app, user, parts, "get", path)?;
     let node = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty());
     let Some(node) = node else {
         return Err(ApiError::bad_request(format!("pod {} does not have a host assigned", path.name)));
@@ -65,12 +52,6 @@ pub async fn read(app: &App, user: &User, parts: &Parts, path: &ObjectPath) -> R
         Ok((code, text)) => Err(failed(format!("{code}: {}", String::from_utf8_lossy(&text)))),
         Err(error) => Err(failed(error.to_string())),
     }
-}
-
-fn object(app: &App, plural: &str, namespace: &str, name: &str) -> Result<crate::store::Object, ApiError> {
-    let registry = app.cluster.registry();
-    let resource = registry.resource("", "v1", plural).ok_or_else(ApiError::no_such_path)?;
-    app.cluster.get(Target { resource, namespace, name, subresource: "" })
 }
 
 /// The container asked for, or the only one.
@@ -136,15 +117,5 @@ mod tests {
             (Err(error), Err(expected)) => assert!(error.status().to_string().replace('\\', "").contains(expected)),
             (found, expected) => unreachable!("{found:?} instead of {expected:?}"),
         }
-    }
-
-    #[rstest]
-    #[case("/api/v1/namespaces/n/pods/p/log", true)]
-    #[case("/api/v1/namespaces/n/pods/p/status", false)]
-    #[case("/api/v1/pods/p/log", false)]
-    #[case("/apis/apps/v1/namespaces/n/pods/p/log", false)]
-    fn paths(#[case] path: &str, #[case] expected: bool) {
-        let (parts, ()) = Request::get(path).body(()).unwrap().into_parts();
-        assert_eq!(asked_for(&parts).is_some(), expected);
     }
 }

@@ -93,9 +93,10 @@ impl Trouble {
     }
 
     /// Returns once there is an outage.
-    pub async fn goes_away(&self) {
-        // The sender lives as long as this.
-        let _ = self.away.subscribe().wait_for(|away| *away).await;
+    pub fn goes_away(&self) -> impl Future<Output = ()> + use<> {
+        let mut away = self.away.subscribe();
+        // Without a sender there is no server either.
+        async move { drop(away.wait_for(|away| *away).await) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Refusals>> {

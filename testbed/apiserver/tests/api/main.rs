@@ -4,6 +4,7 @@ mod housekeeping;
 mod identity;
 mod lists;
 mod objects;
+mod pods;
 mod protocol;
 mod schemas;
 mod support;
