@@ -44,7 +44,10 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
         let mut open = open.ok_or_else(|| ProbeError::Unreachable("no connection".to_owned()))?;
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
-        let response = open.sender.send_request(wire).await.map_err(broken)?;
+        let response = match open.sender.send_request(wire).await {
+            Ok(response) => response,
+            Err(error) => return Err(open.failure(error).await),
+        };
         let answer = read(response).await.map_err(broken)?;
         if let Some(name) = &request.connection {
             prober.kept.keep(name, open);
@@ -122,7 +125,7 @@ where
     Ok(Open { sender, peer, certificate, task: AbortOnDropHandle::new(tokio::spawn(connection)) })
 }
 
-fn broken(error: hyper::Error) -> ProbeError {
+pub(super) fn broken(error: hyper::Error) -> ProbeError {
     attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Broken(crate::target::api::chain(&error)))
 }
 

@@ -9,7 +9,8 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::SendRequest;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::log::PeerCertificate;
+use super::http::broken;
+use crate::log::{PeerCertificate, ProbeError};
 
 /// An open HTTP/1.1 connection. It is closed when this is dropped.
 pub(super) struct Open {
@@ -18,6 +19,14 @@ pub(super) struct Open {
     pub(super) certificate: Option<PeerCertificate>,
     /// What moves the bytes.
     pub(super) task: AbortOnDropHandle<Result<(), hyper::Error>>,
+}
+
+impl Open {
+    /// Why a request got no answer: where the connection broke before it was sent, only what moves the bytes knows.
+    pub(super) async fn failure(self, error: hyper::Error) -> ProbeError {
+        let own = if error.is_canceled() { self.task.await.ok().and_then(Result::err) } else { None };
+        broken(own.unwrap_or(error))
+    }
 }
 
 /// Those that nobody uses right now. Names begin with the token of the scenario.
