@@ -219,7 +219,7 @@ async fn no_verb_can_be_left_out() {
     }
     assert!(tried > 30, "{tried}");
     let few = few.iter();
-    let forwarded = Permissions::of(few.clone(), &kinds_of(few), Ways { port_forward: true });
+    let forwarded = Permissions::of(few.clone(), &kinds_of(few), Ways { port_forward: true, deployed: false });
     let more: Vec<_> = forwarded.iter().filter(|one| permissions.iter().all(|other| *one != other)).collect();
     // Services are watched for the scenarios already.
     assert_eq!(more.len(), 4, "{more:?}");

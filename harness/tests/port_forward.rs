@@ -1,23 +1,24 @@
 //! Probes by port-forward through the API server: the only way to the data path here, with no right too many.
 #![allow(clippy::unwrap_used)]
 
+mod least;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures::StreamExt;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::log::Body;
-use gateproof::run::permissions::{Permissions, Ways, kinds_of};
-use gateproof::run::preflight::scenario;
+use gateproof::run::permissions::Ways;
 use gateproof::run::{RunError, RunOptions, RunOutput, Silent, TargetChoice, preflight, run};
-use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof::scenario::Scenario;
 use gateproof::target::forward::Behind;
 use gateproof_report::record::Outcome;
 use gateproof_testbed::{Testbed, TestbedOptions};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject};
-use kube::config::Kubeconfig;
 use kube::runtime::{WatchStreamExt, watcher};
+use least::{apply, kubeconfig, scenarios};
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
@@ -33,21 +34,6 @@ const SELECTION: [&str; 6] = [
     "tcproute-missing-backend",
     "tcproute-simple",
 ];
-
-fn scenarios(names: &[&str]) -> Vec<Scenario> {
-    let all = load::builtin(&Vocabulary::builtin()).unwrap();
-    let chosen: Vec<Scenario> = all.into_iter().filter(|scenario| names.contains(&scenario.name.as_str())).collect();
-    assert_eq!(chosen.len(), names.len(), "a scenario has another name now");
-    chosen
-}
-
-async fn apply(client: &Client, path: &str, body: Value) {
-    let request = http::Request::patch(format!("{path}?fieldManager=controller&force=true"))
-        .header("content-type", "application/apply-patch+yaml")
-        .body(body.to_string().into_bytes());
-    // What belongs to a namespace that ends meanwhile is not missed.
-    let _ = client.request::<Value>(request.unwrap()).await;
-}
 
 /// What a controller puts into the cluster for a Gateway beside its status.
 #[derive(Debug, Clone, Copy)]
@@ -129,36 +115,9 @@ async fn publish_one(client: &Client, gateway: &DynamicObject, published: Publis
     apply(client, &format!("{}/status", path("services")), status).await;
 }
 
-/// The credentials of a ServiceAccount that may do what the scenarios need by these ways, and nothing else.
-async fn credentials(testbed: &Testbed, scenarios: &[Scenario], ways: Ways) -> String {
-    let request = scenario().unwrap();
-    let all = || scenarios.iter().chain([&request]);
-    let rules = Permissions::of(all(), &kinds_of(all()), ways).rules();
-    let client = testbed.client();
-    let (group, name) = ("rbac.authorization.k8s.io", "least");
-    let (version, metadata) = (format!("{group}/v1"), json!({"name": name}));
-    let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": "default"}]);
-    let role_ref = json!({"apiGroup": group, "kind": "ClusterRole", "name": name});
-    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata});
-    apply(&client, "/api/v1/namespaces/default/serviceaccounts/least", account).await;
-    let role = json!({"apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": rules});
-    apply(&client, &format!("/apis/{group}/v1/clusterroles/least"), role).await;
-    let binding = json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": metadata, "roleRef": role_ref,
-        "subjects": subjects});
-    apply(&client, &format!("/apis/{group}/v1/clusterrolebindings/least"), binding).await;
-    let request = http::Request::post("/api/v1/namespaces/default/serviceaccounts/least/token")
-        .header("content-type", "application/json")
-        .body(json!({"spec": {}}).to_string().into_bytes());
-    let answer: Value = client.request(request.unwrap()).await.unwrap();
-    let mut kubeconfig = Kubeconfig::from_yaml(&testbed.kubeconfig()).unwrap();
-    let user = kubeconfig.auth_infos[0].auth_info.as_mut().unwrap();
-    user.token = Some(answer["status"]["token"].as_str().unwrap().to_owned().into());
-    serde_json::to_string(&kubeconfig).unwrap()
-}
-
 async fn options(testbed: &Testbed, scenarios: &[Scenario], ways: Ways) -> RunOptions {
     let target = TargetChoice::Running {
-        kubeconfig: credentials(testbed, scenarios, ways).await,
+        kubeconfig: kubeconfig(testbed, scenarios, ways).await,
         gateway_class: testbed.gateway_class().to_owned(),
         name: "embedded".to_owned(),
     };
@@ -166,7 +125,7 @@ async fn options(testbed: &Testbed, scenarios: &[Scenario], ways: Ways) -> RunOp
     RunOptions { preflight: true, port_forward: Some(Behind::Address), ..RunOptions::new(target, contract) }
 }
 
-const FORWARDED: Ways = Ways { port_forward: true };
+const FORWARDED: Ways = Ways { port_forward: true, deployed: false };
 
 fn attempts(output: &RunOutput) -> usize {
     let fresh =

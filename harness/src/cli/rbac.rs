@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::options::Selection;
+use super::run::BackendsArg;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::permissions::{Permissions, Ways, kinds_of};
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// Permit what `gateproof run --port-forward` asks, too
     #[arg(long)]
     port_forward: bool,
+    /// Permit what backends need that run there
+    #[arg(long, value_enum, default_value_t = BackendsArg::Hosted)]
+    backends: BackendsArg,
     /// Permit reading the logs of the Pods that `gateproof run --logs-from` is given, too
     #[arg(long, value_name = "NAMESPACE/SELECTOR")]
     logs_from: Option<LogSource>,
@@ -42,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let scenarios = args.selection.scenarios()?;
     let permitted = |isolation| args.allow_cluster_changes || isolation != Isolation::Cluster;
     let runs = || scenarios.iter().filter(|scenario| permitted(scenario.isolation));
-    let ways = Ways { port_forward: args.port_forward };
+    let ways = Ways { port_forward: args.port_forward, deployed: args.backends == BackendsArg::Deployed };
     let permissions = Permissions::of(runs(), &kinds_of(runs()), ways);
     for (index, object) in objects(args, &permissions).iter().enumerate() {
         let text = serde_yaml::to_string(object)

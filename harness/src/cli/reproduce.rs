@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::options::{Selection, Target};
-use super::run::{Args, ContractEffect, Tuning};
+use super::run::{Args, BackendsArg, ContractEffect, Tuning};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
 
 /// Everything that was asked for and that decides verdicts, as words of a command line. Every argument is named here, so
@@ -46,7 +46,9 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         single_gateway_class,
         keep: _,
         allow_cluster_changes,
+        backends,
         backend_address,
+        backend_image,
     } = tuning;
     let mut line = Line::default();
     line.all("-f", files.iter().map(|path| path.display()));
@@ -78,7 +80,11 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.one("--max-gateways", (*max_gateways != DEFAULT_MAX_GATEWAYS).then_some(max_gateways));
     line.one("--single-gateway-class", single_gateway_class.as_ref());
     line.flag("--allow-cluster-changes", *allow_cluster_changes);
+    if *backends != BackendsArg::Hosted {
+        line.one("--backends", backends.to_possible_value().map(|value| value.get_name().to_owned()));
+    }
     line.one("--backend-address", backend_address.as_ref());
+    line.one("--backend-image", backend_image.as_ref());
     if *contract != ContractEffect::Fail {
         line.one("--contract", contract.to_possible_value().map(|value| value.get_name().to_owned()));
     }
@@ -171,6 +177,7 @@ mod tests {
     #[case::namespaces("--namespace-label a=b --namespace-label c=", "--namespace-label a=b --namespace-label c=")]
     #[case::cluster_changes("--allow-cluster-changes", "--allow-cluster-changes")]
     #[case::backends("--backend-address 10.0.0.9", "--backend-address 10.0.0.9")]
+    #[case::deployed("--backends deployed --backend-image a/b:c", "--backends deployed --backend-image a/b:c")]
     #[case::contract("--contract warn", "--contract warn")]
     #[case::known("--known-failures k.yaml", "--known-failures k.yaml")]
     fn what_decides_verdicts_is_repeated(#[case] given: &str, #[case] expected: &str) {

@@ -68,6 +68,9 @@ pub(crate) struct Args {
     pub(crate) identity: reports::IdentityArgs,
 }
 
+/// The image of deployed backends on the embedded target, which needs no registry.
+const EMBEDDED_IMAGE: &str = "gateproof-echo";
+
 const EXAMPLES: &str = "\
 Examples:
   gateproof run
@@ -150,9 +153,23 @@ pub(crate) struct Tuning {
     /// Permit scenarios that change cluster-scoped objects of a named cluster
     #[arg(long)]
     pub(crate) allow_cluster_changes: bool,
-    /// Address of this host that the data plane reaches, for the backends
+    /// Where the backends run
+    #[arg(long, value_enum, default_value_t = BackendsArg::Hosted)]
+    pub(crate) backends: BackendsArg,
+    /// Address of this host that the data plane reaches, for hosted backends
     #[arg(long, value_name = "IP")]
     pub(crate) backend_address: Option<IpAddr>,
+    /// Image of deployed backends, built from images/Dockerfile and there for the cluster to pull
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) backend_image: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum BackendsArg {
+    /// In this process, where the data plane has to reach it
+    Hosted,
+    /// In the cluster, as Deployments of --backend-image
+    Deployed,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -226,6 +243,7 @@ impl Tuning {
         };
         options.allow_cluster_changes = self.allow_cluster_changes;
         options.backend_address = self.backend_address;
+        options.backend_image = self.backend_image(options.target.is_embedded())?;
         options.bundle = self.gateway_api_version.zip(self.gateway_api_channel).map(|(version, channel)| {
             let channel = match channel {
                 ChannelArg::Standard => Channel::Standard,
@@ -234,6 +252,27 @@ impl Tuning {
             (version, channel)
         });
         Ok(())
+    }
+
+    /// The image of deployed backends, if they are deployed. The embedded target runs any image of our name.
+    fn backend_image(&self, embedded: bool) -> Result<Option<String>, Failure> {
+        match (self.backends, &self.backend_image) {
+            (BackendsArg::Hosted, None) => Ok(None),
+            (BackendsArg::Hosted, Some(_)) => Err(Failure::usage(
+                "--backend-image is for deployed backends",
+                "add --backends deployed, or leave it out: hosted backends run in this process",
+            )),
+            (BackendsArg::Deployed, _) if self.backend_address.is_some() => Err(Failure::usage(
+                "--backend-address is for hosted backends",
+                "leave it out: deployed backends have the addresses of their Pods",
+            )),
+            (BackendsArg::Deployed, Some(image)) => Ok(Some(image.clone())),
+            (BackendsArg::Deployed, None) if embedded => Ok(Some(EMBEDDED_IMAGE.to_owned())),
+            (BackendsArg::Deployed, None) => Err(Failure::usage(
+                "--backends deployed needs --backend-image IMAGE: none is published yet",
+                "build one with `docker build -f images/Dockerfile -t REGISTRY/gateproof .`, and push it to where the cluster pulls",
+            )),
+        }
     }
 
     fn features(&self) -> Result<FeatureChoice, Failure> {

@@ -85,6 +85,15 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// How long deployed backends may take to become ready. Nobody is judged by it, and how fast the target is says nothing of
+    /// how fast Pods are.
+    pub fn backends(&self) -> Duration {
+        match self.profile {
+            TimingProfile::Embedded => self.gateway * 6,
+            TimingProfile::Real => self.gateway,
+        }
+    }
+
     /// The defaults of a profile.
     pub fn of(profile: TimingProfile) -> Timing {
         let ms = Duration::from_millis;

@@ -22,9 +22,10 @@ pub struct Located {
     pub testbed: Option<Testbed>,
 }
 
-/// Starts the embedded target, with definitions other than the built-in ones if there are any.
-pub async fn start(behaviour: Behaviour, crds: &[Value]) -> Result<Located, TestbedError> {
-    let options = TestbedOptions { behaviour, crds: crds.to_vec(), ..TestbedOptions::default() };
+/// Starts the embedded target, with definitions other than the built-in ones if there are any, and with somebody who runs
+/// Deployments if that is asked.
+pub async fn start(behaviour: Behaviour, crds: &[Value], workloads: bool) -> Result<Located, TestbedError> {
+    let options = TestbedOptions { behaviour, crds: crds.to_vec(), workloads, ..TestbedOptions::default() };
     let testbed = Testbed::start(options).await?;
     // The built-in release has the place, and a reference that leaves it empty misbehaves.
     let known: &[&str] = if crds.is_empty() { &[] } else { SUPPORTED_FEATURES };

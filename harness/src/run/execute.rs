@@ -1,6 +1,6 @@
 //! One execution of a scenario: a thin loop that does what the judge asks and logs what came of it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -16,13 +16,14 @@ use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
 use crate::scenario::{ObjectRef, PatchKind};
 use crate::target::api::Api;
-use crate::target::backends::{Hosted, Hosting};
+use crate::target::backends::{Backends, Running};
 use crate::target::clock;
 use crate::target::discover::Facts;
 use crate::target::log_writer::LogWriter;
 use crate::target::pod_logs::LogSource;
 use crate::target::pool;
 use crate::target::undo::Undo;
+use crate::target::view::View;
 use crate::target::write::{PatchType, Writer};
 
 /// What is said of everything that a run could not do because the API server did not come back.
@@ -40,8 +41,10 @@ pub struct Environment {
     pub undo: Undo,
     /// Attempts on its data path.
     pub prober: Prober,
+    /// What is observed now.
+    pub view: Arc<View>,
     /// Backends.
-    pub hosting: Hosting,
+    pub backends: Backends,
     /// The status contract.
     pub contract: Arc<Contract>,
     /// Limits.
@@ -98,7 +101,7 @@ enum SetupError {
 }
 
 /// Runs a scenario to its verdict. Its objects and running backends are left for the caller to remove.
-pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Option<Hosted>) {
+pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Option<Running>) {
     let scope = Scope::Scenario(Arc::clone(&execution.name));
     let mut scopes = vec![Scope::Run, scope.clone()];
     scopes.extend(execution.bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str()))));
@@ -115,13 +118,21 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Opti
         slowest_settle,
         max_probes: env.max_probes,
     };
-    let mut conductor =
-        Conductor { env, scope, bindings: &execution.bindings, judge: Judge::new(judged, context), events };
-    let (ended, hosted) = match bound {
-        Err(error) => (Ended::Environment { error: SetupError::Bind(error).to_string() }, None),
+    let mut conductor = Conductor {
+        env,
+        scope,
+        bindings: &execution.bindings,
+        judge: Judge::new(judged, context),
+        events,
+        running: None,
+        unread: OnceLock::new(),
+    };
+    let ended = match bound {
+        Err(error) => Ended::Environment { error: SetupError::Bind(error).to_string() },
         Ok(bound) => conductor.conduct(&execution.scenario, &bound).await,
     };
-    (conductor.end(ended), hosted)
+    let running = conductor.running.take();
+    (conductor.end(ended), running)
 }
 
 struct Conductor<'a> {
@@ -130,24 +141,29 @@ struct Conductor<'a> {
     bindings: &'a Bindings,
     judge: Judge,
     events: UnboundedReceiver<Arc<Event>>,
+    /// The scenario's backends, once they are set up.
+    running: Option<Running>,
+    /// Why journals could not be read.
+    unread: OnceLock<String>,
 }
 
 impl Conductor<'_> {
-    async fn conduct(&mut self, scenario: &Scenario, bound: &Scenario) -> (Ended, Option<Hosted>) {
+    async fn conduct(&mut self, scenario: &Scenario, bound: &Scenario) -> Ended {
         let env = self.env;
         if env.interrupt.is_triggered() {
-            return (Ended::Interrupted, None);
+            return Ended::Interrupted;
         }
         match self.set_up(scenario).await {
-            Ok(hosted) => (self.obey(bound).await, Some(hosted)),
-            Err(error) => (Ended::Environment { error: error.to_string() }, None),
+            Ok(running) => self.running = Some(running),
+            Err(error) => return Ended::Environment { error: error.to_string() },
         }
+        self.obey(bound).await
     }
 
-    /// Namespaces first, then what publishes the backends in them.
-    async fn set_up(&self, scenario: &Scenario) -> Result<Hosted, SetupError> {
+    /// Namespaces first, then what makes or publishes the backends in them.
+    async fn set_up(&self, scenario: &Scenario) -> Result<Running, SetupError> {
         let env = self.env;
-        let hosted = env.hosting.start(&scenario.backends, self.bindings).await?;
+        let mut running = env.backends.start(&scenario.backends, self.bindings).await?;
         let namespaces = self.bindings.namespaces.iter().map(|(alias, name)| {
             let mut labels = env.namespace_labels.clone();
             if let Some(decl) = scenario.namespaces.get(alias) {
@@ -156,8 +172,14 @@ impl Conductor<'_> {
             pool::namespace(&self.bindings.run_id, Some(&self.bindings.token), name, &labels)
         });
         self.create(namespaces).await?;
-        self.create(hosted.objects.iter().cloned()).await?;
-        Ok(hosted)
+        self.create(running.objects().iter().cloned()).await?;
+        // Broken off meanwhile, nothing more is asked of them.
+        tokio::select! {
+            ready = running.ready(&env.view, env.timing.backends()) => ready?,
+            () = env.interrupt.triggered() => {}
+            () = env.api.reach().lost() => {}
+        }
+        Ok(running)
     }
 
     async fn create(&self, objects: impl Iterator<Item = Value>) -> Result<(), SetupError> {
@@ -183,6 +205,9 @@ impl Conductor<'_> {
             }
             if self.env.api.reach().is_lost() {
                 return Ended::Environment { error: LOST.to_owned() };
+            }
+            if let Some(error) = self.unread.get() {
+                return Ended::Environment { error: error.clone() };
             }
             self.catch_up();
             if let (Some(bystander), Some(now)) = (&self.env.bystander, self.judge.step())
@@ -260,7 +285,15 @@ impl Conductor<'_> {
                 Body::Probed { step, attempt, role, exchange: Box::new(exchange) }
             }
             Action::ReadJournal { step, ids } => {
-                Body::Journal { step, entries: env.hosting.journal(&ids, self.bindings) }
+                let Some(running) = &self.running else { return };
+                match running.journal(&ids, self.bindings).await {
+                    Ok(entries) => Body::Journal { step, entries },
+                    Err(error) => {
+                        // The first reason is as good as any.
+                        let _ = self.unread.set(format!("the journals of the backends cannot be read: {error}"));
+                        return;
+                    }
+                }
             }
         };
         env.log.append(self.scope.clone(), body);

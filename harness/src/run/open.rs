@@ -24,6 +24,7 @@ use super::{Progress, known};
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
+use crate::target::backends::Backends;
 use crate::target::clean::Leftover;
 use crate::target::discover::Facts;
 use crate::target::kinds::{GATEWAY_GROUP, Kind};
@@ -147,11 +148,21 @@ pub async fn open(
     let tokens = executions.map(|(index, name)| (names::token(&run_id, index), name)).collect();
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
-    let observer = Observer::start(&target.api, &log, resources(facts, watched, &run_id), tokens).await?;
+    let mut watched = resources(facts, watched, &run_id);
+    if let (Some(slices), Backends::Deployed(_)) =
+        (facts.kinds.of("discovery.k8s.io", "EndpointSlice"), &target.backends)
+    {
+        // They tell when deployed backends are ready, and which Pods those are.
+        let slices = (slices.clone(), Selector::Run(run_id.clone()));
+        if !watched.contains(&slices) {
+            watched.push(slices);
+        }
+    }
+    let observer = Observer::start(&target.api, &log, watched, tokens).await?;
     let lag = lag::measure(Arc::clone(&log), lag::threshold(&timing));
     let kinds = Arc::new(facts.kinds.clone());
     let writer = Writer::new(target.api.clone(), kinds, &timing, options.gateway_patch.clone());
-    let writer = writer.with_backends_at(target.hosting.address());
+    let writer = writer.with_backends(&target.backends);
     let tidy = Tidy {
         api: target.api.clone(),
         writer: writer.clone(),
@@ -177,7 +188,8 @@ pub async fn open(
         api: target.api.clone(),
         writer,
         prober: Prober::new(Arc::clone(&target.dialer), timing.request),
-        hosting: target.hosting.clone(),
+        view: Arc::clone(observer.view()),
+        backends: target.backends.clone(),
         contract: Arc::clone(&options.contract),
         timing,
         facts: facts.clone(),
@@ -238,7 +250,7 @@ async fn try_request(
     let name: Arc<str> = Arc::from(PREFLIGHT);
     let execution = Execution { name: Arc::clone(&name), scenario: request, bindings };
     let (verdict, hosted) = execute(env, &execution).await;
-    trial.preflight.request(&verdict, &env.log.events_in(&Scope::Scenario(name)), advice);
+    trial.preflight.request(&verdict, &env.log.events_in(&Scope::Scenario(name)), advice, env.backends.advice());
     let tidy = tidy.clone();
     // Scenarios need not wait until it is gone.
     trial.removal = Some(tokio::spawn(async move {

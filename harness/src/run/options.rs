@@ -163,6 +163,8 @@ pub struct RunOptions {
     pub logs_from: Option<LogSource>,
     /// Address that hosted backends bind and publish; by default one of this host's.
     pub backend_address: Option<IpAddr>,
+    /// Image of deployed backends; hosted ones without it.
+    pub backend_image: Option<String>,
     /// Release and channel, for CRDs that do not name them.
     pub bundle: Option<(Version, Channel)>,
     /// Most probes that one test of shares may use.
@@ -213,6 +215,7 @@ impl RunOptions {
             events_file: None,
             logs_from: None,
             backend_address: None,
+            backend_image: None,
             bundle: None,
             max_probes: DEFAULT_MAX_PROBES,
             interrupt: Interrupt::default(),
@@ -222,7 +225,7 @@ impl RunOptions {
 
     /// What of the API server serves as a way.
     pub fn ways(&self) -> Ways {
-        Ways { port_forward: self.port_forward.is_some() }
+        Ways { port_forward: self.port_forward.is_some(), deployed: self.backend_image.is_some() }
     }
 
     /// The table of limits in force.

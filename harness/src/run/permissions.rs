@@ -76,6 +76,15 @@ const PORT_FORWARD: &[Row] = &[
     ("discovery.k8s.io", "endpointslices", WATCH, Need::Run),
     ("", "pods/portforward", &["get", "create"], Need::Run),
 ];
+/// What deployed backends ask.
+const DEPLOYED: &[Row] = &[
+    ("", "services", APPLY, Need::Run),
+    ("apps", "deployments", APPLY, Need::Run),
+    // They name the Pods that are ready.
+    ("discovery.k8s.io", "endpointslices", WATCH, Need::Run),
+    // Journals are read by way of it.
+    ("", "pods/proxy", &["get"], Need::Run),
+];
 /// What a patch of an object asks that is not the scenario's own: it is noted before, and restored after.
 const NOTES: &[Row] = &[("", "configmaps", APPLY, Need::Run), ("", "configmaps", &["delete"], Need::Help)];
 
@@ -84,6 +93,8 @@ const NOTES: &[Row] = &[("", "configmaps", APPLY, Need::Run), ("", "configmaps",
 pub struct Ways {
     /// Probes go by port-forward.
     pub port_forward: bool,
+    /// Backends are deployed.
+    pub deployed: bool,
 }
 
 /// What a run asks of the API server.
@@ -101,12 +112,12 @@ impl Permissions {
             found.rows(PORT_FORWARD);
         }
         for scenario in scenarios {
-            found.scenario(scenario, kinds);
+            found.scenario(scenario, kinds, ways);
         }
         found
     }
 
-    fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds) {
+    fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds, ways: Ways) {
         if !scenario.gateways.is_empty() {
             self.rows(POOL);
         }
@@ -114,7 +125,7 @@ impl Permissions {
             self.rows(POOL_TLS);
         }
         if !scenario.backends.is_empty() {
-            self.rows(BACKENDS);
+            self.rows(if ways.deployed { DEPLOYED } else { BACKENDS });
         }
         let own: Vec<ObjectKey> = applied(scenario).collect();
         for key in &own {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
-use crate::scenario::{Isolation, Scenario, Verb};
+use crate::scenario::{Isolation, Scenario, Step, Verb};
 use crate::target::discover::Facts;
 
 use super::options::{FeatureChoice, RunOptions, Skip};
@@ -42,6 +42,8 @@ pub struct Policy {
     pub skip: Vec<Skip>,
     /// Whether scenarios may change cluster-scoped objects.
     pub cluster_changes: bool,
+    /// Whether endpoints of backends are the run's own to change.
+    pub hosted: bool,
 }
 
 impl Policy {
@@ -52,6 +54,7 @@ impl Policy {
             exempt: options.exempt.clone(),
             skip: options.skip.clone(),
             cluster_changes: options.target.is_embedded() || options.allow_cluster_changes,
+            hosted: options.backend_image.is_none(),
         }
     }
 
@@ -110,7 +113,17 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: Option<
         let reason = "it changes cluster-scoped objects, which needs --allow-cluster-changes";
         return Decision::Skipped(reason.to_owned());
     }
+    if !policy.hosted && changes_endpoints(scenario) {
+        let reason = "it changes EndpointSlices of its backends, which are the cluster's own with --backends deployed";
+        return Decision::Skipped(reason.to_owned());
+    }
     Decision::Run
+}
+
+/// Whether a scenario is about endpoints that only hosted backends have.
+fn changes_endpoints(scenario: &Scenario) -> bool {
+    let patches = |step: &Step| matches!(&step.verb, Verb::Patch(patch) if patch.target.kind == "EndpointSlice");
+    scenario.backends.iter().any(|decl| decl.service.is_some() && !decl.ready) || scenario.steps.iter().any(patches)
 }
 
 /// The first kind that a scenario applies and the target does not serve.

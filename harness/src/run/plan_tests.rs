@@ -4,10 +4,16 @@ use serde_json::json;
 
 use super::super::fixtures::{apply, facts, scenario};
 use super::*;
-use crate::scenario::{Bounds, Channel};
+use crate::scenario::{Bounds, Channel, Vocabulary, load};
 
 fn policy() -> Policy {
-    Policy { features: FeatureChoice::Claimed, exempt: Vec::new(), skip: Vec::new(), cluster_changes: false }
+    Policy {
+        features: FeatureChoice::Claimed,
+        exempt: Vec::new(),
+        skip: Vec::new(),
+        cluster_changes: false,
+        hosted: true,
+    }
 }
 
 fn decision(scenario: Scenario, policy: &Policy) -> Decision {
@@ -86,6 +92,20 @@ fn cluster_changes_need_leave() {
     scenario.isolation = Isolation::Cluster;
     assert!(matches!(decision(scenario.clone(), &policy()), Decision::Skipped(_)));
     assert_eq!(decision(scenario, &Policy { cluster_changes: true, ..policy() }), Decision::Run);
+}
+
+#[test]
+fn what_is_about_endpoints_of_backends_needs_hosted_ones() {
+    let all = load::builtin(&Vocabulary::builtin()).unwrap();
+    let about = |name: &str| all.iter().find(|one| one.name == name).unwrap();
+    assert!(changes_endpoints(about("httproute-unready-endpoint")));
+    assert!(!changes_endpoints(about("httproute-no-endpoints")), "a Service without Pods is anybody's");
+    let named = |hosted: bool| {
+        let scenario = Scenario { backends: about("httproute-unready-endpoint").backends.clone(), ..scenario("a") };
+        decision(scenario, &Policy { hosted, ..policy() })
+    };
+    assert_eq!(named(true), Decision::Run);
+    assert!(matches!(named(false), Decision::Skipped(reason) if reason.contains("--backends deployed")));
 }
 
 #[test]

@@ -215,8 +215,9 @@ impl Preflight {
         );
     }
 
-    /// What came of a request through a Gateway of the pool, and what to do if no connection came about.
-    pub fn request(&mut self, verdict: &Verdict, events: &[Arc<Event>], advice: &str) {
+    /// What came of a request through a Gateway of the pool, and what to do if no connection came about, or no backend
+    /// was reached.
+    pub fn request(&mut self, verdict: &Verdict, events: &[Arc<Event>], connect: &str, backend: &str) {
         let last = events.iter().rev().find_map(|event| match &event.body {
             Body::Probed { exchange, .. } => Some(&**exchange),
             _ => None,
@@ -228,7 +229,7 @@ impl Preflight {
             return self.good(Question::Backend, "it answers".to_owned());
         }
         if let Some(why) = unreached {
-            return self.bad(Question::DataPath, format!("no connection to {place}: {why}"), advice.to_owned());
+            return self.bad(Question::DataPath, format!("no connection to {place}: {why}"), connect.to_owned());
         }
         if let Some(exchange) = last {
             self.good(Question::DataPath, place);
@@ -239,10 +240,11 @@ impl Preflight {
             let route = route.unwrap_or_else(|| "it was not seen".to_owned());
             return self.bad(
                 Question::Backend,
-                format!("a request got {} instead of our backend; of the route the target says: {route}", got(exchange)),
-                "if the data plane cannot reach this host, name an address that it can with --backend-address; see the \
-                 controller's log otherwise"
-                    .to_owned(),
+                format!(
+                    "a request got {} instead of our backend; of the route the target says: {route}",
+                    got(exchange)
+                ),
+                backend.to_owned(),
             );
         }
         let reason = verdict.reason.clone().or_else(|| verdict.findings.first().map(|f| f.seen.clone()));

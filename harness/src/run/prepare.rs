@@ -12,7 +12,8 @@ use crate::log::ObjectKey;
 use crate::scenario::Scenario;
 use crate::scenario::{Ending, ObjectRef, SubjectExpectation, Verb};
 use crate::target::api::{Api, chain};
-use crate::target::backends::{BackendError, Hosting};
+use crate::target::backends::deployed::Deploying;
+use crate::target::backends::{BackendError, Backends, Hosting};
 use crate::target::clean::Leftover;
 use crate::target::connect::{ConnectError, Source, connect};
 use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
@@ -105,7 +106,7 @@ pub struct Target {
     /// The way to its data path.
     pub dialer: Arc<dyn Dialer>,
     /// Backends within its reach.
-    pub hosting: Hosting,
+    pub backends: Backends,
     located: Located,
 }
 
@@ -121,8 +122,12 @@ impl Target {
 /// Starts, connects and discovers.
 pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result<Target, RunError> {
     let located = match &options.target {
-        TargetChoice::Embedded { fault } => embedded::start(Behaviour::of(fault.as_deref()), &options.crds).await?,
-        TargetChoice::Tampered(tamper) => embedded::start(Behaviour::Tampered(tamper.clone()), &options.crds).await?,
+        TargetChoice::Embedded { fault } => {
+            embedded::start(Behaviour::of(fault.as_deref()), &options.crds, options.backend_image.is_some()).await?
+        }
+        TargetChoice::Tampered(tamper) => {
+            embedded::start(Behaviour::Tampered(tamper.clone()), &options.crds, options.backend_image.is_some()).await?
+        }
         TargetChoice::Cluster { source, gateway_class, .. } => {
             let api = connect(source).await?;
             Located {
@@ -148,7 +153,11 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
         rules.push(rule.parse::<DialRule>()?);
     }
     let api = located.api.clone();
-    let groups = scenarios.iter().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect::<BTreeSet<_>>();
+    let mut groups: BTreeSet<String> =
+        scenarios.iter().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect();
+    if options.backend_image.is_some() {
+        groups.insert("apps".to_owned());
+    }
     let wanted = Wanted { groups, kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect() };
     let budget = options.timing().gateway_class;
     let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
@@ -160,12 +169,15 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
     if facts.features.is_empty() {
         facts.features.clone_from(&located.features);
     }
-    let hosting = Hosting::new(options.backend_address, options.target.is_embedded())?;
+    let backends = match &options.backend_image {
+        Some(image) => Backends::Deployed(Deploying::new(api.clone(), image)),
+        None => Backends::Hosted(Hosting::new(options.backend_address, options.target.is_embedded())?),
+    };
     let dialer: Arc<dyn Dialer> = match &options.port_forward {
         Some(behind) => Arc::new(PortForward::start(api.client(), behind.clone())),
         None => Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
     };
-    Ok(Target { api, facts, dialer, hosting, located })
+    Ok(Target { api, facts, dialer, backends, located })
 }
 
 /// The objects that a scenario applies.

@@ -135,17 +135,22 @@ impl Api {
         if let Some(content_type) = content_type {
             request = request.header(header::CONTENT_TYPE, content_type);
         }
-        let answer = self.send(request, body).await?;
-        let retry_after =
-            answer.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-        let body = serde_json::from_slice(answer.body()).unwrap_or(Value::Null);
-        Ok(Reply { code: answer.status().as_u16(), body, retry_after })
+        Ok(reply(&self.send(request, body).await?))
     }
 
     /// Reads one object, list or discovery document. What passes by itself (too many requests, trouble of the server's own, an
     /// outage) is outlasted.
     pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
         self.outlast(|| self.call(Method::GET, path, None, Vec::new())).await
+    }
+
+    /// Reads JSON by way of the API server from somebody who wants to see a header. Outlasts what [`Api::get`] does.
+    pub async fn through(&self, path: &str, header: &str, value: &str) -> Result<Value, ApiError> {
+        self.outlast(|| async {
+            let request = Request::get(path).header(header, value);
+            Ok(reply(&self.send(request, Vec::new()).await?))
+        })
+        .await
     }
 
     /// Asks something by a document that is answered and not kept, such as an access review. Outlasts what [`Api::get`] does.
@@ -212,6 +217,13 @@ impl Api {
             .map_err(|e| ApiError::Transport(chain(&e)))?;
         self.client.request_events::<Value>(request).await.map_err(|error| watch_error(&error))
     }
+}
+
+fn reply(answer: &Response<Bytes>) -> Reply {
+    let retry_after =
+        answer.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    let body = serde_json::from_slice(answer.body()).unwrap_or(Value::Null);
+    Reply { code: answer.status().as_u16(), body, retry_after }
 }
 
 /// The error that a failed watch stands for.

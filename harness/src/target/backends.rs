@@ -1,12 +1,20 @@
-//! Hosted backends: echoes in this process, published as Services without selector and EndpointSlices of ours.
+//! Backends: hosted ones, which are echoes in this process, published as Services without selector and EndpointSlices of
+//! ours; and deployed ones.
+
+pub mod deployed;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
 use serde_json::{Value, json};
 
+use deployed::{Deployed, Deploying};
+
+use super::api::ApiError;
 use super::names;
+use super::view::View;
 use crate::log::{Bindings, JournalEntry};
 use crate::scenario::{BackendDecl, BackendProtocol};
 
@@ -24,12 +32,112 @@ pub enum BackendError {
         /// Why not.
         error: gateproof_echo::EchoError,
     },
+    /// A deployed one did not come up.
+    #[error(
+        "backend `{name}` has no ready endpoint after {budget:?}; see `kubectl describe pods -n {namespace}` of a run with --keep always: \
+         --backend-image may not be there for the cluster, or its Pods not permitted"
+    )]
+    NotReady {
+        /// As in the manifest.
+        name: String,
+        /// Where its Pod is.
+        namespace: String,
+        /// How long it was waited for.
+        budget: Duration,
+    },
     /// A name of the manifest was not bound.
     #[error("backend `{0}` is not bound to a name")]
     Unbound(String),
 }
 
-/// Starts backends, and reads what they noted.
+/// Where backends run.
+#[derive(Clone)]
+pub enum Backends {
+    /// In this process.
+    Hosted(Hosting),
+    /// In the cluster.
+    Deployed(Deploying),
+}
+
+/// The running backends of one scenario. Dropping it stops those in this process; the others go with their namespaces.
+pub enum Running {
+    /// In this process.
+    Hosted {
+        /// The backends.
+        hosted: Hosted,
+        /// What they note.
+        hosting: Hosting,
+    },
+    /// In the cluster.
+    Deployed(Deployed),
+}
+
+impl Backends {
+    /// Starts every backend of a scenario, or says what to create so that it starts.
+    pub async fn start(&self, decls: &[BackendDecl], bindings: &Bindings) -> Result<Running, BackendError> {
+        match self {
+            Backends::Hosted(hosting) => {
+                let hosted = hosting.start(decls, bindings).await?;
+                Ok(Running::Hosted { hosted, hosting: hosting.clone() })
+            }
+            Backends::Deployed(deploying) => deploying.describe(decls, bindings).map(Running::Deployed),
+        }
+    }
+
+    /// What a user can do if the data plane does not reach them.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Backends::Hosted(_) => {
+                "if the data plane cannot reach this host, name an address that it can with --backend-address, or deploy the backends \
+                 with --backends deployed; see the controller's log otherwise"
+            }
+            Backends::Deployed(_) => {
+                "see the controller's log, and whether the data plane reaches Pods of other namespaces"
+            }
+        }
+    }
+}
+
+impl Running {
+    /// The objects that make or publish them.
+    pub fn objects(&self) -> &[Value] {
+        match self {
+            Running::Hosted { hosted, .. } => &hosted.objects,
+            Running::Deployed(deployed) => &deployed.objects,
+        }
+    }
+
+    /// Waits until those are ready that shall be.
+    pub async fn ready(&mut self, view: &View, budget: Duration) -> Result<(), BackendError> {
+        match self {
+            // What is published is there already.
+            Running::Hosted { .. } => Ok(()),
+            Running::Deployed(deployed) => deployed.ready(view, budget).await,
+        }
+    }
+
+    /// What they noted of these requests, each backend in order of arrival.
+    pub async fn journal(&self, ids: &[String], bindings: &Bindings) -> Result<Vec<JournalEntry>, ApiError> {
+        match self {
+            Running::Hosted { hosting, .. } => Ok(hosting.journal(ids, bindings)),
+            Running::Deployed(deployed) => deployed.journal(ids).await,
+        }
+    }
+
+    /// Stops those in this process.
+    pub async fn stop(self) {
+        if let Running::Hosted { hosted, .. } = self {
+            hosted.stop().await;
+        }
+    }
+}
+
+/// Nobody but the run may read the journal over the network.
+fn run_token() -> Arc<str> {
+    Arc::from(format!("{:032x}", rand::random::<u128>()))
+}
+
+/// Starts backends in this process, and reads what they noted.
 #[derive(Clone)]
 pub struct Hosting {
     address: IpAddr,
@@ -37,7 +145,7 @@ pub struct Hosting {
     run_token: Arc<str>,
 }
 
-/// The running backends of one scenario. Dropping it stops them.
+/// The hosted backends of one scenario. Dropping it stops them.
 pub struct Hosted {
     echoes: Vec<Echo>,
     /// Services and EndpointSlices that publish them.
@@ -53,9 +161,7 @@ impl Hosting {
             None if loopback_serves => IpAddr::V4(Ipv4Addr::LOCALHOST),
             None => own_address().ok_or(BackendError::NoAddress)?,
         };
-        // Nobody but the run may read the journal over the network.
-        let run_token = Arc::from(format!("{:032x}", rand::random::<u128>()));
-        Ok(Hosting { address, journal: Journal::default(), run_token })
+        Ok(Hosting { address, journal: Journal::default(), run_token: run_token() })
     }
 
     /// The address that backends bind and publish.

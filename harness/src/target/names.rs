@@ -8,6 +8,10 @@ pub const RUN_LABEL: &str = "gateproof.dev/run";
 pub const SCENARIO_LABEL: &str = "gateproof.dev/scenario";
 /// Label that marks pool Gateways; the value is the Gateway's name.
 pub const POOL_LABEL: &str = "gateproof.dev/pool";
+/// Label of Pods of deployed backends; the value is the name of their Service.
+pub const SERVICE_LABEL: &str = "gateproof.dev/service";
+/// Label of Pods of deployed backends; the value is the backend's identity.
+pub const BACKEND_LABEL: &str = "gateproof.dev/backend";
 /// Kubernetes' recommended label for who manages an object.
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Its value.
@@ -66,6 +70,11 @@ pub fn labels(run_id: &str, token: Option<&str>) -> Map<String, Value> {
         labels.insert(SCENARIO_LABEL.to_owned(), json!(token));
     }
     labels
+}
+
+/// The labels that a Service of deployed backends selects.
+pub fn selector(service: &str) -> Map<String, Value> {
+    Map::from_iter([(SERVICE_LABEL.to_owned(), json!(service))])
 }
 
 #[cfg(test)]

@@ -59,6 +59,11 @@ impl View {
         self.lock().iter().filter(|(key, object)| test(key, object)).map(|(key, _)| key.clone()).collect()
     }
 
+    /// Looks at all live objects at one moment.
+    pub fn look(&self, see: impl FnOnce(&Live)) {
+        see(&self.lock());
+    }
+
     /// Waits until `test` holds for the live objects. Waits for ever if it never does: put a deadline around it.
     pub async fn until(&self, test: impl Fn(&Live) -> bool) {
         let mut changed = self.changed.subscribe();

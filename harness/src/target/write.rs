@@ -1,6 +1,5 @@
 //! Writes: server-side apply, patch, delete. Each ends in an answer that the log can hold.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +7,10 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::api::{Api, Reply};
+use super::backends::Backends;
 use super::clock::{self, Backoff};
 use super::kinds::{Kind, Kinds};
-use super::names::FIELD_MANAGER;
+use super::names::{FIELD_MANAGER, selector};
 use super::redact::{redact, redact_secret};
 use crate::log::{Cause, ObjectKey, Write, WriteOutcome, WriteVerb};
 
@@ -23,7 +23,7 @@ pub struct Writer {
     first_pause: Duration,
     longest_pause: Duration,
     gateway_patch: Option<Arc<Value>>,
-    ipv6_backends: bool,
+    backends: ServicesOf,
 }
 
 /// How a patch is meant, as its media type.
@@ -33,6 +33,17 @@ pub enum PatchType {
     Merge,
     /// JSON patch.
     Json,
+}
+
+/// Whose the Services without a selector are that are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ServicesOf {
+    /// Whoever publishes endpoints.
+    Anybody,
+    /// Hosted backends at an IPv6 address.
+    Ipv6,
+    /// Deployed backends.
+    Pods,
 }
 
 /// One write, ready to be sent.
@@ -56,15 +67,20 @@ impl Writer {
             first_pause: timing.backoff_min,
             longest_pause: timing.backoff_max,
             gateway_patch: gateway_patch.map(Arc::new),
-            ipv6_backends: false,
+            backends: ServicesOf::Anybody,
         }
     }
 
-    /// Makes Services whose endpoints are ours of the family of the backends' address: unless they say so they are of the
-    /// cluster's first family, and slices of another one are none of theirs.
+    /// Makes Services whose endpoints are ours fit the backends: of the family of the address of hosted ones, because unless they
+    /// say so they are of the cluster's first family, and slices of another one are none of theirs; selecting the Pods of deployed ones.
     #[must_use]
-    pub fn with_backends_at(self, address: IpAddr) -> Writer {
-        Writer { ipv6_backends: address.is_ipv6(), ..self }
+    pub fn with_backends(self, backends: &Backends) -> Writer {
+        let backends = match backends {
+            Backends::Hosted(hosting) if hosting.address().is_ipv6() => ServicesOf::Ipv6,
+            Backends::Hosted(_) => ServicesOf::Anybody,
+            Backends::Deployed(_) => ServicesOf::Pods,
+        };
+        Writer { backends, ..self }
     }
 
     /// The kinds that it can write.
@@ -82,8 +98,12 @@ impl Writer {
         let Some(kind) = self.kinds.of(&key.group, &key.kind) else {
             return self.not_served(step, ordinal, WriteVerb::Apply, key);
         };
-        if self.ipv6_backends && kind.group.is_empty() && kind.kind == "Service" {
-            of_ipv6(&mut object);
+        if kind.group.is_empty() && kind.kind == "Service" {
+            match self.backends {
+                ServicesOf::Anybody => {}
+                ServicesOf::Ipv6 => of_ipv6(&mut object),
+                ServicesOf::Pods => of_pods(&mut object, &key.name),
+            }
         }
         if kind.group == super::kinds::GATEWAY_GROUP {
             object["apiVersion"] = json!(kind.api_version());
@@ -235,6 +255,14 @@ fn of_ipv6(service: &mut Value) {
     }
 }
 
+/// Selects the Pods of the backend of this name in a Service that leaves its endpoints to us.
+fn of_pods(service: &mut Value, name: &str) {
+    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if !["selector", "externalName"].iter().any(|field| spec.contains_key(*field)) {
+        spec.insert("selector".to_owned(), selector(name).into());
+    }
+}
+
 fn failed(step: usize, ordinal: usize, verb: WriteVerb, key: ObjectKey, error: &str) -> Write {
     let outcome = WriteOutcome::Failed { error: error.to_owned() };
     Write { step, ordinal, verb, key, api_version: String::new(), sent: None, outcome }
@@ -307,6 +335,18 @@ mod tests {
         assert_eq!(after(json!({"ports": []})), json!(["IPv6"]));
         assert_eq!(after(json!({"ipFamilies": ["IPv4"]})), json!(["IPv4"]));
         assert_eq!(after(json!({"selector": {"app": "a"}})), Value::Null);
+    }
+
+    #[test]
+    fn services_of_ours_select_deployed_backends_unless_they_say_otherwise() {
+        let after = |spec: Value| {
+            let mut service = json!({"spec": spec});
+            of_pods(&mut service, "echo");
+            service["spec"]["selector"].clone()
+        };
+        assert_eq!(after(json!({"ports": []})), json!({"gateproof.dev/service": "echo"}));
+        assert_eq!(after(json!({"selector": {"app": "a"}})), json!({"app": "a"}));
+        assert_eq!(after(json!({"externalName": "a.example"})), Value::Null);
     }
 
     #[test]

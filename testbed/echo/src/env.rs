@@ -20,10 +20,7 @@ pub fn options(variable: impl Fn(&str) -> Option<String>) -> Result<EchoOptions,
     let text = |name: &str| variable(name).unwrap_or_default();
     let port = match variable("HTTP_PORT").filter(|port| !port.is_empty()) {
         None => DEFAULT_PORT,
-        Some(port) => port.parse().map_err(|error| EchoError::Environment {
-            variable: "HTTP_PORT",
-            reason: format!("{port:?} is no port: {error}"),
-        })?,
+        Some(port) => port_of("HTTP_PORT", &port)?,
     };
     Ok(EchoOptions {
         bind: SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
@@ -39,15 +36,42 @@ pub fn options(variable: impl Fn(&str) -> Option<String>) -> Result<EchoOptions,
     })
 }
 
+/// The same, and behind it, where `JOURNAL_PORT` is set, an HTTP server at that port for the same journal: byte streams have no
+/// room for it.
+///
+/// # Errors
+/// [`EchoError::Environment`] if a port is none.
+pub fn all_options(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<EchoOptions>, EchoError> {
+    let echo = options(&variable)?;
+    let port = variable("JOURNAL_PORT").filter(|port| !port.is_empty());
+    let port = port.map(|port| port_of("JOURNAL_PORT", &port)).transpose()?;
+    let journal = port.map(|port| EchoOptions {
+        bind: SocketAddr::new(echo.bind.ip(), port),
+        protocol: Protocol::Http,
+        ..echo.clone()
+    });
+    Ok([echo].into_iter().chain(journal).collect())
+}
+
+fn port_of(variable: &'static str, text: &str) -> Result<u16, EchoError> {
+    text.parse().map_err(|error| EchoError::Environment { variable, reason: format!("{text:?} is no port: {error}") })
+}
+
 /// Serves the backend that the environment of the process describes until `stop` completes.
 ///
 /// # Errors
-/// See [`options`] and [`Echo::start`].
+/// See [`all_options`] and [`Echo::start`].
 pub async fn serve_from_env(stop: impl Future<Output = ()>) -> Result<(), EchoError> {
-    let echo = Echo::start(options(|name| std::env::var(name).ok())?).await?;
-    tracing::info!(address = %echo.addr(), "echo backend listens");
+    let mut echoes = Vec::new();
+    for options in all_options(|name| std::env::var(name).ok())? {
+        let echo = Echo::start(options).await?;
+        tracing::info!(address = %echo.addr(), "echo backend listens");
+        echoes.push(echo);
+    }
     stop.await;
-    echo.shutdown().await;
+    for echo in echoes {
+        echo.shutdown().await;
+    }
     Ok(())
 }
 
@@ -89,5 +113,19 @@ mod tests {
     fn a_port_that_is_none_is_refused() {
         let error = read(&[("HTTP_PORT", "http")]).unwrap_err().to_string();
         assert!(error.contains("HTTP_PORT") && error.contains("http"), "{error}");
+    }
+
+    #[test]
+    fn a_journal_at_a_port_of_its_own_is_the_same_one() {
+        let variables = |name: &str| match name {
+            "TCP_ECHO_SERVER" => Some("1".to_owned()),
+            "JOURNAL_PORT" => Some("9080".to_owned()),
+            "GATEPROOF_TOKEN" => Some("token".to_owned()),
+            _ => None,
+        };
+        let all = all_options(variables).unwrap();
+        let told: Vec<_> = all.iter().map(|one| (one.bind.port(), one.protocol, one.run_token.as_deref())).collect();
+        assert_eq!(told, [(3000, Protocol::Tcp, Some("token")), (9080, Protocol::Http, Some("token"))]);
+        assert!(all_options(|name| (name == "JOURNAL_PORT").then(|| "x".to_owned())).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gateproof_echo::{Identity, Protocol};
+use gateproof_echo::{Identity, Protocol, env};
 use k8s_openapi::api::core::v1::Container;
 
 /// An image that can be run here.
@@ -10,6 +10,8 @@ use k8s_openapi::api::core::v1::Container;
 pub(crate) enum Image {
     /// The echo server of the Gateway API conformance suite.
     Echo,
+    /// Our own echo.
+    Own,
     /// One that runs and answers nobody: its Pods are ready, and that is all that is asked of them.
     Silent,
 }
@@ -21,6 +23,7 @@ impl Image {
         let last = name.rsplit('/').next().unwrap_or_default();
         match last.split(':').next().unwrap_or_default() {
             "echo-basic" => Some(Image::Echo),
+            "gateproof" | "gateproof-echo" => Some(Image::Own),
             "coredns" => Some(Image::Silent),
             _ => None,
         }
@@ -39,6 +42,8 @@ pub(crate) struct Served {
 pub(crate) struct Role {
     pub(crate) identity: Identity,
     pub(crate) serves: Vec<Served>,
+    /// What opens the journal.
+    pub(crate) run_token: Option<String>,
 }
 
 /// What a container of a Pod serves; nothing if its image is silent. gRPC, UDP and TLS are not served.
@@ -63,6 +68,9 @@ pub(crate) fn role(container: &Container, namespace: &str, pod: &str) -> Role {
         }
     };
     let image = container.image.as_deref().and_then(Image::parse);
+    if image == Some(Image::Own) {
+        return own(&variables, namespace, pod);
+    }
     let serves = if image != Some(Image::Echo) || is_set("GRPC_ECHO_SERVER") || is_set("UDP_ECHO_SERVER") {
         Vec::new()
     } else if is_set("TCP_ECHO_SERVER") {
@@ -71,7 +79,22 @@ pub(crate) fn role(container: &Container, namespace: &str, pod: &str) -> Role {
         let both = [served("HTTP_PORT", 3000, Protocol::Http), served("H2C_PORT", 3001, Protocol::H2c)];
         both.into_iter().flatten().collect()
     };
-    Role { identity, serves }
+    Role { identity, serves, run_token: None }
+}
+
+/// What our own echo serves, by its own reading of the environment.
+fn own(variables: &BTreeMap<String, String>, namespace: &str, pod: &str) -> Role {
+    let all = env::all_options(|name| variables.get(name).cloned()).unwrap_or_else(|error| {
+        tracing::warn!(namespace, pod, %error, "a container would not start");
+        Vec::new()
+    });
+    let serves = all.iter().map(|one| Served { port: one.bind.port(), protocol: one.protocol }).collect();
+    let first = all.into_iter().next();
+    Role {
+        run_token: first.as_ref().and_then(|one| one.run_token.clone()),
+        identity: first.map(|one| one.identity).unwrap_or_default(),
+        serves,
+    }
 }
 
 /// The environment of a container: values, and what the downward API tells of the Pod's name and namespace.
@@ -103,6 +126,7 @@ mod tests {
     #[case("registry.k8s.io/gateway-api/echo-basic:v1.5.1", Some(Image::Echo))]
     #[case("localhost:5000/echo-basic@sha256:00", Some(Image::Echo))]
     #[case("echo-basic", Some(Image::Echo))]
+    #[case("example.com/gateproof-echo:v1", Some(Image::Own))]
     #[case("registry.k8s.io/coredns/coredns:v1.12.2", Some(Image::Silent))]
     #[case("registry.k8s.io/gateway-api/echo-basic-plus:v1", None)]
     #[case("echo-basic/other:v1", None)]
@@ -118,6 +142,8 @@ mod tests {
     #[case::tcp("echo-basic", &[("TCP_ECHO_SERVER", "1")], &[(3000, Protocol::Dialogue)])]
     #[case::grpc("echo-basic", &[("GRPC_ECHO_SERVER", "1")], &[])]
     #[case::udp("echo-basic", &[("UDP_ECHO_SERVER", "1")], &[])]
+    #[case::own("gateproof-echo", &[("TCP_ECHO_SERVER", "1"), ("JOURNAL_PORT", "9080")], &[(3000, Protocol::Tcp), (9080, Protocol::Http)])]
+    #[case::own_with_bad_port("gateproof-echo", &[("HTTP_PORT", "http")], &[])]
     #[case::silent("coredns", &[], &[])]
     fn roles(#[case] image: &str, #[case] variables: &[(&str, &str)], #[case] expected: &[(u16, Protocol)]) {
         let env: Vec<_> = variables.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();

@@ -41,7 +41,7 @@ impl Running {
                     bind: addresses.bind(address, served.port),
                     protocol: served.protocol,
                     identity: role.identity.clone(),
-                    run_token: None,
+                    run_token: role.run_token.clone(),
                     journal: running.log.journal.clone(),
                 };
                 match Echo::start(options).await {

@@ -79,10 +79,7 @@ pub(crate) fn slices(service: &Service, backings: &[Backing<'_>]) -> Vec<Endpoin
             metadata: ObjectMeta {
                 name: Some(format!("{name}-{}", &digest[..10])),
                 namespace: service.metadata.namespace.clone(),
-                labels: Some(BTreeMap::from([
-                    ("kubernetes.io/service-name".to_owned(), name.clone()),
-                    (MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned()),
-                ])),
+                labels: Some(labels(service, name)),
                 owner_references: Some(vec![OwnerReference {
                     api_version: "v1".to_owned(),
                     kind: "Service".to_owned(),
@@ -99,6 +96,14 @@ pub(crate) fn slices(service: &Service, backings: &[Backing<'_>]) -> Vec<Endpoin
         }
     };
     by_ports.into_iter().map(slice).collect()
+}
+
+/// Those of the Service, as in any cluster, and whose it is.
+fn labels(service: &Service, name: &str) -> BTreeMap<String, String> {
+    let mut labels = service.metadata.labels.clone().unwrap_or_default();
+    labels.insert("kubernetes.io/service-name".to_owned(), name.to_owned());
+    labels.insert(MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned());
+    labels
 }
 
 fn port((name, protocol, app_protocol, port): (String, String, Option<String>, i32)) -> EndpointPort {

@@ -1,0 +1,244 @@
+//! Deployed backends: Deployments of an image of ours behind Services that select their Pods. What they note is read through
+//! the API server's proxy to Pods.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateproof_echo::TOKEN_HEADER;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::BackendError;
+use crate::log::{BackendBinding, Bindings, JournalEntry};
+use crate::scenario::{BackendDecl, BackendProtocol};
+use crate::target::api::{Api, ApiError, encode};
+use crate::target::names;
+use crate::target::view::{Live, View};
+
+/// The port at which a Pod shows its journal, whatever else it speaks.
+const JOURNAL_PORT: u16 = 9080;
+/// Nobody in particular, and not root: a namespace may enforce the Pod security standard `restricted`.
+const USER: u32 = 65532;
+
+/// Deploys backends, and reads what they noted.
+#[derive(Clone)]
+pub struct Deploying {
+    api: Api,
+    image: Arc<str>,
+    run_token: Arc<str>,
+}
+
+/// The deployed backends of one scenario. Its objects go with the scenario's namespaces.
+pub struct Deployed {
+    /// Services and Deployments.
+    pub objects: Vec<Value>,
+    deploying: Deploying,
+    backends: Vec<Backend>,
+}
+
+/// A backend that has a Pod.
+struct Backend {
+    name: String,
+    bound: BackendBinding,
+    /// Once it is ready.
+    pod: Option<String>,
+}
+
+/// What a backend notes of a request, as far as it matters.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    request_id: Option<String>,
+    method: String,
+    path: String,
+    host: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Deploying {
+    /// Of this image, whose entry point serves the echo.
+    pub fn new(api: Api, image: &str) -> Deploying {
+        Deploying { api, image: Arc::from(image), run_token: super::run_token() }
+    }
+
+    /// Describes the objects that make the backends of a scenario.
+    pub fn describe(&self, decls: &[BackendDecl], bindings: &Bindings) -> Result<Deployed, BackendError> {
+        let mut deployed = Deployed { objects: Vec::new(), deploying: self.clone(), backends: Vec::new() };
+        for decl in decls {
+            let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
+            let labels = names::labels(&bindings.run_id, Some(&bindings.token));
+            if decl.service.is_none() {
+                deployed.objects.push(json!({
+                    "apiVersion": "v1",
+                    "kind": "Service",
+                    "metadata": {"name": bound.service, "namespace": bound.namespace, "labels": labels},
+                    "spec": {"selector": names::selector(&bound.service), "ports": [{"port": decl.port, "protocol": "TCP"}]},
+                }));
+            }
+            // A Service without Pods has no endpoints, which is what a backend that is not ready stands for.
+            if decl.ready {
+                deployed.objects.push(self.deployment(decl, bound, &labels));
+                deployed.backends.push(Backend { name: decl.name.clone(), bound: bound.clone(), pod: None });
+            }
+        }
+        Ok(deployed)
+    }
+
+    fn deployment(&self, decl: &BackendDecl, bound: &BackendBinding, labels: &serde_json::Map<String, Value>) -> Value {
+        let own = json!({names::BACKEND_LABEL: bound.identity});
+        let mut pod_labels = labels.clone();
+        pod_labels.extend(names::selector(&bound.service));
+        pod_labels.insert(names::BACKEND_LABEL.to_owned(), json!(bound.identity));
+        let tcp = if decl.protocol == BackendProtocol::Tcp { "1" } else { "" };
+        let variable = |name: &str, value: &str| json!({"name": name, "value": value});
+        let container = json!({
+            "name": "echo",
+            "image": &*self.image,
+            "env": [
+                variable("POD_NAME", &bound.identity),
+                variable("NAMESPACE", &bound.namespace),
+                variable("SERVICE_NAME", &bound.service),
+                variable("HTTP_PORT", &decl.port.to_string()),
+                variable("TCP_ECHO_SERVER", tcp),
+                variable("JOURNAL_PORT", &JOURNAL_PORT.to_string()),
+                variable("GATEPROOF_TOKEN", &self.run_token),
+            ],
+            "ports": [{"containerPort": decl.port}, {"containerPort": JOURNAL_PORT}],
+            "readinessProbe": {"tcpSocket": {"port": JOURNAL_PORT}, "periodSeconds": 1},
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "runAsNonRoot": true,
+                "runAsUser": USER,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+        });
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": bound.identity, "namespace": bound.namespace, "labels": labels},
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": own},
+                "template": {
+                    "metadata": {"labels": pod_labels},
+                    "spec": {
+                        "automountServiceAccountToken": false,
+                        "terminationGracePeriodSeconds": 1,
+                        "containers": [container],
+                    },
+                },
+            },
+        })
+    }
+}
+
+impl Deployed {
+    /// Waits until every backend has an endpoint that is ready.
+    pub async fn ready(&mut self, view: &View, budget: Duration) -> Result<(), BackendError> {
+        let all = |live: &Live| self.backends.iter().all(|backend| backend.ready_in(live).is_some());
+        let ready = tokio::time::timeout(budget, view.until(all)).await.is_ok();
+        // One look for all: what is ready now may be gone with the next event.
+        view.look(|live| {
+            for backend in &mut self.backends {
+                backend.pod = backend.ready_in(live);
+            }
+        });
+        match self.backends.iter().find(|backend| backend.pod.is_none()) {
+            Some(backend) if !ready => Err(BackendError::NotReady {
+                name: backend.name.clone(),
+                namespace: backend.bound.namespace.clone(),
+                budget,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the backends noted of these requests: for each request, the backends in order, and what each noted in order of
+    /// arrival.
+    pub async fn journal(&self, ids: &[String]) -> Result<Vec<JournalEntry>, ApiError> {
+        let journals = self
+            .backends
+            .iter()
+            .map(|backend| async move { Ok::<_, ApiError>((backend.name.as_str(), self.records(backend).await?)) });
+        let journals = futures::future::try_join_all(journals).await?;
+        let mut entries = Vec::new();
+        for id in ids {
+            for (name, records) in &journals {
+                let of_request = records.iter().filter(|record| record.request_id.as_ref() == Some(id));
+                entries.extend(of_request.map(|record| JournalEntry {
+                    backend: (*name).to_owned(),
+                    id: id.clone(),
+                    method: record.method.clone(),
+                    path: record.path.clone(),
+                    host: record.host.clone(),
+                    headers: record.headers.clone(),
+                }));
+            }
+        }
+        Ok(entries)
+    }
+
+    async fn records(&self, backend: &Backend) -> Result<Vec<Record>, ApiError> {
+        // One that was never ready has noted nothing.
+        let Some(pod) = &backend.pod else { return Ok(Vec::new()) };
+        let namespace = &backend.bound.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}/pods/http:{}:{JOURNAL_PORT}/proxy/journal", encode(pod));
+        let answer = self.deploying.api.through(&path, TOKEN_HEADER, &self.deploying.run_token).await?;
+        serde_json::from_value(answer)
+            .map_err(|error| ApiError::Transport(format!("the journal of Pod {namespace}/{pod} is none: {error}")))
+    }
+}
+
+impl Backend {
+    /// The Pod that is a ready endpoint of the backend's Service.
+    fn ready_in(&self, live: &Live) -> Option<String> {
+        let prefix = format!("{}-", self.bound.identity);
+        let slices = live.iter().filter(|(key, object)| {
+            key.kind == "EndpointSlice"
+                && key.namespace.as_ref() == Some(&self.bound.namespace)
+                && object.pointer("/metadata/labels/kubernetes.io~1service-name").and_then(Value::as_str)
+                    == Some(self.bound.service.as_str())
+        });
+        let endpoints = slices.filter_map(|(_, slice)| slice.get("endpoints").and_then(Value::as_array)).flatten();
+        let mut ready = endpoints.filter(|endpoint| endpoint.pointer("/conditions/ready") != Some(&json!(false)));
+        ready.find_map(|endpoint| {
+            let pod = endpoint.pointer("/targetRef/name").and_then(Value::as_str)?;
+            pod.starts_with(&prefix).then(|| pod.to_owned())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::log::ObjectKey;
+
+    fn backend(identity: &str) -> Backend {
+        let bound =
+            BackendBinding { namespace: "ns".to_owned(), service: "echo".to_owned(), identity: identity.to_owned() };
+        Backend { name: "echo".to_owned(), bound, pod: None }
+    }
+
+    fn live(pod: &str, ready: bool) -> Live {
+        let key = ObjectKey {
+            group: "discovery.k8s.io".to_owned(),
+            kind: "EndpointSlice".to_owned(),
+            namespace: Some("ns".to_owned()),
+            name: "echo-x".to_owned(),
+        };
+        let labels = json!({"kubernetes.io/service-name": "echo"});
+        let endpoint = json!({"conditions": {"ready": ready}, "targetRef": {"kind": "Pod", "name": pod}});
+        Live::from([(key, Arc::new(json!({"metadata": {"labels": labels}, "endpoints": [endpoint]})))])
+    }
+
+    #[test]
+    fn a_backend_is_ready_with_an_endpoint_of_its_own() {
+        let echo = backend("echo-abc-1");
+        assert_eq!(echo.ready_in(&live("echo-abc-1-77-0", true)).as_deref(), Some("echo-abc-1-77-0"));
+        assert_eq!(echo.ready_in(&live("echo-abc-1-77-0", false)), None);
+        assert_eq!(echo.ready_in(&live("echo-abc-12-77-0", true)), None);
+        assert_eq!(echo.ready_in(&live("other-echo-abc-1-77-0", true)), None);
+    }
+}
