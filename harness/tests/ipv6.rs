@@ -53,13 +53,11 @@ async fn a_gateway_at_an_ipv6_address_is_probed() {
         let request = ProbeRequest::Http(HttpRequest {
             host: host.to_owned(),
             port: asked,
-            tls_server_name: None,
             method: "GET".to_owned(),
             target: "/".to_owned(),
             authority: "some.host.test".to_owned(),
             headers: Vec::new(),
-            body: String::new(),
-            connection: None,
+            ..HttpRequest::default()
         });
         let prober = Prober::new(Arc::new(mapped.clone()), Duration::from_secs(5));
         let exchange = prober.attempt("id".to_owned(), request, Elapsed(0)).await;

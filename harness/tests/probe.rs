@@ -27,13 +27,11 @@ fn http(address: SocketAddr, target: &str) -> ProbeRequest {
     ProbeRequest::Http(HttpRequest {
         host: address.ip().to_string(),
         port: address.port(),
-        tls_server_name: None,
         method: "GET".to_owned(),
         target: target.to_owned(),
         authority: "some.host.test".to_owned(),
         headers: vec![("X-One".to_owned(), "1".to_owned()), ("X-Two".to_owned(), "2".to_owned())],
-        body: String::new(),
-        connection: None,
+        ..HttpRequest::default()
     })
 }
 
@@ -224,4 +222,55 @@ async fn long_bodies_are_cut_in_the_log() {
     })
     .await;
     assert_eq!(attempt(http(address, "/")).await.http.unwrap().body.len(), 4096);
+}
+
+fn call(address: SocketAddr, metadata: &[(&str, &str)]) -> HttpRequest {
+    let ProbeRequest::Http(request) = http(address, "/a.B/C") else { panic!("not HTTP") };
+    let own = [("content-type", "application/grpc"), ("te", "trailers")];
+    let headers = own.iter().chain(metadata).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let body = "\0\0\0\0\0".to_owned();
+    HttpRequest { http2: true, method: "POST".to_owned(), headers, body, ..request }
+}
+
+#[tokio::test]
+async fn a_call_is_answered_with_messages_and_trailers() {
+    let journal = Journal::default();
+    let echo = echo(Protocol::H2c, &journal).await;
+    let metadata = [("x-echo-messages", "2"), ("x-echo-set-trailer", "late:1"), ("x-echo-set-code", "5")];
+    let exchange = attempt(ProbeRequest::Http(call(echo.addr(), &metadata))).await;
+    let answer = exchange.http.unwrap();
+    assert_eq!((answer.status, answer.messages, exchange.error), (200, Some(2), None));
+    for (name, value) in [("grpc-status", "5"), ("late", "1")] {
+        assert!(answer.trailers.contains(&(name.to_owned(), value.to_owned())), "{:?}", answer.trailers);
+    }
+    let seen = answer.echo.unwrap().parse();
+    assert_eq!((&seen["path"], &seen["host"]), (&"/a.B/C".into(), &"some.host.test".into()));
+    assert_eq!(journal.of_request("id-1").len(), 1);
+}
+
+#[tokio::test]
+async fn attempts_over_one_http2_connection_go_side_by_side() {
+    let journal = Journal::default();
+    let echo = echo(Protocol::H2c, &journal).await;
+    let prober = prober(Duration::from_secs(5));
+    let request = HttpRequest { connection: Some("token/kept".to_owned()), ..call(echo.addr(), &[]) };
+    let attempts =
+        (0..20).map(|index| prober.attempt(format!("id-{index}"), ProbeRequest::Http(request.clone()), Elapsed(7)));
+    let exchanges = futures::future::join_all(attempts).await;
+    assert!(exchanges.iter().all(|exchange| exchange.error.is_none()), "{exchanges:?}");
+    assert_eq!(exchanges.iter().filter(|exchange| !exchange.reused).count(), 1);
+    let peers: std::collections::BTreeSet<_> = journal.records().iter().map(|record| record.peer).collect();
+    assert_eq!((journal.records().len(), peers.len()), (20, 1));
+}
+
+#[tokio::test]
+async fn a_server_of_http1_is_no_server_of_http2() {
+    let address = listener(|mut stream| async move {
+        let mut head = vec![0; 4096];
+        let _ = stream.read(&mut head).await;
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;
+    })
+    .await;
+    let exchange = attempt(ProbeRequest::Http(call(address, &[]))).await;
+    assert!(matches!(exchange.error, Some(ProbeError::Broken(_))), "{exchange:?}");
 }

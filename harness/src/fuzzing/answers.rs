@@ -46,13 +46,11 @@ async fn attempt(tcp: bool, answer: &[u8]) -> Exchange {
         ProbeRequest::Http(HttpRequest {
             host,
             port,
-            tls_server_name: None,
             method: "GET".to_owned(),
             target: "/".to_owned(),
             authority: "host.test".to_owned(),
             headers: Vec::new(),
-            body: String::new(),
-            connection: None,
+            ..HttpRequest::default()
         })
     };
     let serve = async {

@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::env::{any_of, severity};
 use super::expect::Miss;
+use super::grpc;
 use super::location::{self, Comparison};
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, TcpEnd};
-use crate::scenario::{Answer, Clause, HeaderTest, Level, Seen, Share};
+use crate::scenario::{Answer, Clause, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// Clauses behind a Location without the port that its scheme has anyway.
 const DEFAULT_PORT: [&str; 1] = ["blind:HTTPRouteRedirectPortAndScheme.1"];
@@ -96,6 +97,9 @@ impl Check<'_> {
     }
 
     fn http(&mut self, expected: &Seen, exchange: &Exchange) {
+        if !expected.code.is_empty() {
+            return self.call(expected, exchange);
+        }
         let legal: &[u16] = if expected.status.is_empty() { &[200] } else { &expected.status };
         let words = match &expected.backend {
             Some(backend) => format!("status {} from backend {backend}", any_of(legal)),
@@ -119,6 +123,38 @@ impl Check<'_> {
             self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
             return;
         }
+        self.rest(expected, exchange, answer);
+    }
+
+    /// How a call ended, who answered it, and with what.
+    fn call(&mut self, expected: &Seen, exchange: &Exchange) {
+        let words = match &expected.backend {
+            Some(backend) => format!("{} from backend {backend}", any_of(&expected.code)),
+            None => any_of(&expected.code),
+        };
+        let code = exchange.http.as_ref().and_then(grpc::code);
+        let Some(answer) = exchange.http.as_ref().filter(|_| code.is_some_and(|code| expected.code.contains(&code)))
+        else {
+            self.miss(".code", self.level, words, in_words(exchange, self.bindings));
+            return;
+        };
+        if let Some(backend) = &expected.backend
+            && answered_by(exchange, self.bindings) != Some(backend.as_str())
+        {
+            self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
+            return;
+        }
+        if let Some(wanted) = expected.messages
+            && answer.messages != Some(wanted)
+        {
+            let seen = format!("{} messages", answer.messages.unwrap_or(0));
+            self.miss(".messages", self.level, format!("{wanted} messages"), seen);
+        }
+        self.rest(expected, exchange, answer);
+    }
+
+    /// What is said of an answer beside how it ended and who gave it.
+    fn rest(&mut self, expected: &Seen, exchange: &Exchange, answer: &HttpAnswer) {
         if let Some(name) = &expected.certificate {
             let presented = exchange.certificate.as_ref().map(|of| of.names.as_slice()).unwrap_or_default();
             if !presented.iter().any(|one| one.eq_ignore_ascii_case(name)) {
@@ -139,6 +175,11 @@ impl Check<'_> {
                 }
                 _ => self.header(&part, &format!("response header {name}"), test, &values),
             }
+        }
+        for (name, test) in &expected.trailers {
+            let found = answer.trailers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
+            let values: Vec<&str> = found.map(|(_, v)| v.as_str()).collect();
+            self.header(&format!(".trailers.{name}"), &format!("response trailer {name}"), test, &values);
         }
         self.echoed(expected, answer);
     }
@@ -161,7 +202,8 @@ impl Check<'_> {
     fn echoed(&mut self, expected: &Seen, answer: &HttpAnswer) {
         let echo = answer.echo.as_ref().map(EchoText::parse);
         let text = |field: &str| echo.as_ref().and_then(|e| e.get(field)).and_then(Value::as_str);
-        for (field, wanted) in [("path", &expected.seen_path), ("host", &expected.seen_host)] {
+        let fields = [("path", &expected.seen_path), ("host", &expected.seen_host), ("proto", &expected.seen_proto)];
+        for (field, wanted) in fields {
             let Some(wanted) = wanted else { continue };
             if text(field) != Some(wanted.as_str()) {
                 let words = format!("the backend sees {field} {wanted:?}");
@@ -233,8 +275,12 @@ fn is_turned_away(exchange: &Exchange) -> bool {
 pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &Bindings) -> Option<usize> {
     let backend = answered_by(exchange, bindings);
     let status = exchange.http.as_ref().map(|answer| answer.status);
+    let code = exchange.http.as_ref().filter(|_| grpc::is_call(exchange)).and_then(grpc::code);
     parts.iter().position(|(share, _)| match share {
-        Share::Backend(name) => backend == Some(name.as_str()) && status.is_none_or(|s| s < 400),
+        Share::Backend(name) => {
+            backend == Some(name.as_str()) && status.is_none_or(|s| s < 400) && code.is_none_or(|c| c == GrpcCode::OK)
+        }
+        Share::Code(wanted) => backend.is_none() && code == Some(*wanted),
         Share::Status(code) => backend.is_none() && status == Some(*code),
     })
 }
@@ -255,7 +301,11 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
         (None, None) => "from no backend".to_owned(),
     };
     if let Some(answer) = &exchange.http {
-        return format!("status {} {}", answer.status, from());
+        return match grpc::code(answer) {
+            Some(code) if grpc::is_call(exchange) => format!("{code} {} (status {})", from(), answer.status),
+            None if grpc::is_call(exchange) => format!("no code that can be read, {}", from()),
+            _ => format!("status {} {}", answer.status, from()),
+        };
     }
     match &exchange.tcp {
         Some(TcpEnd::Answered { line, .. }) => {

@@ -4,7 +4,8 @@
 //! path under a hostname that no route claims. If that gets the same status, nothing is proven, and the step is
 //! inconclusive. There is no contrast where it could not tell anything: if a backend's echo is demanded as well, if 404
 //! is among the legal codes (an unclaimed hostname gets 404 too; only a turn proves that one), or if an earlier probe
-//! of the scenario got a backend's answer at the very same place (the *turn*, which proves more).
+//! of the scenario got a backend's answer at the very same place (the *turn*, which proves more). Of a call the code
+//! counts, and UNIMPLEMENTED is what 404 is.
 //!
 //! Mirrors are *counted*: once the answers agree and a streak of them was mirrored, a further 98 requests must each reach
 //! the mirror exactly once. A mirror that copies nine of ten, each by chance, passes all of up to three countings with a
@@ -19,11 +20,12 @@ use super::answer::{agrees, compare, in_words, plain_miss};
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
 use super::expect::Miss;
+use super::grpc;
 use super::request::{RequestError, build};
 use super::settle::seconds;
 use super::statistics::{OVERLOOKED, requests_to_notice};
 use crate::log::{Elapsed, Exchange, JournalEntry, Role};
-use crate::scenario::{Answer, Probe};
+use crate::scenario::{Answer, GrpcCode, Probe};
 
 /// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
 /// while the answer to its original is already there.
@@ -50,7 +52,8 @@ pub(super) struct Probing {
     /// Ids of the agreeing answers in a row.
     streak: Vec<String>,
     streak_began: Elapsed,
-    last_status: Option<u16>,
+    /// How the last agreeing answer ended: its status, or the code of a call.
+    last_end: Option<u32>,
     misses: Vec<Miss>,
     /// While mirrors are counted: answers that are still owed.
     counting: Option<Counting>,
@@ -93,7 +96,7 @@ impl Probing {
             pause: timing.backoff_min,
             streak: Vec::new(),
             streak_began: now,
-            last_status: None,
+            last_end: None,
             misses: Vec::new(),
             counting: None,
             countings: 0,
@@ -185,7 +188,7 @@ impl Probing {
             self.streak_began = exchange.started;
         }
         self.streak.push(exchange.id.clone());
-        self.last_status = exchange.http.as_ref().map(|answer| answer.status);
+        self.last_end = end(exchange);
         self.pause = env.context.timing.backoff_min;
         self.not_before = now;
         if self.streak.len() < env.context.timing.consecutive as usize {
@@ -316,8 +319,9 @@ impl Probing {
         let Answer::Http(seen) = &self.probe.answer else { return false };
         self.probe.contrast
             && seen.backend.is_none()
-            && !seen.status.is_empty()
+            && seen.status.len() + seen.code.len() > 0
             && seen.status.iter().all(|&status| status >= 400 && status != 404)
+            && !seen.code.iter().any(|code| [GrpcCode::OK, GrpcCode::UNIMPLEMENTED].contains(code))
     }
 
     /// Nothing more is to be proven by contrast: the turn is.
@@ -327,8 +331,8 @@ impl Probing {
     }
 
     fn contrasted(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let status = exchange.http.as_ref().map(|answer| answer.status);
-        if status.is_some() && status == self.last_status {
+        let end = end(exchange);
+        if end.is_some() && end == self.last_end {
             return Some(Report::inconclusive(format!(
                 "{}: a hostname that no route claims gets the same ({}), so the answer does not show what the route does",
                 prefix(env),
@@ -392,6 +396,12 @@ pub(super) fn request_id(env: &Env<'_>, role: Role, attempt: u32) -> String {
 
 pub(super) fn harness_late(env: &Env<'_>) -> Report {
     Report::inconclusive(format!("the harness itself was late while it probed in steps[{}]", env.step.index))
+}
+
+/// How an answer ended: its status, or the code of a call.
+fn end(exchange: &Exchange) -> Option<u32> {
+    let answer = exchange.http.as_ref()?;
+    if grpc::is_call(exchange) { grpc::code(answer).map(|code| code.0) } else { Some(u32::from(answer.status)) }
 }
 
 fn contrast_host(env: &Env<'_>) -> String {

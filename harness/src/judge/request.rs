@@ -6,9 +6,13 @@ use serde_json::Value;
 
 use super::conditions::array;
 use super::env::Env;
+use super::grpc;
 use super::history::Latest;
 use crate::log::{HttpRequest, ProbeRequest};
 use crate::scenario::Probe;
+
+/// A message of no length, as gRPC frames it.
+const EMPTY_MESSAGE: &str = "\0\0\0\0\0";
 
 /// Why a probe cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,19 +46,27 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
     let Some(method) = &probe.method else {
         return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send: probe.path.clone() });
     };
+    let metadata = probe.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     let own_host = probe.host.as_deref().unwrap_or(address);
     Ok(ProbeRequest::Http(HttpRequest {
         host: address.to_owned(),
         port,
+        http2: probe.http2,
         tls_server_name: probe.tls.then(|| without_port(own_host).to_owned()),
         method: method.clone(),
         target: probe.path.clone(),
         authority: host.unwrap_or(own_host).to_owned(),
-        headers: probe.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-        body: probe.body.clone(),
+        headers: if probe.grpc { call(metadata) } else { metadata.collect() },
+        body: if probe.grpc { EMPTY_MESSAGE.to_owned() } else { probe.body.clone() },
         // A contrast must not come in the way of what the kept connection shows.
         connection: probe.over.as_ref().filter(|_| host.is_none()).map(|name| format!("{}/{name}", env.bindings.token)),
     }))
+}
+
+/// What a call says of itself, and its metadata.
+fn call(metadata: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let own = [grpc::CONTENT_TYPE, ("te", "trailers")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    own.into_iter().chain(metadata).collect()
 }
 
 fn without_port(host: &str) -> &str {

@@ -229,5 +229,6 @@ fn share_name(share: &Share) -> String {
     match share {
         Share::Backend(name) => name.clone(),
         Share::Status(code) => format!("status {code}"),
+        Share::Code(code) => code.to_string(),
     }
 }

@@ -16,6 +16,9 @@ const OTHER: &str = "tampered";
 /// A status code that nobody else sends.
 const OTHER_STATUS: u16 = 418;
 
+/// A code that no call ends with: data loss.
+const OTHER_CODE: u32 = 15;
+
 /// One wrong value.
 pub(super) enum Pin {
     /// A status stays wrong.
@@ -129,6 +132,10 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
     };
     Some(match part {
         SeenPart::Status => WrongAnswer::Status(OTHER_STATUS),
+        SeenPart::Code => WrongAnswer::Code(OTHER_CODE),
+        SeenPart::Trailer(name) => WrongAnswer::Trailer(name.to_lowercase(), other(seen.trailers.get(name))),
+        SeenPart::Messages => WrongAnswer::MessagesTwice,
+        SeenPart::Proto => WrongAnswer::ForwardedProtocol,
         // Only a SHOULD, and what is presented before any answer.
         SeenPart::Preferred | SeenPart::Certificate => return None,
         SeenPart::Backend => WrongAnswer::NoBody,

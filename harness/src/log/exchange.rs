@@ -21,7 +21,7 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeRequest {
-    /// An HTTP request over plain text or TLS.
+    /// An HTTP request over plain text or TLS; a call of gRPC is one.
     Http(HttpRequest),
     /// A TCP connection: `send` is written, then one line or the end is read.
     Tcp {
@@ -34,13 +34,16 @@ pub enum ProbeRequest {
     },
 }
 
-/// An HTTP/1.1 request, exact to the byte where it matters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// An HTTP request, exact to the byte where it matters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpRequest {
     /// Host (an IP address or a name) to connect to, from `status.addresses`.
     pub host: String,
     /// Port to connect to: the listener's.
     pub port: u16,
+    /// Over HTTP/2: with prior knowledge, or agreed on in the TLS handshake. Otherwise over HTTP/1.1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub http2: bool,
     /// Server name for TLS; `None` for plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<String>,
@@ -48,7 +51,7 @@ pub struct HttpRequest {
     pub method: String,
     /// The raw request target, such as `/a/../b?q=%2F`.
     pub target: String,
-    /// The Host header.
+    /// The Host header, or `:authority`.
     pub authority: String,
     /// Further headers in order, names with their case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -100,13 +103,19 @@ pub struct PeerCertificate {
 }
 
 /// An HTTP answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpAnswer {
     /// The status code.
     pub status: u16,
     /// Headers in order, names lower-case.
     pub headers: Vec<(String, String)>,
-    /// The first 4 KiB of the body as text; empty where `echo` says it.
+    /// Trailers in order, names lower-case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<(String, String)>,
+    /// How many whole messages of gRPC the body has, if it is one of gRPC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u32>,
+    /// The first 4 KiB of the body as text; empty where `echo` says it, and for gRPC.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
     /// The echo's account of what it received, if the body is one.

@@ -1,25 +1,28 @@
-//! One HTTP/1.1 request, over a connection of its own or one that is kept. Redirects are answers like any other.
+//! One HTTP request, over a connection of its own or one that is kept. Redirects are answers like any other.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use http::header::{CONNECTION, HOST, HeaderName, HeaderValue};
-use http::{Method, Request, Uri};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Request, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::kept::Open;
-use super::{Prober, REQUEST_HEADER, attempt, tls};
+use super::kept::{Open, Sender};
+use super::{Prober, REQUEST_HEADER, attempt, grpc, tls};
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
 use crate::target::clock;
 use crate::target::dial::Connection;
 
 /// How much of a body is logged.
 const LOGGED_BODY: usize = 4 * 1024;
+/// How long the headers of an answer over HTTP/2 may be, in bytes; HTTP/1.1 has bounds of its own.
+const LONGEST_HEADERS: u32 = 256 * 1024;
 /// How much of a body is read to find the echo's JSON in it.
 const READ_BODY: usize = 256 * 1024;
 
@@ -34,17 +37,27 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
     };
     let answered = async {
         let mut open = match &request.connection {
-            Some(name) => prober.kept.take(name).await,
-            None => None,
+            Some(name) => {
+                let turn = prober.kept.turn(name);
+                let _turn = turn.lock().await;
+                let kept = prober.kept.take(name).await;
+                exchange.reused = kept.is_some();
+                match kept {
+                    Some(open) => open,
+                    None => {
+                        let open = connect(prober, request, &mut exchange, end).await?;
+                        if let Some(shared) = open.shared() {
+                            prober.kept.keep(name, shared);
+                        }
+                        open
+                    }
+                }
+            }
+            None => connect(prober, request, &mut exchange, end).await?,
         };
-        exchange.reused = open.is_some();
-        if open.is_none() {
-            open = Some(connect(prober, request, &mut exchange, end).await?);
-        }
-        let mut open = open.ok_or_else(|| ProbeError::Unreachable("no connection".to_owned()))?;
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
-        let response = match open.sender.send_request(wire).await {
+        let response = match open.sender.send(wire).await {
             Ok(response) => response,
             Err(error) => return Err(open.failure(error).await),
         };
@@ -72,10 +85,13 @@ async fn connect(
     let Connection { stream, peer } = attempt::connect(prober, &request.host, request.port, end).await?;
     exchange.connected_to = peer;
     let title_case = request.headers.iter().any(|(name, _)| name.chars().any(|c| c.is_ascii_uppercase()));
-    let Some(name) = &request.tls_server_name else { return open(stream, peer, None, title_case).await };
+    let Some(name) = &request.tls_server_name else {
+        return open(stream, peer, None, request.http2, title_case).await;
+    };
     let name = ServerName::try_from(name.clone())
         .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
-    let stream = prober.tls.connect(name, stream).await;
+    let connector = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
+    let stream = connector.connect(name, stream).await;
     let failed = |error: std::io::Error| {
         attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Handshake(error.to_string()))
     };
@@ -83,18 +99,28 @@ async fn connect(
     let leaf = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
     let certificate = leaf.map(tls::describe);
     exchange.certificate.clone_from(&certificate);
-    open(stream, peer, certificate, title_case).await
+    if request.http2 && stream.get_ref().1.alpn_protocol() != Some(tls::HTTP2) {
+        return Err(ProbeError::Handshake("the server did not agree to HTTP/2".to_owned()));
+    }
+    open(stream, peer, certificate, request.http2, title_case).await
 }
 
 /// The request as it goes out: target and header order as given, the Host header first.
 fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String> {
     let cannot = |what: &str, error: &dyn std::error::Error| format!("the {what} cannot be sent: {error}");
     let method = Method::from_bytes(request.method.as_bytes()).map_err(|e| cannot("method", &e))?;
-    let target: Uri = request.target.parse().map_err(|e| cannot("request target", &e))?;
+    let target: Uri = if request.http2 {
+        let scheme = if request.tls_server_name.is_some() { "https" } else { "http" };
+        let target = Uri::builder().scheme(scheme).authority(request.authority.as_str());
+        target.path_and_query(request.target.as_str()).build().map_err(|e| cannot("request target", &e))?
+    } else {
+        request.target.parse().map_err(|e| cannot("request target", &e))?
+    };
     let mut wire = Request::builder().method(method).uri(target);
     let given = |name: &HeaderName| request.headers.iter().any(|(own, _)| name.as_str().eq_ignore_ascii_case(own));
     let headers = wire.headers_mut().ok_or("the request cannot be built")?;
-    if !given(&HOST) {
+    // Over HTTP/2 the target has the authority in it.
+    if !given(&HOST) && !request.http2 {
         headers.insert(HOST, HeaderValue::from_str(&request.authority).map_err(|e| cannot("Host header", &e))?);
     }
     for (name, value) in &request.headers {
@@ -103,7 +129,7 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String>
     }
     let id = HeaderValue::from_str(id).map_err(|e| cannot("request id", &e))?;
     headers.insert(HeaderName::from_bytes(REQUEST_HEADER.as_bytes()).map_err(|e| cannot("header name", &e))?, id);
-    if !given(&CONNECTION) && request.connection.is_none() {
+    if !given(&CONNECTION) && request.connection.is_none() && !request.http2 {
         // A fresh connection each time, so nothing is gained by keeping this one.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -114,15 +140,24 @@ async fn open<S>(
     stream: S,
     peer: Option<SocketAddr>,
     certificate: Option<PeerCertificate>,
+    http2: bool,
     title_case: bool,
 ) -> Result<Open, ProbeError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    if http2 {
+        let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        builder.max_header_list_size(LONGEST_HEADERS);
+        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        let task = Arc::new(AbortOnDropHandle::new(tokio::spawn(connection)));
+        return Ok(Open { sender: Sender::Http2(sender), peer, certificate, task });
+    }
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.title_case_headers(title_case);
     let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    Ok(Open { sender, peer, certificate, task: AbortOnDropHandle::new(tokio::spawn(connection)) })
+    let sender = Sender::Http1(sender);
+    Ok(Open { sender, peer, certificate, task: Arc::new(AbortOnDropHandle::new(tokio::spawn(connection))) })
 }
 
 pub(super) fn broken(error: hyper::Error) -> ProbeError {
@@ -131,20 +166,34 @@ pub(super) fn broken(error: hyper::Error) -> ProbeError {
 
 async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::Error> {
     let status = response.status().as_u16();
-    let headers = response
-        .headers()
-        .iter()
-        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
-        .collect();
+    let headers = fields(response.headers());
+    let of = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let is_grpc = of.starts_with(b"application/grpc");
+    let mut trailers = Vec::new();
     let mut body = Vec::new();
     let mut incoming = response.into_body();
     while let Some(frame) = incoming.frame().await {
-        if let Ok(data) = frame?.into_data() {
-            let room = READ_BODY.saturating_sub(body.len()).min(data.len());
-            body.extend_from_slice(&data[..room]);
+        match frame?.into_data() {
+            Ok(data) => {
+                let room = READ_BODY.saturating_sub(body.len()).min(data.len());
+                body.extend_from_slice(&data[..room]);
+            }
+            Err(frame) => trailers.extend(frame.trailers_ref().map(fields).unwrap_or_default()),
         }
     }
-    let echo = EchoText::read(&body);
-    body.truncate(if echo.is_some() { 0 } else { LOGGED_BODY });
-    Ok(HttpAnswer { status, headers, body: String::from_utf8_lossy(&body).into_owned(), echo })
+    let (messages, echo) = if is_grpc {
+        let (messages, echo) = grpc::read(&body);
+        (Some(messages), echo)
+    } else {
+        (None, EchoText::read(&body))
+    };
+    body.truncate(if echo.is_some() || is_grpc { 0 } else { LOGGED_BODY });
+    Ok(HttpAnswer { status, headers, trailers, messages, body: String::from_utf8_lossy(&body).into_owned(), echo })
+}
+
+fn fields(fields: &HeaderMap) -> Vec<(String, String)> {
+    fields
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .collect()
 }

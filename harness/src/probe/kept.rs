@@ -4,55 +4,108 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::client::conn::http1::SendRequest;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::http::broken;
 use crate::log::{PeerCertificate, ProbeError};
 
-/// An open HTTP/1.1 connection. It is closed when this is dropped.
+/// An open connection. It is closed when this is dropped.
 pub(super) struct Open {
-    pub(super) sender: SendRequest<Full<Bytes>>,
+    pub(super) sender: Sender,
     pub(super) peer: Option<SocketAddr>,
     pub(super) certificate: Option<PeerCertificate>,
     /// What moves the bytes.
-    pub(super) task: AbortOnDropHandle<Result<(), hyper::Error>>,
+    pub(super) task: Arc<AbortOnDropHandle<Result<(), hyper::Error>>>,
 }
 
 impl Open {
     /// Why a request got no answer: where the connection broke before it was sent, only what moves the bytes knows.
     pub(super) async fn failure(self, error: hyper::Error) -> ProbeError {
-        let own = if error.is_canceled() { self.task.await.ok().and_then(Result::err) } else { None };
+        let alone = if error.is_canceled() { Arc::into_inner(self.task) } else { None };
+        let own = match alone {
+            Some(task) => task.await.ok().and_then(Result::err),
+            None => None,
+        };
         broken(own.unwrap_or(error))
+    }
+
+    /// The same connection for somebody else, where requests can be under way side by side.
+    pub(super) fn shared(&self) -> Option<Open> {
+        let Sender::Http2(sender) = &self.sender else { return None };
+        Some(Open {
+            sender: Sender::Http2(sender.clone()),
+            peer: self.peer,
+            certificate: self.certificate.clone(),
+            task: Arc::clone(&self.task),
+        })
     }
 }
 
-/// Those that nobody uses right now. Names begin with the token of the scenario.
+/// The way into an open connection, by protocol.
+pub(super) enum Sender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Sender {
+    pub(super) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, hyper::Error> {
+        match self {
+            Sender::Http1(sender) => sender.send_request(request).await,
+            Sender::Http2(sender) => sender.send_request(request).await,
+        }
+    }
+
+    async fn ready(&mut self) -> Result<(), hyper::Error> {
+        match self {
+            Sender::Http1(sender) => sender.ready().await,
+            Sender::Http2(sender) => sender.ready().await,
+        }
+    }
+}
+
+/// Connections by name: of HTTP/1.1 those that nobody uses right now, of HTTP/2 all. Names begin with the token of the
+/// scenario.
 #[derive(Clone, Default)]
-pub(super) struct Connections(Arc<Mutex<HashMap<String, Open>>>);
+pub(super) struct Connections {
+    open: Arc<Mutex<HashMap<String, Open>>>,
+    turns: Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>>,
+}
 
 impl Connections {
+    /// What is held by whoever looks for a connection and opens it, so that those who come meanwhile share it.
+    pub(super) fn turn(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(locked(&self.turns).entry(name.to_owned()).or_default())
+    }
+
     /// Takes a connection, if it is there and the server has not closed it.
     pub(super) async fn take(&self, name: &str) -> Option<Open> {
-        let mut open = self.open().remove(name)?;
+        let mut open = locked(&self.open).remove(name)?;
         open.sender.ready().await.ok()?;
+        if let Some(shared) = open.shared() {
+            self.keep(name, shared);
+        }
         Some(open)
     }
 
     /// Keeps a connection for the next attempt.
     pub(super) fn keep(&self, name: &str, open: Open) {
         if !open.task.is_finished() {
-            self.open().insert(name.to_owned(), open);
+            locked(&self.open).insert(name.to_owned(), open);
         }
     }
 
     pub(super) fn release(&self, token: &str) {
-        self.open().retain(|name, _| name.split_once('/').is_none_or(|(of, _)| of != token));
+        let is_other = |name: &str| name.split_once('/').is_none_or(|(of, _)| of != token);
+        locked(&self.open).retain(|name, _| is_other(name));
+        locked(&self.turns).retain(|name, _| is_other(name));
     }
+}
 
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,7 @@
 //! Probes: one attempt each on the data path, over the dialer. Nothing here decides whether an answer is right.
 
 mod attempt;
+mod grpc;
 mod http;
 mod kept;
 mod tcp;
@@ -20,14 +21,14 @@ pub const REQUEST_HEADER: &str = "X-Gateproof-Request";
 pub struct Prober {
     dialer: Arc<dyn Dialer>,
     budget: Duration,
-    tls: tokio_rustls::TlsConnector,
+    tls: tls::Connectors,
     kept: kept::Connections,
 }
 
 impl Prober {
     /// Over a dialer; `budget` bounds one attempt from dialling to the last byte.
     pub fn new(dialer: Arc<dyn Dialer>, budget: Duration) -> Prober {
-        Prober { dialer, budget, tls: tls::connector(), kept: kept::Connections::default() }
+        Prober { dialer, budget, tls: tls::connectors(), kept: kept::Connections::default() }
     }
 
     /// Closes the connections that the scenario of this token has kept open.

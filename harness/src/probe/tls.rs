@@ -12,12 +12,28 @@ use tokio_rustls::TlsConnector;
 
 use crate::log::PeerCertificate;
 
-/// A connector that offers HTTP/1.1 and takes any certificate.
-pub(super) fn connector() -> TlsConnector {
+/// Connectors that take any certificate.
+#[derive(Clone)]
+pub(super) struct Connectors {
+    /// Offers HTTP/1.1 alone.
+    pub(super) http1: TlsConnector,
+    /// Offers HTTP/2 alone.
+    pub(super) http2: TlsConnector,
+}
+
+/// One connector for each protocol.
+pub(super) fn connectors() -> Connectors {
+    Connectors { http1: connector(b"http/1.1"), http2: connector(HTTP2) }
+}
+
+/// HTTP/2 as handshakes name it.
+pub(super) const HTTP2: &[u8] = b"h2";
+
+fn connector(protocol: &[u8]) -> TlsConnector {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
     let mut config = config(provider, verifier);
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     // Sessions are never resumed: every attempt shows a whole handshake.
     config.resumption = rustls::client::Resumption::disabled();
     TlsConnector::from(Arc::new(config))

@@ -10,8 +10,8 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::model::{
-    Answer, ConditionExpectation, Ending, FieldTest, HeaderTest, Hold, ObjectRef, Parents, Probe, Scenario, Settle,
-    SubjectExpectation, Verb,
+    Answer, ConditionExpectation, Ending, FieldTest, HeaderTest, Hold, ObjectRef, Parents, Probe, Scenario, Seen,
+    Settle, SubjectExpectation, Verb,
 };
 use super::parse::names::is_cluster_scoped;
 use super::template::TemplateError;
@@ -179,7 +179,8 @@ impl Binder<'_> {
             for text in seen.seen_path.iter_mut().chain(&mut seen.seen_host).chain(&mut seen.certificate) {
                 *text = self.resolver.text(text)?;
             }
-            for test in seen.headers.values_mut().chain(seen.seen_headers.values_mut()) {
+            let Seen { headers, trailers, seen_headers, .. } = &mut **seen;
+            for test in headers.values_mut().chain(trailers.values_mut()).chain(seen_headers.values_mut()) {
                 if let HeaderTest::Equals(value) = test {
                     *value = self.resolver.text(value)?;
                 }

@@ -3,6 +3,7 @@
 pub mod bind;
 mod diagnostic;
 pub mod expectations;
+mod grpc;
 pub mod known;
 pub mod lint;
 pub mod load;
@@ -19,6 +20,7 @@ pub use bind::bind;
 pub use diagnostic::Diagnostic;
 #[cfg(any(test, fuzzing))]
 pub(crate) use diagnostic::lines;
+pub use grpc::GrpcCode;
 pub use model::{
     Answer, Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, ConditionExpectation, Delete, Ending,
     ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor, Isolation, Level, ListenerExpectation,

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::grpc::GrpcCode;
+
 /// A clause that something proves: an ID of the requirements table, `upstream:TEST` or `blind:TEST.n`.
 pub type Clause = Arc<str>;
 
@@ -80,8 +82,11 @@ pub struct BackendDecl {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendProtocol {
-    /// HTTP/1.1.
+    /// HTTP/1.1, and HTTP/2 with prior knowledge for those who come with it.
     Http,
+    /// The same, on a Service port that asks for HTTP/2 with prior knowledge (`appProtocol: kubernetes.io/h2c`), as
+    /// gRPC needs it.
+    H2c,
     /// Lines over TCP.
     Tcp,
 }
@@ -444,6 +449,10 @@ pub struct Probe {
     pub target: ProbeTarget,
     /// HTTP method; `None` for TCP.
     pub method: Option<String>,
+    /// Whether it is a call of gRPC: a POST over HTTP/2 with one empty message.
+    pub grpc: bool,
+    /// Whether over HTTP/2.
+    pub http2: bool,
     /// Raw request target for HTTP, text to send for TCP.
     pub path: String,
     /// Host header; `None` for TCP.
@@ -501,23 +510,33 @@ pub enum Share {
     Backend(String),
     /// This status code from the gateway itself.
     Status(u16),
+    /// This code of gRPC from the gateway itself.
+    Code(GrpcCode),
 }
 
 /// An HTTP answer and what the backend saw.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
-    /// Legal status codes; 200 unless given.
+    /// Legal status codes; 200 unless given. Says nothing of a call.
     pub status: Vec<u16>,
+    /// Legal codes of a call; empty for what is none.
+    pub code: Vec<GrpcCode>,
     /// Status codes that a SHOULD prefers among them.
     pub preferred: Vec<u16>,
     /// The backend that answered; `Some` also demands its echo.
     pub backend: Option<String>,
     /// Response headers.
     pub headers: IndexMap<String, HeaderTest>,
+    /// Response trailers.
+    pub trailers: IndexMap<String, HeaderTest>,
+    /// How many messages a call is answered with.
+    pub messages: Option<u32>,
     /// Path (raw) that the backend saw.
     pub seen_path: Option<String>,
     /// Host that the backend saw.
     pub seen_host: Option<String>,
+    /// Protocol that the backend was spoken to in, such as `HTTP/2.0`.
+    pub seen_proto: Option<String>,
     /// Request headers that the backend saw.
     pub seen_headers: IndexMap<String, HeaderTest>,
     /// A DNS name of the certificate that the server presents, as it stands there.

@@ -185,7 +185,7 @@ impl Hosting {
                 let options = EchoOptions {
                     bind: SocketAddr::new(self.address, 0),
                     protocol: match decl.protocol {
-                        BackendProtocol::Http => Protocol::Http,
+                        BackendProtocol::Http | BackendProtocol::H2c => Protocol::Http,
                         BackendProtocol::Tcp => Protocol::Tcp,
                     },
                     identity,
@@ -203,7 +203,7 @@ impl Hosting {
             let labels = names::labels(&bindings.run_id, Some(&bindings.token));
             if decl.service.is_none() {
                 let place = (bound.namespace.as_str(), bound.service.as_str());
-                hosted.objects.push(service(place, decl.port, endpoint, &labels));
+                hosted.objects.push(service(place, decl, endpoint, &labels));
             }
             let slice = Slice { namespace: &bound.namespace, service: &bound.service, name: &decl.name };
             hosted.objects.push(slice.object(self.address, endpoint.map(|endpoint| (endpoint, decl.ready)), &labels));
@@ -240,13 +240,23 @@ impl Hosted {
 
 type Labels = serde_json::Map<String, Value>;
 
-fn service((namespace, name): (&str, &str), port: u16, endpoint: Option<SocketAddr>, labels: &Labels) -> Value {
-    json!({
+fn service(
+    (namespace, name): (&str, &str),
+    decl: &BackendDecl,
+    endpoint: Option<SocketAddr>,
+    labels: &Labels,
+) -> Value {
+    let port = decl.port;
+    let mut service = json!({
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": name, "namespace": namespace, "labels": labels},
         "spec": {"ports": [{"port": port, "targetPort": endpoint.map_or(port, |e| e.port()), "protocol": "TCP"}]},
-    })
+    });
+    if decl.protocol == BackendProtocol::H2c {
+        service["spec"]["ports"][0]["appProtocol"] = json!("kubernetes.io/h2c");
+    }
+    service
 }
 
 /// Where the endpoint of a backend is published.

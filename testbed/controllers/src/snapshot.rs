@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::model::{
-    CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, HttpRouteSpec, Meta, NamespaceView,
-    SecretView, ServiceSpec, TcpRouteSpec,
+    CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, GrpcRouteSpec, HttpRouteSpec, Meta,
+    NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
 };
 
 /// The kinds that the implementation watches.
@@ -27,13 +27,14 @@ pub enum Kind {
     GatewayClass,
     Gateway,
     HttpRoute,
+    GrpcRoute,
     TcpRoute,
     ReferenceGrant,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -42,6 +43,7 @@ impl Kind {
         Self::GatewayClass,
         Self::Gateway,
         Self::HttpRoute,
+        Self::GrpcRoute,
         Self::TcpRoute,
         Self::ReferenceGrant,
     ];
@@ -67,6 +69,7 @@ impl Kind {
             Self::GatewayClass => "GatewayClass",
             Self::Gateway => "Gateway",
             Self::HttpRoute => "HTTPRoute",
+            Self::GrpcRoute => "GRPCRoute",
             Self::TcpRoute => "TCPRoute",
             Self::ReferenceGrant => "ReferenceGrant",
         }
@@ -114,6 +117,7 @@ pub enum Body {
     GatewayClass(GatewayClassSpec),
     Gateway(GatewaySpec),
     HttpRoute(HttpRouteSpec),
+    GrpcRoute(GrpcRouteSpec),
     TcpRoute(TcpRouteSpec),
     ReferenceGrant(GrantSpec),
 }
@@ -154,6 +158,7 @@ impl Object {
                 Kind::GatewayClass => Body::GatewayClass(GatewayClassSpec::deserialize(spec)?),
                 Kind::Gateway => Body::Gateway(GatewaySpec::deserialize(spec)?),
                 Kind::HttpRoute => Body::HttpRoute(HttpRouteSpec::deserialize(spec)?),
+                Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
                 Kind::TcpRoute => Body::TcpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
             };
@@ -320,6 +325,7 @@ views! {
     gateway_classes, gateway_class, GatewayClass, GatewayClassSpec;
     gateways, gateway, Gateway, GatewaySpec;
     http_routes, http_route, HttpRoute, HttpRouteSpec;
+    grpc_routes, grpc_route, GrpcRoute, GrpcRouteSpec;
     tcp_routes, tcp_route, TcpRoute, TcpRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
 }

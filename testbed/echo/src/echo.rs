@@ -24,10 +24,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// What a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
-    /// HTTP/1.1 and HTTP/2 with prior knowledge.
+    /// HTTP/1.1 and HTTP/2 with prior knowledge; over the latter every call of gRPC.
     Http,
     /// HTTP/2 with prior knowledge; everything else is answered with 400.
     H2c,
+    /// gRPC: the echo service of the Gateway API conformance suite and no other, over HTTP/2 with prior knowledge.
+    Grpc,
     /// Lines, then bytes.
     Tcp,
     /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite.
@@ -85,6 +87,7 @@ pub(crate) struct Backend {
     pub identity: Identity,
     pub http_port: u16,
     pub only_h2: bool,
+    pub only_grpc: bool,
     pub run_token: Option<String>,
     pub journal: Journal,
     /// Where connections that outgrew HTTP go on; they end with the token.
@@ -110,7 +113,8 @@ impl Echo {
         let backend = Arc::new(Backend {
             identity: options.identity,
             http_port: addr.port(),
-            only_h2: options.protocol == Protocol::H2c,
+            only_h2: matches!(options.protocol, Protocol::H2c | Protocol::Grpc),
+            only_grpc: options.protocol == Protocol::Grpc,
             run_token: options.run_token,
             journal: options.journal,
             tasks: echo.tasks.clone(),
@@ -165,7 +169,9 @@ async fn accept(
                 let (backend, closing) = (Arc::clone(&backend), closing.clone());
                 let serving = async move {
                     match protocol {
-                        Protocol::Http | Protocol::H2c => http::serve(stream, peer, backend, closing).await,
+                        Protocol::Http | Protocol::H2c | Protocol::Grpc => {
+                            http::serve(stream, peer, backend, closing).await
+                        }
                         Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
                         Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
                     }

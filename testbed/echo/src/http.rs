@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -24,7 +25,10 @@ use crate::canonical::canonical;
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
-use crate::{REQUEST_HEADER, TOKEN_HEADER, delay, websocket};
+use crate::{REQUEST_HEADER, TOKEN_HEADER, delay, grpc, websocket};
+
+/// The body of an answer.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// The request header that asks for response headers: `Name:Value`, separated by commas.
 const SET_HEADER: &str = "x-echo-set-header";
@@ -67,7 +71,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
     }
 }
 
-async fn answer(backend: &Backend, peer: SocketAddr, mut request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(backend: &Backend, peer: SocketAddr, mut request: Request<Incoming>) -> Response<Body> {
     if backend.only_h2 && request.version() != Version::HTTP_2 {
         return plain(StatusCode::BAD_REQUEST, "this port speaks HTTP/2 with prior knowledge only");
     }
@@ -96,12 +100,19 @@ async fn answer(backend: &Backend, peer: SocketAddr, mut request: Request<Incomi
         body_digest,
         peer,
     });
+    if grpc::is_call(&parts) {
+        let served = !backend.only_grpc || grpc::is_served(&parts);
+        return if served { grpc::answer(&backend.identity, &parts) } else { grpc::unimplemented() };
+    }
+    if backend.only_grpc {
+        return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this port speaks gRPC only");
+    }
     if route == "/ws" {
         return match websocket::accept(&parts.headers) {
             Some(response) => {
                 let echoing = backend.closing.clone().run_until_cancelled_owned(websocket::echo(on_upgrade));
                 backend.tasks.spawn(echoing);
-                response
+                response.map(BodyExt::boxed_unsync)
             }
             None => plain(StatusCode::BAD_REQUEST, "this path speaks WebSocket"),
         };
@@ -119,7 +130,7 @@ async fn answer(backend: &Backend, peer: SocketAddr, mut request: Request<Incomi
     echo(backend, &parts, path, &host)
 }
 
-fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Full<Bytes>> {
+fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Body> {
     let mut headers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in parts.headers.iter().filter(|(name, _)| *name != HOST) {
         headers.entry(canonical(name.as_str())).or_default().push(lossy(value));
@@ -135,7 +146,7 @@ fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Fu
     };
     let mut response = json(&answer);
     response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-    for (name, value) in asked_headers(&parts.headers) {
+    for (name, value) in asked_headers(&parts.headers, SET_HEADER) {
         response.headers_mut().append(name, value);
     }
     response
@@ -143,7 +154,7 @@ fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Fu
 
 /// The journal for a harness that is not in this process. It exists only under a run token, and only for requests that
 /// carry the token's header, so that traffic under test can use the same path.
-fn journal_endpoint(backend: &Backend, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+fn journal_endpoint(backend: &Backend, parts: &Parts) -> Option<Response<Body>> {
     let token = backend.run_token.as_deref()?;
     let given = parts.headers.get(TOKEN_HEADER)?;
     if parts.uri.path() != "/journal" {
@@ -170,10 +181,10 @@ async fn digest(mut body: Incoming) -> Option<(u64, String)> {
     Some((length, format!("{:x}", hash.finalize())))
 }
 
-/// The headers that the request asks for; values of one name are joined.
-fn asked_headers(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
+/// The fields that the request asks for in the header `by`; values of one name are joined.
+pub(crate) fn asked_headers(headers: &HeaderMap, by: &str) -> Vec<(HeaderName, HeaderValue)> {
     let mut asked: Vec<(HeaderName, String)> = Vec::new();
-    for line in headers.get_all(SET_HEADER).iter().filter_map(|value| value.to_str().ok()) {
+    for line in headers.get_all(by).iter().filter_map(|value| value.to_str().ok()) {
         for (name, value) in line.split(',').filter_map(|pair| pair.split_once(':')) {
             let Ok(name) = name.trim().parse::<HeaderName>() else { continue };
             match asked.iter_mut().find(|(earlier, _)| *earlier == name) {
@@ -185,7 +196,7 @@ fn asked_headers(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
     asked.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()
 }
 
-fn host(parts: &Parts) -> String {
+pub(crate) fn host(parts: &Parts) -> String {
     match parts.headers.get(HOST) {
         Some(host) => lossy(host),
         None => parts.uri.authority().map(ToString::to_string).unwrap_or_default(),
@@ -210,14 +221,14 @@ fn proto(version: Version) -> &'static str {
     }
 }
 
-fn lossy(value: &HeaderValue) -> String {
+pub(crate) fn lossy(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-fn json<T: Serialize>(value: &T) -> Response<Full<Bytes>> {
+fn json<T: Serialize>(value: &T) -> Response<Body> {
     match serde_json::to_vec(value) {
         Ok(text) => {
-            let mut response = Response::new(Full::from(text));
+            let mut response = Response::new(Full::from(text).boxed_unsync());
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             response
         }
@@ -225,8 +236,8 @@ fn json<T: Serialize>(value: &T) -> Response<Full<Bytes>> {
     }
 }
 
-fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(text.to_owned()));
+fn plain(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = Response::new(Full::from(text.to_owned()).boxed_unsync());
     *response.status_mut() = status;
     response
 }

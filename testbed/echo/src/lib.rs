@@ -9,6 +9,7 @@ pub mod delay;
 mod dialogue;
 mod echo;
 pub mod env;
+pub mod grpc;
 mod http;
 mod identity;
 pub mod journal;

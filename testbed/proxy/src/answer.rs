@@ -15,6 +15,7 @@ use crate::config::{BackendTarget, Filter};
 use crate::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead};
 use crate::filters::location::{Origin, location};
 use crate::filters::{headers, hop, path};
+use crate::grpc;
 use crate::matching::MatchPredicate;
 use crate::matching::hostname::host_of;
 use crate::routing::Routing;
@@ -57,9 +58,9 @@ impl Client {
         let exchange = &self.shared.exchange;
         let response = match exchange.on_route(&head, &routing, routing.route(&head)) {
             MatchOutcome::Rule { route, predicate } => self.by_rule(&head, &route, &predicate, request).await,
-            MatchOutcome::NoRule => text(StatusCode::NOT_FOUND, "no rule matches the request"),
+            MatchOutcome::NoRule => own(&head, StatusCode::NOT_FOUND, "no rule matches the request"),
             MatchOutcome::Misdirected => {
-                text(StatusCode::MISDIRECTED_REQUEST, "the host belongs to another listener than the server name")
+                own(&head, StatusCode::MISDIRECTED_REQUEST, "the host belongs to another listener than the server name")
             }
         };
         exchange.on_response(&head, response).await.ok_or(Dropped)
@@ -111,7 +112,9 @@ impl Client {
         let mut response = match (redirect, choice) {
             (Some(Filter::RequestRedirect(redirect)), _) => self.redirect(head, route, predicate, redirect),
             (_, Some(choice)) => self.forward(head, route, predicate, choice, request).await,
-            (_, None) => failure(route, StatusCode::INTERNAL_SERVER_ERROR, "it has neither a redirect nor a backend"),
+            (_, None) => {
+                failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, "it has neither a redirect nor a backend")
+            }
         };
         for filter in route.filters(backend) {
             if let Filter::ResponseHeaderModifier(modifier) = filter {
@@ -145,8 +148,8 @@ impl Client {
                 response.headers_mut().insert(LOCATION, value);
                 response
             }
-            (Err(reason), _) => failure(route, StatusCode::INTERNAL_SERVER_ERROR, &reason),
-            (_, Err(error)) => failure(route, StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+            (Err(reason), _) => failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, &reason),
+            (_, Err(error)) => failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         }
     }
 
@@ -165,7 +168,7 @@ impl Client {
             BackendChoice::Fail { backend, .. } => *backend,
         };
         if let Err(reason) = self.rewrite(&mut parts, head, route, predicate, backend) {
-            return failure(route, StatusCode::INTERNAL_SERVER_ERROR, &reason);
+            return failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, &reason);
         }
         let parts = self.shared.exchange.on_forward(head, parts).await;
         let original = mirror::start(&self.shared, route, backend, &parts, body::stream(incoming));
@@ -174,7 +177,7 @@ impl Client {
             BackendChoice::Fail { status, reason, .. } => {
                 self.shared.tasks.spawn(mirror::drain(original));
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                return failure(route, status, &reason);
+                return failure(head, route, status, &reason);
             }
         };
         let limits = [route.rule.timeouts.request, route.rule.timeouts.backend_request];
@@ -189,8 +192,10 @@ impl Client {
                 hop::strip(&mut parts.headers);
                 Response::from_parts(parts, body::stream(incoming))
             }
-            Err(error @ UpstreamError::Timeout(_)) => failure(route, StatusCode::GATEWAY_TIMEOUT, &error.to_string()),
-            Err(error) => failure(route, StatusCode::BAD_GATEWAY, &error.to_string()),
+            Err(error @ UpstreamError::Timeout(_)) => {
+                failure(head, route, StatusCode::GATEWAY_TIMEOUT, &error.to_string())
+            }
+            Err(error) => failure(head, route, StatusCode::BAD_GATEWAY, &error.to_string()),
         }
     }
 
@@ -266,9 +271,14 @@ fn set_host(headers: &mut HeaderMap, authority: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn failure(route: &CompiledRoute, status: StatusCode, reason: &str) -> Response<Body> {
+fn failure(head: &RequestHead, route: &CompiledRoute, status: StatusCode, reason: &str) -> Response<Body> {
     tracing::debug!(rule = %route.rule.id, %status, reason, "answered without a backend");
-    text(status, &format!("{}: {reason}", route.rule.id))
+    own(head, status, &format!("{}: {reason}", route.rule.id))
+}
+
+/// An answer of our own, in the protocol that the client speaks.
+fn own(head: &RequestHead, status: StatusCode, reason: &str) -> Response<Body> {
+    if grpc::is_grpc(&head.headers) { grpc::answer(status, reason) } else { text(status, reason) }
 }
 
 fn text(status: StatusCode, reason: &str) -> Response<Body> {

@@ -196,6 +196,13 @@ pub enum PathMatch {
     Prefix(String),
     /// A regular expression over the whole path.
     Regex(String),
+    /// A call of gRPC, whose path is `/SERVICE/METHOD`; other requests do not match, whatever their path.
+    Rpc {
+        /// The service with its package; not given: every service.
+        service: Option<ValueMatch>,
+        /// The method; not given: every method.
+        method: Option<ValueMatch>,
+    },
 }
 
 impl Default for PathMatch {

@@ -10,6 +10,7 @@ pub mod compiled;
 pub mod config;
 pub mod exchange;
 pub mod filters;
+pub mod grpc;
 pub mod matching;
 mod mirror;
 mod proxy;

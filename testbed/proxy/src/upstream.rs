@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http::header::HOST;
+use http::header::{CONNECTION, HOST, UPGRADE};
 use http::{Request, Response, Uri, Version};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
@@ -92,6 +92,10 @@ impl Upstream {
             Some(host) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
             None => endpoint.to_string(),
         };
+        // What an HTTP/1.1 client asks of its connection has no place in HTTP/2.
+        for name in [CONNECTION, UPGRADE] {
+            request.headers_mut().remove(name);
+        }
         *request.uri_mut() = absolute(request.uri(), &authority)?;
         *request.version_mut() = Version::HTTP_2;
         let stream = TcpStream::connect(endpoint).await?;

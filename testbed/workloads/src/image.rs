@@ -46,7 +46,7 @@ pub(crate) struct Role {
     pub(crate) run_token: Option<String>,
 }
 
-/// What a container of a Pod serves; nothing if its image is silent. gRPC, UDP and TLS are not served.
+/// What a container of a Pod serves; nothing if its image is silent. UDP and TLS are not served.
 pub(crate) fn role(container: &Container, namespace: &str, pod: &str) -> Role {
     let variables = environment(container, namespace, pod);
     let text = |name: &str| variables.get(name).cloned().unwrap_or_default();
@@ -71,8 +71,10 @@ pub(crate) fn role(container: &Container, namespace: &str, pod: &str) -> Role {
     if image == Some(Image::Own) {
         return own(&variables, namespace, pod);
     }
-    let serves = if image != Some(Image::Echo) || is_set("GRPC_ECHO_SERVER") || is_set("UDP_ECHO_SERVER") {
+    let serves = if image != Some(Image::Echo) || is_set("UDP_ECHO_SERVER") {
         Vec::new()
+    } else if is_set("GRPC_ECHO_SERVER") {
+        Vec::from_iter(served("HTTP_PORT", 3000, Protocol::Grpc))
     } else if is_set("TCP_ECHO_SERVER") {
         Vec::from_iter(served("TCP_PORT", 3000, Protocol::Dialogue))
     } else {
@@ -140,7 +142,7 @@ mod tests {
     #[case::other_ports("echo-basic", &[("HTTP_PORT", "80"), ("H2C_PORT", "81")], &[(80, Protocol::Http), (81, Protocol::H2c)])]
     #[case::bad_port("echo-basic", &[("HTTP_PORT", "http")], &[(3001, Protocol::H2c)])]
     #[case::tcp("echo-basic", &[("TCP_ECHO_SERVER", "1")], &[(3000, Protocol::Dialogue)])]
-    #[case::grpc("echo-basic", &[("GRPC_ECHO_SERVER", "1")], &[])]
+    #[case::grpc("echo-basic", &[("GRPC_ECHO_SERVER", "1")], &[(3000, Protocol::Grpc)])]
     #[case::udp("echo-basic", &[("UDP_ECHO_SERVER", "1")], &[])]
     #[case::own("gateproof-echo", &[("TCP_ECHO_SERVER", "1"), ("JOURNAL_PORT", "9080")], &[(3000, Protocol::Tcp), (9080, Protocol::Http)])]
     #[case::own_with_bad_port("gateproof-echo", &[("HTTP_PORT", "http")], &[])]

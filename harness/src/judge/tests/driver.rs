@@ -201,6 +201,8 @@ pub(super) fn delete(objects: Vec<ObjectRef>) -> Verb {
 pub(super) fn get(answer: Answer) -> Probe {
     let tcp = matches!(answer, Answer::TcpBackend(_) | Answer::TcpRefused);
     Probe {
+        grpc: false,
+        http2: false,
         target: ProbeTarget { gateway: gateway_ref(), listener: None },
         method: (!tcp).then(|| "GET".to_owned()),
         path: "/".to_owned(),
@@ -428,25 +430,26 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
     let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
     match back {
         Back::Status(status) => {
-            exchange.http = Some(HttpAnswer { status, headers, body: String::new(), echo: None });
+            exchange.http = Some(HttpAnswer { status, headers, ..HttpAnswer::default() });
         }
         Back::Moved(location) => {
             let headers = vec![("location".to_owned(), location.to_owned())];
-            exchange.http = Some(HttpAnswer { status: 302, headers, body: String::new(), echo: None });
+            exchange.http = Some(HttpAnswer { status: 302, headers, ..HttpAnswer::default() });
         }
         Back::Echo(pod) => {
             let echo = json!({"pod": pod, "path": "/", "host": "a.test", "headers": {"X-A": ["one"]}});
-            exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo: EchoText::of(&echo) });
+            exchange.http =
+                Some(HttpAnswer { status: 200, headers, echo: EchoText::of(&echo), ..HttpAnswer::default() });
         }
         Back::Presented(name, pod) => {
             exchange.certificate =
                 Some(PeerCertificate { names: vec!["x.test".to_owned(), name.to_owned()], sha256: String::new() });
             let echo = EchoText::of(&json!({"pod": pod}));
-            exchange.http = Some(HttpAnswer { status: 200, headers, body: String::new(), echo });
+            exchange.http = Some(HttpAnswer { status: 200, headers, echo, ..HttpAnswer::default() });
         }
         Back::TurnedAway(name) => {
             exchange.certificate = Some(PeerCertificate { names: vec![name.to_owned()], sha256: String::new() });
-            exchange.http = Some(HttpAnswer { status: 404, headers, body: String::new(), echo: None });
+            exchange.http = Some(HttpAnswer { status: 404, headers, ..HttpAnswer::default() });
         }
         Back::Line(pod) => {
             exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: EchoText::of(&json!({"pod": pod})) });

@@ -38,7 +38,7 @@ pub fn needs(scenario: &Scenario) -> Needs {
                         .chain(&seen.seen_host)
                         .chain(&seen.certificate)
                         .for_each(|text| needs.text(text));
-                    for test in seen.headers.values().chain(seen.seen_headers.values()) {
+                    for test in seen.headers.values().chain(seen.trailers.values()).chain(seen.seen_headers.values()) {
                         if let HeaderTest::Equals(value) = test {
                             needs.text(value);
                         }

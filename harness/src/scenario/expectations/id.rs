@@ -70,7 +70,7 @@ pub fn field(subject: &str, pointer: &str) -> ExpectationId {
 
 /// A part of what is named by `base`: a condition type, or an aspect such as `status`, `reason`, `message`, `absent`,
 /// `present`, `parents`, `attachedRoutes`, `supportedKinds`; of a probe `status`, `preferred`, `backend`,
-/// `headers.NAME`, `seen.path`, `seen.host`, `seen.headers.NAME`, `certificate`, `mirrored.BACKEND`, `shares`.
+/// `code`, `headers.NAME`, `trailers.NAME`, `messages`, `seen.path`, `seen.host`, `seen.proto`, `seen.headers.NAME`, `certificate`, `mirrored.BACKEND`, `shares`.
 pub fn part(base: &str, part: &str) -> ExpectationId {
     format!("{base}.{part}")
 }

@@ -9,6 +9,7 @@
 
 use serde_json::Value;
 
+use super::super::grpc::GrpcCode;
 use super::super::model::{
     Answer, ConditionExpectation, FieldExpectation, FieldTest, HeaderTest, Hold, Level, Parents, Seen, Share,
 };
@@ -159,9 +160,13 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
             seen.status = vec![OTHER_STATUS];
             seen.preferred.clear();
         }
+        SeenPart::Code => seen.code = vec![GrpcCode::DATA_LOSS],
         SeenPart::Preferred => seen.preferred = vec![OTHER_STATUS],
         SeenPart::Backend => seen.backend = seen.backend.take().map(|b| another(&b, backends)),
         SeenPart::Header(name) => seen.headers.get_mut(name).map_or((), opposite),
+        SeenPart::Trailer(name) => seen.trailers.get_mut(name).map_or((), opposite),
+        SeenPart::Messages => seen.messages = seen.messages.map(|count| count + 1),
+        SeenPart::Proto => seen.seen_proto = seen.seen_proto.take().map(|proto| format!("{proto}-inverted")),
         SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),
         SeenPart::Host => seen.seen_host = seen.seen_host.take().map(|h| format!("inverted.{h}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),

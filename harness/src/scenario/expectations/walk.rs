@@ -83,16 +83,24 @@ impl Aspect {
 pub enum SeenPart {
     /// The status code.
     Status,
+    /// The code of a call.
+    Code,
     /// The status code that a SHOULD prefers.
     Preferred,
     /// Who answered.
     Backend,
     /// A response header.
     Header(String),
+    /// A response trailer.
+    Trailer(String),
+    /// How many messages came.
+    Messages,
     /// The path that the backend saw.
     Path,
     /// The host that the backend saw.
     Host,
+    /// The protocol that the backend was spoken to in.
+    Proto,
     /// A request header that the backend saw.
     SeenHeader(String),
     /// The certificate that was presented.
@@ -355,7 +363,11 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
 
 fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>) {
     let Answer::Http(seen) = &probe.answer else { return };
-    let mut parts = vec![("status".to_owned(), SeenPart::Status, Level::Must)];
+    let mut parts = vec![if seen.code.is_empty() {
+        ("status".to_owned(), SeenPart::Status, Level::Must)
+    } else {
+        ("code".to_owned(), SeenPart::Code, Level::Must)
+    }];
     if !seen.preferred.is_empty() {
         parts.push(("preferred".to_owned(), SeenPart::Preferred, Level::Should));
     }
@@ -366,11 +378,18 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
         tests.keys().map(|n| (format!("{prefix}.{n}"), make(n.clone()), Level::Must)).collect::<Vec<_>>()
     };
     parts.extend(named("headers", &seen.headers, SeenPart::Header));
+    parts.extend(named("trailers", &seen.trailers, SeenPart::Trailer));
+    if seen.messages.is_some() {
+        parts.push(("messages".to_owned(), SeenPart::Messages, Level::Must));
+    }
     if seen.seen_path.is_some() {
         parts.push(("seen.path".to_owned(), SeenPart::Path, Level::Must));
     }
     if seen.seen_host.is_some() {
         parts.push(("seen.host".to_owned(), SeenPart::Host, Level::Must));
+    }
+    if seen.seen_proto.is_some() {
+        parts.push(("seen.proto".to_owned(), SeenPart::Proto, Level::Must));
     }
     parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
     if seen.certificate.is_some() {

@@ -115,7 +115,11 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             name: name.to_owned(),
             namespace: namespace.to_owned(),
             port: integer(node, "port").and_then(|p| u16::try_from(p).ok()).unwrap_or(8080),
-            protocol: if text(node, "protocol") == Some("tcp") { BackendProtocol::Tcp } else { BackendProtocol::Http },
+            protocol: match text(node, "protocol") {
+                Some("tcp") => BackendProtocol::Tcp,
+                Some("h2c") => BackendProtocol::H2c,
+                _ => BackendProtocol::Http,
+            },
             service: service.and_then(Node::text).map(str::to_owned),
             ready: boolean(node, "ready").unwrap_or(true),
         });

@@ -2,11 +2,12 @@
 
 use indexmap::IndexMap;
 
+use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Probe, ProbeTarget, Seen, Share};
-use super::build::{boolean, level, strings, text, texts_by_key};
+use super::build::{boolean, integer, level, strings, text, texts_by_key};
 use super::check::Checker;
 use super::names::Names;
-use super::shape::METHODS;
+use super::shape::{GRPC, METHODS};
 use super::tree::{Kind, Mark, Node};
 
 /// Percentage points below which a deviation from a share is not looked for, unless a manifest says so.
@@ -19,12 +20,20 @@ struct Url<'u> {
     path: &'u str,
 }
 
+/// Over what an answer comes, and so what can be said of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Http,
+    Grpc,
+    Tcp,
+}
+
 /// Reads a probe.
 pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Probe> {
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
     if let Some(tcp) = node.get("tcp") {
-        for name in ["via", "headers", "body", "over"] {
+        for name in ["via", "headers", "body", "over", "http2"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
@@ -32,13 +41,15 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         return Some(Probe {
             target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener },
             method: None,
+            grpc: false,
+            http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             host: None,
             tls: false,
             headers: IndexMap::new(),
             body: String::new(),
             over: None,
-            answer: answer(node.get("expect")?, true, names, checker)?,
+            answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
             contrast: false,
             level: level_of_probe,
         });
@@ -56,6 +67,10 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         checker.report(target.mark, "not a URL that can be probed".to_owned(), help);
         return None;
     };
+    let grpc = key.name == GRPC;
+    if grpc {
+        call(node, &url, target.mark, checker);
+    }
     if let Some(certificate) = node.get("expect").and_then(|expect| expect.get("certificate"))
         && !url.tls
     {
@@ -63,14 +78,16 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     }
     Some(Probe {
         target: ProbeTarget { gateway, listener },
-        method: Some(key.name.to_ascii_uppercase()),
+        method: Some(if grpc { "POST".to_owned() } else { key.name.to_ascii_uppercase() }),
+        grpc,
+        http2: grpc || boolean(node, "http2").unwrap_or(false),
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
         headers: texts_by_key(node.get("headers")),
         body: text(node, "body").unwrap_or_default().to_owned(),
         over: text(node, "over").map(str::to_owned),
-        answer: answer(node.get("expect")?, false, names, checker)?,
+        answer: answer(node.get("expect")?, if grpc { Over::Grpc } else { Over::Http }, names, checker)?,
         contrast: boolean(node, "contrast").unwrap_or(true),
         level: level_of_probe,
     })
@@ -87,12 +104,33 @@ fn url(text: &str) -> Option<Url<'_>> {
     (!host.is_empty()).then_some(Url { tls, host, path: if path.is_empty() { "/" } else { path } })
 }
 
-fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> Option<Answer> {
-    match (node.text(), tcp) {
-        (Some("refused"), true) => return Some(Answer::TcpRefused),
-        (Some("noAnswer"), false) => return Some(Answer::NoAnswer),
+/// What is not as it must be for a call.
+fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
+    let segments: Vec<&str> = url.path.split('/').collect();
+    if !matches!(segments[..], ["", service, method] if !service.is_empty() && !method.is_empty())
+        || url.path.contains('?')
+    {
+        let help = Some("such as http://${host}/package.Service/Method".to_owned());
+        checker.report(mark, "not the URL of a call".to_owned(), help);
+    }
+    for (name, why) in [("body", "a call carries one empty message"), ("http2", "a call is always over HTTP/2")] {
+        if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
+            checker.report(key.mark, format!("`{name}` has no meaning for a call"), Some(why.to_owned()));
+        }
+    }
+}
+
+fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Answer> {
+    let tcp = over == Over::Tcp;
+    match (node.text(), over) {
+        (Some("refused"), Over::Tcp) => return Some(Answer::TcpRefused),
+        (Some("noAnswer"), Over::Http) => return Some(Answer::NoAnswer),
         (Some(word), _) => {
-            let over = if tcp { "TCP; `refused` is" } else { "HTTP; `noAnswer` is" };
+            let over = match over {
+                Over::Tcp => "TCP; `refused` is",
+                Over::Grpc => "a call; say the `code`",
+                Over::Http => "HTTP; `noAnswer` is",
+            };
             checker.report(node.mark, format!("`{word}` is not for {over}"), None);
             return None;
         }
@@ -106,7 +144,7 @@ fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> O
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| !["shares", "margin"].contains(&k.name.as_str())) {
             checker.report(key.mark, format!("`{}` beside `shares`", key.name), None);
         }
-        return Some(Answer::Shares { parts: shares(weights, names, checker), margin: margin(node) });
+        return Some(Answer::Shares { parts: shares(weights, over, names, checker), margin: margin(node) });
     }
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "margin") {
         checker.report(key.mark, "`margin` without `shares`".to_owned(), None);
@@ -120,6 +158,11 @@ fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> O
     if node.entries().is_empty() {
         checker.report(node.mark, "nothing is expected of the answer".to_owned(), None);
     }
+    let foreign: &[&str] = if over == Over::Grpc { &["status", "prefer"] } else { &["code", "messages"] };
+    if let Some((key, _)) = node.entries().iter().find(|(k, _)| foreign.contains(&k.name.as_str())) {
+        let of = if over == Over::Grpc { "a call; it ends with a `code`" } else { "HTTP; it is for calls" };
+        checker.report(key.mark, format!("`{}` has no meaning for {of}", key.name), None);
+    }
     let seen = node.get("seen");
     for mirror in node.get("mirrored").map(Node::list).unwrap_or_default() {
         names.backend(mirror.text()?, mirror.mark, checker);
@@ -130,12 +173,22 @@ fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> O
         let help = Some("say which with `backend`".to_owned());
         checker.report(seen.mark, "what no backend has answered cannot have been seen by one".to_owned(), help);
     }
-    let status = codes(node.get("status"));
+    let mut status = codes(node.get("status"));
+    let mut code: Vec<GrpcCode> = node.get("code").map(grpc_codes).unwrap_or_default();
+    match over {
+        Over::Grpc if code.is_empty() => code.push(GrpcCode::OK),
+        Over::Http if status.is_empty() => status.push(200),
+        _ => {}
+    }
     Some(Answer::Http(Box::new(Seen {
-        status: if status.is_empty() { vec![200] } else { status },
+        status,
+        code,
         preferred: codes(node.get("prefer")),
         backend: backend.and_then(Node::text).map(str::to_owned),
         headers: header_tests(node.get("headers")),
+        trailers: header_tests(node.get("trailers")),
+        messages: integer(node, "messages").and_then(|n| u32::try_from(n).ok()),
+        seen_proto: seen.and_then(|s| text(s, "proto")).map(str::to_owned),
         seen_path: seen.and_then(|s| text(s, "path")).map(str::to_owned),
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),
         seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),
@@ -151,12 +204,16 @@ fn margin(node: &Node) -> f64 {
     }
 }
 
-fn shares(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<(Share, u32)> {
+fn grpc_codes(node: &Node) -> Vec<GrpcCode> {
+    std::iter::once(node).chain(node.list()).filter_map(|n| GrpcCode::named(n.text()?)).collect()
+}
+
+fn shares(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> Vec<(Share, u32)> {
     let mut parts = Vec::new();
     for (key, value) in node.entries() {
         let Kind::Number(number) = &value.kind else { continue };
         let weight = number.as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
-        if let Some(share) = share(&key.name, key.mark, names, checker) {
+        if let Some(share) = share(&key.name, key.mark, over, names, checker) {
             parts.push((share, weight));
         }
     }
@@ -166,7 +223,12 @@ fn shares(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<(Share, 
     parts
 }
 
-fn share(name: &str, mark: Mark, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {
+fn share(name: &str, mark: Mark, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {
+    if over == Over::Grpc
+        && let Some(code) = GrpcCode::named(name)
+    {
+        return Some(Share::Code(code));
+    }
     if let Ok(code) = name.parse::<u16>() {
         return Some(Share::Status(code));
     }

@@ -1,5 +1,7 @@
 //! What a manifest may hold, as one table. The parser checks against it and the JSON Schema is made from it.
 
+use super::super::grpc::NAMES;
+
 /// What a value must look like.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::scenario) enum Shape {
@@ -81,10 +83,14 @@ const UNTIL: Field = may("until", Shape::Version, "first Gateway API release for
 const CHANNEL: Field = may("channel", Shape::Word(&["standard", "experimental"]), "release channel");
 const PROVES: Field = may("proves", Shape::List(&Shape::Clause), "the clauses that a failure breaks");
 const STATUS: Shape = Shape::Integer(100, 599);
+const CODE: Shape = Shape::Word(&NAMES);
 const SUBJECTS: Shape = Shape::Map(&Shape::Table(&SUBJECT));
 
-/// HTTP methods that may stand for the URL of a probe.
-pub(in crate::scenario) const METHODS: [&str; 7] = ["get", "head", "post", "put", "patch", "delete", "options"];
+/// HTTP methods that may stand for the URL of a probe, and what stands for that of a call.
+pub(in crate::scenario) const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", GRPC];
+
+/// What stands for the URL of a call.
+pub(in crate::scenario) const GRPC: &str = "grpc";
 
 /// The whole document.
 pub(in crate::scenario) static DOCUMENT: Table = Table {
@@ -179,7 +185,11 @@ static BACKEND: Table = Table {
         must("name", Shape::Name, "name of the Service"),
         may("namespace", Shape::Name, "alias of its namespace; `ns` unless given"),
         may("port", Shape::Integer(1, 65535), "port of the Service; 8080 unless given"),
-        may("protocol", Shape::Word(&["http", "tcp"]), "what it speaks; http unless given"),
+        may(
+            "protocol",
+            Shape::Word(&["http", "h2c", "tcp"]),
+            "what it speaks; http unless given. h2c: HTTP/2 with prior knowledge, and gRPC",
+        ),
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),
         may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),
     ],
@@ -355,7 +365,7 @@ static PROBE: Table = Table {
     name: "Probe",
     doc: "A request and the answer that it must get.",
     conditions: false,
-    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "tcp"],
+    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "tcp"],
     fields: &[
         may("get", Shape::Text, "URL of a GET"),
         may("head", Shape::Text, "URL of a HEAD"),
@@ -364,11 +374,13 @@ static PROBE: Table = Table {
         may("patch", Shape::Text, "URL of a PATCH"),
         may("delete", Shape::Text, "URL of a DELETE"),
         may("options", Shape::Text, "URL of an OPTIONS"),
+        may("grpc", Shape::Text, "URL of a call of gRPC: http://HOST/PACKAGE.SERVICE/METHOD"),
         may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
         may("send", Shape::Text, "what is sent over TCP"),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
-        may("headers", Shape::Map(&Shape::Text), "request headers"),
+        may("headers", Shape::Map(&Shape::Text), "request headers, or metadata of a call"),
+        may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
         may("body", Shape::Text, "request body"),
         must("expect", Shape::Either(&[Shape::Word(&["refused", "noAnswer"]), Shape::Table(&ANSWER)]), "the answer"),
         may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
@@ -385,12 +397,15 @@ static ANSWER: Table = Table {
     fields: &[
         may("backend", Shape::Name, "the backend that answers"),
         may("status", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "legal status codes; 200 unless given"),
+        may("code", Shape::Either(&[CODE, Shape::List(&CODE)]), "legal codes of a call; OK unless given"),
         may("prefer", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "those that a SHOULD prefers"),
         may("headers", Shape::Map(&HEADER), "response headers"),
+        may("trailers", Shape::Map(&HEADER), "response trailers"),
+        may("messages", Shape::Integer(0, 10_000), "how many messages a call is answered with"),
         may("seen", Shape::Table(&SEEN), "what the backend saw"),
         may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
         may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
-        may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend or status code"),
+        may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend, status code or code of a call"),
         may("margin", Shape::Number, "percentage points below which a deviation is not looked for; 10 unless given"),
     ],
 };
@@ -414,6 +429,7 @@ static SEEN: Table = Table {
     fields: &[
         may("path", Shape::Text, "raw path with query"),
         may("host", Shape::Text, "Host header"),
+        may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in"),
         may("headers", Shape::Map(&HEADER), "request headers"),
     ],
 };

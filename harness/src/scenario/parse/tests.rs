@@ -3,6 +3,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::scenario::GrpcCode;
 use crate::scenario::model::*;
 
 fn vocabulary() -> Vocabulary {
@@ -133,6 +134,31 @@ fn every_shipped_manifest_is_clean() {
     "not a URL that can be probed",
     Some("such as http://${host}/path")
 )]
+#[case(
+    "probe: {grpc: \"http://${host}/a.B\", expect: {backend: echo}}",
+    "not the URL of a call",
+    Some("such as http://${host}/package.Service/Method")
+)]
+#[case(
+    "probe: {grpc: \"http://${host}/a.B/C\", expect: {status: 503}}",
+    "`status` has no meaning for a call; it ends with a `code`",
+    None
+)]
+#[case(
+    "probe: {get: \"http://${host}/\", expect: {code: OK}}",
+    "`code` has no meaning for HTTP; it is for calls",
+    None
+)]
+#[case(
+    "probe: {grpc: \"http://${host}/a.B/C\", expect: noAnswer}",
+    "`noAnswer` is not for a call; say the `code`",
+    None
+)]
+#[case(
+    "probe: {grpc: \"http://${host}/a.B/C\", body: x, expect: {backend: echo}}",
+    "`body` has no meaning for a call",
+    Some("a call carries one empty message")
+)]
 #[case("probe: {get: \"http://${host}/\", expect: refused}", "`refused` is not for HTTP; `noAnswer` is", None)]
 #[case(
     "probe: {get: \"http://${host}/\", via: gw2, expect: {status: 404}}",
@@ -259,6 +285,29 @@ fn writes_may_have_several_ends() {
 fn admission_may_be_all_that_a_write_is_about() {
     let step = step("{patch: {target: HTTPRoute/route, merge: {spec: {hostnames: []}}}, admitted: true}");
     assert_eq!(step.either, [Ending::Admitted]);
+}
+
+#[test]
+fn calls_are_read() {
+    let Verb::Probe(probe) = step(
+        "probe: {grpc: \"https://${host}/a.B/C\", headers: {a: b}, expect: {code: [UNAVAILABLE, NOT_FOUND], trailers: {x: late}, messages: 2}}",
+    )
+    .verb
+    else {
+        panic!("not a probe")
+    };
+    assert_eq!((probe.method.as_deref(), probe.path.as_str()), (Some("POST"), "/a.B/C"));
+    assert!(probe.grpc && probe.http2 && probe.tls);
+    let Answer::Http(seen) = &probe.answer else { panic!("not HTTP") };
+    assert_eq!((seen.code.as_slice(), seen.messages), (&[GrpcCode(14), GrpcCode(5)][..], Some(2)));
+    assert!(seen.status.is_empty() && seen.trailers["x"] == HeaderTest::Equals("late".to_owned()));
+    let Verb::Probe(probe) =
+        step("probe: {grpc: \"http://${host}/a.B/C\", expect: {shares: {echo: 3, UNAVAILABLE: 1}}}").verb
+    else {
+        panic!("not a probe")
+    };
+    let parts = vec![(Share::Backend("echo".to_owned()), 3), (Share::Code(GrpcCode(14)), 1)];
+    assert_eq!(probe.answer, Answer::Shares { parts, margin: 10.0 });
 }
 
 #[test]

@@ -257,7 +257,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-weights",
         summary: "Spreads requests evenly whatever the weights are.",
-        clauses: &["upstream:HTTPRouteWeight"],
+        clauses: &["upstream:HTTPRouteWeight", "upstream:GRPCRouteWeight"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 backends(config).filter(|backend| backend.weight > 0).for_each(|backend| backend.weight = 1);
@@ -422,7 +422,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-listener-hostnames",
         summary: "Lets the listeners of one port share their routes.",
-        clauses: &["upstream:GatewayHTTPListenerIsolation"],
+        clauses: &["upstream:GatewayHTTPListenerIsolation", "upstream:GRPCRouteListenerHostnameMatching"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for listener in &mut config.listeners {
@@ -475,7 +475,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-header-matches",
         summary: "Leaves header matches out.",
-        clauses: &["upstream:HTTPRouteHeaderMatching"],
+        clauses: &["upstream:HTTPRouteHeaderMatching", "upstream:GRPCRouteHeaderMatching"],
         seam: Seam::Config(|| {
             serve(|_, config| rules(config).flat_map(|rule| &mut rule.matches).for_each(|one| one.headers.clear()))
         }),
@@ -533,7 +533,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "adds-instead-of-setting",
         summary: "Adds a header value where the filter sets it.",
-        clauses: &["upstream:HTTPRouteRequestHeaderModifier", "blind:HTTPRouteRequestHeaderModifierBackendWeights.3"],
+        clauses: &[
+            "upstream:HTTPRouteRequestHeaderModifier",
+            "blind:HTTPRouteRequestHeaderModifierBackendWeights.3",
+            "GRPC-08",
+        ],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {
@@ -548,7 +552,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-removes-headers",
         summary: "Leaves headers in that a filter removes.",
-        clauses: &["upstream:HTTPRouteRequestHeaderModifier"],
+        clauses: &["upstream:HTTPRouteRequestHeaderModifier", "GRPC-08"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {

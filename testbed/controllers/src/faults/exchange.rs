@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use gateproof_proxy::{
     compiled::{Compiled, CompiledRoute},
     exchange::{Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
+    grpc,
     routing::Routing,
     server::tcp,
 };
@@ -17,10 +18,10 @@ use tokio::{io::AsyncReadExt, net::TcpStream};
 
 use super::{Fault, Seam};
 
-type Body = gateproof_proxy::body::Body;
+pub(super) type Body = gateproof_proxy::body::Body;
 
 /// Another finding than the matcher's.
-struct Finds(fn(&RequestHead, &Routing<'_>, MatchOutcome) -> MatchOutcome);
+pub(super) struct Finds(pub(super) fn(&RequestHead, &Routing<'_>, MatchOutcome) -> MatchOutcome);
 
 #[async_trait]
 impl Exchange for Finds {
@@ -30,7 +31,7 @@ impl Exchange for Finds {
 }
 
 /// Another request than the one that the filters made.
-struct Forwards(fn(&RequestHead, &mut Parts));
+pub(super) struct Forwards(pub(super) fn(&RequestHead, &mut Parts));
 
 #[async_trait]
 impl Exchange for Forwards {
@@ -41,7 +42,7 @@ impl Exchange for Forwards {
 }
 
 /// Another answer than the one that came about.
-struct Answers(fn(&RequestHead, &mut Response<Body>));
+pub(super) struct Answers(pub(super) fn(&RequestHead, &mut Response<Body>));
 
 #[async_trait]
 impl Exchange for Answers {
@@ -95,7 +96,8 @@ struct BreaksOff;
 #[async_trait]
 impl Exchange for BreaksOff {
     async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
-        (request.method == Method::GET || response.status() != StatusCode::OK).then_some(response)
+        let is_fetched = request.method == Method::GET || grpc::is_grpc(&request.headers);
+        (is_fetched || response.status() != StatusCode::OK).then_some(response)
     }
 }
 
@@ -214,7 +216,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "lowers-paths",
         summary: "Forwards the path in lower case.",
-        clauses: &["upstream:HTTPRouteSimpleSameNamespace"],
+        clauses: &["upstream:HTTPRouteSimpleSameNamespace", "upstream:GRPCExactMethodMatching"],
         seam: Seam::Exchange(|| {
             Arc::new(Forwards(|_, parts| {
                 let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -343,11 +345,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "loses-bodies-of-answers",
-        summary: "Sends the head of a backend's answer to a request with a body, and nothing behind it.",
+        summary: "Sends the head of a backend's answer to a request with a body, unless it is a call, and nothing behind it.",
         clauses: &["blind:Generic.6"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|request, response| {
-                if request.method == Method::POST && response.status() == StatusCode::OK {
+                let is_call = grpc::is_grpc(&request.headers);
+                if request.method == Method::POST && response.status() == StatusCode::OK && !is_call {
                     response.headers_mut().remove(http::header::CONTENT_LENGTH);
                     *response.body_mut() = gateproof_proxy::body::empty();
                 }
@@ -356,7 +359,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "breaks-off-after-bodies",
-        summary: "Closes the connection instead of answering a request with a method other than GET.",
+        summary: "Closes the connection instead of answering a request with a method other than GET, unless it is a call.",
         clauses: &["blind:Generic.6"],
         seam: Seam::Exchange(|| Arc::new(BreaksOff)),
     },

@@ -5,6 +5,7 @@
 
 mod config;
 mod exchange;
+mod grpc;
 mod snapshot;
 mod statuses;
 mod surface;
@@ -96,10 +97,19 @@ impl Fault {
     }
 }
 
-/// Every fault, by seam.
+/// Every fault, by seam; those about calls and HTTP/2 come last, whatever their seam.
 pub fn catalogue() -> &'static [Fault] {
     static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
-        [snapshot::FAULTS, statuses::FAULTS, writer::FAULTS, config::FAULTS, exchange::FAULTS, surface::FAULTS].concat()
+        [
+            snapshot::FAULTS,
+            statuses::FAULTS,
+            writer::FAULTS,
+            config::FAULTS,
+            exchange::FAULTS,
+            surface::FAULTS,
+            grpc::FAULTS,
+        ]
+        .concat()
     });
     &ALL
 }

@@ -24,7 +24,7 @@ fn remember(change: fn(&mut Memory, &mut Snapshot)) -> Box<dyn SnapshotSeam> {
 /// A grant in every namespace that lets everything of ours refer to everything there.
 pub(super) fn grant_everything(snapshot: &mut Snapshot) {
     let names: Vec<String> = snapshot.namespaces().map(|(object, _)| object.meta.name.clone()).collect();
-    let kinds = ["HTTPRoute", "TCPRoute", "Gateway"];
+    let kinds = ["HTTPRoute", "GRPCRoute", "TCPRoute", "Gateway"];
     let from = |kind| names.iter().map(move |from| json!({"group": GATEWAY_GROUP, "kind": kind, "namespace": from}));
     let from: Vec<Value> = kinds.into_iter().flat_map(from).collect();
     for namespace in &names {
@@ -258,7 +258,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "deaf-to-service-removal",
         summary: "Does not notice that the Service of a backend is gone.",
-        clauses: &["GEP1364-41", "GEP1364-48"],
+        clauses: &["GEP1364-41", "GEP1364-48", "GRPC-06"],
         seam: Seam::Snapshot(|| {
             remember(|memory, snapshot| {
                 memory.keep_removed(snapshot, Kind::Service);
@@ -336,7 +336,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-app-protocol",
         summary: "Speaks HTTP/1.1 to every backend, whatever its Service port says.",
-        clauses: &["blind:HTTPRouteBackendProtocolH2C.4"],
+        clauses: &["blind:HTTPRouteBackendProtocolH2C.4", "blind:HTTPRouteBackendProtocolH2C.3"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::Service, |service| {

@@ -230,7 +230,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "calls-missing-backends-invalid-kinds",
         summary: "Gives InvalidKind as the reason for a Service that does not exist.",
-        clauses: &["GEP1364-48", "blind:HTTPRouteRequestMirror.6", "upstream:HTTPRouteInvalidNonExistentBackendRef"],
+        clauses: &[
+            "GEP1364-48",
+            "blind:HTTPRouteRequestMirror.6",
+            "upstream:HTTPRouteInvalidNonExistentBackendRef",
+            "GRPC-06",
+        ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -244,7 +249,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "calls-unknown-kinds-missing-backends",
         summary: "Gives BackendNotFound as the reason for a reference of an unknown kind.",
-        clauses: &["upstream:HTTPRouteInvalidBackendRefUnknownKind"],
+        clauses: &["upstream:HTTPRouteInvalidBackendRefUnknownKind", "GRPC-06"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -435,6 +440,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteInvalidParentRefNotMatchingSectionName",
             "upstream:HTTPRouteInvalidParentRefNotMatchingListenerPort",
             "upstream:HTTPRouteInvalidParentRefSectionNameNotMatchingPort",
+            "GRPC-07",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
@@ -449,7 +455,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepts-routes-of-any-host",
         summary: "Says Accepted=True for a route none of whose hostnames the listener takes.",
-        clauses: &["upstream:HTTPRouteHostnameIntersection"],
+        clauses: &["upstream:HTTPRouteHostnameIntersection", "GRPC-04"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -467,6 +473,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteInvalidCrossNamespaceParentRef",
             "upstream:HTTPRouteDisallowedKind",
             "blind:HTTPRouteCrossNamespace.1",
+            "GRPC-07",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
@@ -818,7 +825,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reports-removed-backends-as-resolved",
         summary: "Goes on saying ResolvedRefs=True after the Service of a backend is gone, while traffic fails.",
-        clauses: &["GEP1364-41", "GEP1364-48"],
+        clauses: &["GEP1364-41", "GEP1364-48", "GRPC-06"],
         seam: Seam::Statuses(|| {
             let stale = Remembering(Memory::default(), |memory, snapshot| {
                 memory.keep_removed(snapshot, Kind::Service);

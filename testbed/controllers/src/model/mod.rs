@@ -5,6 +5,7 @@
 
 mod core;
 mod gateway;
+mod grpc;
 mod route;
 
 pub use self::core::{
@@ -15,6 +16,7 @@ pub use gateway::{
     AddressRequest, AllowedRoutes, CertificateRef, GatewayClassSpec, GatewaySpec, GrantFrom, GrantSpec, GrantTo,
     Infrastructure, LabelSelector, Listener, ListenerTls, RouteKind, RouteNamespaces, SelectorRequirement,
 };
+pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
 pub use route::{
     BackendRef, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule, NameMatch,
     NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Rewrite, TcpRouteSpec, TcpRule, Timeouts,

@@ -62,7 +62,7 @@ pub struct BackendRef {
     pub port: Option<u16>,
     /// Share of the traffic, 1 when absent.
     pub weight: Option<u32>,
-    /// Filters for what goes to this backend (HTTP only).
+    /// Filters for what goes to this backend (HTTP and gRPC only).
     pub filters: Vec<HttpFilter>,
 }
 

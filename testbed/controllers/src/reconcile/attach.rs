@@ -2,7 +2,7 @@ use gateproof_proxy::config::{Hostname, Route, TcpBackend};
 
 use super::{
     gateway::Gateway,
-    hostname,
+    grpcroute, hostname,
     httproute::{self, Judged},
     listener::Listener,
     tcproute,
@@ -28,6 +28,7 @@ pub(crate) struct RouteState<'a> {
 
 /// What a route comes to, by kind.
 pub(crate) enum Content {
+    /// Of HTTPRoutes and GRPCRoutes.
     Http(Judged<Route>),
     Tcp(Judged<Vec<TcpBackend>>),
 }
@@ -79,11 +80,15 @@ pub(crate) fn routes<'a>(snapshot: &'a Snapshot, gateways: &[Gateway<'_>]) -> Ro
         let content = Content::Http(httproute::judge(snapshot, object, spec));
         route(snapshot, gateways, Kind::HttpRoute, object, (&spec.parent_refs, &spec.hostnames), content)
     });
+    let grpc = snapshot.grpc_routes().map(|(object, spec)| {
+        let content = Content::Http(grpcroute::judge(snapshot, object, spec));
+        route(snapshot, gateways, Kind::GrpcRoute, object, (&spec.parent_refs, &spec.hostnames), content)
+    });
     let tcp = snapshot.tcp_routes().map(|(object, spec)| {
         let content = Content::Tcp(tcproute::judge(snapshot, object, spec));
         route(snapshot, gateways, Kind::TcpRoute, object, (&spec.parent_refs, &[]), content)
     });
-    let mut all: Vec<_> = http.chain(tcp).collect();
+    let mut all: Vec<_> = http.chain(grpc).chain(tcp).collect();
     all.sort_by_key(|route| route.object.meta.precedence());
     Routes { all }
 }

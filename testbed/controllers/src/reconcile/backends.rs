@@ -65,13 +65,18 @@ pub(crate) fn resolve(
     Ok(Destination { h2c, endpoints })
 }
 
-/// Whether the port speaks HTTP/2 in clear text. A TCPRoute carries whatever is spoken.
+/// Whether the port speaks HTTP/2 in clear text. A TCPRoute carries whatever is spoken, and calls of a GRPCRoute need
+/// HTTP/2 where the port does not say.
 fn spoken(kind: Kind, port: &ServicePort) -> Result<bool, String> {
     if let Some(protocol) = port.protocol.as_deref().filter(|protocol| *protocol != "TCP") {
         return Err(format!("protocol {protocol} cannot be spoken to"));
     }
     match port.app_protocol.as_deref() {
         _ if kind == Kind::TcpRoute => Ok(false),
+        None if kind == Kind::GrpcRoute => Ok(true),
+        Some(other @ ("http" | "kubernetes.io/ws")) if kind == Kind::GrpcRoute => {
+            Err(format!("appProtocol {other} carries no gRPC"))
+        }
         None | Some("http" | "kubernetes.io/ws") => Ok(false),
         Some("kubernetes.io/h2c") => Ok(true),
         Some(other) => Err(format!("appProtocol {other} is not supported")),

@@ -19,11 +19,16 @@ pub(crate) struct Translated {
     pub(crate) failure: Option<String>,
 }
 
-/// Translates a list of filters. An error means that the rule cannot be carried out as it is written.
-pub(crate) fn translate(snapshot: &Snapshot, route: &Object, filters: &[HttpFilter]) -> Result<Translated, String> {
+/// Translates a list of filters of a route of this kind. An error means that the rule cannot be carried out as it is written.
+pub(crate) fn translate(
+    snapshot: &Snapshot,
+    kind: Kind,
+    route: &Object,
+    filters: &[HttpFilter],
+) -> Result<Translated, String> {
     let mut translated = Translated::default();
     for filter in filters {
-        match one(snapshot, route, filter)? {
+        match one(snapshot, kind, route, filter)? {
             Ok(filter) => translated.filters.push(filter),
             Err(problem) => {
                 // A mirror that cannot be followed costs the copies only; an extension may be what protects the backend.
@@ -52,7 +57,12 @@ pub(crate) fn replaces_prefix(filters: &[HttpFilter]) -> bool {
     })
 }
 
-fn one(snapshot: &Snapshot, route: &Object, filter: &HttpFilter) -> Result<Result<Filter, Problem>, String> {
+fn one(
+    snapshot: &Snapshot,
+    kind: Kind,
+    route: &Object,
+    filter: &HttpFilter,
+) -> Result<Result<Filter, Problem>, String> {
     let missing = || format!("filter {} lacks its settings", filter.r#type);
     Ok(Ok(match filter.r#type.as_str() {
         "RequestHeaderModifier" => {
@@ -68,7 +78,7 @@ fn one(snapshot: &Snapshot, route: &Object, filter: &HttpFilter) -> Result<Resul
             Filter::UrlRewrite(UrlRewrite { hostname: rewrite.hostname.clone(), path })
         }
         "RequestMirror" => {
-            return mirror(snapshot, route, filter.request_mirror.as_ref().ok_or_else(missing)?);
+            return mirror(snapshot, kind, route, filter.request_mirror.as_ref().ok_or_else(missing)?);
         }
         "ExtensionRef" => {
             let to = filter.extension_ref.as_ref().ok_or_else(missing)?;
@@ -112,6 +122,7 @@ fn path(path: &model::PathModifier) -> Result<PathModifier, String> {
 
 fn mirror(
     snapshot: &Snapshot,
+    kind: Kind,
     route: &Object,
     mirror: &model::RequestMirror,
 ) -> Result<Result<Filter, Problem>, String> {
@@ -125,7 +136,7 @@ fn mirror(
     if fraction.is_some_and(|fraction| fraction.denominator == 0 || fraction.numerator > fraction.denominator) {
         return Err("mirror fraction is above 1".into());
     }
-    let resolved = backends::resolve(snapshot, Kind::HttpRoute, route, &mirror.backend_ref);
+    let resolved = backends::resolve(snapshot, kind, route, &mirror.backend_ref);
     Ok(resolved.map(|destination| {
         let target = if destination.h2c {
             BackendTarget::H2cEndpoints(destination.endpoints)

@@ -6,7 +6,7 @@ use gateproof_proxy::config::{
 use regex::Regex;
 
 use super::{
-    backends, filters,
+    backends, filters, grpcroute,
     verdict::{Problem, Verdict},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(crate) struct Dropped {
 }
 
 impl Dropped {
-    fn unsupported(message: impl Into<String>) -> Self {
+    pub(super) fn unsupported(message: impl Into<String>) -> Self {
         Self { reason: "UnsupportedValue", message: message.into() }
     }
 }
@@ -83,9 +83,10 @@ fn rule(
     rule: &HttpRule,
     problems: &mut Vec<Problem>,
 ) -> Result<Route, Dropped> {
-    let backends = rule.backend_refs.iter().map(|reference| backend(snapshot, route, reference, problems));
+    let backends =
+        rule.backend_refs.iter().map(|reference| backend(snapshot, Kind::HttpRoute, route, reference, problems));
     let backends: Vec<_> = backends.collect();
-    let own = filters::translate(snapshot, route, &rule.filters);
+    let own = filters::translate(snapshot, Kind::HttpRoute, route, &rule.filters);
     if let Ok(own) = &own {
         problems.extend(own.problems.iter().cloned());
     }
@@ -133,16 +134,19 @@ fn check_filters(rule: &HttpRule) -> Result<(), Dropped> {
     Ok(())
 }
 
-fn backend(
+/// A backend of a route of this kind. One that cannot be followed fails its share.
+pub(super) fn backend(
     snapshot: &Snapshot,
+    kind: Kind,
     route: &Object,
     reference: &BackendRef,
     problems: &mut Vec<Problem>,
 ) -> Result<Backend, Dropped> {
     let id = backends::describe(route, reference);
     let weight = reference.weight.unwrap_or(1);
-    let translated = filters::translate(snapshot, route, &reference.filters);
-    let target = match backends::resolve(snapshot, Kind::HttpRoute, route, reference) {
+    let broken = if kind == Kind::GrpcRoute { grpcroute::UNAVAILABLE } else { 500 };
+    let translated = filters::translate(snapshot, kind, route, &reference.filters);
+    let target = match backends::resolve(snapshot, kind, route, reference) {
         Ok(to) if to.endpoints.is_empty() => {
             BackendTarget::Fail { status: 503, reason: format!("{id} has no ready endpoints") }
         }
@@ -151,18 +155,18 @@ fn backend(
         Err(problem) => {
             let reason = problem.message.clone();
             problems.push(problem);
-            BackendTarget::Fail { status: 500, reason }
+            BackendTarget::Fail { status: broken, reason }
         }
     };
     let translated = translated.map_err(Dropped::unsupported)?;
     problems.extend(translated.problems);
     Ok(match translated.failure {
-        Some(reason) => failing(&id, weight, 500, reason),
+        Some(reason) => failing(&id, weight, broken, reason),
         None => Backend { id, weight, target, filters: translated.filters },
     })
 }
 
-fn failing(id: &str, weight: u32, status: u16, reason: String) -> Backend {
+pub(super) fn failing(id: &str, weight: u32, status: u16, reason: String) -> Backend {
     Backend { id: id.to_owned(), weight, target: BackendTarget::Fail { status, reason }, filters: Vec::new() }
 }
 
@@ -188,7 +192,7 @@ fn request_match(from: &HttpMatch) -> Result<RequestMatch, Dropped> {
     })
 }
 
-fn field(what: &str, from: &NameMatch) -> Result<FieldMatch, Dropped> {
+pub(super) fn field(what: &str, from: &NameMatch) -> Result<FieldMatch, Dropped> {
     let value = match from.r#type.as_deref().unwrap_or("Exact") {
         "Exact" => ValueMatch::Exact(from.value.clone()),
         "RegularExpression" => ValueMatch::Regex(expression(what, from.value.clone())?),
@@ -197,7 +201,7 @@ fn field(what: &str, from: &NameMatch) -> Result<FieldMatch, Dropped> {
     Ok(FieldMatch { name: from.name.clone(), value })
 }
 
-fn expression(what: &str, text: String) -> Result<String, Dropped> {
+pub(super) fn expression(what: &str, text: String) -> Result<String, Dropped> {
     match Regex::new(&text) {
         Ok(_) => Ok(text),
         Err(_) => Err(Dropped::unsupported(format!("{what} match {text:?} is not a regular expression"))),

@@ -48,12 +48,12 @@ impl Protocol {
         }
     }
 
-    fn route_kind(self) -> RouteKind {
-        let kind = match self {
-            Self::Http | Self::Https => "HTTPRoute",
-            Self::Tcp => "TCPRoute",
+    fn route_kinds(self) -> Vec<RouteKind> {
+        let kinds: &[&str] = match self {
+            Self::Http | Self::Https => &["HTTPRoute", "GRPCRoute"],
+            Self::Tcp => &["TCPRoute"],
         };
-        RouteKind { group: GATEWAY_GROUP.into(), kind: kind.into() }
+        kinds.iter().map(|kind| RouteKind { group: GATEWAY_GROUP.into(), kind: (*kind).into() }).collect()
     }
 }
 
@@ -224,13 +224,14 @@ fn overlap(listener: &model::Listener, all: &[model::Listener]) -> Option<String
 }
 
 fn kinds(listener: &model::Listener, protocol: Option<Protocol>) -> (Vec<RouteKind>, Vec<Problem>) {
-    let Some(supported) = protocol.map(Protocol::route_kind) else { return (Vec::new(), Vec::new()) };
+    let Some(mut kinds) = protocol.map(Protocol::route_kinds) else { return (Vec::new(), Vec::new()) };
     let asked = &listener.allowed_routes.kinds;
     if asked.is_empty() {
-        return (vec![supported], Vec::new());
+        return (kinds, Vec::new());
     }
-    let kinds = if asked.contains(&supported) { vec![supported.clone()] } else { Vec::new() };
-    let unsupported = asked.iter().filter(|kind| **kind != supported).map(|RouteKind { group, kind }| {
+    let supported = kinds.clone();
+    kinds.retain(|kind| asked.contains(kind));
+    let unsupported = asked.iter().filter(|kind| !supported.contains(kind)).map(|RouteKind { group, kind }| {
         let message = format!("allowedRoutes.kinds: {kind} of group {group} cannot attach to {}", listener.protocol);
         Problem::new("InvalidRouteKinds", message)
     });

@@ -9,6 +9,7 @@ mod config;
 mod filters;
 mod gateway;
 mod grants;
+mod grpcroute;
 mod hostname;
 mod httproute;
 mod listener;

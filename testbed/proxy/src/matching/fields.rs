@@ -14,13 +14,27 @@ pub struct FieldPredicate {
 }
 
 #[derive(Debug, Clone)]
-enum ValuePredicate {
+pub(super) enum ValuePredicate {
     Exact(String),
     Regex(Regex),
 }
 
 impl ValuePredicate {
-    fn holds(&self, value: &str) -> bool {
+    pub(super) fn compile(value: &ValueMatch) -> Result<Self, regex::Error> {
+        Ok(match value {
+            ValueMatch::Exact(exact) => Self::Exact(exact.clone()),
+            ValueMatch::Regex(pattern) => Self::Regex(whole(pattern)?),
+        })
+    }
+
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Self::Exact(exact) => exact.len(),
+            Self::Regex(regex) => regex.as_str().len(),
+        }
+    }
+
+    pub(super) fn holds(&self, value: &str) -> bool {
         match self {
             Self::Exact(exact) => exact == value,
             Self::Regex(regex) => regex.is_match(value),
@@ -38,11 +52,7 @@ pub fn compile(fields: &[FieldMatch], same: fn(&str, &str) -> bool) -> Result<Ve
         if compiled.iter().any(|earlier| same(&earlier.name, &field.name)) {
             continue;
         }
-        let value = match &field.value {
-            ValueMatch::Exact(exact) => ValuePredicate::Exact(exact.clone()),
-            ValueMatch::Regex(pattern) => ValuePredicate::Regex(whole(pattern)?),
-        };
-        compiled.push(FieldPredicate { name: field.name.clone(), value });
+        compiled.push(FieldPredicate { name: field.name.clone(), value: ValuePredicate::compile(&field.value)? });
     }
     Ok(compiled)
 }

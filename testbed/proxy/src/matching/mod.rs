@@ -7,10 +7,12 @@ pub mod fields;
 pub mod hostname;
 pub mod path;
 pub mod precedence;
+pub mod rpc;
 
 use http::{HeaderMap, Method};
 
 use crate::config::RequestMatch;
+use crate::grpc;
 use fields::{FieldPredicate, header_holds, query_holds};
 use path::PathPredicate;
 
@@ -53,6 +55,7 @@ impl MatchPredicate {
     /// Whether every part of the entry holds for the request.
     pub fn holds(&self, subject: &Subject<'_>) -> bool {
         self.path.holds(subject.path)
+            && (!matches!(self.path, PathPredicate::Rpc(_)) || grpc::is_grpc(subject.headers))
             && self.method.as_deref().is_none_or(|method| method == subject.method.as_str())
             && self.headers.iter().all(|field| header_holds(field, subject.headers))
             && self.query.iter().all(|field| query_holds(field, subject.query.unwrap_or_default()))

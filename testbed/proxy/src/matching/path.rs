@@ -1,7 +1,8 @@
-//! Paths: exact, by prefix of elements, by regular expression.
+//! Paths: exact, by prefix of elements, by regular expression, by what they call.
 
 use regex::Regex;
 
+use super::rpc::RpcPredicate;
 use crate::config::PathMatch;
 
 /// A path match, ready to use.
@@ -13,6 +14,8 @@ pub enum PathPredicate {
     Prefix(String),
     /// A regular expression that the whole path has to match.
     Regex(Regex),
+    /// The service and method of a call.
+    Rpc(RpcPredicate),
 }
 
 impl PathPredicate {
@@ -25,6 +28,7 @@ impl PathPredicate {
             PathMatch::Exact(exact) => Self::Exact(exact.clone()),
             PathMatch::Prefix(prefix) => Self::Prefix(trim_prefix(prefix).to_owned()),
             PathMatch::Regex(pattern) => Self::Regex(whole(pattern)?),
+            PathMatch::Rpc { service, method } => Self::Rpc(RpcPredicate::compile(service.as_ref(), method.as_ref())?),
         })
     }
 
@@ -34,6 +38,7 @@ impl PathPredicate {
             Self::Exact(exact) => exact == path,
             Self::Prefix(prefix) => is_element_prefix(prefix, path),
             Self::Regex(regex) => regex.is_match(path),
+            Self::Rpc(rpc) => rpc.holds(path),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! Gateway API asks, across all rules of a listener: the most specific hostname of a route first; then an exact path,
 //! then the longest prefix, then a method, then the most headers, then the most query parameters; then the oldest
 //! route, then namespace and name, then the order of rules. The place of regular expressions is left to
-//! implementations; here they come between exact paths and prefixes.
+//! implementations; here they come between exact paths and prefixes. Of calls, the longest service comes first, then the
+//! longest method; they have no order among other requests, with which they share no hostname.
 
 use std::cmp::Reverse;
 
@@ -18,6 +19,8 @@ pub type Rank = (Reverse<(usize, usize)>, PathRank, Reverse<bool>, Reverse<usize
 /// The place of a path match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathRank {
+    /// A call; the longer service first, then the longer method.
+    Rpc(Reverse<(usize, usize)>),
     /// An exact path.
     Exact,
     /// A regular expression; the longer pattern first.
@@ -29,6 +32,7 @@ pub enum PathRank {
 /// The rank of a match under a hostname of its route. Equal ranks keep the order of the configuration.
 pub fn rank(hostname: &Hostname, predicate: &MatchPredicate) -> Rank {
     let path = match predicate.path() {
+        PathPredicate::Rpc(rpc) => PathRank::Rpc(Reverse(rpc.lengths())),
         PathPredicate::Exact(_) => PathRank::Exact,
         PathPredicate::Regex(regex) => PathRank::Regex(Reverse(regex.as_str().len())),
         PathPredicate::Prefix(prefix) => PathRank::Prefix(Reverse(prefix.len())),

@@ -206,3 +206,30 @@ proptest! {
         prop_assert_eq!(matched, path.starts_with(&prefix));
     }
 }
+
+fn rpc(service: Option<&str>, method: Option<&str>) -> RequestMatch {
+    let exact = |part: Option<&str>| part.map(|name| ValueMatch::Exact(name.to_owned()));
+    RequestMatch { path: PathMatch::Rpc { service: exact(service), method: exact(method) }, ..RequestMatch::default() }
+}
+
+#[rstest]
+#[case::both(rpc(Some("a.B"), Some("C")), "/a.B/C", true)]
+#[case::other_method(rpc(Some("a.B"), Some("C")), "/a.B/D", false)]
+#[case::other_service(rpc(Some("a.B"), Some("C")), "/a.Bb/C", false)]
+#[case::service_alone(rpc(Some("a.B"), None), "/a.B/D", true)]
+#[case::method_alone(rpc(None, Some("C")), "/x.Y/C", true)]
+#[case::case_counts(rpc(Some("a.B"), None), "/a.b/D", false)]
+#[case::anything(rpc(None, None), "/x.Y/Z", true)]
+#[case::no_call(rpc(None, None), "/x", false)]
+fn calls_match_by_service_and_method(#[case] entry: RequestMatch, #[case] path: &str, #[case] expected: bool) {
+    assert_eq!(holds(&entry, &Method::POST, path, &[("content-type", "application/grpc")]), expected);
+    assert!(!holds(&entry, &Method::POST, path, &[("content-type", "application/json")]));
+}
+
+#[rstest]
+#[case::service_first(rpc(Some("a.B"), None), rpc(None, Some("VeryLong")))]
+#[case::then_method(rpc(Some("a.B"), Some("C")), rpc(Some("a.B"), None))]
+fn longer_names_of_calls_come_first(#[case] first: RequestMatch, #[case] second: RequestMatch) {
+    let rank = |entry| rank(&Hostname::Any, &MatchPredicate::compile(&entry).unwrap());
+    assert!(rank(first) < rank(second));
+}

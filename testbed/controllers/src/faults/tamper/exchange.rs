@@ -1,11 +1,14 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use futures::{StreamExt, stream};
 use gateproof_proxy::{
-    body::{self, Body},
+    body::Body,
     compiled::{Compiled, CompiledRoute},
     config::{Certificate, Filter, Protocol, Sensitive},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
+    grpc,
     routing::Routing,
     server::tcp,
 };
@@ -14,6 +17,8 @@ use http::{
     header::{CONTENT_LENGTH, HOST},
     request::Parts,
 };
+use http_body_util::{BodyExt, BodyStream, StreamBody};
+use hyper::body::Frame;
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
 use super::{Tamper, lock};
@@ -26,12 +31,20 @@ const TEAPOT: u16 = 418;
 pub enum WrongAnswer {
     /// This status code, with the body as it was.
     Status(u16),
+    /// This code of a call, with the messages as they were.
+    Code(u32),
     /// An empty body with the status code as it was, as if the gateway had answered itself.
     NoBody,
     /// Every second answer has a status code that no implementation sends.
     EverySecondFails,
     /// A response header has this value, or is not there.
     ResponseHeader(String, Option<String>),
+    /// A response trailer has this value, or is not there.
+    Trailer(String, Option<String>),
+    /// All messages of a call come twice.
+    MessagesTwice,
+    /// The backend is spoken to in another version of HTTP than it asks for.
+    ForwardedProtocol,
     /// The backend gets this path.
     ForwardedPath(String),
     /// The backend gets this host.
@@ -113,7 +126,13 @@ impl Exchange for Tamper {
     }
 
     fn on_backend(&self, request: &RequestHead, _: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
-        if self.wrong(request).contains(&WrongAnswer::EverySecondFails) && self.is_second() {
+        let wrong = self.wrong(request);
+        if let BackendChoice::Forward { backend, endpoint, h2c } = drawn
+            && wrong.contains(&WrongAnswer::ForwardedProtocol)
+        {
+            return BackendChoice::Forward { backend, endpoint, h2c: !h2c };
+        }
+        if wrong.contains(&WrongAnswer::EverySecondFails) && self.is_second() {
             return BackendChoice::Fail {
                 backend: None,
                 status: TEAPOT,
@@ -149,7 +168,14 @@ impl Exchange for Tamper {
                 }
                 WrongAnswer::NoBody => {
                     response.headers_mut().remove(CONTENT_LENGTH);
-                    *response.body_mut() = body::empty();
+                    response = response.map(trailers_alone);
+                }
+                WrongAnswer::Code(code) => response = with_code(response, code),
+                WrongAnswer::Trailer(name, value) => {
+                    response = response.map(|body| with_trailer(body, name, value));
+                }
+                WrongAnswer::MessagesTwice => {
+                    response = response.map(twice);
                 }
                 WrongAnswer::ResponseHeader(name, value) => set(response.headers_mut(), &name, value.as_deref()),
                 _ => {}
@@ -185,6 +211,43 @@ fn without_mirror(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
         filters.retain(|filter| !matches!(filter, Filter::RequestMirror(mirror) if names(&mirror.id)));
     }
     CompiledRoute::new(&rule).into()
+}
+
+/// A body without its data.
+fn trailers_alone(body: Body) -> Body {
+    let frames = BodyStream::new(body).filter(|frame| {
+        let is_data = frame.as_ref().is_ok_and(Frame::is_data);
+        async move { !is_data }
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
+
+/// A body whose data come twice, message by message.
+fn twice(body: Body) -> Body {
+    let frames = BodyStream::new(body).flat_map(|frame| {
+        let copy = frame.as_ref().ok().and_then(Frame::data_ref).cloned().map(|data| Ok(Frame::data(data)));
+        stream::iter(std::iter::once(frame).chain(copy))
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
+
+fn with_trailer(body: Body, name: String, value: Option<String>) -> Body {
+    let change = move |frame: Frame<Bytes>| match frame.into_trailers() {
+        Ok(mut trailers) => {
+            set(&mut trailers, &name, value.as_deref());
+            Frame::trailers(trailers)
+        }
+        Err(frame) => frame,
+    };
+    body.map_frame(change).boxed_unsync()
+}
+
+/// An answer to a call that ends otherwise, wherever the code stands.
+fn with_code(mut response: Response<Body>, code: u32) -> Response<Body> {
+    if let Some(own) = response.headers_mut().get_mut(grpc::STATUS) {
+        *own = code.into();
+    }
+    response.map(|body| with_trailer(body, grpc::STATUS.to_string(), Some(code.to_string())))
 }
 
 fn set(headers: &mut HeaderMap, name: &str, value: Option<&str>) {

@@ -46,6 +46,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::ReferenceGrant, "other", "by-name"),
         (Kind::Gateway, "demo", "roomy"),
         (Kind::HttpRoute, "demo", "deleted"),
+        (Kind::GrpcRoute, "demo", "deleted"),
         (Kind::TcpRoute, "demo", "b"),
     ] {
         assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");

@@ -36,7 +36,9 @@ fn a_gateway_gets_an_address_and_is_programmed() {
     assert_eq!(addresses(&outcome, "gw"), ["IPAddress 127.90.0.1"]);
     assert_eq!(
         listeners(&outcome),
-        ["http 0 [HTTPRoute] Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"]
+        [
+            "http 0 [HTTPRoute+GRPCRoute] Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"
+        ]
     );
     let mut update = update(&outcome, Kind::Gateway, "gw").unwrap().clone();
     let generations: Vec<_> =
@@ -51,7 +53,9 @@ fn nothing_is_claimed_before_the_data_plane_has_answered() {
     assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), ["Accepted=True/Accepted Programmed=Unknown/Pending"]);
     assert_eq!(
         listeners(&outcome),
-        ["http 0 [HTTPRoute] Accepted=True/Accepted Programmed=Unknown/Pending ResolvedRefs=True/ResolvedRefs"]
+        [
+            "http 0 [HTTPRoute+GRPCRoute] Accepted=True/Accepted Programmed=Unknown/Pending ResolvedRefs=True/ResolvedRefs"
+        ]
     );
 }
 
@@ -70,7 +74,7 @@ fn a_port_that_cannot_be_bound_is_unavailable_and_tried_again() {
     );
     assert_eq!(
         listeners(&outcome)[1],
-        "bad 0 [HTTPRoute] Accepted=False/PortUnavailable Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
+        "bad 0 [HTTPRoute+GRPCRoute] Accepted=False/PortUnavailable Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
     );
     let outcome = world.settle();
     assert_eq!(conditions(&outcome, Kind::Gateway, "gw"), [ACCEPTED]);
@@ -93,7 +97,9 @@ fn ports_outside_the_settings_are_unavailable() {
     let outcome = world.settle();
     assert_eq!(
         listeners(&outcome),
-        ["http 0 [HTTPRoute] Accepted=False/PortUnavailable Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"]
+        [
+            "http 0 [HTTPRoute+GRPCRoute] Accepted=False/PortUnavailable Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
+        ]
     );
     assert!(outcome.config.listeners.is_empty());
 }

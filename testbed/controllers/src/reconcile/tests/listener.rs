@@ -61,8 +61,11 @@ fn protocols_on_one_port_conflict_and_neither_wins() {
     let outcome = world.settle();
     let lost = "Accepted=False/ProtocolConflict Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs \
                 Conflicted=True/ProtocolConflict";
-    let expected =
-        [format!("a 0 [HTTPRoute] {lost}"), format!("b 0 [TCPRoute] {lost}"), format!("c 0 [HTTPRoute] {GOOD}")];
+    let expected = [
+        format!("a 0 [HTTPRoute+GRPCRoute] {lost}"),
+        format!("b 0 [TCPRoute] {lost}"),
+        format!("c 0 [HTTPRoute+GRPCRoute] {GOOD}"),
+    ];
     assert_eq!(listeners(&outcome), expected);
     assert_eq!(
         conditions(&outcome, Kind::Gateway, "gw"),
@@ -88,7 +91,7 @@ fn equal_hostnames_on_one_port_conflict() {
 fn an_unsupported_protocol_does_not_conflict_with_its_neighbour() {
     let mut world = world("{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: x.dev/odd}");
     let outcome = world.settle();
-    assert_eq!(listeners(&outcome)[0], format!("a 0 [HTTPRoute] {GOOD}"));
+    assert_eq!(listeners(&outcome)[0], format!("a 0 [HTTPRoute+GRPCRoute] {GOOD}"));
     assert_eq!(
         conditions(&outcome, Kind::Gateway, "gw"),
         ["Accepted=True/ListenersNotValid Programmed=True/Programmed"]

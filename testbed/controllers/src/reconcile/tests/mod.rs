@@ -2,6 +2,7 @@
 
 mod class;
 mod gateway;
+mod grpcroute;
 mod httproute;
 mod listener;
 mod parents;

@@ -53,7 +53,8 @@ fn certificate_refs_decide_whether_a_listener_is_programmed(#[case] references: 
     } else {
         ("False/Invalid", vec![])
     };
-    let line = format!("https 0 [HTTPRoute] Accepted=True/Accepted Programmed={programmed} ResolvedRefs={expected}");
+    let line =
+        format!("https 0 [HTTPRoute+GRPCRoute] Accepted=True/Accepted Programmed={programmed} ResolvedRefs={expected}");
     assert_eq!(listeners(&outcome), [line]);
     assert_eq!(lanes(&outcome), served);
     let gateway = if served.is_empty() {
@@ -87,7 +88,7 @@ fn a_grant_opens_a_certificate_of_another_namespace() {
 )]
 fn a_listener_needs_terms_that_can_be_kept(#[case] tls: &str, #[case] expected: &str) {
     let outcome = world(&format!("{{name: https, port: 443, protocol: HTTPS{tls}}}")).settle();
-    assert_eq!(listeners(&outcome), [format!("https 0 [HTTPRoute] {expected}")]);
+    assert_eq!(listeners(&outcome), [format!("https 0 [HTTPRoute+GRPCRoute] {expected}")]);
     assert!(outcome.config.listeners.is_empty());
 }
 

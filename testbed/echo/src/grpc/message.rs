@@ -1,0 +1,229 @@
+//! The messages of the echo service, and how gRPC frames them.
+//!
+//! The fields and their numbers are those of the gRPC echo of the Gateway API conformance suite, so that clients of
+//! either understand both. There are a handful of them, all texts, so that no code is generated.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use crate::identity::Identity;
+
+/// Length of the prefix of a framed message: whether it is compressed, and how long it is.
+const PREFIX: usize = 5;
+
+/// What an echo tells of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The path of the call: `/PACKAGE.SERVICE/METHOD`.
+    pub method: String,
+    /// The metadata as it came, in order.
+    pub headers: Vec<(String, String)>,
+    /// `:authority`.
+    pub authority: String,
+    /// Who tells.
+    pub identity: Identity,
+}
+
+impl Account {
+    /// The message, unframed.
+    pub fn encode(&self) -> Bytes {
+        let mut context = BytesMut::new();
+        let Identity { namespace, ingress, service, pod } = &self.identity;
+        for (number, value) in [(1, namespace), (2, ingress), (3, service), (4, pod)] {
+            put(&mut context, number, value.as_bytes());
+        }
+        let mut assertions = BytesMut::new();
+        put(&mut assertions, 1, self.method.as_bytes());
+        for (name, value) in &self.headers {
+            let mut header = BytesMut::new();
+            put(&mut header, 1, name.as_bytes());
+            put(&mut header, 2, value.as_bytes());
+            put(&mut assertions, 2, &header);
+        }
+        put(&mut assertions, 3, self.authority.as_bytes());
+        put(&mut assertions, 4, &context);
+        let mut message = BytesMut::new();
+        put(&mut message, 1, &assertions);
+        message.freeze()
+    }
+
+    /// Reads an unframed message. Fields that are not known are passed over; nothing if it is no message at all.
+    pub fn decode(message: &[u8]) -> Option<Self> {
+        let mut account = Self::default();
+        for field in Fields(message) {
+            if let (1, assertions) = field? {
+                account.read(assertions)?;
+            }
+        }
+        Some(account)
+    }
+
+    fn read(&mut self, assertions: &[u8]) -> Option<()> {
+        for field in Fields(assertions) {
+            match field? {
+                (1, method) => self.method = text(method),
+                (2, header) => {
+                    let mut pair = (String::new(), String::new());
+                    for field in Fields(header) {
+                        match field? {
+                            (1, name) => pair.0 = text(name),
+                            (2, value) => pair.1 = text(value),
+                            _ => {}
+                        }
+                    }
+                    self.headers.push(pair);
+                }
+                (3, authority) => self.authority = text(authority),
+                (4, context) => {
+                    for field in Fields(context) {
+                        match field? {
+                            (1, namespace) => self.identity.namespace = text(namespace),
+                            (2, ingress) => self.identity.ingress = text(ingress),
+                            (3, service) => self.identity.service = text(service),
+                            (4, pod) => self.identity.pod = text(pod),
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+}
+
+/// A message as a stream carries it, not compressed.
+pub fn frame(message: &[u8]) -> Bytes {
+    let mut framed = BytesMut::with_capacity(PREFIX + message.len());
+    framed.put_u8(0);
+    framed.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    framed.put_slice(message);
+    framed.freeze()
+}
+
+/// The whole messages at the beginning of a stream.
+pub fn frames(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = stream;
+    std::iter::from_fn(move || {
+        let (prefix, behind) = rest.split_at_checked(PREFIX)?;
+        let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]);
+        let (message, behind) = behind.split_at_checked(usize::try_from(length).ok()?)?;
+        rest = behind;
+        Some(message)
+    })
+}
+
+/// Writes a field of bytes; one without content is left out, as every such field is in protobuf.
+fn put(into: &mut BytesMut, number: u8, value: &[u8]) {
+    if value.is_empty() {
+        return;
+    }
+    into.put_u8(number << 3 | 2);
+    let mut length = value.len();
+    while length >= 0x80 {
+        into.put_u8((length & 0x7F) as u8 | 0x80);
+        length >>= 7;
+    }
+    into.put_u8(length as u8);
+    into.put_slice(value);
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The fields of a message that are bytes, with their numbers; others are passed over. `None` where it is none.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Option<(u64, &'a [u8])>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.0.is_empty() {
+            match self.field() {
+                Some(Some(field)) => return Some(Some(field)),
+                Some(None) => {}
+                None => {
+                    self.0 = &[];
+                    return Some(None);
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// The next field, if it is one of bytes; `None` if there is none.
+    fn field(&mut self) -> Option<Option<(u64, &'a [u8])>> {
+        let key = self.number()?;
+        let length = match key & 7 {
+            0 => {
+                self.number()?;
+                return Some(None);
+            }
+            1 => 8,
+            2 => usize::try_from(self.number()?).ok()?,
+            5 => 4,
+            _ => return None,
+        };
+        let (value, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some((key & 7 == 2).then_some((key >> 3, value)))
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn account() -> Account {
+        let identity = Identity { namespace: "ns".to_owned(), pod: "pod-1".to_owned(), ..Identity::default() };
+        let long = "x".repeat(300);
+        let headers =
+            vec![("a".to_owned(), "b".to_owned()), ("long".to_owned(), long), ("empty".to_owned(), String::new())];
+        Account { method: "/a.B/C".to_owned(), headers, authority: "host.test".to_owned(), identity }
+    }
+
+    #[test]
+    fn an_account_is_read_as_it_was_written() {
+        let account = account();
+        assert_eq!(Account::decode(&account.encode()), Some(account));
+    }
+
+    #[test]
+    fn the_wire_form_is_that_of_protobuf() {
+        let account = Account { method: "/a/b".to_owned(), ..Account::default() };
+        assert_eq!(account.encode().as_ref(), b"\x0a\x06\x0a\x04/a/b");
+        assert_eq!(frame(&account.encode()).as_ref(), b"\0\0\0\0\x08\x0a\x06\x0a\x04/a/b");
+    }
+
+    #[test]
+    fn fields_that_are_not_known_are_passed_over() {
+        let message = [&b"\x10\x96\x01\x1d\0\0\0\0\x19\0\0\0\0\0\0\0\0\x12\x00"[..], &account().encode()].concat();
+        assert_eq!(Account::decode(&message), Some(account()));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_no_message() {
+        let whole = account().encode();
+        assert_eq!(Account::decode(&whole[..whole.len() - 1]), None);
+        let stream = [frame(&whole), frame(b"")].concat();
+        assert_eq!(frames(&stream).count(), 2);
+        assert_eq!(frames(&stream[..stream.len() - 1]).count(), 1);
+        assert_eq!(frames(b"\0\xff\xff\xff\xff").count(), 0);
+    }
+}
