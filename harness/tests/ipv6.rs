@@ -60,6 +60,7 @@ async fn a_gateway_at_an_ipv6_address_is_probed() {
             headers: Vec::new(),
             body: String::new(),
             connection: None,
+            messages: None,
         });
         let prober = Prober::new(Arc::new(mapped.clone()), Duration::from_secs(5));
         let exchange = prober.attempt("id".to_owned(), request, Elapsed(0)).await;

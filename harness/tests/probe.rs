@@ -34,6 +34,7 @@ fn http(address: SocketAddr, target: &str) -> ProbeRequest {
         headers: vec![("X-One".to_owned(), "1".to_owned()), ("X-Two".to_owned(), "2".to_owned())],
         body: String::new(),
         connection: None,
+        messages: None,
     })
 }
 

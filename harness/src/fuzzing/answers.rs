@@ -53,6 +53,7 @@ async fn attempt(tcp: bool, answer: &[u8]) -> Exchange {
             headers: Vec::new(),
             body: String::new(),
             connection: None,
+            messages: None,
         })
     };
     let serve = async {

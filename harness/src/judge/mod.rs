@@ -22,6 +22,7 @@ pub mod history;
 mod hold;
 mod location;
 mod machine;
+mod noted;
 mod probe;
 mod request;
 mod settle;

@@ -50,11 +50,19 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
         method: method.clone(),
         target: probe.path.clone(),
         authority: host.unwrap_or(own_host).to_owned(),
-        headers: probe.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        headers: lines(probe),
+        messages: probe.messages.clone().filter(|_| host.is_none()),
         body: probe.body.clone(),
         // A contrast must not come in the way of what the kept connection shows.
         connection: probe.over.as_ref().filter(|_| host.is_none()).map(|name| format!("{}/{name}", env.bindings.token)),
     }))
+}
+
+fn lines(probe: &Probe) -> Vec<(String, String)> {
+    let of = |(name, values): (&String, &Vec<String>)| {
+        values.iter().map(|value| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    probe.headers.iter().flat_map(of).collect()
 }
 
 fn without_port(host: &str) -> &str {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use http::header::{CONNECTION, HOST, HeaderName, HeaderValue};
-use http::{Method, Request, Uri};
+use http::{Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::kept::Open;
-use super::{Prober, REQUEST_HEADER, attempt, tls};
+use super::{Prober, REQUEST_HEADER, attempt, tls, websocket};
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
 use crate::target::clock;
 use crate::target::dial::Connection;
@@ -45,6 +45,13 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
         let response = open.sender.send_request(wire).await.map_err(broken)?;
+        if let Some(messages) = &request.messages
+            && response.status() == StatusCode::SWITCHING_PROTOCOLS
+        {
+            let answer = head(&response);
+            exchange.replies = websocket::converse(response, messages, end).await;
+            return Ok(answer);
+        }
         let answer = read(response).await.map_err(broken)?;
         if let Some(name) = &request.connection {
             prober.kept.keep(name, open);
@@ -100,7 +107,9 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String>
     }
     let id = HeaderValue::from_str(id).map_err(|e| cannot("request id", &e))?;
     headers.insert(HeaderName::from_bytes(REQUEST_HEADER.as_bytes()).map_err(|e| cannot("header name", &e))?, id);
-    if !given(&CONNECTION) && request.connection.is_none() {
+    if request.messages.is_some() {
+        websocket::ask(headers);
+    } else if !given(&CONNECTION) && request.connection.is_none() {
         // A fresh connection each time, so nothing is gained by keeping this one.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -119,7 +128,7 @@ where
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.title_case_headers(title_case);
     let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    Ok(Open { sender, peer, certificate, task: AbortOnDropHandle::new(tokio::spawn(connection)) })
+    Ok(Open { sender, peer, certificate, task: AbortOnDropHandle::new(tokio::spawn(connection.with_upgrades())) })
 }
 
 fn broken(error: hyper::Error) -> ProbeError {
@@ -127,12 +136,7 @@ fn broken(error: hyper::Error) -> ProbeError {
 }
 
 async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::Error> {
-    let status = response.status().as_u16();
-    let headers = response
-        .headers()
-        .iter()
-        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
-        .collect();
+    let head = head(&response);
     let mut body = Vec::new();
     let mut incoming = response.into_body();
     while let Some(frame) = incoming.frame().await {
@@ -143,5 +147,16 @@ async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::E
     }
     let echo = EchoText::read(&body);
     body.truncate(if echo.is_some() { 0 } else { LOGGED_BODY });
-    Ok(HttpAnswer { status, headers, body: String::from_utf8_lossy(&body).into_owned(), echo })
+    Ok(HttpAnswer { body: String::from_utf8_lossy(&body).into_owned(), echo, ..head })
+}
+
+/// An answer without its body.
+fn head(response: &http::Response<Incoming>) -> HttpAnswer {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    HttpAnswer {
+        status: response.status().as_u16(),
+        headers: response.headers().iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
+        body: String::new(),
+        echo: None,
+    }
 }

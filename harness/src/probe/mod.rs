@@ -5,6 +5,7 @@ mod http;
 mod kept;
 mod tcp;
 mod tls;
+mod websocket;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,7 @@ impl Prober {
             certificate: None,
             started,
             http: None,
+            replies: Vec::new(),
             tcp: None,
             error: None,
         };

@@ -210,6 +210,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         body: String::new(),
         answer,
         over: None,
+        messages: None,
         contrast: true,
         level: crate::scenario::Level::Must,
     }
@@ -422,6 +423,7 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         certificate: None,
         started,
         http: None,
+        replies: Vec::new(),
         tcp: None,
         error: None,
     };

@@ -2,12 +2,14 @@
 
 use indexmap::IndexMap;
 
-use super::super::model::{Answer, HeaderTest, Probe, ProbeTarget, Seen, Share};
-use super::build::{boolean, level, strings, text, texts_by_key};
+use super::super::model::{Answer, HeaderTest, Noted, Probe, ProbeTarget, Seen, Share};
+use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
+use super::hold::millis;
 use super::names::Names;
-use super::shape::METHODS;
+use super::shape::{METHODS, WEBSOCKET};
 use super::tree::{Kind, Mark, Node};
+use crate::log::Message;
 
 /// Percentage points below which a deviation from a share is not looked for, unless a manifest says so.
 const MARGIN: f64 = 10.0;
@@ -24,7 +26,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
     if let Some(tcp) = node.get("tcp") {
-        for name in ["via", "headers", "body", "over"] {
+        for name in ["via", "headers", "body", "over", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
@@ -38,6 +40,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             headers: IndexMap::new(),
             body: String::new(),
             over: None,
+            messages: None,
             answer: answer(node.get("expect")?, true, names, checker)?,
             contrast: false,
             level: level_of_probe,
@@ -61,15 +64,22 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     {
         checker.report(certificate.mark, "no certificate is presented over plain HTTP".to_owned(), None);
     }
+    let is_websocket = key.name == WEBSOCKET;
+    let replies = node.get("expect").and_then(|expect| expect.get("replies"));
+    if let Some(replies) = replies.filter(|_| !is_websocket) {
+        checker.report(replies.mark, "`replies` come over a WebSocket only".to_owned(), None);
+    }
+    let method = if is_websocket { "GET".to_owned() } else { key.name.to_ascii_uppercase() };
     Some(Probe {
         target: ProbeTarget { gateway, listener },
-        method: Some(key.name.to_ascii_uppercase()),
+        method: Some(text(node, "method").map_or(method, str::to_owned)),
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
-        headers: texts_by_key(node.get("headers")),
+        headers: lists_by_key(node.get("headers")),
         body: text(node, "body").unwrap_or_default().to_owned(),
         over: text(node, "over").map(str::to_owned),
+        messages: is_websocket.then(|| messages(replies)),
         answer: answer(node.get("expect")?, false, names, checker)?,
         contrast: boolean(node, "contrast").unwrap_or(true),
         level: level_of_probe,
@@ -91,8 +101,9 @@ fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> O
     match (node.text(), tcp) {
         (Some("refused"), true) => return Some(Answer::TcpRefused),
         (Some("noAnswer"), false) => return Some(Answer::NoAnswer),
+        (Some("cutOff"), false) => return Some(Answer::CutOff),
         (Some(word), _) => {
-            let over = if tcp { "TCP; `refused` is" } else { "HTTP; `noAnswer` is" };
+            let over = if tcp { "TCP; `refused` is" } else { "HTTP; `noAnswer` and `cutOff` are" };
             checker.report(node.mark, format!("`{word}` is not for {over}"), None);
             return None;
         }
@@ -141,7 +152,40 @@ fn answer(node: &Node, tcp: bool, names: &Names, checker: &mut Checker<'_>) -> O
         seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),
         certificate: text(node, "certificate").map(str::to_owned),
         mirrored_to: strings(node.get("mirrored")),
+        replies: messages(node.get("replies")).into_iter().map(|message| (message, true)).collect(),
+        noted: noted(node.get("noted"), names, checker),
     })))
+}
+
+fn messages(node: Option<&Node>) -> Vec<Message> {
+    let words = strings(node);
+    words.iter().filter_map(|word| Message::ALL.into_iter().find(|message| message.word() == word)).collect()
+}
+
+fn noted(node: Option<&Node>, names: &Names, checker: &mut Checker<'_>) -> IndexMap<String, Noted> {
+    let mut all = IndexMap::new();
+    for (key, value) in node.map(Node::entries).unwrap_or_default() {
+        names.backend(&key.name, key.mark, checker);
+        if value.entries().is_empty() {
+            checker.report(key.mark, format!("nothing is expected of `{}`", key.name), None);
+        }
+        let noted = Noted {
+            times: integer(value, "times").and_then(|times| u32::try_from(times).ok()),
+            apart: text(value, "apart").and_then(millis),
+            method: text(value, "method").map(str::to_owned),
+            path: text(value, "path").map(str::to_owned),
+            body: text(value, "body").map(str::to_owned),
+            headers: header_tests(value.get("headers")),
+        };
+        if let (Some(apart), None) = (value.get("apart"), noted.apart) {
+            checker.report(apart.mark, "not a time".to_owned(), Some("such as 200ms or 2s".to_owned()));
+        }
+        if noted.times == Some(0) && value.entries().len() > 1 {
+            checker.report(key.mark, "what never came has nothing to be looked at".to_owned(), None);
+        }
+        all.insert(key.name.clone(), noted);
+    }
+    all
 }
 
 fn margin(node: &Node) -> f64 {
@@ -187,11 +231,18 @@ fn header_tests(node: Option<&Node>) -> IndexMap<String, HeaderTest> {
     entries
         .iter()
         .filter_map(|(key, value)| {
+            let list = |name| value.get(name).map(|list| strings(Some(list)));
             let test = match value.text() {
                 Some("absent") => HeaderTest::Absent,
                 Some("present") => HeaderTest::Present,
                 Some(text) => HeaderTest::Equals(text.to_owned()),
-                None => HeaderTest::Equals(text(value, "equals")?.to_owned()),
+                None => {
+                    let plain = text(value, "equals").map(|text| HeaderTest::Equals(text.to_owned()));
+                    let without = text(value, "without").map(|text| HeaderTest::Without(text.to_owned()));
+                    let lists =
+                        list("oneOf").map(HeaderTest::OneOf).or_else(|| list("members").map(HeaderTest::Members));
+                    plain.or(without).or(lists).or_else(|| list("lines").map(HeaderTest::Lines))?
+                }
             };
             Some((key.name.clone(), test))
         })

@@ -133,7 +133,11 @@ fn every_shipped_manifest_is_clean() {
     "not a URL that can be probed",
     Some("such as http://${host}/path")
 )]
-#[case("probe: {get: \"http://${host}/\", expect: refused}", "`refused` is not for HTTP; `noAnswer` is", None)]
+#[case(
+    "probe: {get: \"http://${host}/\", expect: refused}",
+    "`refused` is not for HTTP; `noAnswer` and `cutOff` are",
+    None
+)]
 #[case(
     "probe: {get: \"http://${host}/\", via: gw2, expect: {status: 404}}",
     "unknown Gateway alias `gw2`",

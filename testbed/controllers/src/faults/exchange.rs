@@ -17,10 +17,10 @@ use tokio::{io::AsyncReadExt, net::TcpStream};
 
 use super::{Fault, Seam};
 
-type Body = gateproof_proxy::body::Body;
+pub(super) type Body = gateproof_proxy::body::Body;
 
 /// Another finding than the matcher's.
-struct Finds(fn(&RequestHead, &Routing<'_>, MatchOutcome) -> MatchOutcome);
+pub(super) struct Finds(pub(super) fn(&RequestHead, &Routing<'_>, MatchOutcome) -> MatchOutcome);
 
 #[async_trait]
 impl Exchange for Finds {
@@ -30,7 +30,7 @@ impl Exchange for Finds {
 }
 
 /// Another request than the one that the filters made.
-struct Forwards(fn(&RequestHead, &mut Parts));
+pub(super) struct Forwards(pub(super) fn(&RequestHead, &mut Parts));
 
 #[async_trait]
 impl Exchange for Forwards {
@@ -41,7 +41,7 @@ impl Exchange for Forwards {
 }
 
 /// Another answer than the one that came about.
-struct Answers(fn(&RequestHead, &mut Response<Body>));
+pub(super) struct Answers(pub(super) fn(&RequestHead, &mut Response<Body>));
 
 #[async_trait]
 impl Exchange for Answers {
@@ -214,7 +214,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "lowers-paths",
         summary: "Forwards the path in lower case.",
-        clauses: &["upstream:HTTPRouteSimpleSameNamespace"],
+        clauses: &["upstream:HTTPRouteSimpleSameNamespace", "blind:HTTPRouteRequestMirror.1"],
         seam: Seam::Exchange(|| {
             Arc::new(Forwards(|_, parts| {
                 let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -265,7 +265,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "redirects-relatively",
         summary: "Gives a path without scheme and host as Location.",
-        clauses: &["blind:HTTPRoute303Redirect.4"],
+        clauses: &["blind:HTTPRoute303Redirect.4", "upstream:HTTPRouteRedirectPortAndScheme"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|_, response| {
                 if let Some(to) = location(response).filter(|_| is_redirect(response)) {
@@ -291,7 +291,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "redirects-elsewhere",
         summary: "Puts the address of the Gateway into Location where the filter names no host.",
-        clauses: &["blind:HTTPRoute303Redirect.1"],
+        clauses: &["blind:HTTPRoute303Redirect.1", "upstream:HTTPRouteRedirectPortAndScheme"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|request, response| {
                 let Some(to) = location(response).filter(|_| is_redirect(response)) else { return };

@@ -5,6 +5,8 @@
 
 mod config;
 mod exchange;
+mod frames;
+mod http;
 mod snapshot;
 mod statuses;
 mod surface;
@@ -99,7 +101,23 @@ impl Fault {
 /// Every fault, by seam.
 pub fn catalogue() -> &'static [Fault] {
     static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
-        [snapshot::FAULTS, statuses::FAULTS, writer::FAULTS, config::FAULTS, exchange::FAULTS, surface::FAULTS].concat()
+        [
+            snapshot::FAULTS,
+            http::websocket::SNAPSHOT,
+            statuses::FAULTS,
+            writer::FAULTS,
+            config::FAULTS,
+            http::config::FAULTS,
+            http::cors::CONFIG,
+            http::retry::CONFIG,
+            exchange::FAULTS,
+            http::exchange::FAULTS,
+            http::cors::EXCHANGE,
+            http::websocket::EXCHANGE,
+            http::retry::EXCHANGE,
+            surface::FAULTS,
+        ]
+        .concat()
     });
     &ALL
 }
