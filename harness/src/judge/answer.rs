@@ -13,6 +13,9 @@ use crate::scenario::{Answer, Clause, GrpcCode, HeaderTest, Level, Seen, Share};
 /// Clauses behind a Location without the port that its scheme has anyway.
 const DEFAULT_PORT: [&str; 1] = ["blind:HTTPRouteRedirectPortAndScheme.1"];
 
+/// The status codes of a timeout.
+const TIMED_OUT: [u16; 2] = [504, 408];
+
 /// Holds an exchange against what is expected. Nothing missed: it agrees. Weaker misses than a failure of the probe's
 /// own level do not keep it from agreeing.
 pub(super) fn compare(
@@ -60,6 +63,17 @@ pub(super) fn compare(
                     "no connection is accepted, it is closed without an answer, or others on the port answer \
                                 that they have no such route, under a certificate of theirs"
                         .to_owned();
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::CutOff => {
+            let is_cut = match (&exchange.http, &exchange.error) {
+                (Some(answer), _) => TIMED_OUT.contains(&answer.status),
+                (None, Some(ProbeError::Broken(_))) => true,
+                _ => false,
+            };
+            if !is_cut {
+                let expected = format!("status {}, or an answer that breaks off before its end", any_of(&TIMED_OUT));
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -182,6 +196,21 @@ impl Check<'_> {
             self.header(&format!(".trailers.{name}"), &format!("response trailer {name}"), test, &values);
         }
         self.echoed(expected, answer);
+        self.replied(expected, exchange);
+    }
+
+    /// What came back over the WebSocket. Behind the first wrong answer nothing was sent.
+    fn replied(&mut self, expected: &Seen, exchange: &Exchange) {
+        for (message, right) in &expected.replies {
+            let Some(reply) = exchange.replies.iter().find(|reply| reply.to == *message) else { return };
+            if reply.wrong.is_none() == *right {
+                continue;
+            }
+            let words = format!("the right answer to a {} message over the WebSocket", message.word());
+            let seen = reply.wrong.clone().unwrap_or_else(|| "it came".to_owned());
+            self.miss(&format!(".replies.{}", message.word()), self.level, words, seen);
+            return;
+        }
     }
 
     fn location(&mut self, part: &str, wanted: &str, seen: &str) {
@@ -236,22 +265,46 @@ impl Check<'_> {
     }
 
     fn header(&mut self, part: &str, what: &str, test: &HeaderTest, values: &[&str]) {
-        let (good, words) = match test {
-            // Several lines of one header are one value, joined by commas (RFC 9110, section 5.3).
-            HeaderTest::Equals(wanted) => {
-                let joined = values.iter().map(|v| v.trim()).collect::<Vec<_>>().join(",");
-                let squeezed = |text: &str| text.split(',').map(str::trim).collect::<Vec<_>>().join(",");
-                let good = !values.is_empty() && (joined == *wanted || squeezed(&joined) == squeezed(wanted));
-                (good, format!("{what} is {wanted:?}"))
-            }
-            HeaderTest::Absent => (values.is_empty(), format!("{what} is not there")),
-            HeaderTest::Present => (!values.is_empty(), format!("{what} is there")),
-        };
+        let (good, words) = test_header(test, what, values);
         if !good {
             let seen =
                 if values.is_empty() { "it is not there".to_owned() } else { format!("it is {:?}", values.join(",")) };
             self.miss(part, self.level, words, seen);
         }
+    }
+}
+
+/// Whether the lines of a header pass a test, and what the test asks for. Several lines of one header are one value,
+/// joined by commas (RFC 9110, section 5.3).
+pub(super) fn test_header(test: &HeaderTest, what: &str, values: &[&str]) -> (bool, String) {
+    let joined = values.iter().map(|v| v.trim()).collect::<Vec<_>>().join(",");
+    let members = |text: &str| text.split(',').map(|one| one.trim().to_owned()).collect::<Vec<_>>();
+    let is = |wanted: &str| !values.is_empty() && (joined == wanted || members(&joined) == members(wanted));
+    let sorted = |of: Vec<String>| {
+        let mut all: Vec<String> = of.into_iter().map(|one| one.to_ascii_lowercase()).collect();
+        all.sort_unstable();
+        all
+    };
+    match test {
+        HeaderTest::Equals(wanted) => (is(wanted), format!("{what} is {wanted:?}")),
+        HeaderTest::OneOf(legal) => {
+            let words = legal.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>().join(" or ");
+            (legal.iter().any(|one| is(one)), format!("{what} is {words}"))
+        }
+        HeaderTest::Members(wanted) => {
+            let good = !values.is_empty() && sorted(members(&joined)) == sorted(wanted.clone());
+            (good, format!("{what} lists {}", wanted.join(", ")))
+        }
+        HeaderTest::Without(member) => {
+            let bad = members(&joined).iter().any(|one| one == "*" || one.eq_ignore_ascii_case(member));
+            (!bad, format!("{what} does not list {member}"))
+        }
+        HeaderTest::Lines(wanted) => {
+            let good = values.iter().map(|v| v.trim()).eq(wanted.iter().map(String::as_str));
+            (good, format!("{what} has the lines {wanted:?}"))
+        }
+        HeaderTest::Absent => (values.is_empty(), format!("{what} is not there")),
+        HeaderTest::Present => (!values.is_empty(), format!("{what} is there")),
     }
 }
 

@@ -23,6 +23,7 @@ mod history;
 mod hold;
 mod location;
 mod machine;
+mod noted;
 mod probe;
 mod request;
 mod settle;

@@ -14,6 +14,7 @@
 use std::time::Duration;
 
 use gateproof_report::record::Stage;
+use indexmap::IndexMap;
 
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words, plain_miss};
@@ -25,7 +26,7 @@ use super::request::{RequestError, build};
 use super::settle::seconds;
 use super::statistics::{OVERLOOKED, requests_to_notice};
 use crate::log::{Elapsed, Exchange, JournalEntry, Role};
-use crate::scenario::{Answer, GrpcCode, Probe};
+use crate::scenario::{Answer, GrpcCode, Noted, Probe};
 
 /// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
 /// while the answer to its original is already there.
@@ -81,7 +82,11 @@ impl Counting {
 enum Asking {
     Main,
     Contrast,
-    Journal { reads: u32 },
+    Journal {
+        reads: u32,
+    },
+    /// Once more, after a pause in which what is too much would have come.
+    Again,
 }
 
 impl Probing {
@@ -111,8 +116,10 @@ impl Probing {
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
         let step = env.step.index;
         let (role, attempt, host) = match self.asking {
-            Asking::Journal { .. } if now < self.not_before => return wait(self.not_before),
-            Asking::Journal { .. } => return perform(Action::ReadJournal { step, ids: self.streak.clone() }),
+            Asking::Journal { .. } | Asking::Again if now < self.not_before => return wait(self.not_before),
+            Asking::Journal { .. } | Asking::Again => {
+                return perform(Action::ReadJournal { step, ids: self.streak.clone() });
+            }
             Asking::Main if self.counting.is_some() => return self.next_batch(now, env),
             Asking::Main => (Role::Main, self.attempt, None),
             Asking::Contrast => (Role::Contrast, 0, Some(contrast_host(env))),
@@ -194,7 +201,7 @@ impl Probing {
         if self.streak.len() < env.context.timing.consecutive as usize {
             return None;
         }
-        if !mirrors(&self.probe).is_empty() {
+        if !mirrors(&self.probe).is_empty() || noted(&self.probe).is_some() {
             self.asking = Asking::Journal { reads: 0 };
             return None;
         }
@@ -241,7 +248,11 @@ impl Probing {
 
     /// The journals were read.
     pub(super) fn journal(&mut self, entries: &[JournalEntry], now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let Asking::Journal { reads } = self.asking else { return None };
+        let (reads, is_last) = match self.asking {
+            Asking::Journal { reads } => (reads, false),
+            Asking::Again => (JOURNAL_READS, true),
+            Asking::Main | Asking::Contrast => return None,
+        };
         let level = severity(self.probe.level);
         self.misses = mirrors(&self.probe)
             .iter()
@@ -263,8 +274,20 @@ impl Probing {
                 })
             })
             .collect();
+        if let Some(expected) = noted(&self.probe).filter(|_| self.counting.is_none()) {
+            let more = super::noted::compare(expected, &self.streak, entries, self.probe.level, &prefix(env));
+            self.misses.extend(more);
+        }
         if self.misses.is_empty() {
             if self.counting.is_some() {
+                return self.agreed(now, env);
+            }
+            if noted(&self.probe).is_some() && !is_last {
+                self.asking = Asking::Again;
+                self.not_before = now + env.context.timing.backoff_max;
+                return None;
+            }
+            if mirrors(&self.probe).is_empty() {
                 return self.agreed(now, env);
             }
             let requests = requests_to_notice(MIRRORED_SHARE, OVERLOOKED, COUNTINGS);
@@ -406,6 +429,13 @@ fn end(exchange: &Exchange) -> Option<u32> {
 
 fn contrast_host(env: &Env<'_>) -> String {
     format!("contrast-{}.invalid", env.bindings.token)
+}
+
+fn noted(probe: &Probe) -> Option<&IndexMap<String, Noted>> {
+    match &probe.answer {
+        Answer::Http(seen) if !seen.noted.is_empty() => Some(&seen.noted),
+        _ => None,
+    }
 }
 
 fn mirrors(probe: &Probe) -> &[String] {

@@ -46,7 +46,6 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
     let Some(method) = &probe.method else {
         return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send: probe.path.clone() });
     };
-    let metadata = probe.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     let own_host = probe.host.as_deref().unwrap_or(address);
     Ok(ProbeRequest::Http(HttpRequest {
         host: address.to_owned(),
@@ -56,7 +55,8 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
         method: method.clone(),
         target: probe.path.clone(),
         authority: host.unwrap_or(own_host).to_owned(),
-        headers: if probe.grpc { call(metadata) } else { metadata.collect() },
+        headers: if probe.grpc { call(lines(probe)) } else { lines(probe) },
+        messages: probe.messages.clone().filter(|_| host.is_none()),
         body: if probe.grpc { EMPTY_MESSAGE.to_owned() } else { probe.body.clone() },
         // A contrast must not come in the way of what the kept connection shows.
         connection: probe.over.as_ref().filter(|_| host.is_none()).map(|name| format!("{}/{name}", env.bindings.token)),
@@ -64,9 +64,16 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
 }
 
 /// What a call says of itself, and its metadata.
-fn call(metadata: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+fn call(metadata: Vec<(String, String)>) -> Vec<(String, String)> {
     let own = [grpc::CONTENT_TYPE, ("te", "trailers")].map(|(name, value)| (name.to_owned(), value.to_owned()));
     own.into_iter().chain(metadata).collect()
+}
+
+fn lines(probe: &Probe) -> Vec<(String, String)> {
+    let of = |(name, values): (&String, &Vec<String>)| {
+        values.iter().map(|value| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    probe.headers.iter().flat_map(of).collect()
 }
 
 fn without_port(host: &str) -> &str {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use gateproof_controllers::faults::{self, Fault};
-use gateproof_controllers::settings::SUPPORTED_FEATURES;
+use gateproof_controllers::settings::{EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES};
 use gateproof_report::record::RunRecord;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -92,7 +92,8 @@ async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> R
     let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
     options.jobs = JOBS;
     // A fault must not get out of being tested by claiming less than the plain reference.
-    options.features = FeatureChoice::Only(SUPPORTED_FEATURES.iter().map(|name| (*name).to_owned()).collect());
+    let features = SUPPORTED_FEATURES.iter().chain(EXPERIMENTAL_FEATURES);
+    options.features = FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect());
     Ok(run::run(options, scenarios, &mut Silent).await?.record)
 }
 

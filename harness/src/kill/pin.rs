@@ -2,12 +2,13 @@
 
 mod status;
 
-use gateproof_controllers::faults::tamper::{StatusEdit, TamperError, WrongAnswer, WrongConnection};
+use gateproof_controllers::faults::tamper::{FrameSort, StatusEdit, TamperError, WrongAnswer, WrongConnection};
 use gateproof_controllers::snapshot::{Kind, ObjectKey};
 use gateproof_testbed::Tamper;
 use serde_json::Value;
 
-use crate::scenario::expectations::{Asserted, SeenPart};
+use crate::log::Message;
+use crate::scenario::expectations::{Asserted, NotedPart, SeenPart};
 use crate::scenario::{Answer, FieldExpectation, HeaderTest, ObjectRef, Probe};
 
 /// A text that nobody else writes.
@@ -118,6 +119,7 @@ fn answer(probe: &Probe) -> Option<Pin> {
         (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
         (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
         (Answer::NoAnswer, _) => Pin::Occupy(key(), probe.target.listener.clone()?),
+        (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),
         (Answer::Http(_), _) => return None,
@@ -128,6 +130,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
     let Answer::Http(seen) = &probe.answer else { return None };
     let other = |test: Option<&HeaderTest>| match test {
         Some(HeaderTest::Present) => None,
+        Some(HeaderTest::Without(member)) => Some(member.clone()),
         _ => Some(OTHER.to_owned()),
     };
     Some(match part {
@@ -146,12 +149,30 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
             WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.seen_headers.get(name)))
         }
         SeenPart::Mirrored(index) => WrongAnswer::NoMirror(seen.mirrored_to.get(*index)?.clone()),
+        SeenPart::Reply(index) => WrongAnswer::ChangedFrame(match seen.replies.get(*index)?.0 {
+            Message::Text => FrameSort::Text,
+            Message::Binary => FrameSort::ShortBinary,
+            Message::Fragments => FrameSort::Fragment,
+            Message::Large => FrameSort::LongBinary,
+            Message::Ping => FrameSort::Ping,
+            Message::Close => FrameSort::Close,
+        }),
+        SeenPart::Noted(backend, part) => match part {
+            NotedPart::Times | NotedPart::Apart => WrongAnswer::CalledAgain(backend.clone()),
+            NotedPart::Method => WrongAnswer::ForwardedMethod(OTHER.to_uppercase()),
+            NotedPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
+            NotedPart::Body => WrongAnswer::ForwardedBody(OTHER.to_owned()),
+            NotedPart::Header(name) => {
+                WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.noted.get(backend)?.headers.get(name)))
+            }
+        },
     })
 }
 
 /// The host of a probe as the data plane compares it.
 fn host(probe: &Probe) -> Option<String> {
-    let host = probe.host.as_deref()?.to_lowercase();
+    let given = probe.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).and_then(|(_, v)| v.first());
+    let host = given.map(String::as_str).or(probe.host.as_deref())?.to_lowercase();
     Some(host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host).to_owned())
 }
 

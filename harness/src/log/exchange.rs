@@ -62,6 +62,55 @@ pub struct HttpRequest {
     /// Name of the connection to send it over, unique within the run, which is kept open; `None` for one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
+    /// Messages to send one after the other once the connection is a WebSocket; `None`: it shall not become one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Vec<Message>>,
+}
+
+/// A sort of message over a WebSocket, each of which has one right answer of an echo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Message {
+    /// A short text; it comes back.
+    Text,
+    /// A few bytes, some of which no text can have; they come back.
+    Binary,
+    /// A text in three frames; the whole of it comes back.
+    Fragments,
+    /// More bytes than a frame with a length of 16 bits can have; they come back.
+    Large,
+    /// A ping; the pong to it comes back.
+    Ping,
+    /// The end, with a code of its own, which comes back.
+    Close,
+}
+
+impl Message {
+    /// Its word in a manifest.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Message::Text => "text",
+            Message::Binary => "binary",
+            Message::Fragments => "fragments",
+            Message::Large => "large",
+            Message::Ping => "ping",
+            Message::Close => "close",
+        }
+    }
+
+    /// Every sort, in the order in which they can be sent over one connection.
+    pub const ALL: [Message; 6] =
+        [Message::Text, Message::Binary, Message::Fragments, Message::Large, Message::Ping, Message::Close];
+}
+
+/// What came back for a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reply {
+    /// Which message.
+    pub to: Message,
+    /// What came instead of the right answer; `None` if that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<String>,
 }
 
 /// What came of one attempt.
@@ -85,6 +134,9 @@ pub struct Exchange {
     /// The HTTP answer, if one came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpAnswer>,
+    /// What came back for the messages over a WebSocket, up to the first that got no right answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<Reply>,
     /// How a TCP attempt ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpEnd>,
@@ -175,4 +227,10 @@ pub struct JournalEntry {
     pub host: String,
     /// Headers, names lower-case.
     pub headers: Vec<(String, String)>,
+    /// SHA-256 of the body, hexadecimal; empty in logs that do not have it yet.
+    #[serde(default)]
+    pub body_sha256: String,
+    /// When it had arrived, in microseconds from a moment that is the same for all of one backend.
+    #[serde(default)]
+    pub micros: u64,
 }

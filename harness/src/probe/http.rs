@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, Request, Uri};
+use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::kept::{Open, Sender};
-use super::{Prober, REQUEST_HEADER, attempt, grpc, tls};
+use super::{Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
 use crate::target::clock;
 use crate::target::dial::Connection;
@@ -61,6 +61,13 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
             Ok(response) => response,
             Err(error) => return Err(open.failure(error).await),
         };
+        if let Some(messages) = &request.messages
+            && response.status() == StatusCode::SWITCHING_PROTOCOLS
+        {
+            let answer = head(&response);
+            exchange.replies = websocket::converse(response, messages, end).await;
+            return Ok(answer);
+        }
         let answer = read(response).await.map_err(broken)?;
         if let Some(name) = &request.connection {
             prober.kept.keep(name, open);
@@ -129,7 +136,9 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String>
     }
     let id = HeaderValue::from_str(id).map_err(|e| cannot("request id", &e))?;
     headers.insert(HeaderName::from_bytes(REQUEST_HEADER.as_bytes()).map_err(|e| cannot("header name", &e))?, id);
-    if !given(&CONNECTION) && request.connection.is_none() && !request.http2 {
+    if request.messages.is_some() {
+        websocket::ask(headers);
+    } else if !given(&CONNECTION) && request.connection.is_none() && !request.http2 {
         // A fresh connection each time, so nothing is gained by keeping this one.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -157,7 +166,8 @@ where
     builder.title_case_headers(title_case);
     let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let sender = Sender::Http1(sender);
-    Ok(Open { sender, peer, certificate, task: Arc::new(AbortOnDropHandle::new(tokio::spawn(connection))) })
+    let task = tokio::spawn(connection.with_upgrades());
+    Ok(Open { sender, peer, certificate, task: Arc::new(AbortOnDropHandle::new(task)) })
 }
 
 pub(super) fn broken(error: hyper::Error) -> ProbeError {
@@ -165,10 +175,9 @@ pub(super) fn broken(error: hyper::Error) -> ProbeError {
 }
 
 async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::Error> {
-    let status = response.status().as_u16();
-    let headers = fields(response.headers());
     let of = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let is_grpc = of.starts_with(b"application/grpc");
+    let head = head(&response);
     let mut trailers = Vec::new();
     let mut body = Vec::new();
     let mut incoming = response.into_body();
@@ -188,7 +197,19 @@ async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::E
         (None, EchoText::read(&body))
     };
     body.truncate(if echo.is_some() || is_grpc { 0 } else { LOGGED_BODY });
-    Ok(HttpAnswer { status, headers, trailers, messages, body: String::from_utf8_lossy(&body).into_owned(), echo })
+    Ok(HttpAnswer { trailers, messages, body: String::from_utf8_lossy(&body).into_owned(), echo, ..head })
+}
+
+/// An answer without its body.
+fn head(response: &http::Response<Incoming>) -> HttpAnswer {
+    HttpAnswer {
+        status: response.status().as_u16(),
+        headers: fields(response.headers()),
+        trailers: Vec::new(),
+        messages: None,
+        body: String::new(),
+        echo: None,
+    }
 }
 
 fn fields(fields: &HeaderMap) -> Vec<(String, String)> {

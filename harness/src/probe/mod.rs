@@ -6,6 +6,7 @@ mod http;
 mod kept;
 mod tcp;
 mod tls;
+mod websocket;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +47,7 @@ impl Prober {
             certificate: None,
             started,
             http: None,
+            replies: Vec::new(),
             tcp: None,
             error: None,
         };

@@ -1,5 +1,6 @@
 //! The embedded target, started for one run.
 
+use gateproof_apiserver::crds::Channel;
 use gateproof_controllers::settings::SUPPORTED_FEATURES;
 use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
 use serde_json::Value;
@@ -25,7 +26,9 @@ pub struct Located {
 /// Starts the embedded target, with definitions other than the built-in ones if there are any, and with somebody who runs
 /// Deployments if that is asked.
 pub async fn start(behaviour: Behaviour, crds: &[Value], workloads: bool) -> Result<Located, TestbedError> {
-    let options = TestbedOptions { behaviour, crds: crds.to_vec(), workloads, ..TestbedOptions::default() };
+    // The experimental channel holds all of the other, so nothing that the reference can do is left out.
+    let channel = Channel::Experimental;
+    let options = TestbedOptions { behaviour, crds: crds.to_vec(), channel, workloads, ..TestbedOptions::default() };
     let testbed = Testbed::start(options).await?;
     // The built-in release has the place, and a reference that leaves it empty misbehaves.
     let known: &[&str] = if crds.is_empty() { &[] } else { SUPPORTED_FEATURES };

@@ -10,8 +10,8 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::model::{
-    Answer, ConditionExpectation, Ending, FieldTest, HeaderTest, Hold, ObjectRef, Parents, Probe, Scenario, Seen,
-    Settle, SubjectExpectation, Verb,
+    Answer, ConditionExpectation, Ending, FieldTest, Hold, ObjectRef, Parents, Probe, Scenario, Settle,
+    SubjectExpectation, Verb,
 };
 use super::parse::names::is_cluster_scoped;
 use super::template::TemplateError;
@@ -172,18 +172,12 @@ impl Binder<'_> {
         if let Some(host) = &mut probe.host {
             *host = self.resolver.text(host)?;
         }
-        for value in probe.headers.values_mut() {
+        for value in probe.headers.values_mut().flatten() {
             *value = self.resolver.text(value)?;
         }
         if let Answer::Http(seen) = &mut probe.answer {
-            for text in seen.seen_path.iter_mut().chain(&mut seen.seen_host).chain(&mut seen.certificate) {
+            for text in seen.texts_mut() {
                 *text = self.resolver.text(text)?;
-            }
-            let Seen { headers, trailers, seen_headers, .. } = &mut **seen;
-            for test in headers.values_mut().chain(trailers.values_mut()).chain(seen_headers.values_mut()) {
-                if let HeaderTest::Equals(value) = test {
-                    *value = self.resolver.text(value)?;
-                }
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ mod walk;
 use super::model::{Bounds, Channel, Clause, ExpectationId, Level, Scenario, Version};
 
 pub use asserted::{Asserted, Holder, asserted};
-pub use walk::{Aspect, SeenPart};
+pub use walk::{Aspect, NotedPart, SeenPart};
 
 /// One asserted value of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

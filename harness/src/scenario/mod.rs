@@ -24,7 +24,7 @@ pub use grpc::GrpcCode;
 pub use model::{
     Answer, Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, ConditionExpectation, Delete, Ending,
     ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor, Isolation, Level, ListenerExpectation,
-    MessageExpectation, NamespaceDecl, ObjectRef, ParentExpectation, Parents, Patch, PatchKind, Place, Probe,
+    MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation, Parents, Patch, PatchKind, Place, Probe,
     ProbeTarget, Refusal, Scenario, Seen, Settle, Share, Step, SubjectExpectation, Verb, Version,
 };
 pub use parse::parse;

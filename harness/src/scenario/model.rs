@@ -1,5 +1,7 @@
 //! The parsed form of a manifest.
 
+mod answer;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -9,7 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::grpc::GrpcCode;
+use crate::log::Message;
+
+pub use answer::{Answer, HeaderTest, Noted, Seen, Share};
 
 /// A clause that something proves: an ID of the requirements table, `upstream:TEST` or `blind:TEST.n`.
 pub type Clause = Arc<str>;
@@ -76,6 +80,8 @@ pub struct BackendDecl {
     /// Whether its endpoint is ready. `false` makes a Service without endpoints, and on the Service of another backend an
     /// endpoint that is not ready.
     pub ready: bool,
+    /// Whether its Service has no cluster IP.
+    pub headless: bool,
 }
 
 /// What a backend speaks.
@@ -459,10 +465,12 @@ pub struct Probe {
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host.
     pub tls: bool,
-    /// Request headers.
-    pub headers: IndexMap<String, String>,
+    /// Request headers, with a line for each value.
+    pub headers: IndexMap<String, Vec<String>>,
     /// Request body.
     pub body: String,
+    /// Whether the connection shall become a WebSocket, and what is sent over it then.
+    pub messages: Option<Vec<Message>>,
     /// The answer.
     pub answer: Answer,
     /// Name of a connection that is kept open from attempt to attempt and from probe to probe.
@@ -480,80 +488,6 @@ pub struct ProbeTarget {
     pub gateway: ObjectRef,
     /// Listener name; the first of the spec that fits the protocol unless given.
     pub listener: Option<String>,
-}
-
-/// What must come back.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
-    /// An HTTP answer.
-    Http(Box<Seen>),
-    /// A line from this backend over TCP.
-    TcpBackend(String),
-    /// TCP: refused, reset or closed before any byte. A hang fails.
-    TcpRefused,
-    /// HTTP: no connection is accepted, or it is closed without an answer, or somebody else on the same address and port
-    /// has no route for the request.
-    NoAnswer,
-    /// Shares over many requests, found by a sequential test.
-    Shares {
-        /// Who answers, with its weight.
-        parts: Vec<(Share, u32)>,
-        /// Margin in percentage points (0 to 100) below which a deviation is not looked for.
-        margin: f64,
-    },
-}
-
-/// A kind of answer that shares are counted by.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Share {
-    /// Answered by this backend.
-    Backend(String),
-    /// This status code from the gateway itself.
-    Status(u16),
-    /// This code of gRPC from the gateway itself.
-    Code(GrpcCode),
-}
-
-/// An HTTP answer and what the backend saw.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
-    /// Legal status codes; 200 unless given. Says nothing of a call.
-    pub status: Vec<u16>,
-    /// Legal codes of a call; empty for what is none.
-    pub code: Vec<GrpcCode>,
-    /// Status codes that a SHOULD prefers among them.
-    pub preferred: Vec<u16>,
-    /// The backend that answered; `Some` also demands its echo.
-    pub backend: Option<String>,
-    /// Response headers.
-    pub headers: IndexMap<String, HeaderTest>,
-    /// Response trailers.
-    pub trailers: IndexMap<String, HeaderTest>,
-    /// How many messages a call is answered with.
-    pub messages: Option<u32>,
-    /// Path (raw) that the backend saw.
-    pub seen_path: Option<String>,
-    /// Host that the backend saw.
-    pub seen_host: Option<String>,
-    /// Protocol that the backend was spoken to in, such as `HTTP/2.0`.
-    pub seen_proto: Option<String>,
-    /// Request headers that the backend saw.
-    pub seen_headers: IndexMap<String, HeaderTest>,
-    /// A DNS name of the certificate that the server presents, as it stands there.
-    pub certificate: Option<String>,
-    /// Backends that must have a journal entry of the very request, as mirrors have.
-    pub mirrored_to: Vec<String>,
-}
-
-/// A test of a header.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeaderTest {
-    /// Has this value.
-    Equals(String),
-    /// Is not there.
-    Absent,
-    /// Is there.
-    Present,
 }
 
 /// Names one expectation of a scenario, such as `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`.

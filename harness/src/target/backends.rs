@@ -203,7 +203,11 @@ impl Hosting {
             let labels = names::labels(&bindings.run_id, Some(&bindings.token));
             if decl.service.is_none() {
                 let place = (bound.namespace.as_str(), bound.service.as_str());
-                hosted.objects.push(service(place, decl, endpoint, &labels));
+                let mut object = service(place, decl, endpoint, &labels);
+                if decl.headless {
+                    object["spec"]["clusterIP"] = json!("None");
+                }
+                hosted.objects.push(object);
             }
             let slice = Slice { namespace: &bound.namespace, service: &bound.service, name: &decl.name };
             hosted.objects.push(slice.object(self.address, endpoint.map(|endpoint| (endpoint, decl.ready)), &labels));
@@ -224,6 +228,8 @@ impl Hosting {
                     path: record.path.clone(),
                     host: record.host.clone(),
                     headers: record.headers.clone(),
+                    body_sha256: record.body_digest.clone(),
+                    micros: record.micros,
                 });
             }
         }

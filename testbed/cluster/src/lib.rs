@@ -73,8 +73,10 @@ impl Behaviour {
 pub struct TestbedOptions {
     /// How the implementation behaves.
     pub behaviour: Behaviour,
-    /// CustomResourceDefinitions to serve; our own of the standard channel when there are none.
+    /// CustomResourceDefinitions to serve; our own when there are none.
     pub crds: Vec<Value>,
+    /// The channel of our own.
+    pub channel: Channel,
     /// How declared ports become bound ones.
     pub ports: PortMapping,
     /// Leaves the implementation out, for somebody else's. There is no GatewayClass either then.
@@ -120,7 +122,7 @@ impl Testbed {
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: TestbedOptions) -> Result<Testbed, TestbedError> {
         let fault = options.behaviour.fault()?;
-        let mut crds = if options.crds.is_empty() { gateway_api(Channel::Standard) } else { options.crds };
+        let mut crds = if options.crds.is_empty() { gateway_api(options.channel) } else { options.crds };
         if let Some(fault) = fault {
             fault.reshape(&mut crds);
         }

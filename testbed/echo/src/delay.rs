@@ -10,7 +10,7 @@ pub fn requested(query: &str) -> Option<Duration> {
     query.split('&').find_map(|pair| pair.strip_prefix("delay=")).and_then(parse)
 }
 
-fn parse(text: &str) -> Option<Duration> {
+pub(crate) fn parse(text: &str) -> Option<Duration> {
     let text = text.replace("%C2%B5", "u").replace('µ', "u");
     let mut rest = text.as_str();
     let mut seconds = 0.0_f64;

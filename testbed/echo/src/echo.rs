@@ -95,6 +95,13 @@ pub(crate) struct Backend {
     pub closing: CancellationToken,
 }
 
+impl Backend {
+    /// How many requests of this id it has noted.
+    pub fn noted(&self, id: &str) -> usize {
+        self.journal.of_request(id).iter().filter(|record| record.backend == self.identity).count()
+    }
+}
+
 impl Echo {
     /// Starts a backend; when this returns, connections are taken.
     ///

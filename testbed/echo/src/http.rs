@@ -5,14 +5,16 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use futures::StreamExt;
+use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, Version};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -25,10 +27,15 @@ use crate::canonical::canonical;
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
-use crate::{REQUEST_HEADER, TOKEN_HEADER, delay, grpc, websocket};
+use crate::{REQUEST_HEADER, TOKEN_HEADER, conduct, delay, grpc, websocket};
 
 /// The body of an answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// The backend was asked to break the connection off instead of answering.
+#[derive(Debug, thiserror::Error)]
+#[error("the request asks for the connection to break off")]
+struct BrokenOff;
 
 /// The request header that asks for response headers: `Name:Value`, separated by commas.
 const SET_HEADER: &str = "x-echo-set-header";
@@ -56,7 +63,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
     builder.http2().timer(TokioTimer::new());
     let service = service_fn(move |request| {
         let backend = Arc::clone(&backend);
-        async move { Ok::<_, Infallible>(answer(&backend, peer, request).await) }
+        async move { answer(&backend, peer, request).await }
     });
     let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
     let ended = tokio::select! {
@@ -71,27 +78,33 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
     }
 }
 
-async fn answer(backend: &Backend, peer: SocketAddr, mut request: Request<Incoming>) -> Response<Body> {
+async fn answer(
+    backend: &Backend,
+    peer: SocketAddr,
+    mut request: Request<Incoming>,
+) -> Result<Response<Body>, BrokenOff> {
     if backend.only_h2 && request.version() != Version::HTTP_2 {
-        return plain(StatusCode::BAD_REQUEST, "this port speaks HTTP/2 with prior knowledge only");
+        return Ok(plain(StatusCode::BAD_REQUEST, "this port speaks HTTP/2 with prior knowledge only"));
     }
     let on_upgrade = hyper::upgrade::on(&mut request);
     let (parts, body) = request.into_parts();
     if let Some(response) = journal_endpoint(backend, &parts) {
-        return response;
+        return Ok(response);
     }
     let route = collapse_slashes(parts.uri.path());
     if route == "/health" {
-        return plain(StatusCode::OK, "OK");
+        return Ok(plain(StatusCode::OK, "OK"));
     }
     let Some((body_length, body_digest)) = digest(body).await else {
-        return plain(StatusCode::BAD_REQUEST, "the body broke off");
+        return Ok(plain(StatusCode::BAD_REQUEST, "the body broke off"));
     };
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let host = host(&parts);
+    let id = parts.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok());
+    let before = id.map_or(0, |id| backend.noted(id));
     backend.journal.write(Entry {
         backend: backend.identity.clone(),
-        request_id: parts.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned),
+        request_id: id.map(str::to_owned),
         method: parts.method.to_string(),
         path: path.to_owned(),
         host: host.clone(),
@@ -102,35 +115,43 @@ async fn answer(backend: &Backend, peer: SocketAddr, mut request: Request<Incomi
     });
     if grpc::is_call(&parts) {
         let served = !backend.only_grpc || grpc::is_served(&parts);
-        return if served { grpc::answer(&backend.identity, &parts) } else { grpc::unimplemented() };
+        return Ok(if served { grpc::answer(&backend.identity, &parts) } else { grpc::unimplemented() });
     }
     if backend.only_grpc {
-        return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this port speaks gRPC only");
+        return Ok(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this port speaks gRPC only"));
     }
     if route == "/ws" {
-        return match websocket::accept(&parts.headers) {
+        return Ok(match websocket::accept(&parts.headers) {
             Some(response) => {
                 let echoing = backend.closing.clone().run_until_cancelled_owned(websocket::echo(on_upgrade));
                 backend.tasks.spawn(echoing);
                 response.map(BodyExt::boxed_unsync)
             }
             None => plain(StatusCode::BAD_REQUEST, "this path speaks WebSocket"),
-        };
+        });
     }
     if let Some(status) = route.strip_prefix("/status/") {
         let status = status.parse().ok().and_then(|code: u16| StatusCode::from_u16(code).ok());
-        return match status {
+        return Ok(match status {
             Some(status) if parts.uri.query().is_none() => plain(status, ""),
             _ => plain(StatusCode::BAD_REQUEST, "the path has no status code"),
-        };
+        });
     }
-    if let Some(delay) = parts.uri.query().and_then(delay::requested) {
+    let query = parts.uri.query().unwrap_or_default();
+    if let Some(delay) = delay::requested(query).filter(|_| conduct::is_late(query, before)) {
         tokio::time::sleep(delay).await;
     }
-    echo(backend, &parts, path, &host)
+    match conduct::failure(query, before) {
+        Some(conduct::Failure::Status(status)) => Ok(plain(status, "this request was to fail")),
+        Some(conduct::Failure::Break) => Err(BrokenOff),
+        None => Ok(match conduct::pause(query) {
+            Some(pause) => echo(backend, &parts, path, &host).map(|whole| halved(whole, pause)),
+            None => echo(backend, &parts, path, &host).map(whole),
+        }),
+    }
 }
 
-fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Body> {
+fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Bytes> {
     let mut headers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in parts.headers.iter().filter(|(name, _)| *name != HOST) {
         headers.entry(canonical(name.as_str())).or_default().push(lossy(value));
@@ -152,6 +173,17 @@ fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Bo
     response
 }
 
+/// The body in two halves, the second of them after a pause.
+fn halved(whole: Bytes, pause: Duration) -> Body {
+    let halves = whole.len() / 2;
+    let first = futures::stream::iter([Ok(Frame::data(whole.slice(..halves)))]);
+    let second = futures::stream::once(async move {
+        tokio::time::sleep(pause).await;
+        Ok(Frame::data(whole.slice(halves..)))
+    });
+    StreamBody::new(first.chain(second)).boxed_unsync()
+}
+
 /// The journal for a harness that is not in this process. It exists only under a run token, and only for requests that
 /// carry the token's header, so that traffic under test can use the same path.
 fn journal_endpoint(backend: &Backend, parts: &Parts) -> Option<Response<Body>> {
@@ -165,8 +197,8 @@ fn journal_endpoint(backend: &Backend, parts: &Parts) -> Option<Response<Body>> 
     }
     let id = parts.uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("id=")));
     Some(match id {
-        Some(id) => json(&backend.journal.of_request(id)),
-        None => json(&backend.journal.records()),
+        Some(id) => json(&backend.journal.of_request(id)).map(whole),
+        None => json(&backend.journal.records()).map(whole),
     })
 }
 
@@ -181,13 +213,14 @@ async fn digest(mut body: Incoming) -> Option<(u64, String)> {
     Some((length, format!("{:x}", hash.finalize())))
 }
 
-/// The fields that the request asks for in the header `by`; values of one name are joined.
+/// The fields that the request asks for in the header `by`; values of one name are joined, but for cookies, which cannot be
+/// (RFC 6265, section 3).
 pub(crate) fn asked_headers(headers: &HeaderMap, by: &str) -> Vec<(HeaderName, HeaderValue)> {
     let mut asked: Vec<(HeaderName, String)> = Vec::new();
     for line in headers.get_all(by).iter().filter_map(|value| value.to_str().ok()) {
         for (name, value) in line.split(',').filter_map(|pair| pair.split_once(':')) {
             let Ok(name) = name.trim().parse::<HeaderName>() else { continue };
-            match asked.iter_mut().find(|(earlier, _)| *earlier == name) {
+            match asked.iter_mut().find(|(earlier, _)| *earlier == name && name != SET_COOKIE) {
                 Some((_, values)) => *values = format!("{values},{}", value.trim()),
                 None => asked.push((name, value.trim().to_owned())),
             }
@@ -225,19 +258,27 @@ pub(crate) fn lossy(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-fn json<T: Serialize>(value: &T) -> Response<Body> {
+fn json<T: Serialize>(value: &T) -> Response<Bytes> {
     match serde_json::to_vec(value) {
         Ok(text) => {
-            let mut response = Response::new(Full::from(text).boxed_unsync());
+            let mut response = Response::new(Bytes::from(text));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             response
         }
-        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("writing the answer failed: {error}")),
+        Err(error) => {
+            let mut response = Response::new(Bytes::from(format!("writing the answer failed: {error}")));
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        }
     }
 }
 
 fn plain(status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = Response::new(Full::from(text.to_owned()).boxed_unsync());
+    let mut response = Response::new(whole(Bytes::from(text.to_owned())));
     *response.status_mut() = status;
     response
+}
+
+fn whole(bytes: Bytes) -> Body {
+    Full::new(bytes).boxed_unsync()
 }

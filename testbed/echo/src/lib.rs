@@ -5,6 +5,7 @@
 //! each costs one listening socket and one task while idle.
 
 mod canonical;
+mod conduct;
 pub mod delay;
 mod dialogue;
 mod echo;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
-use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE};
+use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
@@ -12,7 +12,8 @@ use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-/// The answer that switches protocols, if the request asks for that.
+/// The answer that switches protocols, if the request asks for that. Of the subprotocols that are offered it takes the
+/// first.
 pub(crate) fn accept(headers: &HeaderMap) -> Option<Response<Full<Bytes>>> {
     if !lists(headers, CONNECTION, "upgrade") || !lists(headers, UPGRADE, "websocket") {
         return None;
@@ -24,6 +25,10 @@ pub(crate) fn accept(headers: &HeaderMap) -> Option<Response<Full<Bytes>>> {
     fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     fields.insert(UPGRADE, HeaderValue::from_static("websocket"));
     fields.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::from_str(&accepted).ok()?);
+    let offered = headers.get(SEC_WEBSOCKET_PROTOCOL).and_then(|offered| offered.to_str().ok());
+    if let Some(first) = offered.and_then(|offered| offered.split(',').next()) {
+        fields.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_str(first.trim()).ok()?);
+    }
     Some(response)
 }
 

@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::body::{self, Body};
@@ -14,10 +15,11 @@ use crate::compiled::CompiledRoute;
 use crate::config::{BackendTarget, Filter};
 use crate::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead};
 use crate::filters::location::{Origin, location};
-use crate::filters::{headers, hop, path};
+use crate::filters::{cors, headers, hop, path};
 use crate::grpc;
 use crate::matching::MatchPredicate;
 use crate::matching::hostname::host_of;
+use crate::retry::Sending;
 use crate::routing::Routing;
 use crate::server::Shared;
 use crate::upstream::UpstreamError;
@@ -98,6 +100,14 @@ impl Client {
         predicate: &MatchPredicate,
         request: Request<Incoming>,
     ) -> Response<Body> {
+        let arrived = Instant::now();
+        let crossing = route.rule.filters.iter().find_map(|filter| match filter {
+            Filter::Cors(cors) => Some(cors),
+            _ => None,
+        });
+        if let Some(granted) = crossing.and_then(|cors| cors::preflight(cors, &head.method, &head.headers)) {
+            return preflight(route, granted);
+        }
         let redirects = |filter: &&Filter| matches!(filter, Filter::RequestRedirect(_));
         let choice = match route.rule.filters.iter().find(redirects) {
             Some(_) => None,
@@ -111,7 +121,7 @@ impl Client {
         let redirect = route.filters(backend).find(redirects);
         let mut response = match (redirect, choice) {
             (Some(Filter::RequestRedirect(redirect)), _) => self.redirect(head, route, predicate, redirect),
-            (_, Some(choice)) => self.forward(head, route, predicate, choice, request).await,
+            (_, Some(choice)) => self.forward(head, route, predicate, choice, (request, arrived)).await,
             (_, None) => {
                 failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, "it has neither a redirect nor a backend")
             }
@@ -120,6 +130,9 @@ impl Client {
             if let Filter::ResponseHeaderModifier(modifier) = filter {
                 headers::modify(modifier, response.headers_mut());
             }
+        }
+        if let Some(cors) = crossing {
+            cors::grant(cors, &head.headers, response.headers_mut());
         }
         response
     }
@@ -159,7 +172,7 @@ impl Client {
         route: &CompiledRoute,
         predicate: &MatchPredicate,
         choice: BackendChoice,
-        mut request: Request<Incoming>,
+        (mut request, arrived): (Request<Incoming>, Instant),
     ) -> Response<Body> {
         let client_side = hyper::upgrade::on(&mut request);
         let (mut parts, incoming) = request.into_parts();
@@ -171,26 +184,29 @@ impl Client {
             return failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, &reason);
         }
         let parts = self.shared.exchange.on_forward(head, parts).await;
-        let original = mirror::start(&self.shared, route, backend, &parts, body::stream(incoming));
-        let (endpoint, h2c) = match choice {
-            BackendChoice::Forward { endpoint, h2c, .. } => (endpoint, h2c),
-            BackendChoice::Fail { status, reason, .. } => {
-                self.shared.tasks.spawn(mirror::drain(original));
-                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                return failure(head, route, status, &reason);
+        let original = mirror::start(&self.shared, head, route, backend, &parts, body::stream(incoming));
+        if let BackendChoice::Fail { status, reason, .. } = &choice {
+            self.shared.tasks.spawn(mirror::drain(original));
+            let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            return failure(head, route, status, reason);
+        }
+        let sending = Sending { shared: &self.shared, head, route, arrived };
+        match sending.send(parts, original, &choice).await {
+            Ok(answered) if answered.response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                tunnel::open(&self.shared, head, client_side, answered.response, self.closing.clone())
             }
-        };
-        let limits = [route.rule.timeouts.request, route.rule.timeouts.backend_request];
-        let limit = limits.into_iter().flatten().min();
-        let sent = self.shared.upstream.send(endpoint, h2c, Request::from_parts(parts, original), limit);
-        match sent.await {
-            Ok(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                tunnel::open(&self.shared, client_side, response, self.closing.clone())
-            }
-            Ok(response) => {
-                let (mut parts, incoming) = response.into_parts();
+            Ok(answered) => {
+                let (mut parts, incoming) = answered.response.into_parts();
                 hop::strip(&mut parts.headers);
-                Response::from_parts(parts, body::stream(incoming))
+                self.shared.exchange.on_answer(head, &mut parts);
+                let whole = body::stream(incoming);
+                Response::from_parts(
+                    parts,
+                    match self.shared.exchange.body_end(head, answered.end) {
+                        Some(end) => body::until(whole, end),
+                        None => whole,
+                    },
+                )
             }
             Err(error @ UpstreamError::Timeout(_)) => {
                 failure(head, route, StatusCode::GATEWAY_TIMEOUT, &error.to_string())
@@ -238,6 +254,19 @@ impl Client {
         parts.uri = target.into();
         Ok(())
     }
+}
+
+/// The answer to a preflight; the backend does not learn of it.
+fn preflight(route: &CompiledRoute, granted: HeaderMap) -> Response<Body> {
+    let mut response = Response::new(body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    *response.headers_mut() = granted;
+    for filter in &route.rule.filters {
+        if let Filter::ResponseHeaderModifier(modifier) = filter {
+            headers::modify(modifier, response.headers_mut());
+        }
+    }
+    response
 }
 
 fn draw(route: &CompiledRoute) -> BackendChoice {

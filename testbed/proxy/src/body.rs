@@ -1,14 +1,16 @@
 //! Message bodies: streamed, never collected.
 
+use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures::stream;
+use futures::{StreamExt, stream};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use http_body_util::{BodyExt, BodyStream, Empty, Full, StreamBody};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The error of a body that breaks off.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -33,6 +35,93 @@ where
     B::Error: Into<BoxError>,
 {
     body.map_err(Into::into).boxed_unsync()
+}
+
+/// A body that breaks off at a point in time, if it has not ended by then.
+pub fn until(body: Body, end: Instant) -> Body {
+    if body.is_end_stream() {
+        return body;
+    }
+    Until { body, end: Box::pin(sleep_until(end)) }.boxed_unsync()
+}
+
+struct Until {
+    body: Body,
+    end: Pin<Box<Sleep>>,
+}
+
+impl http_body::Body for Until {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+        if let Poll::Ready(piece) = Pin::new(&mut self.body).poll_frame(cx) {
+            return Poll::Ready(piece);
+        }
+        ready!(self.end.as_mut().poll(cx));
+        Poll::Ready(Some(Err("the body takes longer than the timeout permits".into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Reads a body ahead: the same again as often as it is asked for, if it ends within `limit` bytes; else the body itself.
+///
+/// # Errors
+/// If the body breaks off.
+pub async fn read_ahead(mut body: Body, limit: usize) -> Result<Ahead, BoxError> {
+    let mut frames = Vec::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame?;
+        length += frame.data_ref().map_or(0, Bytes::len);
+        frames.push(frame);
+        if length > limit {
+            let begun = stream::iter(frames.into_iter().map(Ok));
+            return Ok(Ahead::Long(StreamBody::new(begun.chain(BodyStream::new(body))).boxed_unsync()));
+        }
+    }
+    Ok(Ahead::Whole(frames.iter().filter_map(duplicate).collect()))
+}
+
+/// A body of which as much was read as may be held.
+pub enum Ahead {
+    /// All of it.
+    Whole(Vec<Frame<Bytes>>),
+    /// It is longer; here it is with its beginning.
+    Long(Body),
+}
+
+impl Ahead {
+    /// The body, if it can be sent once more.
+    pub fn again(&self) -> Option<Body> {
+        match self {
+            Self::Whole(frames) if frames.is_empty() => Some(empty()),
+            Self::Whole(frames) => match frames.as_slice() {
+                // One piece keeps its length, so that the backend gets a length rather than chunks.
+                [only] if only.is_data() => only.data_ref().cloned().map(full),
+                _ => {
+                    let frames: Vec<Piece> = frames.iter().filter_map(duplicate).map(Ok).collect();
+                    Some(StreamBody::new(stream::iter(frames)).boxed_unsync())
+                }
+            },
+            Self::Long(_) => None,
+        }
+    }
+}
+
+fn duplicate(frame: &Frame<Bytes>) -> Option<Frame<Bytes>> {
+    match (frame.data_ref(), frame.trailers_ref()) {
+        (Some(data), _) => Some(Frame::data(data.clone())),
+        (None, Some(trailers)) => Some(Frame::trailers(trailers.clone())),
+        (None, None) => None,
+    }
 }
 
 /// Splits `body` into itself and `copies` copies, which receive each frame as the original is read. If the original
@@ -62,11 +151,7 @@ struct Tee {
 impl Tee {
     fn copy(&self, frame: &Frame<Bytes>) {
         for copy in &self.copies {
-            let frame = match (frame.data_ref(), frame.trailers_ref()) {
-                (Some(data), _) => Frame::data(data.clone()),
-                (None, Some(trailers)) => Frame::trailers(trailers.clone()),
-                (None, None) => continue,
-            };
+            let Some(frame) = duplicate(frame) else { continue };
             // A copy nobody reads any more is no reason to stop the original.
             let _ = copy.send(Ok(frame));
         }

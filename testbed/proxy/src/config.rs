@@ -172,6 +172,8 @@ pub struct Route {
     pub backends: Vec<Backend>,
     /// The timeouts of the rule.
     pub timeouts: Timeouts,
+    /// Whether and how requests are tried again; not given: never.
+    pub retry: Option<Retry>,
 }
 
 /// One entry of a rule's `matches`: all parts must hold.
@@ -242,6 +244,8 @@ pub enum Filter {
     UrlRewrite(UrlRewrite),
     /// Sends a copy of the request elsewhere and drops the answer.
     RequestMirror(RequestMirror),
+    /// Answers preflights, and tells browsers who may read the other answers.
+    Cors(Cors),
 }
 
 /// Changes to a set of headers. A name counts in any case.
@@ -317,6 +321,23 @@ pub struct Fraction {
     pub denominator: u32,
 }
 
+/// Which cross-origin requests a browser may make, and read the answers of. A lone `*` in a list stands for all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Cors {
+    /// `scheme://host[:port]`, where the host may begin with `*`.
+    pub allow_origins: Vec<String>,
+    /// Methods, which have case.
+    pub allow_methods: Vec<String>,
+    /// Names of request headers.
+    pub allow_headers: Vec<String>,
+    /// Names of response headers.
+    pub expose_headers: Vec<String>,
+    /// Whether requests may carry credentials.
+    pub allow_credentials: bool,
+    /// For how many seconds a browser may keep the answer to a preflight.
+    pub max_age: u32,
+}
+
 /// One weighted backend of a rule. If the weights of a rule sum up to 0, its requests are answered with 500.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Backend {
@@ -349,10 +370,25 @@ pub enum BackendTarget {
 /// The timeouts of a rule. Where the API says `0s`, give `None`: no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
-    /// From the request's arrival until the response's head, over all attempts.
+    /// From the request's arrival until the end of the response, over all attempts.
     pub request: Option<Duration>,
-    /// For one exchange with a backend.
+    /// For one exchange with a backend, to the end of its response.
     pub backend_request: Option<Duration>,
+}
+
+/// How requests are tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Retry {
+    /// How often at most, beside the first try.
+    pub attempts: u32,
+    /// The status codes of the backend that are tried again.
+    pub codes: Vec<u16>,
+    /// The pause before each further try.
+    pub backoff: Duration,
+    /// Whether a connection that fails or breaks off is a reason.
+    pub on_connection_errors: bool,
+    /// Whether a backend that takes too long is a reason.
+    pub on_timeouts: bool,
 }
 
 /// A listener of protocol TCP. Without backends (no route, or all weights 0) every connection is refused.

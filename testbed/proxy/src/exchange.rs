@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, Version};
+use http::{HeaderMap, Method, Request, Response, Version};
 use tokio::net::TcpStream;
 
 use crate::body::Body;
@@ -16,6 +16,7 @@ use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
 use crate::matching::{MatchPredicate, Subject};
 use crate::routing::Routing;
 use crate::server::tcp;
+use crate::tunnel::{self, Upgraded};
 
 /// A connection from a client.
 #[derive(Debug, Clone)]
@@ -140,6 +141,29 @@ pub trait Exchange: Send + Sync + 'static {
     /// What is sent to the backend: `parts` are those after all filters.
     async fn on_forward(&self, _request: &RequestHead, parts: Parts) -> Parts {
         parts
+    }
+
+    /// What is sent in one try: 0 is the first.
+    fn on_try(&self, _request: &RequestHead, _number: u32, sent: Request<Body>) -> Request<Body> {
+        sent
+    }
+
+    /// What is sent to a mirror. Nothing: no copy.
+    fn on_mirror(&self, _request: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
+        Some(copy)
+    }
+
+    /// The head of a backend's answer, before any filter.
+    fn on_answer(&self, _request: &RequestHead, _answer: &mut http::response::Parts) {}
+
+    /// When the body of an answer breaks off if it is not through.
+    fn body_end(&self, _request: &RequestHead, end: Option<tokio::time::Instant>) -> Option<tokio::time::Instant> {
+        end
+    }
+
+    /// Carries an upgraded connection between client and backend, until it ends.
+    async fn serve_tunnel(&self, _request: &RequestHead, client: Upgraded, backend: Upgraded) {
+        tunnel::carry(client, backend).await;
     }
 
     /// What the client gets. Nothing: the connection (over HTTP/2: the stream) breaks off.

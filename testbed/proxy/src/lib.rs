@@ -14,11 +14,12 @@ pub mod grpc;
 pub mod matching;
 mod mirror;
 mod proxy;
+mod retry;
 pub mod routing;
 pub mod server;
 pub mod spread;
 pub mod tls;
-mod tunnel;
+pub mod tunnel;
 pub mod upstream;
 
 pub use compiled::{Compiled, ListenerKey, Problem};

@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use crate::body::{self, Body};
 use crate::compiled::CompiledRoute;
 use crate::config::{BackendTarget, Filter, RequestMirror};
+use crate::exchange::RequestHead;
 use crate::server::Shared;
 
 /// After this time a copy without an answer is given up.
@@ -19,6 +20,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// head that the backend gets.
 pub fn start(
     shared: &Arc<Shared>,
+    request: &RequestHead,
     route: &CompiledRoute,
     backend: Option<usize>,
     parts: &Parts,
@@ -50,10 +52,11 @@ pub fn start(
         head.method = parts.method.clone();
         head.uri = parts.uri.clone();
         head.headers = parts.headers.clone();
+        let Some(copy) = shared.exchange.on_mirror(request, Request::from_parts(head, copy)) else { continue };
         let (shared, id) = (Arc::clone(shared), mirror.id.clone());
         let tasks = shared.tasks.clone();
         tasks.spawn(async move {
-            match shared.upstream.send(endpoint, h2c, Request::from_parts(head, copy), Some(LIMIT)).await {
+            match shared.upstream.send(endpoint, h2c, copy, Some(LIMIT)).await {
                 Ok(response) => drain(body::stream(response.into_body())).await,
                 Err(error) => tracing::debug!(mirror = id, %error, "copy failed"),
             }

@@ -11,23 +11,28 @@ use tokio::io::copy_bidirectional;
 use tokio_util::sync::CancellationToken;
 
 use crate::body::{self, Body};
+use crate::exchange::RequestHead;
 use crate::filters::hop;
 use crate::server::Shared;
+
+/// One side of an upgraded connection.
+pub type Upgraded = TokioIo<hyper::upgrade::Upgraded>;
 
 /// Joins both sides of an upgrade once both are done, and returns the answer for the client. The tunnel ends with
 /// either side, or when `closing` says so.
 pub fn open(
     shared: &Arc<Shared>,
+    head: &RequestHead,
     client_side: OnUpgrade,
     mut response: Response<Incoming>,
     closing: CancellationToken,
 ) -> Response<Body> {
     let backend_side = hyper::upgrade::on(&mut response);
+    let (exchange, head) = (Arc::clone(&shared.exchange), head.clone());
     shared.tasks.spawn(closing.run_until_cancelled_owned(async move {
         match tokio::try_join!(client_side, backend_side) {
             Ok((client, backend)) => {
-                let ended = copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(backend)).await;
-                tracing::debug!(?ended, "tunnel ended");
+                exchange.serve_tunnel(&head, TokioIo::new(client), TokioIo::new(backend)).await;
             }
             Err(error) => tracing::debug!(%error, "upgrade failed"),
         }
@@ -40,4 +45,10 @@ pub fn open(
         parts.headers.insert(UPGRADE, protocol);
     }
     Response::from_parts(parts, body::empty())
+}
+
+/// Copies bytes both ways until either side ends.
+pub async fn carry(mut client: Upgraded, mut backend: Upgraded) {
+    let ended = copy_bidirectional(&mut client, &mut backend).await;
+    tracing::debug!(?ended, "tunnel ended");
 }

@@ -212,6 +212,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         body: String::new(),
         answer,
         over: None,
+        messages: None,
         contrast: true,
         level: crate::scenario::Level::Must,
     }
@@ -424,6 +425,7 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         certificate: None,
         started,
         http: None,
+        replies: Vec::new(),
         tcp: None,
         error: None,
     };

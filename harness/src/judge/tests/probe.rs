@@ -221,6 +221,8 @@ fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: u
             path: "/".to_owned(),
             host: "a.test".to_owned(),
             headers: Vec::new(),
+            body_sha256: String::new(),
+            micros: 0,
         };
         ids.iter().flat_map(|id| std::iter::repeat_n(entry(id), times)).collect()
     });
@@ -258,6 +260,8 @@ fn mirroring_all_but_every(n: u32) -> Outcome {
                 path: "/".to_owned(),
                 host: "a.test".to_owned(),
                 headers: Vec::new(),
+                body_sha256: String::new(),
+                micros: 0,
             })
             .collect()
     });

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::super::model::{Answer, Ending, FieldTest, HeaderTest, Parents, Scenario, Settle, SubjectExpectation, Verb};
+use super::super::model::{Answer, Ending, FieldTest, Parents, Scenario, Settle, SubjectExpectation, Verb};
 use super::super::template::{self, Part, Slot};
 
 /// The aliases that a scenario uses, beside its namespaces, Gateways and backends, which it declares.
@@ -30,19 +30,11 @@ pub fn needs(scenario: &Scenario) -> Needs {
             Verb::Settle(settle) => needs.settle(settle),
             Verb::Hold(hold) => hold.never.iter().chain(&hold.always).for_each(|s| needs.subject(s)),
             Verb::Probe(probe) => {
-                let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(probe.headers.values());
+                let headers = probe.headers.values().flatten();
+                let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(headers);
                 texts.for_each(|text| needs.text(text));
                 if let Answer::Http(seen) = &probe.answer {
-                    seen.seen_path
-                        .iter()
-                        .chain(&seen.seen_host)
-                        .chain(&seen.certificate)
-                        .for_each(|text| needs.text(text));
-                    for test in seen.headers.values().chain(seen.trailers.values()).chain(seen.seen_headers.values()) {
-                        if let HeaderTest::Equals(value) = test {
-                            needs.text(value);
-                        }
-                    }
+                    seen.texts().into_iter().for_each(|text| needs.text(text));
                 }
             }
             Verb::Delete(_) => {}

@@ -111,7 +111,7 @@ fn references_are_resolved_and_keep_their_labels() {
     assert_eq!(delete.objects[0].to_string(), "Service/ns-t1-other/echo");
     let Verb::Probe(probe) = &bound.steps[4].verb else { panic!("not a probe") };
     assert_eq!((probe.host.as_deref(), probe.path.as_str()), (Some("t1.example"), "/t1"));
-    assert_eq!(probe.headers["X"], "t1-second.example");
+    assert_eq!(probe.headers["X"], ["t1-second.example"]);
 }
 
 #[test]

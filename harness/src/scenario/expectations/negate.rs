@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::super::grpc::GrpcCode;
 use super::super::model::{
-    Answer, ConditionExpectation, FieldExpectation, FieldTest, HeaderTest, Hold, Level, Parents, Seen, Share,
+    Answer, ConditionExpectation, FieldExpectation, FieldTest, HeaderTest, Hold, Level, Noted, Parents, Seen, Share,
 };
-use super::walk::{Aspect, SeenPart, Site};
+use super::walk::{Aspect, NotedPart, SeenPart, Site};
 
 /// A text that no target writes.
 const OTHER: &str = "gateproof-inverted";
@@ -116,7 +116,7 @@ fn negate_answer(answer: &mut Answer, backends: &[String]) {
         Answer::Http(seen) => Answer::Http(seen),
         Answer::TcpBackend(_) => Answer::TcpRefused,
         Answer::TcpRefused => Answer::TcpBackend(backends.first().cloned().unwrap_or_else(|| OTHER.to_owned())),
-        Answer::NoAnswer => Answer::Http(Box::default()),
+        Answer::NoAnswer | Answer::CutOff => Answer::Http(Box::default()),
         Answer::Shares { parts, margin } => Answer::Shares { parts: shift_shares(parts), margin },
     };
 }
@@ -149,6 +149,10 @@ fn another(name: &str, backends: &[String]) -> String {
 fn opposite(test: &mut HeaderTest) {
     *test = match test {
         HeaderTest::Equals(value) => HeaderTest::Equals(format!("{value}-inverted")),
+        HeaderTest::OneOf(_) => HeaderTest::OneOf(vec![OTHER.to_owned()]),
+        HeaderTest::Members(_) => HeaderTest::Members(vec![OTHER.to_owned()]),
+        HeaderTest::Without(member) => HeaderTest::Members(vec![member.clone()]),
+        HeaderTest::Lines(_) => HeaderTest::Lines(vec![OTHER.to_owned()]),
         HeaderTest::Absent => HeaderTest::Present,
         HeaderTest::Present => HeaderTest::Absent,
     };
@@ -177,5 +181,24 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
                 *backend = format!("{backend}-inverted");
             }
         }
+        SeenPart::Reply(index) => {
+            if let Some((_, right)) = seen.replies.get_mut(*index) {
+                *right = !*right;
+            }
+        }
+        SeenPart::Noted(backend, part) => seen.noted.get_mut(backend).map_or((), |noted| negate_noted(noted, part)),
+    }
+}
+
+fn negate_noted(noted: &mut Noted, part: &NotedPart) {
+    let longer = |text: &mut Option<String>| *text = text.take().map(|text| format!("{text}-inverted"));
+    match part {
+        // Not a neighbour: a retry more or less is what the others look for.
+        NotedPart::Times => noted.times = noted.times.map(|times| times + 100),
+        NotedPart::Apart => noted.apart = Some(3_600_000),
+        NotedPart::Method => longer(&mut noted.method),
+        NotedPart::Path => longer(&mut noted.path),
+        NotedPart::Body => longer(&mut noted.body),
+        NotedPart::Header(name) => noted.headers.get_mut(name).map_or((), opposite),
     }
 }

@@ -107,6 +107,27 @@ pub enum SeenPart {
     Certificate,
     /// The backend at this position of the list of mirrors.
     Mirrored(usize),
+    /// The answer to the message at this position.
+    Reply(usize),
+    /// What this backend noted of the request.
+    Noted(String, NotedPart),
+}
+
+/// What of that which a backend noted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotedPart {
+    /// How often.
+    Times,
+    /// The time between.
+    Apart,
+    /// The method.
+    Method,
+    /// The path.
+    Path,
+    /// The body.
+    Body,
+    /// A header.
+    Header(String),
 }
 
 type Visitor<'v> = &'v mut dyn FnMut(Expectation, Site<'_>);
@@ -355,7 +376,7 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
     match &probe.answer {
         Answer::Http(_) => walk_seen(probe, base, &about, visitor),
         Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
-        Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer => {
+        Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer | Answer::CutOff => {
             visitor(about.expectation(base.to_owned()), Site::Answer(probe));
         }
     }
@@ -397,6 +418,23 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     }
     for (index, backend) in seen.mirrored_to.iter().enumerate() {
         parts.push((format!("mirrored.{backend}"), SeenPart::Mirrored(index), Level::Must));
+    }
+    for (index, (message, _)) in seen.replies.iter().enumerate() {
+        parts.push((format!("replies.{}", message.word()), SeenPart::Reply(index), Level::Must));
+    }
+    for (backend, noted) in &seen.noted {
+        let given = [
+            ("times", noted.times.is_some(), NotedPart::Times),
+            ("apart", noted.apart.is_some(), NotedPart::Apart),
+            ("method", noted.method.is_some(), NotedPart::Method),
+            ("path", noted.path.is_some(), NotedPart::Path),
+            ("body", noted.body.is_some(), NotedPart::Body),
+        ];
+        let plain = given.into_iter().filter(|(_, given, _)| *given).map(|(name, _, part)| (name.to_owned(), part));
+        let headers = noted.headers.keys().map(|name| (format!("headers.{name}"), NotedPart::Header(name.clone())));
+        for (name, part) in plain.chain(headers) {
+            parts.push((format!("noted.{backend}.{name}"), SeenPart::Noted(backend.clone(), part), Level::Must));
+        }
     }
     for (name, part, level) in parts {
         visitor(about.at(level).expectation(id::part(base, &name)), Site::Seen(probe, part));

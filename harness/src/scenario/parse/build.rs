@@ -122,6 +122,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             },
             service: service.and_then(Node::text).map(str::to_owned),
             ready: boolean(node, "ready").unwrap_or(true),
+            headless: boolean(node, "headless").unwrap_or(false),
         });
     }
     all
@@ -279,6 +280,12 @@ pub(super) fn strings(node: Option<&Node>) -> Vec<String> {
 pub(super) fn texts_by_key(node: Option<&Node>) -> IndexMap<String, String> {
     let entries = node.map(Node::entries).unwrap_or_default();
     entries.iter().filter_map(|(k, v)| Some((k.name.clone(), v.text()?.to_owned()))).collect()
+}
+
+/// The strings, or lists of strings, of a mapping, by key.
+pub(super) fn lists_by_key(node: Option<&Node>) -> IndexMap<String, Vec<String>> {
+    let entries = node.map(Node::entries).unwrap_or_default();
+    entries.iter().map(|(key, value)| (key.name.clone(), strings(Some(value)))).collect()
 }
 
 fn entries<'n>(node: &'n Node, name: &str) -> impl Iterator<Item = (&'n str, &'n Node)> {

@@ -30,15 +30,17 @@ pub(super) fn hold(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Hol
 }
 
 fn duration(text: &str) -> Option<HoldFor> {
-    if text == "quiet" {
-        return Some(HoldFor::Quiet);
-    }
+    if text == "quiet" { Some(HoldFor::Quiet) } else { millis(text).map(HoldFor::Millis) }
+}
+
+/// Milliseconds of a time such as `500ms` or `2s`.
+pub(super) fn millis(text: &str) -> Option<u64> {
     let (number, factor) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 1),
         (None, Some(number)) => (number, 1000),
         (None, None) => return None,
     };
-    number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).map(HoldFor::Millis)
+    number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor))
 }
 
 #[cfg(test)]

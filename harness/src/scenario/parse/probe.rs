@@ -3,12 +3,14 @@
 use indexmap::IndexMap;
 
 use super::super::grpc::GrpcCode;
-use super::super::model::{Answer, HeaderTest, Probe, ProbeTarget, Seen, Share};
-use super::build::{boolean, integer, level, strings, text, texts_by_key};
+use super::super::model::{Answer, HeaderTest, Noted, Probe, ProbeTarget, Seen, Share};
+use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
+use super::hold::millis;
 use super::names::Names;
-use super::shape::{GRPC, METHODS};
+use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::tree::{Kind, Mark, Node};
+use crate::log::Message;
 
 /// Percentage points below which a deviation from a share is not looked for, unless a manifest says so.
 const MARGIN: f64 = 10.0;
@@ -33,7 +35,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
     if let Some(tcp) = node.get("tcp") {
-        for name in ["via", "headers", "body", "over", "http2"] {
+        for name in ["via", "headers", "body", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
@@ -49,6 +51,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             headers: IndexMap::new(),
             body: String::new(),
             over: None,
+            messages: None,
             answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
             contrast: false,
             level: level_of_probe,
@@ -76,17 +79,28 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     {
         checker.report(certificate.mark, "no certificate is presented over plain HTTP".to_owned(), None);
     }
+    let is_websocket = key.name == WEBSOCKET;
+    let replies = node.get("expect").and_then(|expect| expect.get("replies"));
+    if let Some(replies) = replies.filter(|_| !is_websocket) {
+        checker.report(replies.mark, "`replies` come over a WebSocket only".to_owned(), None);
+    }
+    let method = if is_websocket { "GET".to_owned() } else { key.name.to_ascii_uppercase() };
     Some(Probe {
         target: ProbeTarget { gateway, listener },
-        method: Some(if grpc { "POST".to_owned() } else { key.name.to_ascii_uppercase() }),
+        method: Some(match text(node, "method") {
+            Some(method) => method.to_owned(),
+            None if grpc => "POST".to_owned(),
+            None => method,
+        }),
         grpc,
         http2: grpc || boolean(node, "http2").unwrap_or(false),
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
-        headers: texts_by_key(node.get("headers")),
+        headers: lists_by_key(node.get("headers")),
         body: text(node, "body").unwrap_or_default().to_owned(),
         over: text(node, "over").map(str::to_owned),
+        messages: is_websocket.then(|| messages(replies)),
         answer: answer(node.get("expect")?, if grpc { Over::Grpc } else { Over::Http }, names, checker)?,
         contrast: boolean(node, "contrast").unwrap_or(true),
         level: level_of_probe,
@@ -113,7 +127,11 @@ fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
         let help = Some("such as http://${host}/package.Service/Method".to_owned());
         checker.report(mark, "not the URL of a call".to_owned(), help);
     }
-    for (name, why) in [("body", "a call carries one empty message"), ("http2", "a call is always over HTTP/2")] {
+    for (name, why) in [
+        ("body", "a call carries one empty message"),
+        ("http2", "a call is always over HTTP/2"),
+        ("method", "a call is always a POST"),
+    ] {
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
             checker.report(key.mark, format!("`{name}` has no meaning for a call"), Some(why.to_owned()));
         }
@@ -125,11 +143,12 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     match (node.text(), over) {
         (Some("refused"), Over::Tcp) => return Some(Answer::TcpRefused),
         (Some("noAnswer"), Over::Http) => return Some(Answer::NoAnswer),
+        (Some("cutOff"), Over::Http) => return Some(Answer::CutOff),
         (Some(word), _) => {
             let over = match over {
                 Over::Tcp => "TCP; `refused` is",
                 Over::Grpc => "a call; say the `code`",
-                Over::Http => "HTTP; `noAnswer` is",
+                Over::Http => "HTTP; `noAnswer` and `cutOff` are",
             };
             checker.report(node.mark, format!("`{word}` is not for {over}"), None);
             return None;
@@ -194,7 +213,40 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),
         certificate: text(node, "certificate").map(str::to_owned),
         mirrored_to: strings(node.get("mirrored")),
+        replies: messages(node.get("replies")).into_iter().map(|message| (message, true)).collect(),
+        noted: noted(node.get("noted"), names, checker),
     })))
+}
+
+fn messages(node: Option<&Node>) -> Vec<Message> {
+    let words = strings(node);
+    words.iter().filter_map(|word| Message::ALL.into_iter().find(|message| message.word() == word)).collect()
+}
+
+fn noted(node: Option<&Node>, names: &Names, checker: &mut Checker<'_>) -> IndexMap<String, Noted> {
+    let mut all = IndexMap::new();
+    for (key, value) in node.map(Node::entries).unwrap_or_default() {
+        names.backend(&key.name, key.mark, checker);
+        if value.entries().is_empty() {
+            checker.report(key.mark, format!("nothing is expected of `{}`", key.name), None);
+        }
+        let noted = Noted {
+            times: integer(value, "times").and_then(|times| u32::try_from(times).ok()),
+            apart: text(value, "apart").and_then(millis),
+            method: text(value, "method").map(str::to_owned),
+            path: text(value, "path").map(str::to_owned),
+            body: text(value, "body").map(str::to_owned),
+            headers: header_tests(value.get("headers")),
+        };
+        if let (Some(apart), None) = (value.get("apart"), noted.apart) {
+            checker.report(apart.mark, "not a time".to_owned(), Some("such as 200ms or 2s".to_owned()));
+        }
+        if noted.times == Some(0) && value.entries().len() > 1 {
+            checker.report(key.mark, "what never came has nothing to be looked at".to_owned(), None);
+        }
+        all.insert(key.name.clone(), noted);
+    }
+    all
 }
 
 fn margin(node: &Node) -> f64 {
@@ -249,11 +301,18 @@ fn header_tests(node: Option<&Node>) -> IndexMap<String, HeaderTest> {
     entries
         .iter()
         .filter_map(|(key, value)| {
+            let list = |name| value.get(name).map(|list| strings(Some(list)));
             let test = match value.text() {
                 Some("absent") => HeaderTest::Absent,
                 Some("present") => HeaderTest::Present,
                 Some(text) => HeaderTest::Equals(text.to_owned()),
-                None => HeaderTest::Equals(text(value, "equals")?.to_owned()),
+                None => {
+                    let plain = text(value, "equals").map(|text| HeaderTest::Equals(text.to_owned()));
+                    let without = text(value, "without").map(|text| HeaderTest::Without(text.to_owned()));
+                    let lists =
+                        list("oneOf").map(HeaderTest::OneOf).or_else(|| list("members").map(HeaderTest::Members));
+                    plain.or(without).or(lists).or_else(|| list("lines").map(HeaderTest::Lines))?
+                }
             };
             Some((key.name.clone(), test))
         })

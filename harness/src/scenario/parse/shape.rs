@@ -86,11 +86,14 @@ const STATUS: Shape = Shape::Integer(100, 599);
 const CODE: Shape = Shape::Word(&NAMES);
 const SUBJECTS: Shape = Shape::Map(&Shape::Table(&SUBJECT));
 
-/// HTTP methods that may stand for the URL of a probe, and what stands for that of a call.
-pub(in crate::scenario) const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", GRPC];
+/// HTTP methods that may stand for the URL of a probe, and what stands for that of a call or a WebSocket.
+pub(in crate::scenario) const METHODS: [&str; 9] =
+    ["get", "head", "post", "put", "patch", "delete", "options", GRPC, WEBSOCKET];
 
 /// What stands for the URL of a call.
 pub(in crate::scenario) const GRPC: &str = "grpc";
+/// Stands for a GET that asks for a WebSocket.
+pub(in crate::scenario) const WEBSOCKET: &str = "websocket";
 
 /// The whole document.
 pub(in crate::scenario) static DOCUMENT: Table = Table {
@@ -192,6 +195,7 @@ static BACKEND: Table = Table {
         ),
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),
         may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),
+        may("headless", Shape::Bool, "true: the Service has no cluster IP"),
     ],
 };
 
@@ -365,7 +369,7 @@ static PROBE: Table = Table {
     name: "Probe",
     doc: "A request and the answer that it must get.",
     conditions: false,
-    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "tcp"],
+    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "websocket", "tcp"],
     fields: &[
         may("get", Shape::Text, "URL of a GET"),
         may("head", Shape::Text, "URL of a HEAD"),
@@ -375,14 +379,24 @@ static PROBE: Table = Table {
         may("delete", Shape::Text, "URL of a DELETE"),
         may("options", Shape::Text, "URL of an OPTIONS"),
         may("grpc", Shape::Text, "URL of a call of gRPC: http://HOST/PACKAGE.SERVICE/METHOD"),
+        may("websocket", Shape::Text, "URL (of HTTP) of a WebSocket"),
         may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
         may("send", Shape::Text, "what is sent over TCP"),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
-        may("headers", Shape::Map(&Shape::Text), "request headers, or metadata of a call"),
+        may("method", Shape::Text, "the method as it is sent, if it is not the key in upper case"),
+        may(
+            "headers",
+            Shape::Map(&TEXT_OR_TEXTS),
+            "request headers, or metadata of a call; several values are several lines",
+        ),
         may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
         may("body", Shape::Text, "request body"),
-        must("expect", Shape::Either(&[Shape::Word(&["refused", "noAnswer"]), Shape::Table(&ANSWER)]), "the answer"),
+        must(
+            "expect",
+            Shape::Either(&[Shape::Word(&["refused", "noAnswer", "cutOff"]), Shape::Table(&ANSWER)]),
+            "the answer",
+        ),
         may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
         may("contrast", Shape::Bool, "false: no control request around a 4xx or 5xx expectation"),
         LEVEL,
@@ -405,6 +419,12 @@ static ANSWER: Table = Table {
         may("seen", Shape::Table(&SEEN), "what the backend saw"),
         may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
         may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
+        may(
+            "replies",
+            Shape::List(&Shape::Word(&["text", "binary", "fragments", "large", "ping", "close"])),
+            "messages over the WebSocket, in this order, each of which must get its right answer",
+        ),
+        may("noted", Shape::Map(&Shape::Table(&NOTED)), "what backends noted of the very request, by backend"),
         may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend, status code or code of a call"),
         may("margin", Shape::Number, "percentage points below which a deviation is not looked for; 10 unless given"),
     ],
@@ -415,10 +435,31 @@ const HEADER: Shape = Shape::Either(&[Shape::Text, Shape::Table(&HEADER_VALUE)])
 
 static HEADER_VALUE: Table = Table {
     name: "HeaderValue",
-    doc: "A header value that would read as a test otherwise.",
+    doc: "A test of a header's value.",
+    conditions: false,
+    one_of: &["equals", "oneOf", "members", "without", "lines"],
+    fields: &[
+        may("equals", Shape::Text, "the value, for those that would read as a test otherwise"),
+        may("oneOf", TEXTS, "legal values"),
+        may("members", TEXTS, "the members of the list that it is, in any order and case"),
+        may("without", Shape::Text, "a member that the list does not have, nor `*`; it may be absent"),
+        may("lines", TEXTS, "its lines, in this order"),
+    ],
+};
+
+static NOTED: Table = Table {
+    name: "Noted",
+    doc: "What a backend noted of each request of the probe.",
     conditions: false,
     one_of: &[],
-    fields: &[must("equals", Shape::Text, "the value")],
+    fields: &[
+        may("times", Shape::Integer(0, 1000), "how often the request reached it"),
+        may("apart", Shape::Text, "the time, such as 200ms, that lies between two of these at least"),
+        may("method", Shape::Text, "the method, each time"),
+        may("path", Shape::Text, "raw path with query, each time"),
+        may("body", Shape::Text, "the body, each time"),
+        may("headers", Shape::Map(&HEADER), "request headers, each time"),
+    ],
 };
 
 static SEEN: Table = Table {

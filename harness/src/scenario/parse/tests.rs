@@ -159,7 +159,11 @@ fn every_shipped_manifest_is_clean() {
     "`body` has no meaning for a call",
     Some("a call carries one empty message")
 )]
-#[case("probe: {get: \"http://${host}/\", expect: refused}", "`refused` is not for HTTP; `noAnswer` is", None)]
+#[case(
+    "probe: {get: \"http://${host}/\", expect: refused}",
+    "`refused` is not for HTTP; `noAnswer` and `cutOff` are",
+    None
+)]
 #[case(
     "probe: {get: \"http://${host}/\", via: gw2, expect: {status: 404}}",
     "unknown Gateway alias `gw2`",

@@ -53,6 +53,9 @@ struct Record {
     path: String,
     host: String,
     headers: Vec<(String, String)>,
+    body_digest: String,
+    /// Since the journal was made: to be compared within one backend only.
+    micros: u64,
 }
 
 impl Deploying {
@@ -68,12 +71,19 @@ impl Deploying {
             let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
             let labels = names::labels(&bindings.run_id, Some(&bindings.token));
             if decl.service.is_none() {
-                deployed.objects.push(json!({
+                let mut service = json!({
                     "apiVersion": "v1",
                     "kind": "Service",
                     "metadata": {"name": bound.service, "namespace": bound.namespace, "labels": labels},
                     "spec": {"selector": names::selector(&bound.service), "ports": [{"port": decl.port, "protocol": "TCP"}]},
-                }));
+                });
+                if decl.protocol == BackendProtocol::H2c {
+                    service["spec"]["ports"][0]["appProtocol"] = json!("kubernetes.io/h2c");
+                }
+                if decl.headless {
+                    service["spec"]["clusterIP"] = json!("None");
+                }
+                deployed.objects.push(service);
             }
             // A Service without Pods has no endpoints, which is what a backend that is not ready stands for.
             if decl.ready {
@@ -173,6 +183,8 @@ impl Deployed {
                     path: record.path.clone(),
                     host: record.host.clone(),
                     headers: record.headers.clone(),
+                    body_sha256: record.body_digest.clone(),
+                    micros: record.micros,
                 }));
             }
         }

@@ -31,9 +31,10 @@ pub const BUNDLE_VERSION_ANNOTATION: &str = "gateway.networking.k8s.io/bundle-ve
 pub const CHANNEL_ANNOTATION: &str = "gateway.networking.k8s.io/channel";
 
 /// A release channel of Gateway API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Channel {
     /// Kinds and fields that have graduated.
+    #[default]
     Standard,
     /// Everything in Standard, and what may still change or go.
     Experimental,

@@ -19,12 +19,12 @@ use crate::{
     snapshot::{Kind, Snapshot},
 };
 
-fn serve(change: fn(Seen<'_>, &mut Config)) -> Box<dyn ConfigSeam> {
+pub(super) fn serve(change: fn(Seen<'_>, &mut Config)) -> Box<dyn ConfigSeam> {
     Box::new(Serve(change))
 }
 
 /// Serves what would be right in another cluster.
-fn serve_from(change: fn(&mut Snapshot)) -> Box<dyn ConfigSeam> {
+pub(super) fn serve_from(change: fn(&mut Snapshot)) -> Box<dyn ConfigSeam> {
     Box::new(ServeFrom(View(change)))
 }
 
@@ -681,13 +681,19 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-timeouts",
         summary: "Waits for a backend for ever.",
-        clauses: &["upstream:HTTPRouteTimeoutRequest", "upstream:HTTPRouteTimeoutBackendRequest"],
+        clauses: &[
+            "upstream:HTTPRouteTimeoutRequest",
+            "upstream:HTTPRouteTimeoutBackendRequest",
+            "blind:HTTPRouteTimeoutRequest.2",
+            "blind:HTTPRouteTimeoutBackendRequest.4",
+            "blind:HTTPRouteRetry.2",
+        ],
         seam: Seam::Config(|| serve(|_, config| rules(config).for_each(|rule| rule.timeouts = Timeouts::default()))),
     },
     Fault {
         name: "times-out-early",
         summary: "Gives up on a backend after a tenth of the timeout.",
-        clauses: &["blind:HTTPRouteTimeoutBackendRequest.1"],
+        clauses: &["blind:HTTPRouteTimeoutBackendRequest.1", "blind:HTTPRouteTimeoutBackendRequest.3"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for timeouts in rules(config).map(|rule| &mut rule.timeouts) {

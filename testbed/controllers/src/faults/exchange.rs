@@ -216,7 +216,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "lowers-paths",
         summary: "Forwards the path in lower case.",
-        clauses: &["upstream:HTTPRouteSimpleSameNamespace", "upstream:GRPCExactMethodMatching"],
+        clauses: &[
+            "upstream:HTTPRouteSimpleSameNamespace",
+            "upstream:GRPCExactMethodMatching",
+            "blind:HTTPRouteRequestMirror.1",
+        ],
         seam: Seam::Exchange(|| {
             Arc::new(Forwards(|_, parts| {
                 let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -267,7 +271,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "redirects-relatively",
         summary: "Gives a path without scheme and host as Location.",
-        clauses: &["blind:HTTPRoute303Redirect.4"],
+        clauses: &["blind:HTTPRoute303Redirect.4", "upstream:HTTPRouteRedirectPortAndScheme"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|_, response| {
                 if let Some(to) = location(response).filter(|_| is_redirect(response)) {
@@ -293,7 +297,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "redirects-elsewhere",
         summary: "Puts the address of the Gateway into Location where the filter names no host.",
-        clauses: &["blind:HTTPRoute303Redirect.1"],
+        clauses: &["blind:HTTPRoute303Redirect.1", "upstream:HTTPRouteRedirectPortAndScheme"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|request, response| {
                 let Some(to) = location(response).filter(|_| is_redirect(response)) else { return };

@@ -5,7 +5,9 @@
 
 mod config;
 mod exchange;
+mod frames;
 mod grpc;
+mod http;
 mod snapshot;
 mod statuses;
 mod surface;
@@ -102,10 +104,18 @@ pub fn catalogue() -> &'static [Fault] {
     static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         [
             snapshot::FAULTS,
+            http::websocket::SNAPSHOT,
             statuses::FAULTS,
             writer::FAULTS,
             config::FAULTS,
+            http::config::FAULTS,
+            http::cors::CONFIG,
+            http::retry::CONFIG,
             exchange::FAULTS,
+            http::exchange::FAULTS,
+            http::cors::EXCHANGE,
+            http::websocket::EXCHANGE,
+            http::retry::EXCHANGE,
             surface::FAULTS,
             grpc::FAULTS,
         ]

@@ -161,7 +161,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "grants-ignore-to-name",
         summary: "Reads a grant for one Service as a grant for all of them.",
-        clauses: &["IMPL-41"],
+        clauses: &["IMPL-41", "upstream:HTTPRoutePartiallyInvalidViaInvalidReferenceGrant"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::ReferenceGrant, |grant| {

@@ -18,8 +18,9 @@ pub use gateway::{
 };
 pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
 pub use route::{
-    BackendRef, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule, NameMatch,
-    NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Rewrite, TcpRouteSpec, TcpRule, Timeouts,
+    BackendRef, Cors, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule,
+    NameMatch, NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Retry, Rewrite, TcpRouteSpec,
+    TcpRule, Timeouts,
 };
 
 use std::collections::BTreeMap;

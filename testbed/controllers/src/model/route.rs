@@ -106,8 +106,8 @@ pub struct HttpRule {
     pub backend_refs: Vec<BackendRef>,
     /// Timeouts.
     pub timeouts: Option<Timeouts>,
-    /// Retry (experimental channel), unsupported here.
-    pub retry: Option<serde_json::Value>,
+    /// Retries (experimental channel).
+    pub retry: Option<Retry>,
     /// Session persistence (experimental channel), unsupported here.
     pub session_persistence: Option<serde_json::Value>,
 }
@@ -164,6 +164,8 @@ pub struct HttpFilter {
     pub request_redirect: Option<Redirect>,
     /// With `URLRewrite`.
     pub url_rewrite: Option<Rewrite>,
+    /// With `CORS`.
+    pub cors: Option<Cors>,
     /// With `ExtensionRef`.
     pub extension_ref: Option<ExtensionRef>,
 }
@@ -270,6 +272,36 @@ pub struct Timeouts {
     pub request: Option<String>,
     /// For each try.
     pub backend_request: Option<String>,
+}
+
+/// How requests of a rule are tried again.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Retry {
+    /// Status codes that are tried again.
+    pub codes: Vec<u16>,
+    /// How often at most, beside the first try.
+    pub attempts: Option<u32>,
+    /// The least pause before each further try, as a Gateway API duration.
+    pub backoff: Option<String>,
+}
+
+/// A CORS filter.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cors {
+    /// Origins that may read answers.
+    pub allow_origins: Vec<String>,
+    /// Whether requests may carry credentials.
+    pub allow_credentials: bool,
+    /// Methods.
+    pub allow_methods: Vec<String>,
+    /// Names of request headers.
+    pub allow_headers: Vec<String>,
+    /// Names of response headers.
+    pub expose_headers: Vec<String>,
+    /// Seconds for which the answer to a preflight may be kept, 5 when absent.
+    pub max_age: Option<u32>,
 }
 
 /// `TCPRoute.spec`.

@@ -1,22 +1,25 @@
 use super::verdict::Verdict;
 use crate::{
-    settings::{SUPPORTED_FEATURES, Settings, recognises},
+    settings::{EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
 };
 
 const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
+const CHANNEL: &str = "gateway.networking.k8s.io/channel";
 
 /// A GatewayClass that names our controller.
 pub(crate) struct Class<'a> {
     pub(crate) object: &'a Object,
     pub(crate) accepted: Verdict,
     supported_version: Verdict,
+    supported_features: Vec<String>,
 }
 
 /// Every class of ours; those of other controllers are none of our business.
 pub(crate) fn review<'a>(snapshot: &'a Snapshot, settings: &Settings) -> Vec<Class<'a>> {
     let supported_version = supported_version(snapshot);
+    let supported_features = supported_features(snapshot);
     snapshot
         .gateway_classes()
         .filter(|(_, class)| class.controller_name == settings.controller_name)
@@ -30,6 +33,7 @@ pub(crate) fn review<'a>(snapshot: &'a Snapshot, settings: &Settings) -> Vec<Cla
                 ),
             },
             supported_version: supported_version.clone(),
+            supported_features: supported_features.clone(),
         })
         .collect()
 }
@@ -58,6 +62,16 @@ fn supported_version(snapshot: &Snapshot) -> Verdict {
     }
 }
 
+fn supported_features(snapshot: &Snapshot) -> Vec<String> {
+    let is_experimental = snapshot
+        .crds()
+        .any(|(object, _)| object.meta.annotations.get(CHANNEL).is_some_and(|channel| channel == "experimental"));
+    let further = if is_experimental { EXPERIMENTAL_FEATURES } else { &[] };
+    let mut all: Vec<String> = SUPPORTED_FEATURES.iter().chain(further).map(ToString::to_string).collect();
+    all.sort_unstable();
+    all
+}
+
 pub(crate) fn statuses(classes: &[Class<'_>], settings: &Settings) -> Vec<StatusUpdate> {
     let status = |class: &Class<'_>| StatusUpdate {
         kind: Kind::GatewayClass,
@@ -69,7 +83,7 @@ pub(crate) fn statuses(classes: &[Class<'_>], settings: &Settings) -> Vec<Status
                 class.accepted.condition("Accepted"),
                 class.supported_version.condition("SupportedVersion"),
             ],
-            supported_features: SUPPORTED_FEATURES.iter().map(ToString::to_string).collect(),
+            supported_features: class.supported_features.clone(),
         },
     };
     classes.iter().map(|class| status(class).stamped()).collect()

@@ -1,5 +1,5 @@
 use gateproof_proxy::config::{
-    BackendTarget, Filter, Fraction, HeaderModifier, HeaderValue, PathModifier, RequestMirror, RequestRedirect,
+    BackendTarget, Cors, Filter, Fraction, HeaderModifier, HeaderValue, PathModifier, RequestMirror, RequestRedirect,
     UrlRewrite,
 };
 
@@ -80,6 +80,7 @@ fn one(
         "RequestMirror" => {
             return mirror(snapshot, kind, route, filter.request_mirror.as_ref().ok_or_else(missing)?);
         }
+        "CORS" => Filter::Cors(cors(filter.cors.as_ref().ok_or_else(missing)?)),
         "ExtensionRef" => {
             let to = filter.extension_ref.as_ref().ok_or_else(missing)?;
             let message = format!("extensionRef {} {} of group {} is not supported", to.kind, to.name, to.group);
@@ -87,6 +88,17 @@ fn one(
         }
         other => return Err(format!("filter {other} is not supported")),
     }))
+}
+
+fn cors(cors: &model::Cors) -> Cors {
+    Cors {
+        allow_origins: cors.allow_origins.clone(),
+        allow_methods: cors.allow_methods.clone(),
+        allow_headers: cors.allow_headers.clone(),
+        expose_headers: cors.expose_headers.clone(),
+        allow_credentials: cors.allow_credentials,
+        max_age: cors.max_age.unwrap_or(5),
+    }
 }
 
 fn headers(modifier: &model::HeaderModifier) -> HeaderModifier {

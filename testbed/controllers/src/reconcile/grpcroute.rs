@@ -58,6 +58,7 @@ fn rule(
         filters,
         backends,
         timeouts: Timeouts::default(),
+        retry: None,
     })
 }
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use gateproof_proxy::config::{
-    Backend, BackendTarget, FieldMatch, PathMatch, RequestMatch, Route, RouteId, Timeouts, ValueMatch,
+    Backend, BackendTarget, FieldMatch, PathMatch, RequestMatch, Retry, Route, RouteId, Timeouts, ValueMatch,
 };
 use regex::Regex;
 
@@ -93,10 +93,8 @@ fn rule(
 
     let matches = rule.matches.iter().map(request_match).collect::<Result<_, _>>()?;
     check_filters(rule)?;
-    for (set, name) in [(rule.retry.is_some(), "retry"), (rule.session_persistence.is_some(), "sessionPersistence")] {
-        if set {
-            return Err(Dropped::unsupported(format!("{name} is not supported")));
-        }
+    if rule.session_persistence.is_some() {
+        return Err(Dropped::unsupported("sessionPersistence is not supported"));
     }
     let own = own.map_err(Dropped::unsupported)?;
     let mut backends = backends.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -112,6 +110,7 @@ fn rule(
         filters,
         backends,
         timeouts: timeouts(rule)?,
+        retry: retry(rule)?,
     })
 }
 
@@ -218,6 +217,27 @@ fn timeouts(rule: &HttpRule) -> Result<Timeouts, Dropped> {
         },
     };
     Ok(Timeouts { request: read(&asked.request)?, backend_request: read(&asked.backend_request)? })
+}
+
+/// The pause before a further try, and how many of those there are, where the route does not say.
+const BACKOFF: Duration = Duration::from_millis(25);
+const ATTEMPTS: u32 = 1;
+
+fn retry(rule: &HttpRule) -> Result<Option<Retry>, Dropped> {
+    let Some(asked) = &rule.retry else { return Ok(None) };
+    let backoff = match &asked.backoff {
+        None => BACKOFF,
+        Some(text) => {
+            duration(text).ok_or_else(|| Dropped::unsupported(format!("backoff {text:?} is not a duration")))?
+        }
+    };
+    Ok(Some(Retry {
+        attempts: asked.attempts.unwrap_or(ATTEMPTS),
+        codes: asked.codes.clone(),
+        backoff,
+        on_connection_errors: true,
+        on_timeouts: true,
+    }))
 }
 
 /// Reads a Gateway API duration (GEP-2257): numbers with the units `h`, `m`, `s` and `ms`.

@@ -1,5 +1,6 @@
 //! What filters do to a request or a response: pure functions, one file a concern.
 
+pub mod cors;
 pub mod headers;
 pub mod hop;
 pub mod location;

@@ -91,6 +91,7 @@ pub fn route(name: &str, backends: Vec<Backend>) -> Route {
         filters: vec![],
         backends,
         timeouts: Timeouts::default(),
+        retry: None,
     }
 }
 

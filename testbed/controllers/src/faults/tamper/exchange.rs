@@ -1,27 +1,39 @@
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::Ordering},
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use gateproof_proxy::{
-    body::Body,
+    body::{self, Body},
     compiled::{Compiled, CompiledRoute},
-    config::{Certificate, Filter, Protocol, Sensitive},
+    config::{BackendTarget, Certificate, Filter, Hostname, Protocol, Sensitive},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
     server::tcp,
+    tunnel::Upgraded,
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode,
     header::{CONTENT_LENGTH, HOST},
     request::Parts,
 };
 use http_body_util::{BodyExt, BodyStream, StreamBody};
-use hyper::body::Frame;
-use tokio::{io::AsyncReadExt, net::TcpStream};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
-use super::{Tamper, lock};
+use super::{
+    super::frames::{self, Frame},
+    Tamper, lock,
+};
+
+/// The header that carries the id under which backends note a request.
+const REQUEST_HEADER: &str = "x-gateproof-request";
 
 /// A status code that nothing else answers with.
 const TEAPOT: u16 = 418;
@@ -51,8 +63,47 @@ pub enum WrongAnswer {
     ForwardedHost(String),
     /// The backend gets this value of a request header, or the header not at all.
     ForwardedHeader(String, Option<String>),
+    /// The backend gets this method.
+    ForwardedMethod(String),
+    /// The backend, or the mirror, gets this body.
+    ForwardedBody(String),
+    /// The Service of this name gets a request more, of the same id, when the answer is there.
+    CalledAgain(String),
+    /// A frame of this sort that the client sends over a WebSocket says something else at the backend.
+    ChangedFrame(FrameSort),
     /// Nothing is mirrored to the Service of this name.
     NoMirror(String),
+}
+
+/// A sort of frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameSort {
+    /// A whole text.
+    Text,
+    /// Fewer bytes than 126.
+    ShortBinary,
+    /// More bytes than that.
+    LongBinary,
+    /// The beginning of a text.
+    Fragment,
+    /// A ping.
+    Ping,
+    /// The end.
+    Close,
+}
+
+impl FrameSort {
+    fn of(frame: &Frame) -> Option<Self> {
+        match (frame.code(), frame.is_last()) {
+            (1, true) => Some(Self::Text),
+            (1, false) => Some(Self::Fragment),
+            (2, _) if frame.payload.len() < 126 => Some(Self::ShortBinary),
+            (2, _) => Some(Self::LongBinary),
+            (8, _) => Some(Self::Close),
+            (9, _) => Some(Self::Ping),
+            _ => None,
+        }
+    }
 }
 
 /// What is wrong with TCP connections.
@@ -69,6 +120,53 @@ pub enum WrongConnection {
 impl Tamper {
     fn wrong(&self, request: &RequestHead) -> Vec<WrongAnswer> {
         lock(&self.0.answers).iter().filter(|(host, _)| *host == request.host).map(|(_, wrong)| wrong.clone()).collect()
+    }
+
+    fn with_wrong_body(&self, request: &RequestHead, sent: Request<Body>) -> Request<Body> {
+        self.wrong(request).into_iter().fold(sent, |sent, wrong| match wrong {
+            WrongAnswer::ForwardedBody(text) => {
+                let (mut parts, _) = sent.into_parts();
+                parts.headers.remove(CONTENT_LENGTH);
+                Request::from_parts(parts, body::full(text))
+            }
+            _ => sent,
+        })
+    }
+
+    /// Sends a request with the id of another to an endpoint of a Service, and waits until it has noted it.
+    async fn call_again(&self, request: &RequestHead, service: &str) {
+        let id = request.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let Some(endpoint) = self.endpoint(request, service) else { return };
+        let sent = format!("GET / HTTP/1.1\r\nhost: again\r\n{REQUEST_HEADER}: {id}\r\nconnection: close\r\n\r\n");
+        let Ok(mut stream) = TcpStream::connect(endpoint).await else { return };
+        let mut dropped = Vec::new();
+        if stream.write_all(sent.as_bytes()).await.is_ok() {
+            // Whatever comes back, the backend has noted the request by then.
+            let _ = stream.read_to_end(&mut dropped).await;
+        }
+    }
+
+    /// An endpoint of a Service that some rule for the request's host names, as backend or mirror.
+    fn endpoint(&self, request: &RequestHead, service: &str) -> Option<SocketAddr> {
+        let config = lock(&self.0.config).clone()?;
+        let hosts = config.config.listeners.iter().flat_map(|listener| match &listener.protocol {
+            Protocol::Http(http) => http.virtual_hosts.iter().collect(),
+            Protocol::Https(all) => all.iter().map(|one| &one.virtual_host).collect(),
+            Protocol::Tcp(_) => Vec::new(),
+        });
+        let named = Hostname::Exact(request.host.clone());
+        let rules = hosts.flat_map(|host| &host.routes).filter(|rule| rule.hostnames.contains(&named));
+        let targets = rules.flat_map(|rule| {
+            let mirrors = rule.filters.iter().filter_map(|filter| match filter {
+                Filter::RequestMirror(mirror) => Some((&mirror.id, &mirror.target)),
+                _ => None,
+            });
+            rule.backends.iter().map(|backend| (&backend.id, &backend.target)).chain(mirrors)
+        });
+        targets.filter(|(id, _)| is_of(id, service)).find_map(|(_, target)| match target {
+            BackendTarget::Endpoints(all) | BackendTarget::H2cEndpoints(all) => all.first().copied(),
+            BackendTarget::Fail { .. } => None,
+        })
     }
 
     fn is_second(&self) -> bool {
@@ -109,6 +207,7 @@ impl WrongCertificate {
 #[async_trait]
 impl Exchange for Tamper {
     fn choose_config(&self, _: &Connection, current: &Arc<Compiled>, _: &[Arc<Compiled>]) -> Arc<Compiled> {
+        *lock(&self.0.config) = Some(Arc::clone(current));
         lock(&self.0.certificate).as_mut().map_or_else(|| Arc::clone(current), |wrong| wrong.instead_of(current))
     }
 
@@ -150,12 +249,25 @@ impl Exchange for Tamper {
                         parts.uri = uri;
                     }
                 }
+                WrongAnswer::ForwardedMethod(method) => {
+                    if let Ok(method) = method.parse() {
+                        parts.method = method;
+                    }
+                }
                 WrongAnswer::ForwardedHost(host) => set(&mut parts.headers, HOST.as_str(), Some(&host)),
                 WrongAnswer::ForwardedHeader(name, value) => set(&mut parts.headers, &name, value.as_deref()),
                 _ => {}
             }
         }
         parts
+    }
+
+    fn on_try(&self, request: &RequestHead, _: u32, sent: Request<Body>) -> Request<Body> {
+        self.with_wrong_body(request, sent)
+    }
+
+    fn on_mirror(&self, request: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
+        Some(self.with_wrong_body(request, copy))
     }
 
     async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
@@ -178,10 +290,22 @@ impl Exchange for Tamper {
                     response = response.map(twice);
                 }
                 WrongAnswer::ResponseHeader(name, value) => set(response.headers_mut(), &name, value.as_deref()),
+                WrongAnswer::CalledAgain(service) => self.call_again(request, &service).await,
                 _ => {}
             }
         }
         Some(response)
+    }
+
+    async fn serve_tunnel(&self, request: &RequestHead, client: Upgraded, backend: Upgraded) {
+        let wrong = self.wrong(request);
+        frames::carry(client, backend, |frame| {
+            if FrameSort::of(frame).is_some_and(|sort| wrong.contains(&WrongAnswer::ChangedFrame(sort))) {
+                frame.spoil();
+            }
+            true
+        })
+        .await;
     }
 
     fn on_tcp(&self, _: &Connection, drawn: TcpChoice) -> TcpChoice {
@@ -205,10 +329,9 @@ impl Exchange for Tamper {
 
 fn without_mirror(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
     let mut rule = route.rule.clone();
-    let names = |id: &str| id.rsplit_once('/').map_or(id, |(_, name)| name).split(':').next() == Some(service);
     let backends = rule.backends.iter_mut().map(|backend| &mut backend.filters);
     for filters in backends.chain(std::iter::once(&mut rule.filters)) {
-        filters.retain(|filter| !matches!(filter, Filter::RequestMirror(mirror) if names(&mirror.id)));
+        filters.retain(|filter| !matches!(filter, Filter::RequestMirror(mirror) if is_of(&mirror.id, service)));
     }
     CompiledRoute::new(&rule).into()
 }
@@ -216,7 +339,7 @@ fn without_mirror(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
 /// A body without its data.
 fn trailers_alone(body: Body) -> Body {
     let frames = BodyStream::new(body).filter(|frame| {
-        let is_data = frame.as_ref().is_ok_and(Frame::is_data);
+        let is_data = frame.as_ref().is_ok_and(hyper::body::Frame::is_data);
         async move { !is_data }
     });
     StreamBody::new(frames).boxed_unsync()
@@ -225,17 +348,22 @@ fn trailers_alone(body: Body) -> Body {
 /// A body whose data come twice, message by message.
 fn twice(body: Body) -> Body {
     let frames = BodyStream::new(body).flat_map(|frame| {
-        let copy = frame.as_ref().ok().and_then(Frame::data_ref).cloned().map(|data| Ok(Frame::data(data)));
+        let copy = frame
+            .as_ref()
+            .ok()
+            .and_then(hyper::body::Frame::data_ref)
+            .cloned()
+            .map(|data| Ok(hyper::body::Frame::data(data)));
         stream::iter(std::iter::once(frame).chain(copy))
     });
     StreamBody::new(frames).boxed_unsync()
 }
 
 fn with_trailer(body: Body, name: String, value: Option<String>) -> Body {
-    let change = move |frame: Frame<Bytes>| match frame.into_trailers() {
+    let change = move |frame: hyper::body::Frame<Bytes>| match frame.into_trailers() {
         Ok(mut trailers) => {
             set(&mut trailers, &name, value.as_deref());
-            Frame::trailers(trailers)
+            hyper::body::Frame::trailers(trailers)
         }
         Err(frame) => frame,
     };
@@ -248,6 +376,11 @@ fn with_code(mut response: Response<Body>, code: u32) -> Response<Body> {
         *own = code.into();
     }
     response.map(|body| with_trailer(body, grpc::STATUS.to_string(), Some(code.to_string())))
+}
+
+/// Whether an id such as `namespace/service:port` is of this Service.
+fn is_of(id: &str, service: &str) -> bool {
+    id.rsplit_once('/').map_or(id, |(_, name)| name).split(':').next() == Some(service)
 }
 
 fn set(headers: &mut HeaderMap, name: &str, value: Option<&str>) {

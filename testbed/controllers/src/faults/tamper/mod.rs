@@ -17,6 +17,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use gateproof_proxy::Compiled;
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject, PostParams},
@@ -25,7 +26,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 use exchange::WrongCertificate;
-pub use exchange::{WrongAnswer, WrongConnection};
+pub use exchange::{FrameSort, WrongAnswer, WrongConnection};
 
 use crate::{
     runtime::{
@@ -83,6 +84,8 @@ struct State {
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
     certificate: Mutex<Option<WrongCertificate>>,
+    /// What the data plane serves, as of the last exchange.
+    config: Mutex<Option<Arc<Compiled>>>,
     exchanges: std::sync::atomic::AtomicU64,
     listeners: Mutex<Vec<tokio::task::AbortHandle>>,
 }

@@ -25,6 +25,8 @@ fn judge(rules: &str) -> (Vec<String>, Vec<String>, String) {
 #[case::redirect_only(format!("{{filters: [{REDIRECT}]}}"))]
 #[case::rewrite(format!("{{filters: [{REWRITE}], {TO}}}"))]
 #[case::no_backends("{}".to_owned())]
+#[case::cors(format!("{{filters: [{{type: CORS, cors: {{allowOrigins: ['*']}}}}], {TO}}}"))]
+#[case::retry(format!("{{retry: {{codes: [500], attempts: 2, backoff: 100ms}}, {TO}}}"))]
 #[case::timeouts(format!("{{timeouts: {{request: 1s, backendRequest: 500ms}}, {TO}}}"))]
 #[case::mirror("{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: echo, port: 8080}}}]}".to_owned())]
 #[case::one_prefix(format!(
@@ -46,8 +48,8 @@ fn good_rules_are_accepted(#[case] rule: String) {
     "{{matches: [{{queryParams: [{{type: RegularExpression, name: a, value: '*'}}]}}], {TO}}}"
 ), "UnsupportedValue")]
 #[case::match_type(format!("{{matches: [{{path: {{type: Fuzzy, value: /a}}}}], {TO}}}"), "UnsupportedValue")]
-#[case::filter_type(format!("{{filters: [{{type: CORS, cors: {{}}}}], {TO}}}"), "UnsupportedValue")]
-#[case::retry(format!("{{retry: {{attempts: 2}}, {TO}}}"), "UnsupportedValue")]
+#[case::filter_type(format!("{{filters: [{{type: Unheard}}], {TO}}}"), "UnsupportedValue")]
+#[case::retry(format!("{{retry: {{backoff: soon}}, {TO}}}"), "UnsupportedValue")]
 #[case::session(format!("{{sessionPersistence: {{}}, {TO}}}"), "UnsupportedValue")]
 #[case::replace_on_exact(format!(
     "{{matches: [{{path: {{type: Exact, value: /a}}}}], filters: [{{type: URLRewrite, urlRewrite: {{path: {{type: \

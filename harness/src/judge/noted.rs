@@ -1,0 +1,148 @@
+//! What backends noted of the requests of a probe, against what they must have noted.
+
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+
+use super::answer::{plain_miss, test_header};
+use super::env::severity;
+use super::expect::Miss;
+use crate::log::JournalEntry;
+use crate::scenario::{Level, Noted};
+
+/// Holds the entries of these requests against what is expected of each backend.
+pub(super) fn compare(
+    expected: &IndexMap<String, Noted>,
+    ids: &[String],
+    entries: &[JournalEntry],
+    level: Level,
+    prefix: &str,
+) -> Vec<Miss> {
+    let mut misses = Vec::new();
+    for (backend, noted) in expected {
+        let of = |id: &String| {
+            entries.iter().filter(|entry| entry.id == *id && entry.backend == *backend).collect::<Vec<_>>()
+        };
+        let requests: Vec<Vec<&JournalEntry>> = ids.iter().map(of).collect();
+        let mut miss = |part: &str, expected: String, seen: String| {
+            let expectation = format!("{prefix}.noted.{backend}.{part}");
+            misses.push(plain_miss(expectation, expected, seen, severity(level)));
+        };
+        if let Some(times) = noted.times
+            && let Some(other) = requests.iter().map(Vec::len).find(|&count| count != times as usize)
+        {
+            let expected = format!("each request reaches backend {backend} {times} times");
+            miss("times", expected, format!("one of them reached it {other} times"));
+        }
+        if let Some(apart) = noted.apart
+            && let Some(gap) = requests.iter().flat_map(|of| gaps(of)).min().filter(|gap| *gap < apart * 1000)
+        {
+            let expected = format!("backend {backend} gets them {apart} ms apart at least");
+            miss("apart", expected, format!("two came {} ms apart", gap / 1000));
+        }
+        for (part, expected, seen) in different(noted, &requests.concat(), backend) {
+            miss(&part, expected, seen);
+        }
+    }
+    misses
+}
+
+/// Microseconds between the entries of one request.
+fn gaps(of: &[&JournalEntry]) -> Vec<u64> {
+    of.windows(2).map(|pair| pair[1].micros.saturating_sub(pair[0].micros)).collect()
+}
+
+/// The values that are not as they must be: part, what is expected, what was noted. None can be so if nothing was noted.
+fn different(noted: &Noted, all: &[&JournalEntry], backend: &str) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    let mut text = |part: &str, wanted: Option<&String>, of: fn(&JournalEntry) -> &str, shown: Option<&str>| {
+        let Some(wanted) = wanted else { return };
+        let expected = format!("backend {backend} gets the {part} {:?}", shown.unwrap_or(wanted));
+        match all.iter().map(|entry| of(entry)).find(|seen| seen != wanted) {
+            Some(seen) => found.push((part.to_owned(), expected, format!("it got {seen:?}"))),
+            None if all.is_empty() => found.push((part.to_owned(), expected, "it got nothing".to_owned())),
+            None => {}
+        }
+    };
+    text("method", noted.method.as_ref(), |entry| &entry.method, None);
+    text("path", noted.path.as_ref(), |entry| &entry.path, None);
+    let digest = noted.body.as_ref().map(|body| format!("{:x}", Sha256::digest(body.as_bytes())));
+    text("body", digest.as_ref(), |entry| &entry.body_sha256, noted.body.as_deref());
+    for (name, test) in &noted.headers {
+        let part = format!("headers.{name}");
+        let what = format!("request header {name} at backend {backend}");
+        let failed = all.iter().find_map(|entry| {
+            let lines = entry.headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
+            let values: Vec<&str> = lines.map(|(_, value)| value.as_str()).collect();
+            let (good, words) = test_header(test, &what, &values);
+            (!good).then(|| (words, format!("it is {:?}", values.join(","))))
+        });
+        match failed {
+            Some((words, seen)) => found.push((part, words, seen)),
+            None if all.is_empty() => found.push((part, what, "it got nothing".to_owned())),
+            None => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::scenario::HeaderTest;
+
+    fn entry(id: &str, backend: &str, micros: u64) -> JournalEntry {
+        JournalEntry {
+            backend: backend.to_owned(),
+            id: id.to_owned(),
+            method: "POST".to_owned(),
+            path: "/a".to_owned(),
+            host: "h.test".to_owned(),
+            headers: vec![("x-a".to_owned(), "one".to_owned())],
+            body_sha256: format!("{:x}", Sha256::digest(b"hello")),
+            micros,
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut Noted)) -> Noted {
+        let mut noted = Noted::default();
+        change(&mut noted);
+        noted
+    }
+
+    fn header(test: HeaderTest) -> Noted {
+        with(|noted| noted.headers = IndexMap::from([("X-A".to_owned(), test)]))
+    }
+
+    #[rstest]
+    #[case::as_often(with(|n| n.times = Some(2)), None)]
+    #[case::more_often(with(|n| n.times = Some(1)), Some("times"))]
+    #[case::never(with(|n| n.times = Some(0)), Some("times"))]
+    #[case::far_apart(with(|n| n.apart = Some(100)), None)]
+    #[case::close(with(|n| n.apart = Some(101)), Some("apart"))]
+    #[case::method(with(|n| n.method = Some("POST".into())), None)]
+    #[case::other_method(with(|n| n.method = Some("GET".into())), Some("method"))]
+    #[case::other_path(with(|n| n.path = Some("/b".into())), Some("path"))]
+    #[case::body(with(|n| n.body = Some("hello".into())), None)]
+    #[case::other_body(with(|n| n.body = Some(String::new())), Some("body"))]
+    #[case::header(header(HeaderTest::Equals("one".into())), None)]
+    #[case::other_header(header(HeaderTest::Absent), Some("headers.X-A"))]
+    fn each_part_is_compared(#[case] noted: Noted, #[case] missed: Option<&str>) {
+        let entries = [entry("1", "echo", 0), entry("1", "echo", 100_000), entry("1", "other", 100_001)];
+        let expected = IndexMap::from([("echo".to_owned(), noted)]);
+        let misses = compare(&expected, &["1".to_owned()], &entries, Level::Must, "p");
+        let found: Vec<String> = misses.into_iter().map(|miss| miss.expectation).collect();
+        let wanted: Vec<String> = missed.map(|part| format!("p.noted.echo.{part}")).into_iter().collect();
+        assert_eq!(found, wanted);
+    }
+
+    #[rstest]
+    #[case::never(with(|n| n.times = Some(0)), 0)]
+    #[case::method(with(|n| n.method = Some("GET".into())), 1)]
+    #[case::header(header(HeaderTest::Absent), 1)]
+    fn nothing_noted_passes_for_nothing_but_never(#[case] noted: Noted, #[case] misses: usize) {
+        let expected = IndexMap::from([("echo".to_owned(), noted)]);
+        assert_eq!(compare(&expected, &["1".to_owned()], &[], Level::Must, "p").len(), misses);
+    }
+}

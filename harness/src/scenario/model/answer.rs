@@ -1,0 +1,156 @@
+//! What a probe expects of an answer.
+
+use indexmap::IndexMap;
+
+use super::super::grpc::GrpcCode;
+use crate::log::Message;
+
+/// What must come back.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// An HTTP answer.
+    Http(Box<Seen>),
+    /// A line from this backend over TCP.
+    TcpBackend(String),
+    /// TCP: refused, reset or closed before any byte. A hang fails.
+    TcpRefused,
+    /// HTTP: no connection is accepted, or it is closed without an answer, or somebody else on the same address and port
+    /// has no route for the request.
+    NoAnswer,
+    /// HTTP: a timeout error, or an answer that breaks off before its end.
+    CutOff,
+    /// Shares over many requests, found by a sequential test.
+    Shares {
+        /// Who answers, with its weight.
+        parts: Vec<(Share, u32)>,
+        /// Margin in percentage points (0 to 100) below which a deviation is not looked for.
+        margin: f64,
+    },
+}
+
+/// A kind of answer that shares are counted by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Share {
+    /// Answered by this backend.
+    Backend(String),
+    /// This status code from the gateway itself.
+    Status(u16),
+    /// This code of gRPC from the gateway itself.
+    Code(GrpcCode),
+}
+
+/// An HTTP answer and what the backend saw.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// Legal status codes; 200 unless given. Says nothing of a call.
+    pub status: Vec<u16>,
+    /// Legal codes of a call; empty for what is none.
+    pub code: Vec<GrpcCode>,
+    /// Status codes that a SHOULD prefers among them.
+    pub preferred: Vec<u16>,
+    /// The backend that answered; `Some` also demands its echo.
+    pub backend: Option<String>,
+    /// Response headers.
+    pub headers: IndexMap<String, HeaderTest>,
+    /// Response trailers.
+    pub trailers: IndexMap<String, HeaderTest>,
+    /// How many messages a call is answered with.
+    pub messages: Option<u32>,
+    /// Path (raw) that the backend saw.
+    pub seen_path: Option<String>,
+    /// Host that the backend saw.
+    pub seen_host: Option<String>,
+    /// Protocol that the backend was spoken to in, such as `HTTP/2.0`.
+    pub seen_proto: Option<String>,
+    /// Request headers that the backend saw.
+    pub seen_headers: IndexMap<String, HeaderTest>,
+    /// A DNS name of the certificate that the server presents, as it stands there.
+    pub certificate: Option<String>,
+    /// Backends that must have a journal entry of the very request, as mirrors have.
+    pub mirrored_to: Vec<String>,
+    /// Messages over a WebSocket, each of which must get its right answer, or must not.
+    pub replies: Vec<(Message, bool)>,
+    /// What backends must have noted of the very request, by backend.
+    pub noted: IndexMap<String, Noted>,
+}
+
+/// What the journal of a backend must hold of each request of a probe.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Noted {
+    /// How often it reached the backend.
+    pub times: Option<u32>,
+    /// Milliseconds that lie between two of these times at least.
+    pub apart: Option<u64>,
+    /// Its method, each time.
+    pub method: Option<String>,
+    /// Its raw path, each time.
+    pub path: Option<String>,
+    /// Its body, each time.
+    pub body: Option<String>,
+    /// Its headers, each time.
+    pub headers: IndexMap<String, HeaderTest>,
+}
+
+/// A test of a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeaderTest {
+    /// Has this value.
+    Equals(String),
+    /// Has one of these values.
+    OneOf(Vec<String>),
+    /// Is a list of these members, in any order and case.
+    Members(Vec<String>),
+    /// Is not there, or a list that has neither this member nor `*`, which stands for all.
+    Without(String),
+    /// Has exactly these lines, in this order.
+    Lines(Vec<String>),
+    /// Is not there.
+    Absent,
+    /// Is there.
+    Present,
+}
+
+impl HeaderTest {
+    /// The texts of the test, in which placeholders may stand.
+    pub fn texts(&self) -> Vec<&String> {
+        match self {
+            HeaderTest::Equals(text) | HeaderTest::Without(text) => vec![text],
+            HeaderTest::OneOf(texts) | HeaderTest::Members(texts) | HeaderTest::Lines(texts) => texts.iter().collect(),
+            HeaderTest::Absent | HeaderTest::Present => Vec::new(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            HeaderTest::Equals(text) | HeaderTest::Without(text) => vec![text],
+            HeaderTest::OneOf(texts) | HeaderTest::Members(texts) | HeaderTest::Lines(texts) => {
+                texts.iter_mut().collect()
+            }
+            HeaderTest::Absent | HeaderTest::Present => Vec::new(),
+        }
+    }
+}
+
+impl Seen {
+    /// Every text of the expectation in which placeholders may stand.
+    pub fn texts(&self) -> Vec<&String> {
+        let noted = self.noted.values();
+        let tests = self.headers.values().chain(self.trailers.values()).chain(self.seen_headers.values());
+        let tests = tests.chain(noted.clone().flat_map(|noted| noted.headers.values()));
+        let plain = self.seen_path.iter().chain(&self.seen_host).chain(&self.certificate);
+        let plain = plain.chain(noted.flat_map(|noted| noted.path.iter().chain(&noted.body)));
+        plain.chain(tests.flat_map(HeaderTest::texts)).collect()
+    }
+
+    /// The same, to be changed.
+    pub fn texts_mut(&mut self) -> Vec<&mut String> {
+        let plain = self.seen_path.iter_mut().chain(&mut self.seen_host).chain(&mut self.certificate);
+        let tests = self.headers.values_mut().chain(self.trailers.values_mut()).chain(self.seen_headers.values_mut());
+        let noted = self.noted.values_mut().flat_map(|noted| {
+            let tests = noted.headers.values_mut().flat_map(HeaderTest::texts_mut);
+            noted.path.iter_mut().chain(&mut noted.body).chain(tests)
+        });
+        plain.chain(tests.flat_map(HeaderTest::texts_mut)).chain(noted).collect()
+    }
+}

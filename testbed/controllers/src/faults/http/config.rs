@@ -1,0 +1,200 @@
+use std::collections::BTreeMap;
+
+use gateproof_proxy::config::{Filter, Protocol, RouteId};
+use serde_json::Value;
+
+use super::super::{
+    Fault, Seam,
+    config::{serve, serve_from},
+    tools::{drop_field, each, filters, rules, virtual_hosts},
+};
+use crate::snapshot::{Kind, Snapshot};
+
+/// Takes the hostname off the listeners whose port a route names.
+fn open_named_ports(snapshot: &mut Snapshot) {
+    let named: Vec<(String, Value, Value)> = snapshot
+        .all(Kind::HttpRoute)
+        .flat_map(|route| {
+            let parents = route.raw.pointer("/spec/parentRefs").and_then(Value::as_array).into_iter().flatten();
+            let own = route.meta.namespace.clone();
+            parents.filter(|parent| parent["port"].is_u64()).map(move |parent| {
+                let namespace = parent["namespace"].as_str().unwrap_or(&own).to_owned();
+                (namespace, parent["name"].clone(), parent["port"].clone())
+            })
+        })
+        .collect();
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let metadata = gateway["metadata"].clone();
+        for listener in each(gateway, "/spec/listeners") {
+            let is_named = named.iter().any(|(namespace, name, port)| {
+                metadata["namespace"] == namespace.as_str() && metadata["name"] == *name && listener["port"] == *port
+            });
+            if is_named {
+                drop_field(listener, "hostname");
+            }
+        }
+    });
+}
+
+/// The Services for which `wanted` holds, by namespace and name, with their first port.
+fn services(snapshot: &Snapshot, wanted: fn(&Value) -> bool) -> Vec<(String, String, Value)> {
+    let service = |object: &std::sync::Arc<crate::snapshot::Object>| {
+        let port = object.raw.pointer("/spec/ports/0").cloned().unwrap_or_default();
+        (object.meta.namespace.clone(), object.meta.name.clone(), port)
+    };
+    snapshot.all(Kind::Service).filter(|object| wanted(&object.raw)).map(service).collect()
+}
+
+/// Changes the EndpointSlices of these Services.
+fn edit_slices(snapshot: &mut Snapshot, of: &[(String, String, Value)], change: fn(&mut Value, &Value)) {
+    snapshot.edit(Kind::EndpointSlice, |slice| {
+        let metadata = slice["metadata"].clone();
+        let service = &metadata["labels"]["kubernetes.io/service-name"];
+        let found = of
+            .iter()
+            .find(|(namespace, name, _)| metadata["namespace"] == namespace.as_str() && *service == name.as_str());
+        if let Some((_, _, port)) = found {
+            change(slice, port);
+        }
+    });
+}
+
+fn mirrors(list: &[Filter]) -> Vec<Filter> {
+    list.iter().filter(|filter| matches!(filter, Filter::RequestMirror(_))).cloned().collect()
+}
+
+pub(in super::super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "opens-ports-that-routes-name",
+        summary: "Lets a route that names a port answer there for every host, whatever the hostname of the listener.",
+        clauses: &["blind:HTTPRouteListenerPortMatching.1"],
+        seam: Seam::Config(|| serve_from(open_named_ports)),
+    },
+    Fault {
+        name: "prefers-the-first-filtered-backend",
+        summary: "Sends everything to the first of several backends that have filters.",
+        clauses: &["blind:HTTPRouteRequestHeaderModifierBackendWeights.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in rules(config) {
+                    let mut filtered = rule.backends.iter_mut().filter(|to| !to.filters.is_empty() && to.weight > 0);
+                    filtered.next();
+                    filtered.for_each(|backend| backend.weight = 0);
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "dials-target-ports",
+        summary: "Dials the target port of a Service instead of the port of its endpoints.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Config(|| {
+            serve_from(|snapshot| {
+                let all = services(snapshot, |_| true);
+                edit_slices(snapshot, &all, |slice, port| {
+                    if port["targetPort"].is_u64() {
+                        each(slice, "/ports").for_each(|one| one["port"] = port["targetPort"].clone());
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "ignores-headless-services",
+        summary: "Finds no endpoints of a Service without cluster IP.",
+        clauses: &["upstream:HTTPRouteServiceTypes"],
+        seam: Seam::Config(|| {
+            serve_from(|snapshot| {
+                let headless = services(snapshot, |service| service["spec"]["clusterIP"] == "None");
+                edit_slices(snapshot, &headless, |slice, _| slice["endpoints"] = Value::Array(Vec::new()));
+            })
+        }),
+    },
+    Fault {
+        name: "mirrors-whole-routes",
+        summary: "Mirrors the requests of all rules of a route where one has a mirror.",
+        clauses: &["blind:HTTPRouteRequestMirror.4"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let key = |id: &RouteId| (id.namespace.clone(), id.name.clone());
+                let mut found: BTreeMap<_, Vec<Filter>> = BTreeMap::new();
+                for rule in rules(config) {
+                    let own = mirrors(&rule.filters);
+                    if !own.is_empty() {
+                        found.insert(key(&rule.id), own);
+                    }
+                }
+                for rule in rules(config).filter(|rule| mirrors(&rule.filters).is_empty()) {
+                    rule.filters.extend(found.get(&key(&rule.id)).cloned().unwrap_or_default());
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "takes-the-longer-timeout",
+        summary: "Takes no notice of the timeout of a backend where the request has one too.",
+        clauses: &["blind:HTTPRouteTimeoutRequest.2"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for timeouts in rules(config).map(|rule| &mut rule.timeouts).filter(|both| both.request.is_some()) {
+                    timeouts.backend_request = None;
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "adds-response-headers-that-are-set",
+        summary: "Adds a response header where the filter sets it.",
+        clauses: &["blind:HTTPRouteResponseHeaderModifier.3"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for filter in filters(config).flatten() {
+                    if let Filter::ResponseHeaderModifier(modifier) = filter {
+                        let set = std::mem::take(&mut modifier.set);
+                        modifier.add.extend(set);
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "forgets-listener-ports-in-redirects",
+        summary: "Leaves the port of the listener out of Location.",
+        clauses: &["blind:HTTPRouteRedirectPortAndScheme.2"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let http = config.listeners.iter_mut().filter(|lane| matches!(lane.protocol, Protocol::Http(_)));
+                for rule in http.flat_map(virtual_hosts).flat_map(|host| &mut host.routes) {
+                    for filter in &mut rule.filters {
+                        if let Filter::RequestRedirect(redirect) = filter
+                            && redirect.scheme.is_none()
+                        {
+                            redirect.port.get_or_insert(80);
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "keeps-listener-ports-under-another-scheme",
+        summary: "Puts the port of the listener, if it is none that everyone knows, into a Location of another scheme.",
+        clauses: &["upstream:HTTPRouteRedirectPortAndScheme"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for lane in config.listeners.iter_mut().filter(|lane| !matches!(lane.port, 80 | 443)) {
+                    let port = lane.port;
+                    for rule in virtual_hosts(lane).into_iter().flat_map(|host| &mut host.routes) {
+                        for filter in &mut rule.filters {
+                            if let Filter::RequestRedirect(redirect) = filter
+                                && redirect.scheme.is_some()
+                            {
+                                redirect.port.get_or_insert(port);
+                            }
+                        }
+                    }
+                }
+            })
+        }),
+    },
+];

@@ -1,0 +1,86 @@
+//! How a query asks the backend to behave beside echoing: to fail, or to be slow.
+//!
+//! What is to happen to the first requests only is counted by request id, so that each probe starts anew:
+//! `fail=2&code=503` fails the first two requests of an id, `code=break` breaks their connections off; `late=1` delays
+//! only the first by `delay`; `pause=1s` sends the second half of the body so much later.
+
+use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::delay;
+
+/// How a request fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// With this status code.
+    Status(StatusCode),
+    /// The connection breaks off without an answer.
+    Break,
+}
+
+/// Whether a request fails that comes after so many others of its id.
+pub(crate) fn failure(query: &str, before: usize) -> Option<Failure> {
+    if before >= count(query, "fail=")? {
+        return None;
+    }
+    match value(query, "code=") {
+        Some("break") => Some(Failure::Break),
+        Some(code) => Some(Failure::Status(code.parse().ok()?)),
+        None => Some(Failure::Status(StatusCode::INTERNAL_SERVER_ERROR)),
+    }
+}
+
+/// Whether the delay that a query asks for is for a request that comes after so many others of its id.
+pub(crate) fn is_late(query: &str, before: usize) -> bool {
+    count(query, "late=").is_none_or(|first| before < first)
+}
+
+/// The pause in the middle of the body.
+pub(crate) fn pause(query: &str) -> Option<Duration> {
+    value(query, "pause=").and_then(delay::parse)
+}
+
+fn count(query: &str, name: &str) -> Option<usize> {
+    value(query, name)?.parse().ok()
+}
+
+fn value<'q>(query: &'q str, name: &str) -> Option<&'q str> {
+    query.split('&').find_map(|pair| pair.strip_prefix(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const BUSY: Failure = Failure::Status(StatusCode::SERVICE_UNAVAILABLE);
+
+    #[rstest]
+    #[case("fail=2&code=503", 1, Some(BUSY))]
+    #[case("fail=2&code=503", 2, None)]
+    #[case("fail=1", 0, Some(Failure::Status(StatusCode::INTERNAL_SERVER_ERROR)))]
+    #[case("a=b&fail=1&code=break", 0, Some(Failure::Break))]
+    #[case("fail=0&code=503", 0, None)]
+    #[case("fail=x&code=503", 0, None)]
+    #[case("fail=1&code=99999", 0, None)]
+    #[case("code=503", 0, None)]
+    fn failures(#[case] query: &str, #[case] before: usize, #[case] expected: Option<Failure>) {
+        assert_eq!(failure(query, before), expected);
+    }
+
+    #[rstest]
+    #[case("delay=1s", 5, true)]
+    #[case("delay=1s&late=1", 0, true)]
+    #[case("delay=1s&late=1", 1, false)]
+    fn delays_of_the_first(#[case] query: &str, #[case] before: usize, #[case] late: bool) {
+        assert_eq!(is_late(query, before), late);
+    }
+
+    #[test]
+    fn pauses_are_durations() {
+        assert_eq!(pause("pause=250ms"), Some(Duration::from_millis(250)));
+        assert_eq!(pause("pause=x"), None);
+    }
+}
