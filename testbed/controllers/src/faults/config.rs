@@ -497,7 +497,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-method-matches",
         summary: "Leaves method matches out.",
-        clauses: &["upstream:HTTPRouteMethodMatching"],
+        clauses: &["upstream:HTTPRouteMethodMatching", "blind:HTTPRouteMethodMatching.2"],
         seam: Seam::Config(|| {
             serve(|_, config| rules(config).flat_map(|rule| &mut rule.matches).for_each(|one| one.method = None))
         }),
@@ -693,7 +693,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "times-out-early",
         summary: "Gives up on a backend after a tenth of the timeout.",
-        clauses: &["blind:HTTPRouteTimeoutBackendRequest.1", "blind:HTTPRouteTimeoutBackendRequest.3"],
+        clauses: &["blind:HTTPRouteTimeoutBackendRequest.1"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for timeouts in rules(config).map(|rule| &mut rule.timeouts) {

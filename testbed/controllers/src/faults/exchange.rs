@@ -162,7 +162,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "trips-over-queries",
         summary: "Finds no route for a path with a query behind it.",
-        clauses: &["blind:HTTPRouteExactPathMatching.1"],
+        clauses: &["blind:HTTPRouteExactPathMatching.1", "blind:Generic.16"],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, _, found| if request.query.is_some() { MatchOutcome::NoRule } else { found }))
         }),
@@ -370,7 +370,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "holds-refused-tcp-connections",
         summary: "Keeps a TCP connection open that it should refuse.",
-        clauses: &["blind:TCPRouteInvalidBackendRefNonexistent.1"],
+        clauses: &["blind:TCPRouteInvalidBackendRefNonexistent.1", "blind:TCPRouteInvalidCrossNamespaceBackendRef.1"],
         seam: Seam::Exchange(|| Arc::new(HoldsRefused)),
     },
 ];

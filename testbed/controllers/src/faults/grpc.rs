@@ -218,8 +218,8 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| serve(|_, config| names(config).for_each(|(service, _)| without_case(service)))),
     },
     Fault {
-        name: "compares-methods-without-case",
-        summary: "Takes a method in another case for equal.",
+        name: "compares-calls-without-case",
+        summary: "Takes a service or method of a call in another case for equal.",
         clauses: &["blind:GRPCExactMethodMatching.2"],
         seam: Seam::Config(|| serve(|_, config| names(config).for_each(|(_, method)| without_case(method)))),
     },

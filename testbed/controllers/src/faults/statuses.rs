@@ -263,7 +263,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tells-whether-forbidden-services-exist",
         summary: "Gives BackendNotFound as the reason for a reference that no ReferenceGrant permits.",
-        clauses: &["GEP1364-42", "GEP1364-50", "upstream:HTTPRouteInvalidCrossNamespaceBackendRef"],
+        clauses: &[
+            "GEP1364-42",
+            "GEP1364-50",
+            "upstream:HTTPRouteInvalidCrossNamespaceBackendRef",
+            "upstream:TCPRouteInvalidCrossNamespaceBackendRef",
+        ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -837,7 +842,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reports-revoked-grants-as-resolved",
         summary: "Goes on saying ResolvedRefs=True after the ReferenceGrant is gone, while traffic fails.",
-        clauses: &["blind:HTTPRouteReferenceGrant.1"],
+        clauses: &["blind:HTTPRouteReferenceGrant.1", "upstream:TCPRouteReferenceGrant"],
         seam: Seam::Statuses(|| {
             let stale =
                 Remembering(Memory::default(), |memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant));

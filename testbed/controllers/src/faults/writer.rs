@@ -275,7 +275,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "writes-late",
         summary: "Writes that a reference of a TCPRoute does not resolve long after the deadline.",
-        clauses: &["upstream:TCPRouteInvalidBackendRefNonexistent", "upstream:TCPRouteInvalidCrossNamespaceBackendRef"],
+        clauses: &[
+            "upstream:TCPRouteInvalidBackendRefNonexistent",
+            "upstream:TCPRouteInvalidCrossNamespaceBackendRef",
+            "GEP1364-08",
+        ],
         seam: Seam::StatusWriter(|| Arc::new(Late)),
     },
 ];

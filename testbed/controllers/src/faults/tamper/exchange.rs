@@ -280,7 +280,9 @@ impl Exchange for Tamper {
                 }
                 WrongAnswer::NoBody => {
                     response.headers_mut().remove(CONTENT_LENGTH);
-                    response = response.map(trailers_alone);
+                    // How a call ended stands behind its messages.
+                    let is_call = grpc::is_grpc(response.headers());
+                    response = response.map(|body| if is_call { trailers_alone(body) } else { body::empty() });
                 }
                 WrongAnswer::Code(code) => response = with_code(response, code),
                 WrongAnswer::Trailer(name, value) => {
