@@ -370,7 +370,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "holds-refused-tcp-connections",
         summary: "Keeps a TCP connection open that it should refuse.",
-        clauses: &["blind:TCPRouteInvalidBackendRefNonexistent.1", "blind:TCPRouteInvalidCrossNamespaceBackendRef.1"],
+        clauses: &[
+            "GEP1364-46",
+            "blind:TCPRouteInvalidBackendRefNonexistent.1",
+            "blind:TCPRouteInvalidCrossNamespaceBackendRef.1",
+        ],
         seam: Seam::Exchange(|| Arc::new(HoldsRefused)),
     },
 ];
