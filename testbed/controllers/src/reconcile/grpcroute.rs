@@ -16,14 +16,7 @@ pub(super) const UNAVAILABLE: u16 = 503;
 
 /// Judges a GRPCRoute rule by rule. A rule is one of HTTP over calls: the data plane has no others.
 pub(crate) fn judge(snapshot: &Snapshot, route: &Object, spec: &GrpcRouteSpec) -> Judged<Route> {
-    let mut judged = Judged { rules: Vec::new(), dropped: Vec::new(), problems: Vec::new() };
-    for (index, rule) in spec.rules.iter().enumerate() {
-        match self::rule(snapshot, route, index, rule, &mut judged.problems) {
-            Ok(rule) => judged.rules.push(rule),
-            Err(dropped) => judged.dropped.push((index, dropped)),
-        }
-    }
-    judged
+    Judged::of(&spec.rules, |index, from, problems| rule(snapshot, route, index, from, problems))
 }
 
 /// References of a rule count even if the rule is dropped for another reason, so problems go out on the side.

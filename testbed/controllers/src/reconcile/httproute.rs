@@ -39,6 +39,21 @@ impl Dropped {
 }
 
 impl<R> Judged<R> {
+    /// Judges rules one by one, each with its index and a place for its problems.
+    pub(super) fn of<Rule>(
+        rules: &[Rule],
+        mut judge: impl FnMut(usize, &Rule, &mut Vec<Problem>) -> Result<R, Dropped>,
+    ) -> Judged<R> {
+        let mut judged = Judged { rules: Vec::new(), dropped: Vec::new(), problems: Vec::new() };
+        for (index, rule) in rules.iter().enumerate() {
+            match judge(index, rule, &mut judged.problems) {
+                Ok(rule) => judged.rules.push(rule),
+                Err(dropped) => judged.dropped.push((index, dropped)),
+            }
+        }
+        judged
+    }
+
     /// `Accepted`, as far as the spec itself decides it: a route with nothing left is refused.
     pub(crate) fn accepted(&self) -> Verdict {
         match self.dropped.as_slice() {
@@ -65,14 +80,7 @@ impl<R> Judged<R> {
 
 /// Judges an HTTPRoute rule by rule.
 pub(crate) fn judge(snapshot: &Snapshot, route: &Object, spec: &HttpRouteSpec) -> Judged<Route> {
-    let mut judged = Judged { rules: Vec::new(), dropped: Vec::new(), problems: Vec::new() };
-    for (index, rule) in spec.rules.iter().enumerate() {
-        match self::rule(snapshot, route, index, rule, &mut judged.problems) {
-            Ok(rule) => judged.rules.push(rule),
-            Err(dropped) => judged.dropped.push((index, dropped)),
-        }
-    }
-    judged
+    Judged::of(&spec.rules, |index, from, problems| rule(snapshot, route, index, from, problems))
 }
 
 /// References of a rule count even if the rule is dropped for another reason, so problems go out on the side.
