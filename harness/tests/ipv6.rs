@@ -34,6 +34,32 @@ fn backends_at_an_ipv6_address_are_reached_by_the_data_plane() {
     assert!(log.contains("\"addressType\":\"IPv6\""), "no slice of IPv6 was written");
 }
 
+#[test]
+fn backends_of_both_families_are_one_service_each() {
+    if is_absent() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let both = ["--backend-address", "127.0.0.1", "--backend-address", "::1"];
+    let few = [
+        "run",
+        "httproute-missing-backend",
+        "tcproute-missing-backend",
+        "httproute-unready-endpoint",
+        "httproute-uneven-weights",
+    ];
+    let ended = run(dir.path(), &[&few[..], &both].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let log = std::fs::read_to_string(dir.path().join("gateproof-report/events.jsonl")).unwrap();
+    for said in ["\"addressType\":\"IPv4\"", "\"addressType\":\"IPv6\"", "\"ipFamilyPolicy\":\"PreferDualStack\""] {
+        assert!(log.contains(said), "nothing of {said} was written");
+    }
+    let record = std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let passed = record["scenarios"].as_array().unwrap().iter().filter(|one| one["outcome"] == "passed").count();
+    assert_eq!(passed, 4, "{}", ended.said());
+}
+
 #[tokio::test]
 async fn a_gateway_at_an_ipv6_address_is_probed() {
     if is_absent() {

@@ -83,7 +83,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     if *backends != BackendsArg::Hosted {
         line.one("--backends", backends.to_possible_value().map(|value| value.get_name().to_owned()));
     }
-    line.one("--backend-address", backend_address.as_ref());
+    line.all("--backend-address", backend_address);
     line.one("--backend-image", backend_image.as_ref());
     if *contract != ContractEffect::Fail {
         line.one("--contract", contract.to_possible_value().map(|value| value.get_name().to_owned()));

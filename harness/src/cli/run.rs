@@ -156,9 +156,9 @@ pub(crate) struct Tuning {
     /// Where the backends run
     #[arg(long, value_enum, default_value_t = BackendsArg::Hosted)]
     pub(crate) backends: BackendsArg,
-    /// Address of this host that the data plane reaches, for hosted backends
+    /// Address of this host that the data plane reaches, for hosted backends; once for IPv4 and once for IPv6 to test dual stack
     #[arg(long, value_name = "IP")]
-    pub(crate) backend_address: Option<IpAddr>,
+    pub(crate) backend_address: Vec<IpAddr>,
     /// Image of deployed backends, built from images/Dockerfile and there for the cluster to pull
     #[arg(long, value_name = "IMAGE")]
     pub(crate) backend_image: Option<String>,
@@ -242,7 +242,7 @@ impl Tuning {
             KeepArg::Always => Keep::Always,
         };
         options.allow_cluster_changes = self.allow_cluster_changes;
-        options.backend_address = self.backend_address;
+        options.backend_addresses.clone_from(&self.backend_address);
         options.backend_image = self.backend_image(options.target.is_embedded())?;
         options.bundle = self.gateway_api_version.zip(self.gateway_api_channel).map(|(version, channel)| {
             let channel = match channel {
@@ -262,7 +262,7 @@ impl Tuning {
                 "--backend-image is for deployed backends",
                 "add --backends deployed, or leave it out: hosted backends run in this process",
             )),
-            (BackendsArg::Deployed, _) if self.backend_address.is_some() => Err(Failure::usage(
+            (BackendsArg::Deployed, _) if !self.backend_address.is_empty() => Err(Failure::usage(
                 "--backend-address is for hosted backends",
                 "leave it out: deployed backends have the addresses of their Pods",
             )),

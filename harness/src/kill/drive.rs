@@ -19,6 +19,10 @@ use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
 const OTHERS: usize = 10;
+/// The same for a sample.
+const FEW_OTHERS: usize = 2;
+/// How many of the scenarios about a clause are in a sample.
+const LIKELIEST: usize = 2;
 
 /// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
 /// one of them would meet in its lanes.
@@ -27,6 +31,8 @@ const JOBS: usize = 4;
 /// How much is run against each fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
+    /// For each clause of the fault the scenarios that are about little else, and a few others drawn by this seed.
+    Sample(u64),
     /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
     /// Every scenario.
@@ -99,13 +105,37 @@ async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> R
 
 /// The scenarios that a fault is run with.
 fn chosen(plan: &Plan, fault: &Fault) -> Vec<Scenario> {
-    let Extent::Declared(seed) = plan.extent else { return plan.scenarios.clone() };
-    let about =
-        |scenario: &&Scenario| select::clauses(scenario).iter().any(|clause| fault.clauses.contains(&&**clause));
-    let (mut chosen, others): (Vec<&Scenario>, Vec<&Scenario>) = plan.scenarios.iter().partition(about);
+    let (seed, per_clause, strangers) = match plan.extent {
+        Extent::Full => return plan.scenarios.clone(),
+        Extent::Declared(seed) => (seed, usize::MAX, OTHERS),
+        Extent::Sample(seed) => (seed, LIKELIEST, FEW_OTHERS),
+    };
+    let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
+    let mut chosen = BTreeSet::new();
+    for clause in fault.clauses {
+        let about = (0..plan.scenarios.len()).filter(|&index| clauses[index].iter().any(|own| &**own == *clause));
+        chosen.extend(likeliest(about, &clauses, fault.clauses).take(per_clause));
+    }
+    let others: Vec<usize> = (0..plan.scenarios.len()).filter(|index| !chosen.contains(index)).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    chosen.extend(others.choose_multiple(&mut rng, OTHERS).copied());
-    chosen.into_iter().cloned().collect()
+    chosen.extend(others.choose_multiple(&mut rng, strangers).copied());
+    chosen.into_iter().map(|index| plan.scenarios[index].clone()).collect()
+}
+
+/// Those first of whose own clauses the largest share is meant.
+fn likeliest(
+    about: impl Iterator<Item = usize>,
+    clauses: &[Vec<Arc<str>>],
+    meant: &[&str],
+) -> impl Iterator<Item = usize> {
+    let mut about: Vec<(usize, usize)> = about
+        .map(|index| {
+            let hits = clauses[index].iter().filter(|own| meant.contains(&&***own)).count();
+            (clauses[index].len() * 1000 / hits.max(1), index)
+        })
+        .collect();
+    about.sort_unstable();
+    about.into_iter().map(|(_, index)| index)
 }
 
 /// The expectations of a scenario that a fault has to be able to fail: binding, and not one of several legal ends.

@@ -161,8 +161,8 @@ pub struct RunOptions {
     pub events_file: Option<PathBuf>,
     /// Whose logs are evidence of failures.
     pub logs_from: Option<LogSource>,
-    /// Address that hosted backends bind and publish; by default one of this host's.
-    pub backend_address: Option<IpAddr>,
+    /// Addresses that hosted backends bind and publish, one of each family at most; by default one of this host's.
+    pub backend_addresses: Vec<IpAddr>,
     /// Image of deployed backends; hosted ones without it.
     pub backend_image: Option<String>,
     /// Release and channel, for CRDs that do not name them.
@@ -214,7 +214,7 @@ impl RunOptions {
             allow_cluster_changes: false,
             events_file: None,
             logs_from: None,
-            backend_address: None,
+            backend_addresses: Vec::new(),
             backend_image: None,
             bundle: None,
             max_probes: DEFAULT_MAX_PROBES,

@@ -171,7 +171,7 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
     }
     let backends = match &options.backend_image {
         Some(image) => Backends::Deployed(Deploying::new(api.clone(), image)),
-        None => Backends::Hosted(Hosting::new(options.backend_address, options.target.is_embedded())?),
+        None => Backends::Hosted(Hosting::new(&options.backend_addresses, options.target.is_embedded())?),
     };
     let dialer: Arc<dyn Dialer> = match &options.port_forward {
         Some(behind) => Arc::new(PortForward::start(api.client(), behind.clone())),

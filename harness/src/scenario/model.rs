@@ -84,6 +84,21 @@ pub struct BackendDecl {
     pub headless: bool,
 }
 
+/// How the names of the slices of hosted backends end.
+const SLICE: &str = "-hosted";
+
+impl BackendDecl {
+    /// Name of the EndpointSlice of a hosted backend of this name.
+    pub fn slice(backend: &str) -> String {
+        format!("{backend}{SLICE}")
+    }
+
+    /// The same for its address of a second family, if `slice` is that of its first.
+    pub fn second_slice(slice: &str) -> Option<String> {
+        slice.ends_with(SLICE).then(|| format!("{slice}-2"))
+    }
+}
+
 /// What a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

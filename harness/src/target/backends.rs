@@ -15,7 +15,7 @@ use deployed::{Deployed, Deploying};
 use super::api::ApiError;
 use super::names;
 use super::view::View;
-use crate::log::{Bindings, JournalEntry};
+use crate::log::{BackendBinding, Bindings, JournalEntry};
 use crate::scenario::{BackendDecl, BackendProtocol};
 
 /// Why backends cannot be hosted.
@@ -24,6 +24,9 @@ pub enum BackendError {
     /// This host has nothing that a cluster could reach.
     #[error("this host has no address that the target could reach; name one with --backend-address")]
     NoAddress,
+    /// A Service has at most one address of each family, and so have backends.
+    #[error("{0} and {1} are of the same family; give one IPv4 and one IPv6 address, or one of them")]
+    OneFamily(IpAddr, IpAddr),
     /// An echo cannot be started.
     #[error("cannot start backend `{name}`: {error}")]
     Start {
@@ -140,7 +143,8 @@ fn run_token() -> Arc<str> {
 /// Starts backends in this process, and reads what they noted.
 #[derive(Clone)]
 pub struct Hosting {
-    address: IpAddr,
+    /// One, or one of each family.
+    addresses: Vec<IpAddr>,
     journal: Journal,
     run_token: Arc<str>,
 }
@@ -153,20 +157,28 @@ pub struct Hosted {
 }
 
 impl Hosting {
-    /// On `given`, or on the first global unicast address of this host. `loopback_serves` is for targets in this
+    /// On the `given` addresses, or on the first global unicast address of this host. `loopback_serves` is for targets in this
     /// process, whose data plane reaches loopback: no other address is asked for.
-    pub fn new(given: Option<IpAddr>, loopback_serves: bool) -> Result<Hosting, BackendError> {
-        let address = match given {
-            Some(address) => address,
-            None if loopback_serves => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            None => own_address().ok_or(BackendError::NoAddress)?,
+    ///
+    /// # Errors
+    /// There is no address, or two are of one family.
+    pub fn new(given: &[IpAddr], loopback_serves: bool) -> Result<Hosting, BackendError> {
+        for (index, one) in given.iter().enumerate() {
+            if let Some(same) = given[..index].iter().find(|other| other.is_ipv4() == one.is_ipv4()) {
+                return Err(BackendError::OneFamily(*same, *one));
+            }
+        }
+        let addresses = match given {
+            [] if loopback_serves => vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
+            [] => vec![own_address().ok_or(BackendError::NoAddress)?],
+            given => given.to_vec(),
         };
-        Ok(Hosting { address, journal: Journal::default(), run_token: run_token() })
+        Ok(Hosting { addresses, journal: Journal::default(), run_token: run_token() })
     }
 
-    /// The address that backends bind and publish.
-    pub fn address(&self) -> IpAddr {
-        self.address
+    /// The addresses that backends bind and publish: one, or one of each family.
+    pub fn addresses(&self) -> &[IpAddr] {
+        &self.addresses
     }
 
     /// Starts every backend of a scenario that shall be ready, and describes the objects that publish them.
@@ -175,44 +187,64 @@ impl Hosting {
         for decl in decls {
             let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
             // One that is not ready is there all the same if it is one of several: traffic for it has to be seen.
-            let endpoint = if decl.ready || decl.service.is_some() {
-                let identity = Identity {
-                    namespace: bound.namespace.clone(),
-                    ingress: String::new(),
-                    service: bound.service.clone(),
-                    pod: bound.identity.clone(),
-                };
-                let options = EchoOptions {
-                    bind: SocketAddr::new(self.address, 0),
-                    protocol: match decl.protocol {
-                        BackendProtocol::Http | BackendProtocol::H2c => Protocol::Http,
-                        BackendProtocol::Tcp => Protocol::Tcp,
-                    },
-                    identity,
-                    run_token: Some(self.run_token.to_string()),
-                    journal: self.journal.clone(),
-                };
-                let start = Echo::start(options).await;
-                let echo = start.map_err(|error| BackendError::Start { name: decl.name.clone(), error })?;
-                let endpoint = echo.addr();
-                hosted.echoes.push(echo);
-                Some(endpoint)
-            } else {
-                None
+            let endpoints = match decl.ready || decl.service.is_some() {
+                true => self.echoes(decl, bound, &mut hosted.echoes).await?,
+                false => Vec::new(),
             };
             let labels = names::labels(&bindings.run_id, Some(&bindings.token));
             if decl.service.is_none() {
                 let place = (bound.namespace.as_str(), bound.service.as_str());
-                let mut object = service(place, decl, endpoint, &labels);
+                let mut object = service(place, decl, endpoints.first().copied(), &labels);
                 if decl.headless {
                     object["spec"]["clusterIP"] = json!("None");
                 }
                 hosted.objects.push(object);
             }
-            let slice = Slice { namespace: &bound.namespace, service: &bound.service, name: &decl.name };
-            hosted.objects.push(slice.object(self.address, endpoint.map(|endpoint| (endpoint, decl.ready)), &labels));
+            let first = BackendDecl::slice(&decl.name);
+            let names = [BackendDecl::second_slice(&first).unwrap_or_default(), first];
+            for (index, (address, name)) in self.addresses.iter().zip(names.into_iter().rev()).enumerate() {
+                let slice = Slice { namespace: &bound.namespace, service: &bound.service, name };
+                let endpoint = endpoints.get(index).map(|endpoint| (*endpoint, decl.ready));
+                hosted.objects.push(slice.object(*address, endpoint, &labels));
+            }
         }
         Ok(hosted)
+    }
+
+    /// One backend at every address, on the same port where it is free: a Service has one target port.
+    async fn echoes(
+        &self,
+        decl: &BackendDecl,
+        bound: &BackendBinding,
+        started: &mut Vec<Echo>,
+    ) -> Result<Vec<SocketAddr>, BackendError> {
+        let mut endpoints: Vec<SocketAddr> = Vec::new();
+        for address in &self.addresses {
+            let options = |port: u16| EchoOptions {
+                bind: SocketAddr::new(*address, port),
+                protocol: match decl.protocol {
+                    BackendProtocol::Http | BackendProtocol::H2c => Protocol::Http,
+                    BackendProtocol::Tcp => Protocol::Tcp,
+                },
+                identity: Identity {
+                    namespace: bound.namespace.clone(),
+                    ingress: String::new(),
+                    service: bound.service.clone(),
+                    pod: bound.identity.clone(),
+                },
+                run_token: Some(self.run_token.to_string()),
+                journal: self.journal.clone(),
+            };
+            let same = endpoints.first().map_or(0, SocketAddr::port);
+            let echo = match Echo::start(options(same)).await {
+                Err(_) if same != 0 => Echo::start(options(0)).await,
+                outcome => outcome,
+            };
+            let echo = echo.map_err(|error| BackendError::Start { name: decl.name.clone(), error })?;
+            endpoints.push(echo.addr());
+            started.push(echo);
+        }
+        Ok(endpoints)
     }
 
     /// What the backends of a scenario noted of these requests, in order of arrival.
@@ -270,8 +302,8 @@ struct Slice<'a> {
     namespace: &'a str,
     /// The Service that it belongs to.
     service: &'a str,
-    /// Name of the backend.
-    name: &'a str,
+    /// Its own name.
+    name: String,
 }
 
 impl Slice<'_> {
@@ -283,7 +315,7 @@ impl Slice<'_> {
         let mut slice = json!({
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
-            "metadata": {"name": format!("{}-hosted", self.name), "namespace": self.namespace, "labels": labels},
+            "metadata": {"name": self.name, "namespace": self.namespace, "labels": labels},
             "addressType": if family.is_ipv4() { "IPv4" } else { "IPv6" },
             "endpoints": [],
         });
@@ -313,7 +345,7 @@ mod tests {
     use super::*;
 
     fn slice(name: &str) -> Slice<'_> {
-        Slice { namespace: "ns", service: "echo", name }
+        Slice { namespace: "ns", service: "echo", name: BackendDecl::slice(name) }
     }
 
     #[test]
@@ -322,6 +354,18 @@ mod tests {
         let slice = slice("echo").object(address, None, &Labels::new());
         assert_eq!(slice.pointer("/endpoints"), Some(&json!([])));
         assert_eq!(slice.get("ports"), None);
+    }
+
+    #[test]
+    fn backends_have_one_address_of_each_family() {
+        let hosting = |given: &[&str]| {
+            let given: Vec<IpAddr> = given.iter().map(|text| text.parse().unwrap()).collect();
+            Hosting::new(&given, true).map(|hosting| hosting.addresses().to_vec())
+        };
+        assert_eq!(hosting(&[]).unwrap(), [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+        assert_eq!(hosting(&["::1", "127.0.0.1"]).unwrap().len(), 2);
+        let error = hosting(&["10.0.0.1", "::1", "10.0.0.2"]).unwrap_err().to_string();
+        assert!(error.starts_with("10.0.0.1 and 10.0.0.2 are of the same family"), "{error}");
     }
 
     #[test]

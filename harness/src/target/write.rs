@@ -13,6 +13,7 @@ use super::kinds::{Kind, Kinds};
 use super::names::{FIELD_MANAGER, selector};
 use super::redact::{redact, redact_secret};
 use crate::log::{Cause, ObjectKey, Write, WriteOutcome, WriteVerb};
+use crate::scenario::BackendDecl;
 
 /// Writes to the target.
 #[derive(Clone)]
@@ -42,6 +43,8 @@ enum ServicesOf {
     Anybody,
     /// Hosted backends at an IPv6 address.
     Ipv6,
+    /// Hosted backends at an address of each family.
+    Both,
     /// Deployed backends.
     Pods,
 }
@@ -71,13 +74,17 @@ impl Writer {
         }
     }
 
-    /// Makes Services whose endpoints are ours fit the backends: of the family of the address of hosted ones, because unless they
+    /// Makes Services whose endpoints are ours fit the backends: of the families of the addresses of hosted ones, because unless they
     /// say so they are of the cluster's first family, and slices of another one are none of theirs; selecting the Pods of deployed ones.
+    /// What is changed of a backend's slice is changed of that of the second family too.
     #[must_use]
     pub fn with_backends(self, backends: &Backends) -> Writer {
         let backends = match backends {
-            Backends::Hosted(hosting) if hosting.address().is_ipv6() => ServicesOf::Ipv6,
-            Backends::Hosted(_) => ServicesOf::Anybody,
+            Backends::Hosted(hosting) => match hosting.addresses() {
+                [_, _, ..] => ServicesOf::Both,
+                [only] if only.is_ipv6() => ServicesOf::Ipv6,
+                _ => ServicesOf::Anybody,
+            },
             Backends::Deployed(_) => ServicesOf::Pods,
         };
         Writer { backends, ..self }
@@ -102,6 +109,7 @@ impl Writer {
             match self.backends {
                 ServicesOf::Anybody => {}
                 ServicesOf::Ipv6 => of_ipv6(&mut object),
+                ServicesOf::Both => of_both(&mut object),
                 ServicesOf::Pods => of_pods(&mut object, &key.name),
             }
         }
@@ -124,6 +132,27 @@ impl Writer {
 
     /// A patch of an object or of a subresource.
     pub async fn patch(
+        &self,
+        step: usize,
+        ordinal: usize,
+        key: ObjectKey,
+        patch_type: PatchType,
+        subresource: Option<&str>,
+        patch: &Value,
+    ) -> Write {
+        if let (ServicesOf::Both, "EndpointSlice") = (self.backends, key.kind.as_str())
+            && let Some(name) = BackendDecl::second_slice(&key.name)
+        {
+            let second = ObjectKey { name, ..key.clone() };
+            let write = self.patch_one(step, ordinal, second, patch_type, subresource, patch).await;
+            if !matches!(write.outcome, WriteOutcome::Admitted { .. }) {
+                return write;
+            }
+        }
+        self.patch_one(step, ordinal, key, patch_type, subresource, patch).await
+    }
+
+    async fn patch_one(
         &self,
         step: usize,
         ordinal: usize,
@@ -255,6 +284,14 @@ fn of_ipv6(service: &mut Value) {
     }
 }
 
+/// Asks for both families in a Service without selector that leaves them open. A cluster of one family gives it that one.
+fn of_both(service: &mut Value) {
+    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if !["selector", "ipFamilies", "ipFamilyPolicy", "externalName"].iter().any(|field| spec.contains_key(*field)) {
+        spec.insert("ipFamilyPolicy".to_owned(), json!("PreferDualStack"));
+    }
+}
+
 /// Selects the Pods of the backend of this name in a Service that leaves its endpoints to us.
 fn of_pods(service: &mut Value, name: &str) {
     let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
@@ -335,6 +372,18 @@ mod tests {
         assert_eq!(after(json!({"ports": []})), json!(["IPv6"]));
         assert_eq!(after(json!({"ipFamilies": ["IPv4"]})), json!(["IPv4"]));
         assert_eq!(after(json!({"selector": {"app": "a"}})), Value::Null);
+    }
+
+    #[test]
+    fn services_of_ours_are_of_both_families_unless_they_say_otherwise() {
+        let after = |spec: Value| {
+            let mut service = json!({"spec": spec});
+            of_both(&mut service);
+            service["spec"]["ipFamilyPolicy"].clone()
+        };
+        assert_eq!(after(json!({"ports": []})), json!("PreferDualStack"));
+        assert_eq!(after(json!({"ipFamilies": ["IPv4"]})), Value::Null);
+        assert_eq!(after(json!({"ipFamilyPolicy": "SingleStack"})), json!("SingleStack"));
     }
 
     #[test]

@@ -16,7 +16,6 @@
 //! - Ports of Pods are forwarded over WebSockets that speak `v4.channel.k8s.io`, and requests passed on to Pods over plain HTTP; the server
 //!   connects to the Pod's address itself. SPDY, which kubectl speaks, is not spoken.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
-//! - With [`Options::admit_ipv6_services`] there are cluster addresses of both families, but a Service has one.
 
 mod auth;
 mod cluster;

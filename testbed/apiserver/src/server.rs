@@ -31,8 +31,8 @@ pub struct Options {
     /// Take loopback addresses in Endpoints and EndpointSlices. A real API server refuses them; a test bed whose
     /// backends have no other address needs them. This is a divergence from Kubernetes.
     pub admit_loopback_endpoints: bool,
-    /// Take Services of IPv6 too, as a cluster of two families does; one family each all the same.
-    pub admit_ipv6_services: bool,
+    /// Have cluster addresses of IPv4 and IPv6, so that Services may be of either family or of both.
+    pub dual_stack: bool,
     /// Put a ServiceAccount `default` and a ConfigMap `kube-root-ca.crt` into every namespace, as controllers of a real
     /// cluster do. Whoever counts what is in a namespace does without.
     pub namespace_companions: bool,
@@ -47,7 +47,7 @@ impl Default for Options {
             crds: Vec::new(),
             token: None,
             admit_loopback_endpoints: false,
-            admit_ipv6_services: false,
+            dual_stack: false,
             namespace_companions: false,
             event_capacity: 4096,
         }
@@ -88,10 +88,8 @@ impl Server {
     /// # Errors
     /// [`StartError`]: a definition, the certificate or the address is at fault.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let addresses = Addresses {
-            loopback_endpoints: options.admit_loopback_endpoints,
-            ipv6_services: options.admit_ipv6_services,
-        };
+        let addresses =
+            Addresses { loopback_endpoints: options.admit_loopback_endpoints, dual_stack: options.dual_stack };
         let (cluster, changes) = Cluster::new(options.crds, options.event_capacity, addresses)?;
         let cluster = Arc::new(cluster);
         let token = options.token.unwrap_or_else(random_token);

@@ -129,7 +129,7 @@ impl Testbed {
         let mut server_options = Options {
             crds,
             admit_loopback_endpoints: true,
-            admit_ipv6_services: true,
+            dual_stack: true,
             namespace_companions: options.namespace_companions,
             ..Options::default()
         };

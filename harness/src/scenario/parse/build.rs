@@ -110,7 +110,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
         if service.is_none() {
             names.objects.push(object("Service", name.to_owned()));
         }
-        names.objects.push(object("EndpointSlice", format!("{name}-hosted")));
+        names.objects.push(object("EndpointSlice", BackendDecl::slice(name)));
         all.push(BackendDecl {
             name: name.to_owned(),
             namespace: namespace.to_owned(),

@@ -95,7 +95,7 @@ impl Cluster {
                 meta::entry(&mut object).insert("name".into(), generated_name(&prefix).into());
                 self.fill(resource, &mut object);
             }
-            self.normalise(resource, &mut object, None);
+            self.normalise(resource, &mut object, None)?;
             self.validate(resource, &object, None)?;
             self.allocate(resource, &mut object, None)?;
             if managed == Managed::NotYet {

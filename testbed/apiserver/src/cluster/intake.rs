@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Cluster, FieldValidation, Target, WriteOptions};
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::{Resource, crd, defaults, empty, events, network, services, validation};
+use crate::kinds::{Resource, crd, defaults, empty, events, families, network, services, validation};
 use crate::meta;
 use crate::schema::Cause;
 use crate::store::NAMESPACES;
@@ -151,10 +151,18 @@ impl Cluster {
     }
 
     /// Brings a Service into the form in which it is checked.
-    pub(super) fn normalise(&self, resource: &Resource, object: &mut Value, old: Option<&Value>) {
-        if &*resource.collection == "services" {
-            network::normalise_service(object, old);
+    pub(super) fn normalise(
+        &self,
+        resource: &Resource,
+        object: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), ApiError> {
+        if &*resource.collection != "services" {
+            return Ok(());
         }
+        network::normalise_service(object, old);
+        families::settle(object, old, self.addresses.dual_stack)
+            .map_err(|causes| ApiError::invalid("", "Service", meta::name(object), causes))
     }
 
     /// Gives a Service its address and ports.

@@ -104,7 +104,7 @@ impl Cluster {
         // What the server takes along by itself is left to whom it belonged.
         let asked = new.clone();
         if !target.on_status() {
-            self.normalise(resource, &mut new, Some(live));
+            self.normalise(resource, &mut new, Some(live))?;
         }
         if let Some(cause) = timed.or_else(|| new_finalizer(live, &new)) {
             // The API server checks an update's metadata twice.

@@ -6,6 +6,7 @@ pub mod defaults;
 pub mod definitions;
 pub mod empty;
 pub mod events;
+pub mod families;
 pub mod naming;
 pub mod network;
 mod registry;

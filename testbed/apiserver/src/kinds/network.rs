@@ -114,7 +114,8 @@ pub fn normalise_service(object: &mut Value, old: Option<&Value>) {
     if let Some(address) = spec.get("clusterIP").cloned() {
         let given = spec.get("clusterIPs").filter(|all| !all.is_null());
         if given.is_none_or(|all| moved && *all == before["clusterIPs"]) {
-            spec.insert("clusterIPs".into(), json!([address]));
+            let all = if keeps && !moved { before["clusterIPs"].clone() } else { json!([address]) };
+            spec.insert("clusterIPs".into(), all);
         }
     }
     if let Some(old) = old {
@@ -162,22 +163,30 @@ pub fn allocate(
 ) -> Result<(), StatusCause> {
     let uid = meta::uid(object).to_owned();
     let others = || others.iter().filter(|other| meta::uid(other) != uid);
-    let used: HashSet<&str> = others().filter_map(|o| o["spec"]["clusterIP"].as_str()).collect();
+    let used: HashSet<&str> = others()
+        .flat_map(|other| other["spec"]["clusterIPs"].as_array().into_iter().flatten())
+        .filter_map(Value::as_str)
+        .collect();
     let spec = meta::child(object, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
         return Ok(());
     }
-    let address = match spec.get("clusterIP").and_then(Value::as_str).map(str::to_owned) {
-        Some(text) if text != "None" && used.contains(text.as_str()) => {
-            let why = "failed to allocate IP: provided IP is already allocated";
-            return Err(StatusCause::invalid("spec.clusterIPs", &json!([text]), why));
+    let families = spec.get("ipFamilies").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut addresses = spec.get("clusterIPs").and_then(Value::as_array).cloned().unwrap_or_default();
+    if addresses.first().is_none_or(|first| first != "None") {
+        if let Some(taken) = addresses.iter().find(|address| address.as_str().is_some_and(|text| used.contains(text))) {
+            let why =
+                format!("failed to allocate IP {}: provided IP is already allocated", taken.as_str().unwrap_or(""));
+            return Err(StatusCause::invalid("spec.clusterIPs", &json!(addresses), &why));
         }
-        Some(text) => text,
-        None => allocator.next_address(&used, spec.get("ipFamilies").is_some_and(|families| families[0] == "IPv6"))?,
-    };
-    families(spec, &address);
-    spec.insert("clusterIP".into(), address.clone().into());
-    set_default(spec, "clusterIPs", json!([address]));
+        for family in &families[addresses.len().min(families.len())..] {
+            addresses.push(allocator.next_address(&used, family == "IPv6")?.into());
+        }
+    }
+    if let Some(first) = addresses.first() {
+        spec.insert("clusterIP".into(), first.clone());
+    }
+    spec.insert("clusterIPs".into(), addresses.into());
     if !with_node_ports(object) {
         return Ok(());
     }
@@ -203,16 +212,6 @@ pub fn allocate(
         }
     }
     Ok(())
-}
-
-/// Fills in the families of addresses. A headless Service without a selector may have addresses of both.
-fn families(spec: &mut Map<String, Value>, address: &str) {
-    let unselective = spec.get("selector").and_then(Value::as_object).is_none_or(Map::is_empty);
-    let free = address == "None" && unselective;
-    set_default(spec, "ipFamilyPolicy", if free { "RequireDualStack" } else { "SingleStack" });
-    let (first, second) = if address.contains(':') { ("IPv6", "IPv4") } else { ("IPv4", "IPv6") };
-    let both = free && spec.get("ipFamilyPolicy").is_some_and(|policy| policy != "SingleStack");
-    set_default(spec, "ipFamilies", if both { json!([first, second]) } else { json!([first]) });
 }
 
 fn node_ports(service: &Value) -> Vec<u64> {
@@ -350,6 +349,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::kinds::families;
 
     fn service(uid: &str, spec: Value) -> Value {
         let mut object = json!({"metadata": {"uid": uid}, "spec": spec});
@@ -360,26 +360,32 @@ mod tests {
     #[test]
     fn addresses_are_unique_and_stay() {
         let mut allocator = Allocator::default();
+        let mut settled = |object: &mut Value, old: Option<&Value>, others: &[Arc<Value>]| {
+            normalise_service(object, old);
+            families::settle(object, old, true).unwrap();
+            allocate(&mut allocator, object, old, others)
+        };
         let mut first = service("1", json!({"ports": [{"port": 80}]}));
-        allocate(&mut allocator, &mut first, None, &[]).unwrap();
+        settled(&mut first, None, &[]).unwrap();
         assert_eq!(first["spec"]["clusterIP"], "10.96.0.16");
         assert_eq!(first["spec"]["ports"][0], json!({"port": 80, "protocol": "TCP", "targetPort": 80}));
         let others = [Arc::new(first.clone())];
         let mut same = service("2", json!({"clusterIP": "10.96.0.16", "ports": [{"port": 80}]}));
-        assert!(allocate(&mut allocator, &mut same, None, &others).is_err());
+        assert!(settled(&mut same, None, &others).is_err());
         let mut next = service("2", json!({"type": "NodePort", "ports": [{"port": 80}]}));
-        allocate(&mut allocator, &mut next, None, &others).unwrap();
+        settled(&mut next, None, &others).unwrap();
         assert_ne!(next["spec"]["clusterIP"], first["spec"]["clusterIP"]);
         assert_eq!(next["spec"]["ports"][0]["nodePort"], 30_000);
-        let mut updated = service("1", json!({"ports": [{"port": 81}]}));
-        normalise_service(&mut updated, Some(&first));
-        allocate(&mut allocator, &mut updated, Some(&first), &[]).unwrap();
-        assert_eq!(updated["spec"]["clusterIP"], first["spec"]["clusterIP"]);
+        let mut updated = service("1", json!({"ports": [{"port": 81}], "ipFamilyPolicy": "PreferDualStack"}));
+        settled(&mut updated, Some(&first), &[]).unwrap();
+        assert_eq!(updated["spec"]["clusterIPs"][0], first["spec"]["clusterIP"]);
+        let second = updated["spec"]["clusterIPs"][1].as_str().unwrap();
+        assert!(second.parse::<Ipv6Addr>().is_ok(), "{second}");
         let mut headless = service("3", json!({"clusterIP": "None"}));
-        allocate(&mut allocator, &mut headless, None, &others).unwrap();
+        settled(&mut headless, None, &others).unwrap();
         assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
         assert_eq!(headless["spec"]["ipFamilies"], json!(["IPv4", "IPv6"]));
-        assert!(services::validate(&headless, None, false).is_empty());
+        assert!(services::validate(&headless, None).is_empty());
     }
 
     #[test]

@@ -11,14 +11,14 @@ use crate::meta;
 pub struct Addresses {
     /// Loopback addresses in Endpoints and EndpointSlices.
     pub loopback_endpoints: bool,
-    /// Services of IPv6, beside those of IPv4.
-    pub ipv6_services: bool,
+    /// Services of IPv6, beside those of IPv4, and of both.
+    pub dual_stack: bool,
 }
 
 /// What is wrong with an object of a built-in kind.
 pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, addresses: Addresses) -> Vec<StatusCause> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Service") => services::validate(object, old, addresses.ipv6_services),
+        ("", "Service") => services::validate(object, old),
         ("", "Endpoints") => network::validate_endpoints(object, addresses.loopback_endpoints),
         ("", "Secret") => secret(object, old),
         ("", "ConfigMap") => config_map(object, old),
