@@ -67,6 +67,11 @@ pub trait StatusWriterSeam: Send + Sync {
         status::merge(live, desired, now)
     }
 
+    /// Whether the same desired status over the same object always comes to the same, so that it need not be looked at twice.
+    fn is_steady(&self) -> bool {
+        false
+    }
+
     /// Whether there is anything to write.
     fn is_needed(&self, live: &Value, status: &Value) -> bool {
         !status::same(live, status)
@@ -105,7 +110,11 @@ impl ConfigSeam for Plain {
     fn edit(&mut self, _: Seen<'_>, _: &mut Config) {}
 }
 
-impl StatusWriterSeam for Plain {}
+impl StatusWriterSeam for Plain {
+    fn is_steady(&self) -> bool {
+        true
+    }
+}
 
 /// The seams of one running implementation.
 pub struct Seams {

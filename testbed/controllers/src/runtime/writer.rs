@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Watches, seams::StatusWriterSeam};
 use crate::{
     snapshot::{Kind, ObjectKey, Snapshot},
-    status::StatusUpdate,
+    status::{DesiredStatus, StatusUpdate},
 };
 
 /// How many writes may be under way at once.
@@ -60,7 +60,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(client: Client, seam: Arc<dyn StatusWriterSeam>, stop: CancellationToken) -> Self {
         let (batches, mut latest) = watch::channel(Arc::new(Batch::default()));
-        let hand = Hand { client, seam, written: Mutex::default() };
+        let hand = Hand { client, seam, written: Mutex::default(), settled: Mutex::default() };
         let task = tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
@@ -90,6 +90,8 @@ struct Hand {
     seam: Arc<dyn StatusWriterSeam>,
     /// What the server answered to the last writes: newer than what the watches may have brought so far.
     written: Mutex<BTreeMap<(Kind, ObjectKey), Arc<Value>>>,
+    /// What needed no write, with the object that said it already.
+    settled: Mutex<BTreeMap<(Kind, ObjectKey), (Arc<Value>, DesiredStatus)>>,
 }
 
 impl Hand {
@@ -114,14 +116,23 @@ impl Hand {
     /// Writes what differs. Returns whether everything is written.
     async fn write_all(&self, batch: &Batch) -> bool {
         self.written().retain(|key, _| batch.targets.contains_key(key));
+        self.settled().retain(|key, _| batch.targets.contains_key(key));
         let mut updates = batch.updates.clone();
         self.seam.arrange(&mut updates);
         let writes = updates.into_iter().filter_map(|update| {
             let target = batch.targets.get(&(update.kind, update.key.clone()))?;
-            Some(self.write_one(update, target))
+            (!self.is_settled(&update, target)).then(|| self.write_one(update, target))
         });
         let writes: Vec<_> = writes.collect();
         stream::iter(writes).buffer_unordered(PARALLEL).fold(true, |all, one| async move { all && one }).await
+    }
+
+    /// Whether the last look at this status and this very object found nothing to write. Most statuses of a round are like that.
+    fn is_settled(&self, update: &StatusUpdate, target: &Target) -> bool {
+        let settled = self.settled();
+        settled
+            .get(&(update.kind, update.key.clone()))
+            .is_some_and(|(live, desired)| Arc::ptr_eq(live, &target.live) && *desired == update.status)
     }
 
     async fn write_one(&self, update: StatusUpdate, target: &Target) -> bool {
@@ -150,6 +161,9 @@ impl Hand {
             let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
             let status = self.seam.merge(&live, update, &now);
             if !self.seam.is_needed(&live, &status) {
+                if self.seam.is_steady() && Arc::ptr_eq(&live, &target.live) {
+                    self.settled().insert(key, (live, update.status.clone()));
+                }
                 return Ok(true);
             }
             self.seam.before(update).await;
@@ -179,6 +193,10 @@ impl Hand {
             }
         }
         Ok(false)
+    }
+
+    fn settled(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Kind, ObjectKey), (Arc<Value>, DesiredStatus)>> {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn written(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Kind, ObjectKey), Arc<Value>>> {
