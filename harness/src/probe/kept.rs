@@ -9,9 +9,11 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::http::broken;
+use super::tap::Seen;
 use crate::log::{PeerCertificate, ProbeError};
 
 /// An open connection. It is closed when this is dropped.
@@ -19,8 +21,10 @@ pub(super) struct Open {
     pub(super) sender: Sender,
     pub(super) peer: Option<SocketAddr>,
     pub(super) certificate: Option<PeerCertificate>,
-    /// What moves the bytes.
-    pub(super) task: Arc<AbortOnDropHandle<Result<(), hyper::Error>>>,
+    /// What comes over it.
+    pub(super) seen: Seen,
+    /// What moves the bytes. It ends with the number of those that nobody asked for.
+    pub(super) task: Arc<AbortOnDropHandle<Result<usize, hyper::Error>>>,
 }
 
 impl Open {
@@ -34,6 +38,23 @@ impl Open {
         broken(own.unwrap_or(error))
     }
 
+    /// Closes the connection after its one answer.
+    ///
+    /// # Errors
+    /// Bytes came behind the answer: its length is wrong, or it has content that it cannot have.
+    pub(super) async fn nothing_more(self, end: Instant) -> Result<(), ProbeError> {
+        let Open { sender: Sender::Http1(sender), task, .. } = self else { return Ok(()) };
+        drop(sender);
+        let Some(task) = Arc::into_inner(task) else { return Ok(()) };
+        match timeout_at(end, task).await {
+            Ok(Ok(Ok(rest))) if rest > 0 => {
+                Err(ProbeError::Malformed(format!("{rest} bytes came behind the end of the answer")))
+            }
+            // How it is closed is no part of the answer.
+            _ => Ok(()),
+        }
+    }
+
     /// The same connection for somebody else, where requests can be under way side by side.
     pub(super) fn shared(&self) -> Option<Open> {
         let Sender::Http2(sender) = &self.sender else { return None };
@@ -41,6 +62,7 @@ impl Open {
             sender: Sender::Http2(sender.clone()),
             peer: self.peer,
             certificate: self.certificate.clone(),
+            seen: self.seen.clone(),
             task: Arc::clone(&self.task),
         })
     }

@@ -10,8 +10,8 @@ use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
     BackendBinding, Bindings, Body, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer,
-    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write,
-    WriteOutcome, WriteVerb,
+    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, TcpEnd, Timing, TimingProfile,
+    Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
     Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
@@ -237,6 +237,8 @@ pub(super) enum Back {
     Line(&'static str),
     Tcp(TcpEnd),
     Error(ProbeError),
+    /// An error after some bytes, and after the head of an answer if there is a status.
+    Cut(ProbeError, Option<u16>),
 }
 
 type OnWrite = Box<dyn FnMut(usize, &WriteTarget) -> (WriteOutcome, Vec<(u64, Body)>)>;
@@ -428,6 +430,7 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         replies: Vec::new(),
         tcp: None,
         error: None,
+        received: None,
     };
     let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
     match back {
@@ -458,6 +461,10 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         }
         Back::Tcp(end) => exchange.tcp = Some(end),
         Back::Error(error) => exchange.error = Some(error),
+        Back::Cut(error, status) => {
+            exchange.error = Some(error);
+            exchange.received = Some(Received { bytes: 20, start: "so much of it".to_owned(), status });
+        }
     }
     exchange
 }

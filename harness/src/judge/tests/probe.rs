@@ -181,17 +181,34 @@ fn a_location_should_not_spell_out_the_port_of_its_scheme(
 #[case(Answer::TcpRefused, Back::Error(ProbeError::ConnectRefused(String::new())), true)]
 #[case(Answer::TcpRefused, Back::Tcp(TcpEnd::Hung), false)]
 #[case(Answer::TcpRefused, Back::Line("echo-pod"), false)]
+#[case(Answer::TcpRefused, Back::Error(broken()), true)]
+#[case(Answer::TcpRefused, Back::Cut(broken(), None), false)]
 #[case(Answer::NoAnswer, Back::Error(ProbeError::ConnectRefused(String::new())), true)]
 #[case(Answer::NoAnswer, Back::Error(ProbeError::TimedOut), false)]
+#[case(Answer::NoAnswer, Back::Error(broken()), true)]
+#[case(Answer::NoAnswer, Back::Cut(malformed(), None), true)]
+#[case(Answer::NoAnswer, Back::Cut(broken(), Some(200)), false)]
+#[case(Answer::NoAnswer, Back::Cut(malformed(), Some(200)), false)]
+#[case(Answer::CutOff, Back::Cut(broken(), Some(200)), true)]
+#[case(Answer::CutOff, Back::Cut(malformed(), Some(200)), false)]
+#[case(Answer::CutOff, Back::Status(504), true)]
 #[case(Answer::NoAnswer, Back::Status(404), true)]
 #[case(Answer::NoAnswer, Back::Status(500), false)]
 #[case(Answer::NoAnswer, Back::Echo("echo-pod"), false)]
 fn ends_of_connections_are_told_apart(#[case] answer: Answer, #[case] back: Back, #[case] good: bool) {
     let mut play = probing(get(answer.clone())).probes(move |_, _, _| back.clone());
     assert_eq!(play.run().outcome == Outcome::Passed, good);
-    if answer != Answer::NoAnswer {
+    if !matches!(answer, Answer::NoAnswer | Answer::CutOff) {
         assert!(matches!(&play.requests[0], ProbeRequest::Tcp { port: 9000, .. }));
     }
+}
+
+fn broken() -> ProbeError {
+    ProbeError::Broken("the connection ended".to_owned())
+}
+
+fn malformed() -> ProbeError {
+    ProbeError::Malformed("no status line".to_owned())
 }
 
 #[rstest]

@@ -7,8 +7,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::identity::Identity;
 
-/// Length of the prefix of a framed message: whether it is compressed, and how long it is.
-const PREFIX: usize = 5;
+/// Length in bytes of the prefix of a framed message: whether it is compressed, and how long it is.
+pub const PREFIX: usize = 5;
 
 /// What an echo tells of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
