@@ -245,6 +245,18 @@ impl Check<'_> {
                 self.miss(&format!(".seen.{field}"), self.level, words, seen);
             }
         }
+        if let Some(wanted) = &expected.seen_messages {
+            let seen: Option<Vec<&str>> = echo
+                .as_ref()
+                .and_then(|e| e.get("messages"))
+                .and_then(Value::as_array)
+                .map(|texts| texts.iter().filter_map(Value::as_str).collect());
+            if seen.as_ref().is_none_or(|seen| seen != wanted) {
+                let words = format!("the backend sees the messages {wanted:?}");
+                let seen = seen.map_or("no echo".to_owned(), |seen| format!("it saw {seen:?}"));
+                self.miss(".seen.messages", self.level, words, seen);
+            }
+        }
         let headers = echo.as_ref().and_then(|e| e.get("headers")).and_then(Value::as_object);
         for (name, test) in &expected.seen_headers {
             let Some(headers) = headers else {

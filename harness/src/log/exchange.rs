@@ -56,12 +56,16 @@ pub struct HttpRequest {
     /// Further headers in order, names with their case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body; that of a call goes out in one piece for each message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
     /// Name of the connection to send it over, unique within the run, which is kept open; `None` for one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
+    /// Request targets that are asked for before it over the same HTTP/2 connection, by GET or as calls of one empty message,
+    /// and not waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub among: Vec<String>,
     /// Messages to send one after the other once the connection is a WebSocket; `None`: it shall not become one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<Message>>,

@@ -33,7 +33,7 @@ pub(super) fn read(body: &[u8]) -> Content {
 
 /// An account of a call, as one of a request.
 fn told(account: &Account) -> Option<EchoText> {
-    let Account { method, headers, authority, identity } = account;
+    let Account { method, headers, authority, identity, messages } = account;
     if identity.pod.is_empty() {
         return None;
     }
@@ -47,6 +47,7 @@ fn told(account: &Account) -> Option<EchoText> {
         "method": "POST",
         "proto": "HTTP/2.0",
         "headers": fields,
+        "messages": messages,
         "namespace": identity.namespace,
         "ingress": identity.ingress,
         "service": identity.service,

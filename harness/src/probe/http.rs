@@ -2,18 +2,21 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use futures::stream;
+use gateproof_echo::grpc::message::{frame, frames};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE};
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{BodyExt, Either, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::kept::{Open, Sender};
+use super::kept::{Content, Open, Sender};
 use super::tap::{Seen, Tap};
 use super::{Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
@@ -24,13 +27,16 @@ use crate::target::dial::Connection;
 const LOGGED_BODY: usize = 4 * 1024;
 /// How long the headers of an answer over HTTP/2 may be, in bytes; HTTP/1.1 has bounds of its own.
 const LONGEST_HEADERS: u32 = 256 * 1024;
+/// How long before a request the others of its connection are sent: whoever gets them all at once may begin with any.
+const HEAD_START: Duration = Duration::from_millis(50);
 /// How much of a body is read to find the echo's JSON in it.
 const READ_BODY: usize = 256 * 1024;
 
 pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &HttpRequest) -> Exchange {
     let end = clock::now() + prober.budget;
-    let wire = match wire(request, &exchange.id) {
-        Ok(wire) => wire,
+    let wires = wire(request, &exchange.id).and_then(|wire| Ok((wire, others(request, &exchange.id)?)));
+    let (wire, others) = match wires {
+        Ok(wires) => wires,
         Err(error) => {
             exchange.error = Some(ProbeError::Unreachable(error));
             return exchange;
@@ -63,6 +69,11 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
         };
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
+        // They are under way as long as somebody waits for them.
+        let _others = open.sender.begin(others);
+        if !request.among.is_empty() {
+            clock::until(clock::now() + HEAD_START).await;
+        }
         let response = match open.sender.send(wire).await {
             Ok(response) => response,
             Err(error) => return Err(open.failure(error).await),
@@ -134,7 +145,7 @@ struct To {
 }
 
 /// The request as it goes out: target and header order as given, the Host header first.
-fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String> {
+fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     let cannot = |what: &str, error: &dyn std::error::Error| format!("the {what} cannot be sent: {error}");
     let method = Method::from_bytes(request.method.as_bytes()).map_err(|e| cannot("method", &e))?;
     let target: Uri = if request.http2 {
@@ -163,7 +174,45 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String>
         // A fresh connection each time, so nothing is gained by keeping this one.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    wire.body(Full::new(Bytes::from(request.body.clone()))).map_err(|e| cannot("request", &e))
+    wire.body(content(request)).map_err(|e| cannot("request", &e))
+}
+
+/// The body as it goes out: what is no call has it in one piece, and so with its length.
+fn content(request: &HttpRequest) -> Content {
+    let whole = || Either::Left(Full::new(Bytes::from(request.body.clone())));
+    if !is_call(request) {
+        return whole();
+    }
+    let messages: Vec<_> = frames(request.body.as_bytes()).map(|message| Ok(Frame::data(frame(message)))).collect();
+    if messages.len() > 1 { Either::Right(StreamBody::new(stream::iter(messages))) } else { whole() }
+}
+
+fn is_call(request: &HttpRequest) -> bool {
+    request.headers.iter().any(|(name, value)| is_of_call(name) && value.starts_with("application/grpc"))
+}
+
+/// Whether a header says that a request is a call, and not more.
+fn is_of_call(name: &str) -> bool {
+    [CONTENT_TYPE, TE].iter().any(|own| name.eq_ignore_ascii_case(own.as_str()))
+}
+
+/// The requests that are under way beside this one. They have none of its own headers, and another id: what a backend notes
+/// of them is no copy of it.
+fn others(request: &HttpRequest, id: &str) -> Result<Vec<Request<Content>>, String> {
+    let (method, body) = if is_call(request) {
+        (request.method.clone(), String::from_utf8_lossy(&frame(b"")).into_owned())
+    } else {
+        (Method::GET.to_string(), String::new())
+    };
+    let headers = if is_call(request) { request.headers.clone() } else { Vec::new() };
+    let headers: Vec<_> = headers.into_iter().filter(|(name, _)| is_of_call(name)).collect();
+    let other = |(index, target): (usize, &String)| {
+        let target = target.clone();
+        let (method, headers, body) = (method.clone(), headers.clone(), body.clone());
+        let other = HttpRequest { method, target, headers, body, ..request.clone() };
+        wire(&other, &format!("{id}-{index}"))
+    };
+    request.among.iter().enumerate().map(other).collect()
 }
 
 async fn open<S>(stream: S, to: To, request: &HttpRequest, title_case: bool) -> Result<Open, ProbeError>

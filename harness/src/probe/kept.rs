@@ -1,13 +1,14 @@
 //! Connections that stay open from attempt to attempt, by name.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::stream;
 use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::body::Incoming;
+use http_body_util::{Either, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
 use hyper::client::conn::{http1, http2};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
@@ -15,6 +16,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::http::broken;
 use super::tap::Seen;
 use crate::log::{PeerCertificate, ProbeError};
+
+/// The body of a request: in one piece, or in several.
+pub(super) type Content =
+    Either<Full<Bytes>, StreamBody<stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>>;
 
 /// An open connection. It is closed when this is dropped.
 pub(super) struct Open {
@@ -70,12 +75,22 @@ impl Open {
 
 /// The way into an open connection, by protocol.
 pub(super) enum Sender {
-    Http1(http1::SendRequest<Full<Bytes>>),
-    Http2(http2::SendRequest<Full<Bytes>>),
+    Http1(http1::SendRequest<Content>),
+    Http2(http2::SendRequest<Content>),
 }
 
 impl Sender {
-    pub(super) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, hyper::Error> {
+    /// Sends requests without waiting for their answers. Each is under way until its future is dropped. Over HTTP/1.1, where
+    /// requests follow each other, none are sent.
+    pub(super) fn begin(
+        &mut self,
+        requests: Vec<Request<Content>>,
+    ) -> Vec<impl Future<Output = Result<Response<Incoming>, hyper::Error>> + use<>> {
+        let Sender::Http2(sender) = self else { return Vec::new() };
+        requests.into_iter().map(|request| sender.send_request(request)).collect()
+    }
+
+    pub(super) async fn send(&mut self, request: Request<Content>) -> Result<Response<Incoming>, hyper::Error> {
         match self {
             Sender::Http1(sender) => sender.send_request(request).await,
             Sender::Http2(sender) => sender.send_request(request).await,

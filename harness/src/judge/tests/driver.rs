@@ -198,6 +198,10 @@ pub(super) fn delete(objects: Vec<ObjectRef>) -> Verb {
     Verb::Delete(Delete { objects })
 }
 
+pub(super) fn asks(probe: Probe) -> Verb {
+    Verb::Probe(Box::new(probe))
+}
+
 pub(super) fn get(answer: Answer) -> Probe {
     let tcp = matches!(answer, Answer::TcpBackend(_) | Answer::TcpRefused);
     Probe {
@@ -210,6 +214,8 @@ pub(super) fn get(answer: Answer) -> Probe {
         tls: false,
         headers: IndexMap::new(),
         body: String::new(),
+        sends: Vec::new(),
+        among: Vec::new(),
         answer,
         over: None,
         messages: None,
