@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt;
 use gateproof::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, TcpEnd};
 use gateproof::probe::Prober;
 use gateproof::target::dial::StaticDialer;
 use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -246,6 +248,48 @@ async fn a_call_is_answered_with_messages_and_trailers() {
     let seen = answer.echo.unwrap().parse();
     assert_eq!((&seen["path"], &seen["host"]), (&"/a.B/C".into(), &"some.host.test".into()));
     assert_eq!(journal.of_request("id-1").len(), 1);
+}
+
+#[tokio::test]
+async fn messages_of_a_call_go_out_one_by_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let service = hyper::service::service_fn(async |request: http::Request<hyper::body::Incoming>| {
+            let pieces: Vec<_> = http_body_util::BodyStream::new(request.into_body()).collect().await;
+            let pieces = pieces.into_iter().map(|piece| piece.unwrap().into_data().unwrap().escape_ascii().to_string());
+            let told = pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(" ");
+            Ok::<_, std::convert::Infallible>(http::Response::new(http_body_util::Full::new(hyper::body::Bytes::from(
+                told,
+            ))))
+        });
+        let (builder, io) = (hyper::server::conn::http2::Builder::new(TokioExecutor::new()), TokioIo::new(stream));
+        builder.serve_connection(io, service).await.unwrap();
+    });
+    let body = "\0\0\0\0\x01a\0\0\0\0\0\0\0\0\0\x01b".to_owned();
+    let answer = attempt(ProbeRequest::Http(HttpRequest { body, ..call(address, &[]) })).await.http.unwrap();
+    let frames = r"\x00\x00\x00\x00\x01a \x00\x00\x00\x00\x00 \x00\x00\x00\x00\x01b";
+    assert_eq!(answer.body, frames);
+}
+
+#[tokio::test]
+async fn a_request_is_sent_while_others_of_its_connection_are_under_way() {
+    let journal = Journal::default();
+    let echo = echo(Protocol::H2c, &journal).await;
+    // Whoever waits for the others waits longer than an attempt may take.
+    let among = ["/a.B/D?delay=60s", "/a.B/E?delay=60s"].map(str::to_owned).to_vec();
+    let request = HttpRequest { among, ..call(echo.addr(), &[("own", "1")]) };
+    let exchange = attempt(ProbeRequest::Http(request)).await;
+    assert_eq!(exchange.http.unwrap().echo.unwrap().parse()["path"], "/a.B/C");
+    let records = journal.records();
+    let noted: Vec<_> = records.iter().map(|record| (record.path.as_str(), record.request_id.as_deref())).collect();
+    let expected =
+        [("/a.B/D?delay=60s", Some("id-1-0")), ("/a.B/E?delay=60s", Some("id-1-1")), ("/a.B/C", Some("id-1"))];
+    assert_eq!(noted, expected);
+    assert!(records.iter().all(|record| record.peer == records[0].peer && record.method == "POST"));
+    let has_own = |index: usize| records[index].headers.iter().any(|(name, _)| name == "own");
+    assert_eq!([has_own(0), has_own(1), has_own(2)], [false, false, true]);
 }
 
 #[tokio::test]

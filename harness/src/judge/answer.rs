@@ -7,7 +7,7 @@ use super::env::{any_of, severity};
 use super::expect::Miss;
 use super::grpc;
 use super::location::{self, Comparison};
-use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, TcpEnd};
+use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd};
 use crate::scenario::{Answer, Clause, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// Clauses behind a Location without the port that its scheme has anyway.
@@ -41,14 +41,17 @@ pub(super) fn compare(
         }
         Answer::TcpRefused => {
             let refused = matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte))
-                || matches!(exchange.error, Some(ProbeError::ConnectRefused(_) | ProbeError::Broken(_)));
+                || matches!(exchange.error, Some(ProbeError::ConnectRefused(_)))
+                || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none();
             if !refused {
                 let expected = "the connection is refused, reset or closed before any byte".to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
         Answer::NoAnswer => {
+            let is_begun = exchange.received.as_ref().is_some_and(|received| received.status.is_some());
             let none = exchange.http.is_none()
+                && !is_begun
                 && matches!(
                     exchange.error,
                     Some(
@@ -56,6 +59,8 @@ pub(super) fn compare(
                             | ProbeError::ConnectTimedOut
                             | ProbeError::Handshake(_)
                             | ProbeError::Broken(_)
+                            // Such as an alert of TLS.
+                            | ProbeError::Malformed(_)
                     )
                 );
             if !none && !is_turned_away(exchange) {
@@ -240,6 +245,18 @@ impl Check<'_> {
                 self.miss(&format!(".seen.{field}"), self.level, words, seen);
             }
         }
+        if let Some(wanted) = &expected.seen_messages {
+            let seen: Option<Vec<&str>> = echo
+                .as_ref()
+                .and_then(|e| e.get("messages"))
+                .and_then(Value::as_array)
+                .map(|texts| texts.iter().filter_map(Value::as_str).collect());
+            if seen.as_ref().is_none_or(|seen| seen != wanted) {
+                let words = format!("the backend sees the messages {wanted:?}");
+                let seen = seen.map_or("no echo".to_owned(), |seen| format!("it saw {seen:?}"));
+                self.miss(".seen.messages", self.level, words, seen);
+            }
+        }
         let headers = echo.as_ref().and_then(|e| e.get("headers")).and_then(Value::as_object);
         for (name, test) in &expected.seen_headers {
             let Some(headers) = headers else {
@@ -368,15 +385,24 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
         Some(TcpEnd::Hung) => return "the connection stayed open, but nothing came".to_owned(),
         None => {}
     }
-    match &exchange.error {
+    let received = match &exchange.received {
+        Some(Received { bytes, status: Some(status), .. }) => format!(" ({bytes} bytes had come, and status {status})"),
+        Some(Received { bytes, start, .. }) => {
+            format!(" ({bytes} bytes had come: {})", start.chars().take(80).collect::<String>())
+        }
+        None => String::new(),
+    };
+    let why = match &exchange.error {
         Some(ProbeError::Unreachable(why)) => format!("no way to the address: {why}"),
         Some(ProbeError::ConnectRefused(why)) => format!("the connection was refused: {why}"),
         Some(ProbeError::ConnectTimedOut) => "connecting timed out".to_owned(),
         Some(ProbeError::Handshake(why)) => format!("the TLS handshake failed: {why}"),
         Some(ProbeError::Broken(why)) => format!("the connection broke before a whole answer: {why}"),
+        Some(ProbeError::Malformed(why)) => format!("what came is no answer: {why}"),
         Some(ProbeError::TimedOut) => "no whole answer in time".to_owned(),
         None => "no answer".to_owned(),
-    }
+    };
+    why + &received
 }
 
 /// A miss of the probe itself.

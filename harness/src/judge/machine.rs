@@ -22,7 +22,7 @@ use super::settle::Settling;
 use super::shares::Sharing;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, Scope};
-use crate::scenario::{Answer, Scenario, Step, Verb};
+use crate::scenario::{Answer, Probe, Scenario, Step, Verb};
 
 /// The judge of one execution of a scenario: a state machine that events alone move.
 #[derive(Debug, Clone)]
@@ -330,10 +330,10 @@ impl Judge {
                 Verb::Hold(hold) => Doing::Holding(Holding::new(hold.clone(), now, &env)),
                 Verb::Probe(probe) => match &probe.answer {
                     Answer::Shares { parts, margin } => {
-                        Doing::Sharing(Box::new(Sharing::new(probe.clone(), parts.clone(), *margin, now, &env)))
+                        Doing::Sharing(Box::new(Sharing::new(Probe::clone(probe), parts.clone(), *margin, now, &env)))
                     }
                     _ => {
-                        let probing = Probing::new(probe.clone(), now, &env);
+                        let probing = Probing::new(Probe::clone(probe), now, &env);
                         let turned = self.answered.contains(&place(probe, &env));
                         Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
                     }

@@ -4,6 +4,7 @@ mod status;
 
 use gateproof_controllers::faults::tamper::{FrameSort, StatusEdit, TamperError, WrongAnswer, WrongConnection};
 use gateproof_controllers::snapshot::{Kind, ObjectKey};
+use gateproof_echo::grpc::message::{frame, text_message};
 use gateproof_testbed::Tamper;
 use serde_json::Value;
 
@@ -145,6 +146,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         SeenPart::Header(name) => WrongAnswer::ResponseHeader(name.to_lowercase(), other(seen.headers.get(name))),
         SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
         SeenPart::Host => WrongAnswer::ForwardedHost(format!("{OTHER}.invalid")),
+        SeenPart::SeenMessages => WrongAnswer::ForwardedBody(message(OTHER)),
         SeenPart::SeenHeader(name) => {
             WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.seen_headers.get(name)))
         }
@@ -167,6 +169,11 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
             }
         },
     })
+}
+
+/// The body of a call with a message of this text.
+fn message(text: &str) -> String {
+    String::from_utf8_lossy(&frame(&text_message(text))).into_owned()
 }
 
 /// The host of a probe as the data plane compares it.

@@ -56,12 +56,16 @@ pub struct HttpRequest {
     /// Further headers in order, names with their case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body; that of a call goes out in one piece for each message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
     /// Name of the connection to send it over, unique within the run, which is kept open; `None` for one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
+    /// Request targets that are asked for before it over the same HTTP/2 connection, by GET or as calls of one empty message,
+    /// and not waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub among: Vec<String>,
     /// Messages to send one after the other once the connection is a WebSocket; `None`: it shall not become one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<Message>>,
@@ -143,6 +147,22 @@ pub struct Exchange {
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProbeError>,
+    /// What had come when it failed, if anything had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<Received>,
+}
+
+/// What came over the connection from the sending of the request until the attempt failed. Where requests share the
+/// connection, so do they share this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Received {
+    /// How many bytes, without those of TLS unless the handshake failed.
+    pub bytes: u64,
+    /// The first 256 of them; what is no printable ASCII is escaped.
+    pub start: String,
+    /// The status code, if the head of an answer had come whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
 
 /// A certificate as a server presented it.
@@ -179,7 +199,7 @@ pub struct HttpAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TcpEnd {
-    /// A line came; the echo's account of itself if it is one.
+    /// A whole line came; the echo's account of itself if it is one.
     Answered {
         /// The line as text; empty where `echo` says it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -190,7 +210,7 @@ pub enum TcpEnd {
     },
     /// Closed or reset before any byte came.
     ClosedBeforeAnyByte,
-    /// Nothing came within the budget.
+    /// Not a byte came within the budget, and the connection stayed open.
     Hung,
 }
 
@@ -208,6 +228,8 @@ pub enum ProbeError {
     Handshake(String),
     /// The connection ended or broke before a whole answer.
     Broken(String),
+    /// What came is no answer of the protocol, or more than any answer may have.
+    Malformed(String),
     /// No whole answer within the budget.
     TimedOut,
 }

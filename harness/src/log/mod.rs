@@ -16,8 +16,8 @@ pub use event::{
     Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
-    Exchange, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest, Reply, Role,
-    TcpEnd,
+    Exchange, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest, Received,
+    Reply, Role, TcpEnd,
 };
 pub use key::ObjectKey;
 pub use time::Elapsed;

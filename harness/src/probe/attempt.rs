@@ -19,6 +19,13 @@ pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant
     }
 }
 
+/// Whether it was the form of what came that was wrong: of a chunk, most of all.
+pub(super) fn is_invalid(error: &(dyn Error + 'static)) -> bool {
+    let kind = |error: &(dyn Error + 'static)| error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.filter_map(kind).any(|kind| matches!(kind, ErrorKind::InvalidInput | ErrorKind::InvalidData))
+}
+
 /// What an error within a conversation says of the connection itself, if it says anything: by some ways it turns out only then
 /// that nobody listens, or that the way broke.
 pub(super) fn of_connection(error: &(dyn Error + 'static)) -> Option<ProbeError> {

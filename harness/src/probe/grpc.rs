@@ -2,22 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use gateproof_echo::grpc::message::{Account, frames};
+use gateproof_echo::grpc::message::{Account, PREFIX, frames};
 use serde_json::json;
 
 use crate::log::EchoText;
 
-/// How many whole messages a body has, and the echo's account if the first one is that.
-pub(super) fn read(body: &[u8]) -> (u32, Option<EchoText>) {
-    let mut messages = frames(body);
-    let first = messages.next();
-    let count = usize::from(first.is_some()) + messages.count();
-    (u32::try_from(count).unwrap_or(u32::MAX), first.and_then(Account::decode).as_ref().and_then(told))
+/// What a body has.
+#[derive(Debug, PartialEq)]
+pub(super) struct Content {
+    /// How many whole messages.
+    pub(super) messages: u32,
+    /// The echo's account, if the first message is that.
+    pub(super) echo: Option<EchoText>,
+    /// How many bytes are left behind the last whole message.
+    pub(super) rest: usize,
+}
+
+/// Reads a body.
+pub(super) fn read(body: &[u8]) -> Content {
+    let mut content = Content { messages: 0, echo: None, rest: body.len() };
+    for message in frames(body) {
+        if content.messages == 0 {
+            content.echo = Account::decode(message).as_ref().and_then(told);
+        }
+        content.messages = content.messages.saturating_add(1);
+        content.rest -= PREFIX + message.len();
+    }
+    content
 }
 
 /// An account of a call, as one of a request.
 fn told(account: &Account) -> Option<EchoText> {
-    let Account { method, headers, authority, identity } = account;
+    let Account { method, headers, authority, identity, messages } = account;
     if identity.pod.is_empty() {
         return None;
     }
@@ -31,6 +47,7 @@ fn told(account: &Account) -> Option<EchoText> {
         "method": "POST",
         "proto": "HTTP/2.0",
         "headers": fields,
+        "messages": messages,
         "namespace": identity.namespace,
         "ingress": identity.ingress,
         "service": identity.service,
@@ -51,15 +68,18 @@ mod tests {
         let identity = Identity { pod: "pod-1".to_owned(), ..Identity::default() };
         let account = Account { method: "/a.B/C".to_owned(), identity, ..Account::default() };
         let body = [frame(&account.encode()), frame(b""), frame(b"")].concat();
-        let (count, echo) = read(&body);
-        let seen = echo.unwrap().parse();
-        assert_eq!((count, &seen["path"], &seen["pod"]), (3, &json!("/a.B/C"), &json!("pod-1")));
+        let content = read(&body);
+        let seen = content.echo.unwrap().parse();
+        assert_eq!((content.messages, content.rest), (3, 0));
+        assert_eq!((&seen["path"], &seen["pod"]), (&json!("/a.B/C"), &json!("pod-1")));
     }
 
     #[test]
     fn other_messages_are_no_account() {
-        assert_eq!(read(&frame(b"\xff\xff")), (1, None));
-        assert_eq!(read(&frame(&Account::default().encode())), (1, None));
-        assert_eq!(read(b"not framed at all"), (0, None));
+        let other = |messages, rest| Content { messages, echo: None, rest };
+        assert_eq!(read(&frame(b"\xff\xff")), other(1, 0));
+        assert_eq!(read(&frame(&Account::default().encode())), other(1, 0));
+        assert_eq!(read(b"not framed at all"), other(0, 17));
+        assert_eq!(read(&[&frame(b"a")[..], b"\0\0"].concat()), other(1, 2));
     }
 }

@@ -2,18 +2,22 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use futures::stream;
+use gateproof_echo::grpc::message::{frame, frames};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE};
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{BodyExt, Either, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::kept::{Open, Sender};
+use super::kept::{Content, Open, Sender};
+use super::tap::{Seen, Tap};
 use super::{Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
 use crate::target::clock;
@@ -23,18 +27,22 @@ use crate::target::dial::Connection;
 const LOGGED_BODY: usize = 4 * 1024;
 /// How long the headers of an answer over HTTP/2 may be, in bytes; HTTP/1.1 has bounds of its own.
 const LONGEST_HEADERS: u32 = 256 * 1024;
+/// How long before a request the others of its connection are sent: whoever gets them all at once may begin with any.
+const HEAD_START: Duration = Duration::from_millis(50);
 /// How much of a body is read to find the echo's JSON in it.
 const READ_BODY: usize = 256 * 1024;
 
 pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &HttpRequest) -> Exchange {
     let end = clock::now() + prober.budget;
-    let wire = match wire(request, &exchange.id) {
-        Ok(wire) => wire,
+    let wires = wire(request, &exchange.id).and_then(|wire| Ok((wire, others(request, &exchange.id)?)));
+    let (wire, others) = match wires {
+        Ok(wires) => wires,
         Err(error) => {
             exchange.error = Some(ProbeError::Unreachable(error));
             return exchange;
         }
     };
+    let (mut seen, mut status) = (Seen::default(), None);
     let answered = async {
         let mut open = match &request.connection {
             Some(name) => {
@@ -43,9 +51,13 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
                 let kept = prober.kept.take(name).await;
                 exchange.reused = kept.is_some();
                 match kept {
-                    Some(open) => open,
+                    Some(open) => {
+                        open.seen.restart();
+                        seen = open.seen.clone();
+                        open
+                    }
                     None => {
-                        let open = connect(prober, request, &mut exchange, end).await?;
+                        let open = connect(prober, request, &mut exchange, &seen, end).await?;
                         if let Some(shared) = open.shared() {
                             prober.kept.keep(name, shared);
                         }
@@ -53,14 +65,20 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
                     }
                 }
             }
-            None => connect(prober, request, &mut exchange, end).await?,
+            None => connect(prober, request, &mut exchange, &seen, end).await?,
         };
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
+        // They are under way as long as somebody waits for them.
+        let _others = open.sender.begin(others);
+        if !request.among.is_empty() {
+            clock::until(clock::now() + HEAD_START).await;
+        }
         let response = match open.sender.send(wire).await {
             Ok(response) => response,
             Err(error) => return Err(open.failure(error).await),
         };
+        status = Some(response.status().as_u16());
         if let Some(messages) = &request.messages
             && response.status() == StatusCode::SWITCHING_PROTOCOLS
         {
@@ -68,16 +86,20 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
             exchange.replies = websocket::converse(response, messages, end).await;
             return Ok(answer);
         }
-        let answer = read(response).await.map_err(broken)?;
-        if let Some(name) = &request.connection {
-            prober.kept.keep(name, open);
+        let answer = read(response).await?;
+        match &request.connection {
+            Some(name) => prober.kept.keep(name, open),
+            None => open.nothing_more(end).await?,
         }
         Ok(answer)
     };
     match tokio::time::timeout_at(end, answered).await {
         Ok(Ok(answer)) => exchange.http = Some(answer),
-        Ok(Err(error)) => exchange.error = Some(error),
-        Err(_) => exchange.error = Some(ProbeError::TimedOut),
+        Ok(Err(error)) => exchange.error = Some(seen.reason(error)),
+        Err(_) => exchange.error = Some(seen.reason(ProbeError::TimedOut)),
+    }
+    if exchange.error.is_some() || exchange.replies.iter().any(|reply| reply.wrong.is_some()) {
+        exchange.received = seen.received(status);
     }
     exchange
 }
@@ -87,13 +109,16 @@ async fn connect(
     prober: &Prober,
     request: &HttpRequest,
     exchange: &mut Exchange,
+    seen: &Seen,
     end: Instant,
 ) -> Result<Open, ProbeError> {
     let Connection { stream, peer } = attempt::connect(prober, &request.host, request.port, end).await?;
     exchange.connected_to = peer;
+    let stream = Tap::wire(stream, seen.clone());
+    let to = |certificate| To { peer, certificate, seen: seen.clone() };
     let title_case = request.headers.iter().any(|(name, _)| name.chars().any(|c| c.is_ascii_uppercase()));
     let Some(name) = &request.tls_server_name else {
-        return open(stream, peer, None, request.http2, title_case).await;
+        return open(stream, to(None), request, title_case).await;
     };
     let name = ServerName::try_from(name.clone())
         .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
@@ -109,11 +134,18 @@ async fn connect(
     if request.http2 && stream.get_ref().1.alpn_protocol() != Some(tls::HTTP2) {
         return Err(ProbeError::Handshake("the server did not agree to HTTP/2".to_owned()));
     }
-    open(stream, peer, certificate, request.http2, title_case).await
+    open(Tap::content(stream, seen.clone()), to(certificate), request, title_case).await
+}
+
+/// Who is at the other end of a connection, and what comes from there.
+struct To {
+    peer: Option<SocketAddr>,
+    certificate: Option<PeerCertificate>,
+    seen: Seen,
 }
 
 /// The request as it goes out: target and header order as given, the Host header first.
-fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String> {
+fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     let cannot = |what: &str, error: &dyn std::error::Error| format!("the {what} cannot be sent: {error}");
     let method = Method::from_bytes(request.method.as_bytes()).map_err(|e| cannot("method", &e))?;
     let target: Uri = if request.http2 {
@@ -142,48 +174,95 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Full<Bytes>>, String>
         // A fresh connection each time, so nothing is gained by keeping this one.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    wire.body(Full::new(Bytes::from(request.body.clone()))).map_err(|e| cannot("request", &e))
+    wire.body(content(request)).map_err(|e| cannot("request", &e))
 }
 
-async fn open<S>(
-    stream: S,
-    peer: Option<SocketAddr>,
-    certificate: Option<PeerCertificate>,
-    http2: bool,
-    title_case: bool,
-) -> Result<Open, ProbeError>
+/// The body as it goes out: what is no call has it in one piece, and so with its length.
+fn content(request: &HttpRequest) -> Content {
+    let whole = || Either::Left(Full::new(Bytes::from(request.body.clone())));
+    if !is_call(request) {
+        return whole();
+    }
+    let messages: Vec<_> = frames(request.body.as_bytes()).map(|message| Ok(Frame::data(frame(message)))).collect();
+    if messages.len() > 1 { Either::Right(StreamBody::new(stream::iter(messages))) } else { whole() }
+}
+
+fn is_call(request: &HttpRequest) -> bool {
+    request.headers.iter().any(|(name, value)| is_of_call(name) && value.starts_with("application/grpc"))
+}
+
+/// Whether a header says that a request is a call, and not more.
+fn is_of_call(name: &str) -> bool {
+    [CONTENT_TYPE, TE].iter().any(|own| name.eq_ignore_ascii_case(own.as_str()))
+}
+
+/// The requests that are under way beside this one. They have none of its own headers, and another id: what a backend notes
+/// of them is no copy of it.
+fn others(request: &HttpRequest, id: &str) -> Result<Vec<Request<Content>>, String> {
+    let (method, body) = if is_call(request) {
+        (request.method.clone(), String::from_utf8_lossy(&frame(b"")).into_owned())
+    } else {
+        (Method::GET.to_string(), String::new())
+    };
+    let headers = if is_call(request) { request.headers.clone() } else { Vec::new() };
+    let headers: Vec<_> = headers.into_iter().filter(|(name, _)| is_of_call(name)).collect();
+    let other = |(index, target): (usize, &String)| {
+        let target = target.clone();
+        let (method, headers, body) = (method.clone(), headers.clone(), body.clone());
+        let other = HttpRequest { method, target, headers, body, ..request.clone() };
+        wire(&other, &format!("{id}-{index}"))
+    };
+    request.among.iter().enumerate().map(other).collect()
+}
+
+async fn open<S>(stream: S, to: To, request: &HttpRequest, title_case: bool) -> Result<Open, ProbeError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    if http2 {
+    let To { peer, certificate, seen } = to;
+    if request.http2 {
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         builder.max_header_list_size(LONGEST_HEADERS);
         let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        let task = Arc::new(AbortOnDropHandle::new(tokio::spawn(connection)));
-        return Ok(Open { sender: Sender::Http2(sender), peer, certificate, task });
+        let task = tokio::spawn(async move { connection.await.map(|()| 0) });
+        let task = Arc::new(AbortOnDropHandle::new(task));
+        return Ok(Open { sender: Sender::Http2(sender), peer, certificate, seen, task });
     }
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.title_case_headers(title_case);
     let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let sender = Sender::Http1(sender);
-    let task = tokio::spawn(connection.with_upgrades());
-    Ok(Open { sender, peer, certificate, task: Arc::new(AbortOnDropHandle::new(task)) })
+    let is_websocket = request.messages.is_some();
+    let task = tokio::spawn(async move {
+        if is_websocket {
+            return connection.with_upgrades().await.map(|()| 0);
+        }
+        connection.without_shutdown().await.map(|parts| parts.read_buf.len())
+    });
+    Ok(Open { sender, peer, certificate, seen, task: Arc::new(AbortOnDropHandle::new(task)) })
 }
 
+/// Why there is no answer, by what hyper noticed.
 pub(super) fn broken(error: hyper::Error) -> ProbeError {
-    attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Broken(crate::target::api::chain(&error)))
+    if let Some(error) = attempt::of_connection(&error) {
+        return error;
+    }
+    let why = crate::target::api::chain(&error);
+    let is_against_the_protocol = error.is_parse() || attempt::is_invalid(&error);
+    if is_against_the_protocol { ProbeError::Malformed(why) } else { ProbeError::Broken(why) }
 }
 
-async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::Error> {
+async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, ProbeError> {
     let of = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let is_grpc = of.starts_with(b"application/grpc");
     let head = head(&response);
     let mut trailers = Vec::new();
-    let mut body = Vec::new();
+    let (mut body, mut length) = (Vec::new(), 0);
     let mut incoming = response.into_body();
     while let Some(frame) = incoming.frame().await {
-        match frame?.into_data() {
+        match frame.map_err(broken)?.into_data() {
             Ok(data) => {
+                length += data.len();
                 let room = READ_BODY.saturating_sub(body.len()).min(data.len());
                 body.extend_from_slice(&data[..room]);
             }
@@ -191,8 +270,11 @@ async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, hyper::E
         }
     }
     let (messages, echo) = if is_grpc {
-        let (messages, echo) = grpc::read(&body);
-        (Some(messages), echo)
+        let content = grpc::read(&body);
+        if length == body.len() && content.rest > 0 {
+            return Err(ProbeError::Malformed(format!("the last message breaks off after {} bytes", content.rest)));
+        }
+        (Some(content.messages), content.echo)
     } else {
         (None, EchoText::read(&body))
     };

@@ -1,26 +1,35 @@
 //! Connections that stay open from attempt to attempt, by name.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::stream;
 use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::body::Incoming;
+use http_body_util::{Either, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
 use hyper::client::conn::{http1, http2};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::http::broken;
+use super::tap::Seen;
 use crate::log::{PeerCertificate, ProbeError};
+
+/// The body of a request: in one piece, or in several.
+pub(super) type Content =
+    Either<Full<Bytes>, StreamBody<stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>>;
 
 /// An open connection. It is closed when this is dropped.
 pub(super) struct Open {
     pub(super) sender: Sender,
     pub(super) peer: Option<SocketAddr>,
     pub(super) certificate: Option<PeerCertificate>,
-    /// What moves the bytes.
-    pub(super) task: Arc<AbortOnDropHandle<Result<(), hyper::Error>>>,
+    /// What comes over it.
+    pub(super) seen: Seen,
+    /// What moves the bytes. It ends with the number of those that nobody asked for.
+    pub(super) task: Arc<AbortOnDropHandle<Result<usize, hyper::Error>>>,
 }
 
 impl Open {
@@ -34,6 +43,23 @@ impl Open {
         broken(own.unwrap_or(error))
     }
 
+    /// Closes the connection after its one answer.
+    ///
+    /// # Errors
+    /// Bytes came behind the answer: its length is wrong, or it has content that it cannot have.
+    pub(super) async fn nothing_more(self, end: Instant) -> Result<(), ProbeError> {
+        let Open { sender: Sender::Http1(sender), task, .. } = self else { return Ok(()) };
+        drop(sender);
+        let Some(task) = Arc::into_inner(task) else { return Ok(()) };
+        match timeout_at(end, task).await {
+            Ok(Ok(Ok(rest))) if rest > 0 => {
+                Err(ProbeError::Malformed(format!("{rest} bytes came behind the end of the answer")))
+            }
+            // How it is closed is no part of the answer.
+            _ => Ok(()),
+        }
+    }
+
     /// The same connection for somebody else, where requests can be under way side by side.
     pub(super) fn shared(&self) -> Option<Open> {
         let Sender::Http2(sender) = &self.sender else { return None };
@@ -41,6 +67,7 @@ impl Open {
             sender: Sender::Http2(sender.clone()),
             peer: self.peer,
             certificate: self.certificate.clone(),
+            seen: self.seen.clone(),
             task: Arc::clone(&self.task),
         })
     }
@@ -48,12 +75,22 @@ impl Open {
 
 /// The way into an open connection, by protocol.
 pub(super) enum Sender {
-    Http1(http1::SendRequest<Full<Bytes>>),
-    Http2(http2::SendRequest<Full<Bytes>>),
+    Http1(http1::SendRequest<Content>),
+    Http2(http2::SendRequest<Content>),
 }
 
 impl Sender {
-    pub(super) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, hyper::Error> {
+    /// Sends requests without waiting for their answers. Each is under way until its future is dropped. Over HTTP/1.1, where
+    /// requests follow each other, none are sent.
+    pub(super) fn begin(
+        &mut self,
+        requests: Vec<Request<Content>>,
+    ) -> Vec<impl Future<Output = Result<Response<Incoming>, hyper::Error>> + use<>> {
+        let Sender::Http2(sender) = self else { return Vec::new() };
+        requests.into_iter().map(|request| sender.send_request(request)).collect()
+    }
+
+    pub(super) async fn send(&mut self, request: Request<Content>) -> Result<Response<Incoming>, hyper::Error> {
         match self {
             Sender::Http1(sender) => sender.send_request(request).await,
             Sender::Http2(sender) => sender.send_request(request).await,

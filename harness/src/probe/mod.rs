@@ -4,6 +4,7 @@ mod attempt;
 mod grpc;
 mod http;
 mod kept;
+mod tap;
 mod tcp;
 mod tls;
 mod websocket;
@@ -50,6 +51,7 @@ impl Prober {
             replies: Vec::new(),
             tcp: None,
             error: None,
+            received: None,
         };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
+use super::tap::{Seen, Tap};
 use super::{Prober, attempt};
 use crate::log::{EchoText, Exchange, ProbeError, TcpEnd};
 use crate::target::clock;
@@ -13,10 +14,11 @@ const LONGEST_LINE: u64 = 4 * 1024;
 
 pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, send: &str) -> Exchange {
     let end = clock::now() + prober.budget;
+    let seen = Seen::default();
     let stream = match attempt::connect(prober, host, port, end).await {
         Ok(connection) => {
             exchange.connected_to = connection.peer;
-            connection.stream
+            Tap::wire(connection.stream, seen.clone())
         }
         Err(error) => {
             exchange.error = Some(error);
@@ -35,27 +37,44 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
         (&mut stream).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
         Ok::<_, std::io::Error>(line)
     };
-    match tokio::time::timeout_at(end, talking).await {
-        Err(_) => exchange.tcp = Some(TcpEnd::Hung),
-        Ok(Ok(line)) if line.is_empty() => exchange.tcp = Some(TcpEnd::ClosedBeforeAnyByte),
-        Ok(Ok(line)) => {
-            let echo = EchoText::read(&line);
-            let line =
-                if echo.is_some() { String::new() } else { String::from_utf8_lossy(&line).trim_end().to_owned() };
-            exchange.tcp = Some(TcpEnd::Answered { line, echo });
-        }
-        Ok(Err(error))
-            if matches!(
-                error.kind(),
-                ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe
-            ) =>
-        {
-            exchange.tcp = Some(TcpEnd::ClosedBeforeAnyByte);
-        }
-        Ok(Err(error)) => {
-            let broken = || ProbeError::Broken(error.to_string());
-            exchange.error = Some(attempt::of_connection(&error).unwrap_or_else(broken));
+    let talked = tokio::time::timeout_at(end, talking).await;
+    let received = seen.received(None);
+    match end_of(talked.ok(), received.is_some()) {
+        Ok(end) => exchange.tcp = Some(end),
+        Err(error) => {
+            exchange.error = Some(error);
+            exchange.received = received;
         }
     }
     exchange
+}
+
+/// What a conversation came to: the line as far as it came, or an error; nothing where time ran out. `is_begun` says whether
+/// any byte came, after which a connection is no longer refused, but broken.
+fn end_of(talked: Option<std::io::Result<Vec<u8>>>, is_begun: bool) -> Result<TcpEnd, ProbeError> {
+    match talked {
+        None if is_begun => Err(ProbeError::TimedOut),
+        None => Ok(TcpEnd::Hung),
+        Some(Ok(line)) if line.is_empty() => Ok(TcpEnd::ClosedBeforeAnyByte),
+        Some(Ok(line)) if line.ends_with(b"\n") => {
+            let echo = EchoText::read(&line);
+            let text = || String::from_utf8_lossy(&line).trim_end().to_owned();
+            Ok(TcpEnd::Answered { line: if echo.is_some() { String::new() } else { text() }, echo })
+        }
+        Some(Ok(line)) if line.len() as u64 == LONGEST_LINE => {
+            Err(ProbeError::Malformed(format!("the line is longer than {LONGEST_LINE} bytes")))
+        }
+        Some(Ok(_)) => Err(ProbeError::Broken("the connection ended within the line".to_owned())),
+        Some(Err(error)) => {
+            let is_closed = matches!(
+                error.kind(),
+                ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe
+            );
+            match attempt::of_connection(&error) {
+                Some(error) => Err(error),
+                None if is_closed && !is_begun => Ok(TcpEnd::ClosedBeforeAnyByte),
+                None => Err(ProbeError::Broken(error.to_string())),
+            }
+        }
+    }
 }

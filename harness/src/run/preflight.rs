@@ -308,7 +308,7 @@ fn unreached(error: &ProbeError) -> Option<String> {
         ProbeError::Unreachable(why) => Some(why.clone()),
         ProbeError::ConnectRefused(why) => Some(format!("refused: {why}")),
         ProbeError::ConnectTimedOut => Some("nobody answered in time".to_owned()),
-        ProbeError::Handshake(_) | ProbeError::Broken(_) | ProbeError::TimedOut => None,
+        ProbeError::Handshake(_) | ProbeError::Broken(_) | ProbeError::Malformed(_) | ProbeError::TimedOut => None,
     }
 }
 
@@ -328,6 +328,7 @@ fn got(exchange: &Exchange) -> String {
         (Some(answer), _) => format!("code {}", answer.status),
         (None, Some(ProbeError::TimedOut)) => "no answer in time".to_owned(),
         (None, Some(ProbeError::Broken(why) | ProbeError::Handshake(why))) => format!("a broken connection ({why})"),
+        (None, Some(ProbeError::Malformed(why))) => format!("what is no answer ({why})"),
         (None, _) => "nothing".to_owned(),
     }
 }

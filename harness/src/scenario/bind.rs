@@ -172,7 +172,7 @@ impl Binder<'_> {
         if let Some(host) = &mut probe.host {
             *host = self.resolver.text(host)?;
         }
-        for value in probe.headers.values_mut().flatten() {
+        for value in probe.headers.values_mut().flatten().chain(&mut probe.among) {
             *value = self.resolver.text(value)?;
         }
         if let Answer::Http(seen) = &mut probe.answer {

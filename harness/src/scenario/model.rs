@@ -242,7 +242,7 @@ pub enum Verb {
     /// Watches for a while that something stays so.
     Hold(Hold),
     /// Sends requests until the data path agrees, or the budget is used up.
-    Probe(Probe),
+    Probe(Box<Probe>),
 }
 
 /// Objects to apply.
@@ -470,7 +470,7 @@ pub struct Probe {
     pub target: ProbeTarget,
     /// HTTP method; `None` for TCP.
     pub method: Option<String>,
-    /// Whether it is a call of gRPC: a POST over HTTP/2 with one empty message.
+    /// Whether it is a call of gRPC: a POST over HTTP/2 with messages.
     pub grpc: bool,
     /// Whether over HTTP/2.
     pub http2: bool,
@@ -484,6 +484,10 @@ pub struct Probe {
     pub headers: IndexMap<String, Vec<String>>,
     /// Request body.
     pub body: String,
+    /// Texts of the messages of a call, in order; none: one empty message.
+    pub sends: Vec<String>,
+    /// Request targets that are asked for before it over the same HTTP/2 connection, and not waited for.
+    pub among: Vec<String>,
     /// Whether the connection shall become a WebSocket, and what is sent over it then.
     pub messages: Option<Vec<Message>>,
     /// The answer.

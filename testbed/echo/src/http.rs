@@ -40,6 +40,9 @@ struct BrokenOff;
 /// The request header that asks for response headers: `Name:Value`, separated by commas.
 const SET_HEADER: &str = "x-echo-set-header";
 
+/// How many bytes of the body of a call are read for messages.
+const KEPT_OF_CALLS: usize = 256 * 1024;
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
@@ -95,7 +98,8 @@ async fn answer(
     if route == "/health" {
         return Ok(plain(StatusCode::OK, "OK"));
     }
-    let Some((body_length, body_digest)) = digest(body).await else {
+    let is_call = grpc::is_call(&parts);
+    let Some((body_length, body_digest, body)) = digest(body, if is_call { KEPT_OF_CALLS } else { 0 }).await else {
         return Ok(plain(StatusCode::BAD_REQUEST, "the body broke off"));
     };
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -113,9 +117,12 @@ async fn answer(
         body_digest,
         peer,
     });
-    if grpc::is_call(&parts) {
+    let query = parts.uri.query().unwrap_or_default();
+    let delay = delay::requested(query).filter(|_| conduct::is_late(query, before));
+    if is_call {
+        wait(delay).await;
         let served = !backend.only_grpc || grpc::is_served(&parts);
-        return Ok(if served { grpc::answer(&backend.identity, &parts) } else { grpc::unimplemented() });
+        return Ok(if served { grpc::answer(&backend.identity, &parts, &body) } else { grpc::unimplemented() });
     }
     if backend.only_grpc {
         return Ok(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this port speaks gRPC only"));
@@ -137,10 +144,7 @@ async fn answer(
             _ => plain(StatusCode::BAD_REQUEST, "the path has no status code"),
         });
     }
-    let query = parts.uri.query().unwrap_or_default();
-    if let Some(delay) = delay::requested(query).filter(|_| conduct::is_late(query, before)) {
-        tokio::time::sleep(delay).await;
-    }
+    wait(delay).await;
     match conduct::failure(query, before) {
         Some(conduct::Failure::Status(status)) => Ok(plain(status, "this request was to fail")),
         Some(conduct::Failure::Break) => Err(BrokenOff),
@@ -173,6 +177,12 @@ fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<By
     response
 }
 
+async fn wait(delay: Option<Duration>) {
+    if let Some(delay) = delay {
+        tokio::time::sleep(delay).await;
+    }
+}
+
 /// The body in two halves, the second of them after a pause.
 fn halved(whole: Bytes, pause: Duration) -> Body {
     let halves = whole.len() / 2;
@@ -202,15 +212,18 @@ fn journal_endpoint(backend: &Backend, parts: &Parts) -> Option<Response<Body>> 
     })
 }
 
-async fn digest(mut body: Incoming) -> Option<(u64, String)> {
-    let (mut length, mut hash) = (0_u64, Sha256::new());
+/// Length and SHA-256 of a body, and the first `keep` bytes of it. Nothing if it breaks off.
+async fn digest(mut body: Incoming, keep: usize) -> Option<(u64, String, Vec<u8>)> {
+    let (mut length, mut hash, mut kept) = (0_u64, Sha256::new(), Vec::new());
     while let Some(frame) = body.frame().await {
         if let Some(data) = frame.ok()?.data_ref() {
             length += data.len() as u64;
             hash.update(data);
+            let room = keep.saturating_sub(kept.len()).min(data.len());
+            kept.extend_from_slice(&data[..room]);
         }
     }
-    Some((length, format!("{:x}", hash.finalize())))
+    Some((length, format!("{:x}", hash.finalize()), kept))
 }
 
 /// The fields that the request asks for in the header `by`; values of one name are joined, but for cookies, which cannot be

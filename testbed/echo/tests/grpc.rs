@@ -1,7 +1,7 @@
 //! Calls of gRPC as clients see them.
 #![allow(clippy::unwrap_used)]
 
-use gateproof_echo::grpc::message::{Account, frame, frames};
+use gateproof_echo::grpc::message::{Account, frame, frames, text_message};
 use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
@@ -17,6 +17,16 @@ struct Answer {
 }
 
 async fn call(protocol: Protocol, path: &str, metadata: &[(&str, &str)], journal: &Journal) -> Answer {
+    call_with(frame(b"").into(), protocol, path, metadata, journal).await
+}
+
+async fn call_with(
+    sent: Vec<u8>,
+    protocol: Protocol,
+    path: &str,
+    metadata: &[(&str, &str)],
+    journal: &Journal,
+) -> Answer {
     let identity = Identity { namespace: "ns".into(), pod: "pod-1".into(), ..Identity::default() };
     let bind = ([127, 0, 0, 1], 0).into();
     let options = EchoOptions { bind, protocol, identity, run_token: None, journal: journal.clone() };
@@ -29,7 +39,7 @@ async fn call(protocol: Protocol, path: &str, metadata: &[(&str, &str)], journal
     for (name, value) in metadata {
         request = request.header(*name, *value);
     }
-    let response = sender.send_request(request.body(Full::new(frame(b""))).unwrap()).await.unwrap();
+    let response = sender.send_request(request.body(Full::<bytes::Bytes>::from(sent)).unwrap()).await.unwrap();
     let headers = response.headers().clone();
     let body = response.into_body().collect().await.unwrap();
     let trailers = body.trailers().cloned().unwrap_or_default();
@@ -63,6 +73,14 @@ async fn metadata_asks_for_messages_code_and_more_metadata() {
     assert_eq!((answer.accounts.len(), &answer.headers["a"]), (3, &"1".parse().unwrap()));
     let trailers = ["grpc-status", "b", "c"].map(|name| answer.trailers[name].to_str().unwrap().to_owned());
     assert_eq!(trailers, ["5", "2", "3"]);
+}
+
+#[tokio::test]
+async fn the_account_has_every_message_that_was_sent() {
+    let sent = ["one", "", "three"].map(|text| frame(&text_message(text))).concat();
+    let answer = call_with(sent, Protocol::H2c, "/a.B/C", &[("x-echo-messages", "2")], &Journal::default()).await;
+    let told: Vec<_> = answer.accounts.iter().map(|account| account.messages.join(",")).collect();
+    assert_eq!(told, ["one,,three", "one,,three"]);
 }
 
 #[rstest]

@@ -11,6 +11,7 @@ pub mod config;
 pub mod exchange;
 pub mod filters;
 pub mod grpc;
+mod h2c;
 pub mod matching;
 mod mirror;
 mod proxy;

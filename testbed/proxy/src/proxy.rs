@@ -154,6 +154,7 @@ impl Proxy {
     pub async fn shutdown(&self) {
         self.apply(Config::default()).await;
         self.stop.cancel();
+        self.shared.upstream.close();
         self.shared.tasks.close();
         if tokio::time::timeout(SHUTDOWN_GRACE, self.shared.tasks.wait()).await.is_err() {
             self.shared.abort.cancel();

@@ -8,11 +8,11 @@ use http::{Request, Response, Uri, Version};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::net::TcpStream;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio_util::task::TaskTracker;
 
 use crate::body::Body;
+use crate::h2c;
 
 /// Why a backend gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -31,23 +31,31 @@ pub enum UpstreamError {
     Timeout(Duration),
 }
 
-/// Clients for all backends of a proxy. Connections for HTTP/1.1 are kept and used again.
+/// Clients for all backends of a proxy. Connections are kept and used again.
 #[derive(Debug, Clone)]
 pub struct Upstream {
     http1: Client<HttpConnector, Body>,
-    tasks: TaskTracker,
+    h2c: h2c::Pool,
 }
 
 impl Upstream {
     /// Clients whose background work is counted by `tasks`.
     pub fn new(tasks: TaskTracker) -> Self {
+        let mut connector = HttpConnector::new();
+        // A body in a write of its own must not wait for the acknowledgement of the head.
+        connector.set_nodelay(true);
         let http1 = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(20))
             .http1_preserve_header_case(true)
             .set_host(false)
-            .build_http();
-        Self { http1, tasks }
+            .build(connector);
+        Self { http1, h2c: h2c::Pool::new(tasks) }
+    }
+
+    /// Keeps nothing any more that would outlast the requests under way.
+    pub fn close(&self) {
+        self.h2c.close();
     }
 
     /// Sends a request whose URI is the path and query alone, and waits for the head of the answer.
@@ -82,7 +90,6 @@ impl Upstream {
         self.http1.request(request).await.map_err(|error| UpstreamError::Exchange(causes(&error)))
     }
 
-    /// HTTP/2 connections are not kept: `:authority` must be the client's, which a pool by authority would mix up.
     async fn send_h2c(
         &self,
         endpoint: SocketAddr,
@@ -98,13 +105,7 @@ impl Upstream {
         }
         *request.uri_mut() = absolute(request.uri(), &authority)?;
         *request.version_mut() = Version::HTTP_2;
-        let stream = TcpStream::connect(endpoint).await?;
-        let (mut sender, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
-                .await
-                .map_err(|error| UpstreamError::Exchange(causes(&error)))?;
-        self.tasks.spawn(connection);
-        sender.send_request(request).await.map_err(|error| UpstreamError::Exchange(causes(&error)))
+        self.h2c.send(endpoint, request).await
     }
 }
 
@@ -113,7 +114,8 @@ fn absolute(uri: &Uri, authority: &str) -> Result<Uri, http::Error> {
     Uri::builder().scheme("http").authority(authority).path_and_query(path).build()
 }
 
-fn causes(error: &dyn std::error::Error) -> String {
+/// An error with all that led to it.
+pub fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -5,10 +5,10 @@ mod common;
 
 use bytes::Bytes;
 use common::*;
-use gateproof_echo::Protocol as EchoProtocol;
 use gateproof_echo::grpc::message::{Account, frame, frames};
+use gateproof_echo::{Echo, EchoOptions, Identity, Protocol as EchoProtocol};
 use gateproof_proxy::config::*;
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rstest::rstest;
@@ -83,6 +83,52 @@ async fn a_call_without_a_backend_ends_with_a_code(#[case] path: &str, #[case] c
     let all = vec![calls("gone.A", fail(503)), calls("odd.A", fail(500)), calls("deaf.A", deaf)];
     let ended = call(bed.apply(rules(all)).await, path, &[]).await;
     assert_eq!((ended.code.as_deref(), ended.accounts.len(), ended.trailers.len()), (Some(code), 0, 0));
+}
+
+#[tokio::test]
+async fn calls_share_one_connection_to_their_backend_and_outlast_it() {
+    let bed = Bed::new(&[]).await;
+    let mut echo = start("one", EchoProtocol::H2c, &bed.journal).await;
+    let backend = echo.addr();
+    let address = bed.apply(rules(vec![calls("a.B", BackendTarget::H2cEndpoints(vec![backend]))])).await;
+    for turn in 1..=3 {
+        let all = futures::future::join_all((0..20).map(|_| call(address, "/a.B/C", &[]))).await;
+        assert!(all.iter().all(|ended| ended.code.as_deref() == Some("0")), "{all:?}");
+        let peers: std::collections::BTreeSet<_> = bed.journal.records().iter().map(|record| record.peer).collect();
+        assert_eq!((bed.journal.records().len(), peers.len()), (20 * turn, turn));
+        echo.shutdown().await;
+        let identity = Identity { pod: "one".to_owned(), ..Identity::default() };
+        let options = EchoOptions {
+            bind: backend,
+            protocol: EchoProtocol::H2c,
+            identity,
+            run_token: None,
+            journal: bed.journal.clone(),
+        };
+        echo = Echo::start(options).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn kept_connections_are_closed_with_the_proxy() {
+    let backend = tokio::net::TcpListener::bind((LOOPBACK, 0)).await.unwrap();
+    let target = BackendTarget::H2cEndpoints(vec![backend.local_addr().unwrap()]);
+    let serving = tokio::spawn(async move {
+        let (stream, _) = backend.accept().await.unwrap();
+        let service = hyper::service::service_fn(async |_| {
+            Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default()))
+        });
+        hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(TokioIo::new(stream), service)
+            .await
+    });
+    let bed = Bed::new(&[]).await;
+    let address = bed.apply(rules(vec![calls("a.B", target)])).await;
+    assert_eq!(call(address, "/a.B/C", &[]).await.code, None);
+    assert!(!serving.is_finished());
+    bed.proxy.shutdown().await;
+    // The server's side ends once the proxy's does; what is not closed would keep this waiting for ever.
+    serving.await.unwrap().unwrap();
 }
 
 #[tokio::test]

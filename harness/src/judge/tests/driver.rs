@@ -10,8 +10,8 @@ use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
     BackendBinding, Bindings, Body, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer,
-    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile, Write,
-    WriteOutcome, WriteVerb,
+    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, TcpEnd, Timing, TimingProfile,
+    Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
     Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
@@ -198,6 +198,10 @@ pub(super) fn delete(objects: Vec<ObjectRef>) -> Verb {
     Verb::Delete(Delete { objects })
 }
 
+pub(super) fn asks(probe: Probe) -> Verb {
+    Verb::Probe(Box::new(probe))
+}
+
 pub(super) fn get(answer: Answer) -> Probe {
     let tcp = matches!(answer, Answer::TcpBackend(_) | Answer::TcpRefused);
     Probe {
@@ -210,6 +214,8 @@ pub(super) fn get(answer: Answer) -> Probe {
         tls: false,
         headers: IndexMap::new(),
         body: String::new(),
+        sends: Vec::new(),
+        among: Vec::new(),
         answer,
         over: None,
         messages: None,
@@ -237,6 +243,8 @@ pub(super) enum Back {
     Line(&'static str),
     Tcp(TcpEnd),
     Error(ProbeError),
+    /// An error after some bytes, and after the head of an answer if there is a status.
+    Cut(ProbeError, Option<u16>),
 }
 
 type OnWrite = Box<dyn FnMut(usize, &WriteTarget) -> (WriteOutcome, Vec<(u64, Body)>)>;
@@ -428,6 +436,7 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         replies: Vec::new(),
         tcp: None,
         error: None,
+        received: None,
     };
     let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
     match back {
@@ -458,6 +467,10 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         }
         Back::Tcp(end) => exchange.tcp = Some(end),
         Back::Error(error) => exchange.error = Some(error),
+        Back::Cut(error, status) => {
+            exchange.error = Some(error);
+            exchange.received = Some(Received { bytes: 20, start: "so much of it".to_owned(), status });
+        }
     }
     exchange
 }

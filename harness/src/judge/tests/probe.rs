@@ -6,10 +6,10 @@ use rstest::rstest;
 
 use super::driver::*;
 use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd};
-use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share, Verb};
+use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share};
 
 fn probing(probe: Probe) -> Play {
-    Play::new(scenario(vec![Verb::Probe(probe)]))
+    Play::new(scenario(vec![asks(probe)]))
 }
 
 fn host(request: &ProbeRequest) -> String {
@@ -90,7 +90,7 @@ fn contrast_tells_the_route_from_the_gateway(
 
 #[test]
 fn a_turn_makes_the_contrast_needless() {
-    let mut play = Play::new(scenario(vec![Verb::Probe(get(backend("echo"))), Verb::Probe(get(status(&[500])))]))
+    let mut play = Play::new(scenario(vec![asks(get(backend("echo"))), asks(get(status(&[500])))]))
         .probes(|_, id, _| if id.starts_with("tok-0-") { Back::Echo("echo-pod") } else { Back::Status(500) });
     assert_eq!(play.run().outcome, Outcome::Passed);
     assert!(play.requests.iter().all(|r| host(r) == "a.test"));
@@ -99,7 +99,7 @@ fn a_turn_makes_the_contrast_needless() {
 #[test]
 fn a_deleted_gateway_is_asked_at_the_address_that_it_had() {
     let gateway = pool_gateway();
-    let steps = vec![delete(vec![gateway_ref()]), Verb::Probe(get(Answer::NoAnswer))];
+    let steps = vec![delete(vec![gateway_ref()]), asks(get(Answer::NoAnswer))];
     let mut play = Play::new(scenario(steps))
         .writes(move |_, _| (admitted(0), vec![(5, super::driver::seen(Change::Deleted, &gateway))]))
         .probes(|_, _, _| Back::Error(ProbeError::ConnectRefused(String::new())));
@@ -109,7 +109,7 @@ fn a_deleted_gateway_is_asked_at_the_address_that_it_had() {
 
 #[test]
 fn answers_to_somebody_elses_writes_move_nothing() {
-    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), Verb::Probe(get(backend("echo")))]))
+    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), asks(get(backend("echo")))]))
         .writes(|_, _| (admitted(1), Vec::new()));
     play.pool_write();
     let verdict = play.run();
@@ -181,17 +181,34 @@ fn a_location_should_not_spell_out_the_port_of_its_scheme(
 #[case(Answer::TcpRefused, Back::Error(ProbeError::ConnectRefused(String::new())), true)]
 #[case(Answer::TcpRefused, Back::Tcp(TcpEnd::Hung), false)]
 #[case(Answer::TcpRefused, Back::Line("echo-pod"), false)]
+#[case(Answer::TcpRefused, Back::Error(broken()), true)]
+#[case(Answer::TcpRefused, Back::Cut(broken(), None), false)]
 #[case(Answer::NoAnswer, Back::Error(ProbeError::ConnectRefused(String::new())), true)]
 #[case(Answer::NoAnswer, Back::Error(ProbeError::TimedOut), false)]
+#[case(Answer::NoAnswer, Back::Error(broken()), true)]
+#[case(Answer::NoAnswer, Back::Cut(malformed(), None), true)]
+#[case(Answer::NoAnswer, Back::Cut(broken(), Some(200)), false)]
+#[case(Answer::NoAnswer, Back::Cut(malformed(), Some(200)), false)]
+#[case(Answer::CutOff, Back::Cut(broken(), Some(200)), true)]
+#[case(Answer::CutOff, Back::Cut(malformed(), Some(200)), false)]
+#[case(Answer::CutOff, Back::Status(504), true)]
 #[case(Answer::NoAnswer, Back::Status(404), true)]
 #[case(Answer::NoAnswer, Back::Status(500), false)]
 #[case(Answer::NoAnswer, Back::Echo("echo-pod"), false)]
 fn ends_of_connections_are_told_apart(#[case] answer: Answer, #[case] back: Back, #[case] good: bool) {
     let mut play = probing(get(answer.clone())).probes(move |_, _, _| back.clone());
     assert_eq!(play.run().outcome == Outcome::Passed, good);
-    if answer != Answer::NoAnswer {
+    if !matches!(answer, Answer::NoAnswer | Answer::CutOff) {
         assert!(matches!(&play.requests[0], ProbeRequest::Tcp { port: 9000, .. }));
     }
+}
+
+fn broken() -> ProbeError {
+    ProbeError::Broken("the connection ended".to_owned())
+}
+
+fn malformed() -> ProbeError {
+    ProbeError::Malformed("no status line".to_owned())
 }
 
 #[rstest]
@@ -281,7 +298,7 @@ fn a_mirror_that_leaves_requests_out_is_noticed(#[case] n: u32) {
 fn an_answer_that_comes_in_the_grace_time_is_late() {
     let mut context = context();
     context.timing.grace = Duration::from_secs(3);
-    let mut play = Play::under(scenario(vec![Verb::Probe(get(backend("echo")))]), context)
+    let mut play = Play::under(scenario(vec![asks(get(backend("echo")))]), context)
         .probes(|at, _, _| if at.0 < 6_000_000 { Back::Status(404) } else { Back::Echo("echo-pod") });
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Late);
@@ -293,7 +310,7 @@ fn shared(weights: (u32, u32), counted: u32) -> (Outcome, Severity, u32) {
     let mut context = context();
     context.timing.converge = Duration::from_millis(500);
     let mut n = 0;
-    let probe = Verb::Probe(get(Answer::Shares { parts, margin: 10.0 }));
+    let probe = asks(get(Answer::Shares { parts, margin: 10.0 }));
     let mut play = Play::under(scenario(vec![probe]), context).probes(move |_, _, _| {
         n += 1;
         Back::Echo(if n % 10 < counted { "echo-pod" } else { "other-pod" })

@@ -15,11 +15,11 @@ fn whole() -> Scenario {
     scenario(vec![
         apply(vec![route(&["http"])]),
         settle(vec![route_subject(&["Accepted=True", "ResolvedRefs=True"])]),
-        Verb::Probe(get(backend("echo"))),
+        asks(get(backend("echo"))),
         Verb::Hold(hold),
-        Verb::Probe(get(Answer::Shares { parts, margin: 10.0 })),
+        asks(get(Answer::Shares { parts, margin: 10.0 })),
         delete(vec![object("HTTPRoute", "route")]),
-        Verb::Probe(get(status(&[404]))),
+        asks(get(status(&[404]))),
     ])
 }
 

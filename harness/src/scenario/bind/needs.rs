@@ -30,7 +30,7 @@ pub fn needs(scenario: &Scenario) -> Needs {
             Verb::Settle(settle) => needs.settle(settle),
             Verb::Hold(hold) => hold.never.iter().chain(&hold.always).for_each(|s| needs.subject(s)),
             Verb::Probe(probe) => {
-                let headers = probe.headers.values().flatten();
+                let headers = probe.headers.values().flatten().chain(&probe.among);
                 let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(headers);
                 texts.for_each(|text| needs.text(text));
                 if let Answer::Http(seen) = &probe.answer {

@@ -171,6 +171,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::Trailer(name) => seen.trailers.get_mut(name).map_or((), opposite),
         SeenPart::Messages => seen.messages = seen.messages.map(|count| count + 1),
         SeenPart::Proto => seen.seen_proto = seen.seen_proto.take().map(|proto| format!("{proto}-inverted")),
+        SeenPart::SeenMessages => seen.seen_messages.iter_mut().for_each(|texts| texts.push(OTHER.to_owned())),
         SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),
         SeenPart::Host => seen.seen_host = seen.seen_host.take().map(|h| format!("inverted.{h}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),

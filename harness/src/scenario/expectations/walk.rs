@@ -101,6 +101,8 @@ pub enum SeenPart {
     Host,
     /// The protocol that the backend was spoken to in.
     Proto,
+    /// The messages of a call that the backend saw.
+    SeenMessages,
     /// A request header that the backend saw.
     SeenHeader(String),
     /// The certificate that was presented.
@@ -411,6 +413,9 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     }
     if seen.seen_proto.is_some() {
         parts.push(("seen.proto".to_owned(), SeenPart::Proto, Level::Must));
+    }
+    if seen.seen_messages.is_some() {
+        parts.push(("seen.messages".to_owned(), SeenPart::SeenMessages, Level::Must));
     }
     parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
     if seen.certificate.is_some() {

@@ -62,6 +62,8 @@ pub struct Seen {
     pub seen_host: Option<String>,
     /// Protocol that the backend was spoken to in, such as `HTTP/2.0`.
     pub seen_proto: Option<String>,
+    /// Texts of the messages of a call that the backend saw, in order.
+    pub seen_messages: Option<Vec<String>>,
     /// Request headers that the backend saw.
     pub seen_headers: IndexMap<String, HeaderTest>,
     /// A DNS name of the certificate that the server presents, as it stands there.

@@ -182,7 +182,7 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
     if let Some(hold) = node.get("hold") {
         return Some(Verb::Hold(hold::hold(hold, names, checker)));
     }
-    Some(Verb::Probe(probe::probe(node.get("probe")?, names, checker)?))
+    Some(Verb::Probe(Box::new(probe::probe(node.get("probe")?, names, checker)?)))
 }
 
 /// The objects that a list of references names.

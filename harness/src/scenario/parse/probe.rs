@@ -15,6 +15,9 @@ use crate::log::Message;
 /// Percentage points below which a deviation from a share is not looked for, unless a manifest says so.
 const MARGIN: f64 = 10.0;
 
+/// How many bytes the text of a message may have: with its length in one byte, a request stays text.
+const LONGEST_MESSAGE: usize = 100;
+
 /// What a URL says.
 struct Url<'u> {
     tls: bool,
@@ -35,7 +38,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
     if let Some(tcp) = node.get("tcp") {
-        for name in ["via", "headers", "body", "over", "http2", "method"] {
+        for name in ["via", "headers", "body", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
@@ -50,6 +53,8 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             tls: false,
             headers: IndexMap::new(),
             body: String::new(),
+            sends: Vec::new(),
+            among: Vec::new(),
             over: None,
             messages: None,
             answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
@@ -79,6 +84,18 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     {
         checker.report(certificate.mark, "no certificate is presented over plain HTTP".to_owned(), None);
     }
+    let http2 = grpc || boolean(node, "http2").unwrap_or(false);
+    let (sends, among) = (strings(node.get("sends")), strings(node.get("among")));
+    if let Some(given) = node.get("sends") {
+        sent(given, grpc, &sends, checker);
+    }
+    if let Some(given) = node.get("among").filter(|_| !http2) {
+        let help = Some("add `http2: true`".to_owned());
+        checker.report(given.mark, "over HTTP/1.1 requests follow each other".to_owned(), help);
+    }
+    if let (Some(given), Some(path)) = (node.get("among"), among.iter().find(|path| !path.starts_with('/'))) {
+        checker.report(given.mark, format!("`{path}` is no path"), Some("such as /slow?delay=100ms".to_owned()));
+    }
     let is_websocket = key.name == WEBSOCKET;
     let replies = node.get("expect").and_then(|expect| expect.get("replies"));
     if let Some(replies) = replies.filter(|_| !is_websocket) {
@@ -93,12 +110,14 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             None => method,
         }),
         grpc,
-        http2: grpc || boolean(node, "http2").unwrap_or(false),
+        http2,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
         headers: lists_by_key(node.get("headers")),
         body: text(node, "body").unwrap_or_default().to_owned(),
+        sends,
+        among,
         over: text(node, "over").map(str::to_owned),
         messages: is_websocket.then(|| messages(replies)),
         answer: answer(node.get("expect")?, if grpc { Over::Grpc } else { Over::Http }, names, checker)?,
@@ -118,6 +137,17 @@ fn url(text: &str) -> Option<Url<'_>> {
     (!host.is_empty()).then_some(Url { tls, host, path: if path.is_empty() { "/" } else { path } })
 }
 
+/// What is not as it must be of the messages of a call.
+fn sent(node: &Node, grpc: bool, texts: &[String], checker: &mut Checker<'_>) {
+    if !grpc {
+        let help = Some("did you mean `body`?".to_owned());
+        checker.report(node.mark, "`sends` is for calls".to_owned(), help);
+    }
+    if let Some(long) = texts.iter().find(|text| text.len() > LONGEST_MESSAGE) {
+        checker.report(node.mark, format!("a message of {} bytes; {LONGEST_MESSAGE} may be sent", long.len()), None);
+    }
+}
+
 /// What is not as it must be for a call.
 fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
     let segments: Vec<&str> = url.path.split('/').collect();
@@ -128,7 +158,7 @@ fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
         checker.report(mark, "not the URL of a call".to_owned(), help);
     }
     for (name, why) in [
-        ("body", "a call carries one empty message"),
+        ("body", "a call carries messages; say them with `sends`"),
         ("http2", "a call is always over HTTP/2"),
         ("method", "a call is always a POST"),
     ] {
@@ -177,6 +207,9 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     if node.entries().is_empty() {
         checker.report(node.mark, "nothing is expected of the answer".to_owned(), None);
     }
+    if let Some(seen) = node.get("seen").and_then(|seen| seen.get("messages")).filter(|_| over != Over::Grpc) {
+        checker.report(seen.mark, "`messages` are seen of calls only".to_owned(), None);
+    }
     let foreign: &[&str] = if over == Over::Grpc { &["status", "prefer"] } else { &["code", "messages"] };
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| foreign.contains(&k.name.as_str())) {
         let of = if over == Over::Grpc { "a call; it ends with a `code`" } else { "HTTP; it is for calls" };
@@ -208,6 +241,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         trailers: header_tests(node.get("trailers")),
         messages: integer(node, "messages").and_then(|n| u32::try_from(n).ok()),
         seen_proto: seen.and_then(|s| text(s, "proto")).map(str::to_owned),
+        seen_messages: seen.and_then(|s| s.get("messages")).map(|texts| strings(Some(texts))),
         seen_path: seen.and_then(|s| text(s, "path")).map(str::to_owned),
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),
         seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),

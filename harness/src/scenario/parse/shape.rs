@@ -392,6 +392,12 @@ static PROBE: Table = Table {
         ),
         may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
         may("body", Shape::Text, "request body"),
+        may("sends", TEXTS, "texts of the messages of a call, in this order; one empty message unless given"),
+        may(
+            "among",
+            TEXTS,
+            "paths on the same host: for each a GET, or a call, is sent before it over the same HTTP/2 connection, and not waited for",
+        ),
         must(
             "expect",
             Shape::Either(&[Shape::Word(&["refused", "noAnswer", "cutOff"]), Shape::Table(&ANSWER)]),
@@ -471,6 +477,7 @@ static SEEN: Table = Table {
         may("path", Shape::Text, "raw path with query"),
         may("host", Shape::Text, "Host header"),
         may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in"),
+        may("messages", TEXTS, "texts of the messages of a call, in this order"),
         may("headers", Shape::Map(&HEADER), "request headers"),
     ],
 };

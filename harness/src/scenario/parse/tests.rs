@@ -157,8 +157,34 @@ fn every_shipped_manifest_is_clean() {
 #[case(
     "probe: {grpc: \"http://${host}/a.B/C\", body: x, expect: {backend: echo}}",
     "`body` has no meaning for a call",
-    Some("a call carries one empty message")
+    Some("a call carries messages; say them with `sends`")
 )]
+#[case(
+    "probe: {get: \"http://${host}/\", sends: [a], expect: {backend: echo}}",
+    "`sends` is for calls",
+    Some("did you mean `body`?")
+)]
+#[case(
+    &format!("probe: {{grpc: \"http://${{host}}/a.B/C\", sends: [a, {}], expect: {{backend: echo}}}}", "x".repeat(101)),
+    "a message of 101 bytes; 100 may be sent",
+    None
+)]
+#[case(
+    "probe: {get: \"http://${host}/\", expect: {backend: echo, seen: {messages: [a]}}}",
+    "`messages` are seen of calls only",
+    None
+)]
+#[case(
+    "probe: {get: \"http://${host}/\", among: [/a], expect: {backend: echo}}",
+    "over HTTP/1.1 requests follow each other",
+    Some("add `http2: true`")
+)]
+#[case(
+    "probe: {get: \"http://${host}/\", http2: true, among: [/a, b], expect: {backend: echo}}",
+    "`b` is no path",
+    Some("such as /slow?delay=100ms")
+)]
+#[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",
     "`refused` is not for HTTP; `noAnswer` and `cutOff` are",
@@ -294,7 +320,8 @@ fn admission_may_be_all_that_a_write_is_about() {
 #[test]
 fn calls_are_read() {
     let Verb::Probe(probe) = step(
-        "probe: {grpc: \"https://${host}/a.B/C\", headers: {a: b}, expect: {code: [UNAVAILABLE, NOT_FOUND], trailers: {x: late}, messages: 2}}",
+        "probe: {grpc: \"https://${host}/a.B/C\", headers: {a: b}, sends: [x, \"\"], among: [/a.B/D], expect: {code: [UNAVAILABLE, NOT_FOUND], \
+         trailers: {x: late}, messages: 2, backend: echo, seen: {messages: [x, \"\"]}}}",
     )
     .verb
     else {
@@ -302,8 +329,10 @@ fn calls_are_read() {
     };
     assert_eq!((probe.method.as_deref(), probe.path.as_str()), (Some("POST"), "/a.B/C"));
     assert!(probe.grpc && probe.http2 && probe.tls);
+    assert_eq!((probe.sends.join(","), probe.among.join(",")), ("x,".to_owned(), "/a.B/D".to_owned()));
     let Answer::Http(seen) = &probe.answer else { panic!("not HTTP") };
     assert_eq!((seen.code.as_slice(), seen.messages), (&[GrpcCode(14), GrpcCode(5)][..], Some(2)));
+    assert_eq!(seen.seen_messages.as_deref(), Some(&["x".to_owned(), String::new()][..]));
     assert!(seen.status.is_empty() && seen.trailers["x"] == HeaderTest::Equals("late".to_owned()));
     let Verb::Probe(probe) =
         step("probe: {grpc: \"http://${host}/a.B/C\", expect: {shares: {echo: 3, UNAVAILABLE: 1}}}").verb

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -10,11 +10,11 @@ use gateproof_proxy::{
     server::tcp,
 };
 use http::{
-    HeaderMap, HeaderValue, Method, Response, StatusCode, Uri,
+    HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version,
     header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION},
     request::Parts,
 };
-use tokio::{io::AsyncReadExt, net::TcpStream};
+use tokio::{io::AsyncReadExt, net::TcpStream, sync::oneshot};
 
 use super::{Fault, Seam};
 
@@ -90,6 +90,78 @@ impl Exchange for RoutesOnce {
     }
 }
 
+/// Routes a request as those that are without an answer on the same HTTP/2 connection, with how many there are.
+#[derive(Default)]
+struct RoutesAsNeighbours(Mutex<HashMap<u64, (MatchOutcome, usize)>>);
+
+#[async_trait]
+impl Exchange for RoutesAsNeighbours {
+    fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        if request.version != Version::HTTP_2 {
+            return found;
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (outcome, waiting) = known.entry(request.connection.id).or_insert((found, 0));
+        *waiting += 1;
+        outcome.clone()
+    }
+
+    async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, waiting)) = known.get_mut(&request.connection.id) {
+            *waiting = waiting.saturating_sub(1);
+            if *waiting == 0 {
+                known.remove(&request.connection.id);
+            }
+        }
+        Some(response)
+    }
+}
+
+/// Hands the answers of an HTTP/2 connection out in the order of its requests, as they become ready.
+#[derive(Default)]
+struct AnswersInOrder(Mutex<HashMap<u64, Waiting>>);
+
+/// Who waits on a connection.
+#[derive(Default)]
+struct Waiting {
+    /// Where the next answers go.
+    next: VecDeque<oneshot::Sender<Response<Body>>>,
+    /// Where each request looks for its own, by its place in memory.
+    own: HashMap<usize, oneshot::Receiver<Response<Body>>>,
+}
+
+#[async_trait]
+impl Exchange for AnswersInOrder {
+    fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        if request.version == Version::HTTP_2 {
+            let (sender, receiver) = oneshot::channel();
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let waiting = all.entry(request.connection.id).or_default();
+            waiting.next.push_back(sender);
+            waiting.own.insert(std::ptr::from_ref(request).addr(), receiver);
+        }
+        found
+    }
+
+    async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        let own = {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(waiting) = all.get_mut(&request.connection.id) else { return Some(response) };
+            let own = waiting.own.remove(&std::ptr::from_ref(request).addr());
+            let mut response = response;
+            while let Some(next) = waiting.next.pop_front() {
+                match next.send(response) {
+                    Ok(()) => break,
+                    Err(back) => response = back,
+                }
+            }
+            own
+        };
+        own?.await.ok()
+    }
+}
+
 /// Closes some connections without an answer.
 struct BreaksOff;
 
@@ -134,6 +206,18 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Routes every request of a connection as its first.",
         clauses: &["blind:Generic.7", "blind:HTTPRouteReferenceGrant.4"],
         seam: Seam::Exchange(|| Arc::new(RoutesOnce::default())),
+    },
+    Fault {
+        name: "routes-streams-as-their-neighbours",
+        summary: "Routes a request over HTTP/2 as another one of the same connection that has no answer yet.",
+        clauses: &["blind:Generic.7"],
+        seam: Seam::Exchange(|| Arc::new(RoutesAsNeighbours::default())),
+    },
+    Fault {
+        name: "answers-streams-in-order",
+        summary: "Hands the answers of an HTTP/2 connection out in the order of its requests, whichever is ready first.",
+        clauses: &["blind:Generic.7"],
+        seam: Seam::Exchange(|| Arc::new(AnswersInOrder::default())),
     },
     Fault {
         name: "compares-hosts-with-case",

@@ -12,7 +12,7 @@ use gateproof_proxy::{
     matching::{hostname::covers, path::PathPredicate},
     routing::Routing,
 };
-use http::{HeaderMap, Response, Version};
+use http::{HeaderMap, Request, Response, Version};
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 use hyper::body::Frame;
 
@@ -151,6 +151,19 @@ impl Exchange for Frames {
     }
 }
 
+/// Forwards the first message of a call alone, as its client sends them in pieces.
+struct ForwardsOneMessage;
+
+impl Exchange for ForwardsOneMessage {
+    fn on_try(&self, request: &RequestHead, _: u32, sent: Request<Body>) -> Request<Body> {
+        if !is_grpc(&request.headers) {
+            return sent;
+        }
+        let first = |body| StreamBody::new(BodyStream::new(body).take(1)).boxed_unsync();
+        sent.map(first)
+    }
+}
+
 /// The trailers of a frame, changed.
 fn with_trailers(frame: Frame<Bytes>, change: impl FnOnce(&mut HeaderMap)) -> Frame<Bytes> {
     match frame.into_trailers() {
@@ -276,6 +289,12 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Sends the first message of an answer to a call and no other.",
         clauses: &["blind:Generic.6"],
         seam: Seam::Exchange(|| Arc::new(Frames(|index, frame| (index == 0 || frame.is_trailers()).then_some(frame)))),
+    },
+    Fault {
+        name: "forwards-one-message",
+        summary: "Forwards the first message that a call sends and no other.",
+        clauses: &["blind:Generic.6"],
+        seam: Seam::Exchange(|| Arc::new(ForwardsOneMessage)),
     },
     Fault {
         name: "ignores-hostnames-of-grpcroutes",

@@ -7,8 +7,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::identity::Identity;
 
-/// Length of the prefix of a framed message: whether it is compressed, and how long it is.
-const PREFIX: usize = 5;
+/// Length in bytes of the prefix of a framed message: whether it is compressed, and how long it is.
+pub const PREFIX: usize = 5;
 
 /// What an echo tells of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +21,25 @@ pub struct Account {
     pub authority: String,
     /// Who tells.
     pub identity: Identity,
+    /// The texts of the messages that came, in order; see [`text_message`].
+    pub messages: Vec<String>,
+}
+
+/// The field of a message that its text is in, and of an account that has the texts of all; no message of the conformance
+/// suite's service has a field of this number.
+const TEXT: u8 = 15;
+
+/// A message of one text, unframed.
+pub fn text_message(text: &str) -> Bytes {
+    let mut message = BytesMut::new();
+    put_any(&mut message, TEXT, text.as_bytes());
+    message.freeze()
+}
+
+/// The text of an unframed message; empty if it has none.
+pub fn text_of(message: &[u8]) -> String {
+    let is_text = |field: &(u64, &[u8])| field.0 == u64::from(TEXT);
+    Fields(message).map_while(|field| field).find(is_text).map(|(_, value)| text(value)).unwrap_or_default()
 }
 
 impl Account {
@@ -41,6 +60,10 @@ impl Account {
         }
         put(&mut assertions, 3, self.authority.as_bytes());
         put(&mut assertions, 4, &context);
+        for text in &self.messages {
+            // An empty one counts too.
+            put_any(&mut assertions, TEXT, text.as_bytes());
+        }
         let mut message = BytesMut::new();
         put(&mut message, 1, &assertions);
         message.freeze()
@@ -84,6 +107,7 @@ impl Account {
                         }
                     }
                 }
+                (number, one) if number == u64::from(TEXT) => self.messages.push(text(one)),
                 _ => {}
             }
         }
@@ -114,9 +138,13 @@ pub fn frames(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Writes a field of bytes; one without content is left out, as every such field is in protobuf.
 fn put(into: &mut BytesMut, number: u8, value: &[u8]) {
-    if value.is_empty() {
-        return;
+    if !value.is_empty() {
+        put_any(into, number, value);
     }
+}
+
+/// Writes a field of bytes, even one without content, as a repeated one has it.
+fn put_any(into: &mut BytesMut, number: u8, value: &[u8]) {
     into.put_u8(number << 3 | 2);
     let mut length = value.len();
     while length >= 0x80 {
@@ -195,7 +223,8 @@ mod tests {
         let long = "x".repeat(300);
         let headers =
             vec![("a".to_owned(), "b".to_owned()), ("long".to_owned(), long), ("empty".to_owned(), String::new())];
-        Account { method: "/a.B/C".to_owned(), headers, authority: "host.test".to_owned(), identity }
+        let messages = vec!["one".to_owned(), String::new(), "three".to_owned()];
+        Account { method: "/a.B/C".to_owned(), headers, authority: "host.test".to_owned(), identity, messages }
     }
 
     #[test]
@@ -209,6 +238,17 @@ mod tests {
         let account = Account { method: "/a/b".to_owned(), ..Account::default() };
         assert_eq!(account.encode().as_ref(), b"\x0a\x06\x0a\x04/a/b");
         assert_eq!(frame(&account.encode()).as_ref(), b"\0\0\0\0\x08\x0a\x06\x0a\x04/a/b");
+    }
+
+    #[test]
+    fn a_message_has_a_text_or_none() {
+        assert_eq!(text_message("hello").as_ref(), b"\x7a\x05hello");
+        assert_eq!(text_of(&text_message("hello")), "hello");
+        assert_eq!(text_of(b"\x0a\x01x\x7a\x01y"), "y");
+        assert_eq!(
+            (text_of(b""), text_of(b"\xff"), text_of(b"\x7a\x05he")),
+            (String::new(), String::new(), String::new())
+        );
     }
 
     #[test]

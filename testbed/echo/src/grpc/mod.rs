@@ -1,4 +1,5 @@
-//! Calls of gRPC, of whatever service and method: an account of the call comes back.
+//! Calls of gRPC, of whatever service and method: an account of the call comes back, with the texts of all messages that it
+//! was sent.
 //!
 //! Metadata of the request asks for more: `x-echo-messages` for a number of messages, `x-echo-set-header` and
 //! `x-echo-set-trailer` for metadata at the head and at the end (`name:value`, separated by commas), `x-echo-set-code`
@@ -45,13 +46,14 @@ pub(crate) fn is_served(parts: &Parts) -> bool {
 }
 
 /// Answers a call.
-pub(crate) fn answer(identity: &Identity, parts: &Parts) -> Response<Body> {
+pub(crate) fn answer(identity: &Identity, parts: &Parts, body: &[u8]) -> Response<Body> {
     let number = |name: &str| parts.headers.get(name).and_then(|text| text.to_str().ok()?.parse::<usize>().ok());
     let account = Account {
         method: parts.uri.path().to_owned(),
         headers: parts.headers.iter().map(|(name, value)| (name.to_string(), lossy(value))).collect(),
         authority: host(parts),
         identity: identity.clone(),
+        messages: message::frames(body).map(message::text_of).collect(),
     };
     let message = message::frame(&account.encode());
     let messages = number("x-echo-messages").unwrap_or(1).min(MOST_MESSAGES);
