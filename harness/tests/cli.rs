@@ -180,6 +180,8 @@ fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
 #[case::glob(&["run", "nosuch-*"], &["`nosuch-*` is no scenario, test, requirement, feature, profile or suite"])]
 #[case::near(&["run", "httproute-mising-backend"], &["did you mean `httproute-missing-backend`?"])]
 #[case::requirement(&["plan", "GEP1364-999"], &["`GEP1364-999` is no scenario"])]
+#[case::profile(&["list", "scenarios", "--profile", "GATEWAY-HTPT"], &["GATEWAY-HTPT", "--profile", "GATEWAY-HTTP"])]
+#[case::nothing_in_profile(&["run", "httproute-missing-backend", "--profile", "GATEWAY-TCP"], &["no selected scenario counts in GATEWAY-TCP"])]
 #[case::explained(&["explain", "nosuch"], &["`nosuch` is no scenario"])]
 #[case::listed(&["list", "scenarios", "nosuch"], &["`nosuch` is no scenario"])]
 #[case::skip(&["run", "httproute-missing-backend", "--skip", "httproute-mising-backend"], &["--skip: there is no scenario", "did you mean `httproute-missing-backend`?"])]
@@ -295,6 +297,69 @@ fn lists_are_arrays_of_objects(#[case] what: &str, #[case] key: &str, #[case] kn
     let list: Vec<serde_json::Map<String, Value>> = serde_json::from_str(&ended.out).unwrap();
     assert!(list.iter().all(|item| item[key].as_str().is_some_and(|name| !name.is_empty())));
     assert!(list.iter().any(|item| item[key] == known), "no {known}");
+}
+
+fn listed(arguments: &[&str]) -> Vec<Value> {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = run(dir.path(), &[&["list"][..], arguments, &["--format", "json"]].concat());
+    expect(&ended, 0, &[]);
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+/// Whoever asks for scenarios by profile gets those that the list of profiles names, and the list of scenarios says the same.
+#[rstest]
+#[case("GATEWAY-HTTP", "httproute-missing-backend")]
+#[case("gateway-tcp", "tcproute-simple")]
+fn a_profile_means_the_same_everywhere(#[case] profile: &str, #[case] known: &str) {
+    let upper = profile.to_uppercase();
+    let names = |list: &[Value]| list.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let chosen = names(&listed(&["scenarios", "--profile", profile]));
+    let all = listed(&["scenarios"]);
+    let counted: Vec<Value> = all.iter().filter(|item| item["profiles"].get(&upper).is_some()).cloned().collect();
+    assert!(chosen.len() < all.len() && chosen.iter().any(|name| name == known), "{chosen:?}");
+    assert_eq!(chosen, names(&counted));
+    assert_eq!(chosen, names(&listed(&["scenarios", profile])));
+    let profiles = listed(&["profiles"]);
+    let item = profiles.iter().find(|item| item["name"] == upper).unwrap();
+    let of = |key: &str| item[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
+    let mut told: Vec<String> = of("coreScenarios").chain(of("extendedScenarios")).collect();
+    let mut sorted = chosen.clone();
+    told.sort();
+    sorted.sort();
+    assert_eq!(told, sorted);
+}
+
+/// What is not proven says why, and what upstream does not see is among it.
+#[test]
+fn what_is_left_out_is_listed_with_its_reason() {
+    let all = listed(&["requirements"]);
+    let of = |id: &str| all.iter().find(|item| item["id"] == id).unwrap();
+    assert_eq!(of("blind:UDPRoute.1")["state"], "later");
+    assert_eq!(of("blind:Generic.8")["state"], "proven");
+    let ended = run(tempfile::tempdir().unwrap().path(), &["list", "requirements"]);
+    for item in &all {
+        let why = match item["state"].as_str().unwrap() {
+            "later" => &item["later"],
+            "untested" => &item["untested"],
+            "open" => panic!("nothing proves {}", item["id"]),
+            _ => continue,
+        };
+        assert!(ended.out.contains(why.as_str().unwrap()), "{item}");
+    }
+    let spots = all.iter().filter(|item| item.get("level").is_none()).count();
+    expect(&ended, 0, &[&format!("{spots} blind spots of upstream's tests: "), " later"]);
+}
+
+#[test]
+fn what_no_profile_counts_is_named_by_reports() {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = run(dir.path(), &["run", "grpcroute-named-rule", "httproute-missing-backend"]);
+    expect(&ended, 0, &["2 passed, 0 failed", "in no conformance profile: grpcroute-named-rule"]);
+    let read = |name: &str| std::fs::read_to_string(dir.path().join("gateproof-report").join(name)).unwrap();
+    let record: Value = serde_json::from_str(&read("record.json")).unwrap();
+    assert_eq!(record["outsideProfiles"], serde_json::json!(["grpcroute-named-rule"]));
+    assert!(read("summary.md").contains("in no conformance profile: grpcroute-named-rule"));
+    assert!(!read("conformance-report.yaml").contains("GATEWAY-GRPC"));
 }
 
 #[test]

@@ -293,6 +293,17 @@ async fn a_request_is_sent_while_others_of_its_connection_are_under_way() {
 }
 
 #[tokio::test]
+async fn a_host_header_over_http2_is_the_authority() {
+    let journal = Journal::default();
+    let echo = echo(Protocol::H2c, &journal).await;
+    let request = call(echo.addr(), &[("Host", "other.host.test")]);
+    let answer = attempt(ProbeRequest::Http(request)).await.http.unwrap();
+    let seen = answer.echo.unwrap().parse();
+    assert_eq!(seen["host"], "other.host.test");
+    assert_eq!(seen["headers"].get("Host"), None, "{seen}");
+}
+
+#[tokio::test]
 async fn attempts_over_one_http2_connection_go_side_by_side() {
     let journal = Journal::default();
     let echo = echo(Protocol::H2c, &journal).await;

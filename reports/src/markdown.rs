@@ -39,6 +39,9 @@ pub fn render(record: &RunRecord) -> String {
         let _ = writeln!(out, "| {} | {} | {} |", scenario.name, terminal::word(scenario.outcome), escape(&why));
     }
     contract(&mut out, record);
+    if let Some(line) = terminal::outside_profiles(record) {
+        let _ = writeln!(out, "\n{}", escape(&line));
+    }
     stale(&mut out, record);
     again(&mut out, record);
     out

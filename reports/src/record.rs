@@ -46,6 +46,9 @@ pub struct RunRecord {
     pub interrupted: bool,
     /// Every selected scenario in order of name, each in exactly one state.
     pub scenarios: Vec<ScenarioRecord>,
+    /// Names of the selected scenarios that need features of no one profile, in order: no ConformanceReport counts them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside_profiles: Vec<String>,
     /// Every contract rule for every kind of which an object was watched, in order of kind and rule.
     pub contract: Vec<ContractRecord>,
     /// Every entry of the user's file of known failures, in its order.

@@ -118,6 +118,15 @@ pub fn stale(known: &KnownFailureRecord) -> Option<String> {
     known.complaint().map(|complaint| format!("{word} {}: {complaint}", known.entry.place))
 }
 
+/// The scenarios that no ConformanceReport counts, in one line; `None` if there are none. Those that the target does not
+/// support would not be counted anyway.
+pub fn outside_profiles(record: &RunRecord) -> Option<String> {
+    let counted =
+        |name: &&String| record.scenarios.iter().any(|s| s.name == **name && s.outcome != Outcome::NotSupported);
+    let names: Vec<&str> = record.outside_profiles.iter().filter(counted).map(String::as_str).collect();
+    (!names.is_empty()).then(|| format!("in no conformance profile: {}", names.join(", ")))
+}
+
 /// Everything that a person should see at the end of a run.
 pub fn summary(record: &RunRecord) -> String {
     let mut out = String::new();
@@ -146,6 +155,9 @@ pub fn summary(record: &RunRecord) -> String {
         if let Some(text) = stale(entry) {
             let _ = writeln!(out, "{}", printable(&text));
         }
+    }
+    if let Some(line) = outside_profiles(record) {
+        let _ = writeln!(out, "{}", printable(&line));
     }
     let broken = record.contract.iter().filter(|r| r.severity == Severity::Failure && !r.breaches.is_empty()).count();
     let _ = writeln!(

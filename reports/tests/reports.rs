@@ -47,6 +47,7 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
         arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
         interrupted: false,
         scenarios,
+        outside_profiles: vec![],
         contract: vec![],
         known_failures: vec![],
         duration_ms: 1234,
@@ -101,6 +102,20 @@ fn counts_follow_upstreams_rules_and_the_file_reads_back() {
     let yaml = report.to_yaml().unwrap();
     assert_eq!(ConformanceReport::from_yaml(&yaml).unwrap(), report);
     insta::assert_snapshot!("conformance_report", yaml);
+}
+
+#[test]
+fn what_no_profile_counts_is_named_if_it_was_run() {
+    let mut record = record(vec![
+        scenario("counted", &["Gateway"], Outcome::Passed),
+        scenario("mixed", &["GRPCRoute", "HTTPRoute"], Outcome::Passed),
+        scenario("unclaimed", &["GRPCRoute", "TCPRoute"], Outcome::NotSupported),
+    ]);
+    let line = "in no conformance profile: mixed";
+    assert!(!terminal::summary(&record).contains(line) && !markdown::render(&record).contains(line));
+    record.outside_profiles = vec!["mixed".to_owned(), "unclaimed".to_owned()];
+    assert!(terminal::summary(&record).contains(&format!("{line}\n")), "{}", terminal::summary(&record));
+    assert!(markdown::render(&record).contains(&format!("{line}\n")));
 }
 
 /// Whoever reads the report is not to be told less because somebody expected it.

@@ -2,22 +2,41 @@
 
 use std::sync::OnceLock;
 
+use serde::Deserialize;
+
 /// A misbehaviour that an upstream test would not notice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BlindSpot {
-    /// `TEST.n`, or `Generic.n` for what holds for many tests.
-    pub id: &'static str,
+    /// `TEST.n`, or `Generic.n` for what holds for many tests. In `proves` it is `blind:TEST.n`.
+    pub id: String,
     /// The misbehaviour.
-    pub text: &'static str,
+    pub text: String,
+    /// Why no scenario can show it.
+    #[serde(default)]
+    pub untested: Option<String>,
+    /// Why no scenario shows it yet.
+    #[serde(default)]
+    pub later: Option<String>,
+}
+
+impl BlindSpot {
+    /// The name by which a scenario says that it shows it.
+    pub fn clause(&self) -> String {
+        format!("blind:{}", self.id)
+    }
 }
 
 /// Every blind spot that a target can have.
 pub fn blind_spots() -> &'static [BlindSpot] {
     static TABLE: OnceLock<Vec<BlindSpot>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let lines = include_str!("../blind-spots.txt").lines().filter(|line| !line.starts_with('#'));
-        lines.filter_map(|line| line.split_once(' ')).map(|(id, text)| BlindSpot { id, text }).collect()
-    })
+    TABLE.get_or_init(|| super::table("blind-spots", include_str!("../blind-spots.yaml")))
+}
+
+/// The blind spot of this clause, such as `blind:HTTPRouteWeight.1`.
+pub fn blind_spot(clause: &str) -> Option<&'static BlindSpot> {
+    let id = clause.strip_prefix("blind:")?;
+    blind_spots().iter().find(|spot| spot.id == id)
 }
 
 #[cfg(test)]
@@ -28,7 +47,7 @@ mod tests {
 
     #[test]
     fn each_names_a_test_and_a_fault() {
-        let ids = blind_spots().iter().map(|b| b.id).collect::<BTreeSet<_>>();
+        let ids = blind_spots().iter().map(|b| &b.id).collect::<BTreeSet<_>>();
         assert_eq!(ids.len(), 192);
         assert_eq!(blind_spots().len(), 192);
         for spot in blind_spots() {
@@ -36,6 +55,17 @@ mod tests {
             let known = test == "Generic" || crate::upstream_tests().iter().any(|t| t.name == test);
             assert!(known && number.parse::<u32>().is_ok(), "{}", spot.id);
             assert!(spot.text.len() > 10, "{}", spot.id);
+            assert_eq!(blind_spot(&spot.clause()), Some(spot));
+        }
+        assert_eq!(blind_spot("Generic.2"), None);
+    }
+
+    #[test]
+    fn a_reason_is_a_sentence_and_there_is_one_at_most() {
+        for spot in blind_spots() {
+            let reasons = spot.later.iter().chain(&spot.untested).collect::<Vec<_>>();
+            assert!(reasons.len() <= 1, "{} is both for later and not to be seen", spot.id);
+            assert!(reasons.iter().all(|reason| reason.len() > 20), "{}", spot.id);
         }
     }
 }

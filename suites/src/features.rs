@@ -63,7 +63,7 @@ impl Channel {
 }
 
 /// A conformance profile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Its name in reports.
@@ -111,6 +111,13 @@ pub fn profiles() -> &'static [Profile] {
     TABLE.get_or_init(|| super::table("profiles", include_str!("../profiles.yaml")))
 }
 
+/// The profiles that a test with these features counts in, and as what. A test of which no profile has all features is in
+/// none, and no ConformanceReport counts it.
+pub fn profiles_of<'f>(of: impl IntoIterator<Item = &'f str> + Clone) -> IndexMap<&'static str, Membership> {
+    let counts = |profile: &'static Profile| Some((profile.name.as_str(), profile.membership(of.clone())?));
+    profiles().iter().filter_map(counts).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -155,5 +162,34 @@ mod tests {
     fn a_test_counts_by_its_features(#[case] profile: &str, #[case] of: &[&str], #[case] expected: Option<Membership>) {
         let profile = profiles().iter().find(|p| p.name == profile).unwrap();
         assert_eq!(profile.membership(of.iter().copied()), expected);
+    }
+
+    #[test]
+    fn a_test_counts_in_every_profile_that_has_its_features() {
+        let names = |of: &[&str]| profiles_of(of.iter().copied()).into_iter().collect::<Vec<_>>();
+        assert_eq!(names(&["Gateway", "HTTPRoute"]), [("GATEWAY-HTTP", Membership::Core)]);
+        assert_eq!(names(&["Gateway", "ListenerSet"]).len(), 5);
+        assert_eq!(names(&["Gateway", "HTTPRoute", "GRPCRoute"]), []);
+        assert_eq!(names(&["Gateway", "GRPCRoute", "GRPCRouteNamedRouteRule"]), []);
+    }
+
+    /// Upstream counts nine of its tests nowhere.
+    #[test]
+    fn as_many_upstream_tests_are_outside_of_every_profile_as_upstream_has() {
+        let outside =
+            crate::upstream_tests().iter().filter(|test| profiles_of(test.features.iter().copied()).is_empty());
+        let names = outside.map(|test| test.name).collect::<Vec<_>>();
+        let known = [
+            "GRPCRouteNamedRule",
+            "HTTPRouteDisallowedKind",
+            "MeshConsumerRoute",
+            "MeshFrontend",
+            "MeshFrontendHostname",
+            "MeshHTTPRoute303Redirect",
+            "MeshHTTPRoute307Redirect",
+            "MeshHTTPRoute308Redirect",
+            "MeshPorts",
+        ];
+        assert_eq!(names, known);
     }
 }

@@ -7,8 +7,8 @@ mod features;
 mod requirements;
 mod upstream;
 
-pub use blind::{BlindSpot, blind_spots};
-pub use features::{Channel, Feature, Membership, Profile, features, profiles};
+pub use blind::{BlindSpot, blind_spot, blind_spots};
+pub use features::{Channel, Feature, Membership, Profile, features, profiles, profiles_of};
 pub use requirements::{Level, Requirement, TestKind, requirement, requirements};
 pub use upstream::{UpstreamTest, upstream_tests};
 

@@ -1,7 +1,7 @@
 //! `gateproof explain`: one scenario whole.
 
 use gateproof_controllers::faults;
-use gateproof_suites::requirement;
+use gateproof_suites::{blind_spot, requirement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub(crate) struct Explanation {
 pub(crate) struct Clause {
     /// Its ID.
     id: String,
-    /// What it asks, if it is a clause of the specification.
+    /// What it asks, or the misbehaviour of a blind spot.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// Where it stands: a URL.
@@ -98,7 +98,9 @@ fn explanation(scenario: &Scenario) -> Explanation {
         let known = requirement(clause);
         Clause {
             id: clause.to_string(),
-            text: known.map(|requirement| requirement.text.clone()),
+            text: known
+                .map(|requirement| requirement.text.clone())
+                .or_else(|| blind_spot(clause).map(|spot| spot.text.clone())),
             source: known.map(|requirement| requirement.source.clone()),
         }
     });
@@ -135,6 +137,7 @@ fn print(explanation: &Explanation) {
     for clause in &explanation.proves {
         match (&clause.text, &clause.source) {
             (Some(text), Some(source)) => println!("  {}  {text}\n    {source}", clause.id),
+            (Some(text), None) => println!("  {}  unseen by upstream: {text}", clause.id),
             _ => println!("  {}", clause.id),
         }
     }

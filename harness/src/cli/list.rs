@@ -1,16 +1,21 @@
 //! `gateproof list`: what there is.
 
+mod profiles;
+mod requirements;
+
 use clap::Subcommand;
 use gateproof_controllers::faults;
-use gateproof_suites::{Requirement, features, profiles, requirements};
+use gateproof_suites::{Membership, features, profiles_of};
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub(crate) use self::profiles::ProfileItem;
+pub(crate) use self::requirements::RequirementItem;
 use super::options::Selection;
 use super::output::{self, Format, FormatArg};
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::judge::contract::Contract;
 use crate::scenario::{Scenario, Vocabulary, select};
 
 /// List scenarios, features, profiles, requirements or faults
@@ -30,11 +35,11 @@ enum What {
         #[command(flatten)]
         format: FormatArg,
     },
-    /// Features that an implementation may claim
+    /// Features that an implementation may claim, with the profiles that count them
     Features(FormatArg),
-    /// Conformance profiles
+    /// Conformance profiles, with the features and scenarios that count in them
     Profiles(FormatArg),
-    /// Clauses of the specification, with who proves them
+    /// Clauses of the specification and blind spots of upstream's tests, with who proves them
     Requirements(FormatArg),
     /// Named misbehaviours of the embedded reference
     Faults(FormatArg),
@@ -57,49 +62,10 @@ pub(crate) struct ScenarioItem {
     since: Option<String>,
     /// The first release at which it has none any more.
     until: Option<String>,
+    /// The profiles that it counts in, and as what.
+    profiles: IndexMap<&'static str, Membership>,
     /// What it proves.
     proves: Vec<String>,
-}
-
-/// A clause of the specification, with who proves it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct RequirementItem {
-    #[serde(flatten)]
-    requirement: &'static Requirement,
-    /// How far it is proven.
-    state: State,
-    /// Scenarios that prove it.
-    scenarios: Vec<String>,
-    /// Rules of the status contract that prove it.
-    rules: Vec<&'static str>,
-}
-
-/// How far a requirement is proven.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum State {
-    /// By a scenario or a rule of the status contract.
-    Proven,
-    /// It is for later, and says why.
-    Later,
-    /// It cannot be seen in a cluster.
-    Untested,
-    /// It is a rule for the harness itself, which unit tests hold.
-    Harness,
-    /// Nothing proves it yet.
-    Open,
-}
-
-impl State {
-    fn text(self) -> &'static str {
-        match self {
-            State::Proven => "proven",
-            State::Later => "later",
-            State::Untested => "untested",
-            State::Harness => "harness",
-            State::Open => "open",
-        }
-    }
 }
 
 /// A named misbehaviour of the embedded reference.
@@ -122,15 +88,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let items: Vec<ScenarioItem> = selection.scenarios()?.iter().map(scenario).collect();
             list(*format, &items, |item| [item.name.clone(), item.features.join(", "), item.summary.clone()])
         }
-        What::Features(format) => list(*format, features(), |item| {
-            [item.name.clone(), item.level.word().to_owned(), item.channel.word().to_owned()]
-        }),
+        What::Features(format) => list(*format, features(), profiles::cells),
         What::Profiles(format) => {
-            list(*format, profiles(), |item| [item.name.clone(), item.about.clone(), item.core.join(", ")])
+            let scenarios = super::options::load_scenarios(&[], &Vocabulary::builtin())?;
+            list(*format, &profiles::all(&scenarios), ProfileItem::cells)?;
+            note(*format, profiles::outside(&scenarios));
+            Ok(())
         }
-        What::Requirements(format) => list(*format, &all_requirements()?, |item| {
-            [item.requirement.id.clone(), item.state.text().to_owned(), item.requirement.text.clone()]
-        }),
+        What::Requirements(format) => {
+            let items = requirements::all()?;
+            list(*format, &items, RequirementItem::cells)?;
+            note(*format, Some(requirements::counts(&items)));
+            Ok(())
+        }
         What::Faults(format) => {
             list(*format, &all_faults(), |item| [item.name.to_owned(), item.seam.to_owned(), item.summary.to_owned()])
         }
@@ -138,12 +108,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(exit_codes::PASSED)
 }
 
-fn list<T: Serialize>(format: FormatArg, items: &[T], cells: impl Fn(&T) -> [String; 3]) -> Result<(), Failure> {
+fn list<T: Serialize, const N: usize>(
+    format: FormatArg,
+    items: &[T],
+    cells: impl Fn(&T) -> [String; N],
+) -> Result<(), Failure> {
     if format.format == Format::Json {
         return output::json(items);
     }
     output::columns(&items.iter().map(cells).collect::<Vec<_>>());
     Ok(())
+}
+
+/// Says something about a whole list, to people.
+fn note(format: FormatArg, text: Option<String>) {
+    if let (Format::Text, Some(text)) = (format.format, text) {
+        println!("\n{text}");
+    }
 }
 
 fn scenario(scenario: &Scenario) -> ScenarioItem {
@@ -155,6 +136,7 @@ fn scenario(scenario: &Scenario) -> ScenarioItem {
         features: scenario.features.clone(),
         since: scenario.bounds.since.map(|version| version.to_string()),
         until: scenario.bounds.until.map(|version| version.to_string()),
+        profiles: profiles_of(scenario.features.iter().map(String::as_str)),
         proves: select::clauses(scenario).iter().map(ToString::to_string).collect(),
     }
 }
@@ -167,30 +149,4 @@ fn all_faults() -> Vec<FaultItem> {
         clauses: fault.clauses,
     };
     faults::catalogue().iter().map(item).collect()
-}
-
-fn all_requirements() -> Result<Vec<RequirementItem>, Failure> {
-    let vocabulary = Vocabulary::builtin();
-    let scenarios = super::options::load_scenarios(&[], &vocabulary)?;
-    let contract = super::options::contract()?;
-    Ok(requirements().iter().map(|r| requirement(r, &scenarios, &contract)).collect())
-}
-
-fn requirement(requirement: &'static Requirement, scenarios: &[Scenario], contract: &Contract) -> RequirementItem {
-    let id = requirement.id.as_str();
-    let by_scenarios: Vec<String> = scenarios
-        .iter()
-        .filter(|scenario| select::clauses(scenario).iter().any(|clause| &**clause == id))
-        .map(|scenario| scenario.name.clone())
-        .collect();
-    let rules = contract.rules_proving(id);
-    let proven = !by_scenarios.is_empty() || !rules.is_empty();
-    let state = match (proven, &requirement.later, &requirement.untested) {
-        (true, ..) => State::Proven,
-        (false, Some(_), _) => State::Later,
-        (false, None, Some(_)) => State::Untested,
-        (false, None, None) if !requirement.in_scope() => State::Harness,
-        (false, None, None) => State::Open,
-    };
-    RequirementItem { requirement, state, scenarios: by_scenarios, rules }
 }

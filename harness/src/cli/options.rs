@@ -12,7 +12,9 @@ use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
 use crate::target::connect::Source;
 use crate::target::schemas::BundledSchemas;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use gateproof_report::known::KnownFailure;
+use gateproof_suites::{profiles, profiles_of};
 
 /// Which scenarios.
 #[derive(Debug, Args)]
@@ -20,6 +22,10 @@ pub(crate) struct Selection {
     /// Globs of scenario names, upstream test names, requirement IDs, features, profiles or suites; everything unless given
     #[arg(value_name = "SELECTION")]
     pub(crate) selectors: Vec<String>,
+
+    /// Of these only what counts in this profile, or in one of several
+    #[arg(long = "profile", value_name = "PROFILE", value_parser = profile_names(), ignore_case = true)]
+    pub(crate) profiles: Vec<String>,
 
     /// Scenario manifests (a file or a folder) instead of the built-in ones
     #[arg(short = 'f', long = "file", value_name = "PATH")]
@@ -36,11 +42,26 @@ impl Selection {
     pub(crate) fn among_all(&self) -> Result<(Vec<Scenario>, Vec<Scenario>), Failure> {
         let vocabulary = Vocabulary::builtin();
         let all = load_scenarios(&self.files, &vocabulary)?;
-        let chosen = select::select(&all, &self.selectors, &vocabulary).map_err(|error| {
+        let mut chosen = select::select(&all, &self.selectors, &vocabulary).map_err(|error| {
             Failure::usage(error, "`gateproof list scenarios` shows what there is; see also `gateproof help run`")
         })?;
+        if !self.profiles.is_empty() {
+            let wanted = |name: &str| self.profiles.iter().any(|profile| profile.eq_ignore_ascii_case(name));
+            chosen.retain(|index| {
+                profiles_of(all[*index].features.iter().map(String::as_str)).keys().any(|name| wanted(name))
+            });
+        }
+        if chosen.is_empty() {
+            let error = format!("no selected scenario counts in {}", self.profiles.join(" or "));
+            return Err(Failure::usage(error, "`gateproof list scenarios --format json` shows what counts where"));
+        }
         Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), all))
     }
+}
+
+/// The names that --profile takes.
+fn profile_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(profiles().iter().map(|profile| profile.name.as_str()))
 }
 
 /// The scenarios of the given files, or the built-in ones if there are none.

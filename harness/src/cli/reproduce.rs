@@ -22,7 +22,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         format: _,
         identity: _,
     } = args;
-    let Selection { selectors: _, files } = selection;
+    let Selection { selectors: _, profiles: _, files } = selection;
     let Target { target, crds, gateway_class, kubeconfig, context } = target;
     let Tuning {
         jobs: _,

@@ -148,9 +148,11 @@ struct To {
 fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     let cannot = |what: &str, error: &dyn std::error::Error| format!("the {what} cannot be sent: {error}");
     let method = Method::from_bytes(request.method.as_bytes()).map_err(|e| cannot("method", &e))?;
+    let named = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(HOST.as_str()));
     let target: Uri = if request.http2 {
         let scheme = if request.tls_server_name.is_some() { "https" } else { "http" };
-        let target = Uri::builder().scheme(scheme).authority(request.authority.as_str());
+        let authority = named.map_or(request.authority.as_str(), |(_, host)| host.as_str());
+        let target = Uri::builder().scheme(scheme).authority(authority);
         target.path_and_query(request.target.as_str()).build().map_err(|e| cannot("request target", &e))?
     } else {
         request.target.parse().map_err(|e| cannot("request target", &e))?
@@ -158,11 +160,12 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     let mut wire = Request::builder().method(method).uri(target);
     let given = |name: &HeaderName| request.headers.iter().any(|(own, _)| name.as_str().eq_ignore_ascii_case(own));
     let headers = wire.headers_mut().ok_or("the request cannot be built")?;
-    // Over HTTP/2 the target has the authority in it.
-    if !given(&HOST) && !request.http2 {
+    // Over HTTP/2 the target has the authority in it, and a Host header would be a second one.
+    if named.is_none() && !request.http2 {
         headers.insert(HOST, HeaderValue::from_str(&request.authority).map_err(|e| cannot("Host header", &e))?);
     }
-    for (name, value) in &request.headers {
+    let is_sent = |name: &str| !request.http2 || !name.eq_ignore_ascii_case(HOST.as_str());
+    for (name, value) in request.headers.iter().filter(|(name, _)| is_sent(name)) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|e| cannot("header name", &e))?;
         headers.append(name, HeaderValue::from_str(value).map_err(|e| cannot("header value", &e))?);
     }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target};
+use gateproof_suites::profiles_of;
 
 use super::known;
 use crate::judge::Verdict;
@@ -85,6 +86,8 @@ pub fn run_record(
     known::excuse_contract(&in_force, &mut contract);
     let known_failures = known::account(&started.known_failures, &started.date, &scenarios, &contract);
     scenarios.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+    let in_no_profile = |s: &&ScenarioRecord| profiles_of(s.features.iter().map(String::as_str)).is_empty();
+    let outside_profiles = scenarios.iter().filter(in_no_profile).map(|s| s.name.clone()).collect();
     RunRecord {
         format: RECORD_FORMAT,
         producer: format!("gateproof {}", started.harness),
@@ -101,6 +104,7 @@ pub fn run_record(
         arguments: started.arguments.clone(),
         interrupted,
         scenarios,
+        outside_profiles,
         contract,
         known_failures,
         duration_ms: events.last().map_or(0, |event| event.at.0 / 1000),

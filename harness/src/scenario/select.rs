@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gateproof_suites::{profiles, upstream_tests};
+use gateproof_suites::{Profile, profiles, upstream_tests};
 use regex::Regex;
 
 use super::expectations::enumerate;
@@ -77,15 +77,14 @@ enum Selector {
     Clause(String),
     /// A feature that is also the name of an upstream test, such as `UDPRoute`, means both.
     Feature(String),
-    Profile(BTreeSet<&'static str>),
+    Profile(&'static Profile),
     Suite(String),
 }
 
 impl Selector {
     fn read(text: &str, scenarios: &[Scenario], vocabulary: &Vocabulary) -> Result<Selector, SelectError> {
         if let Some(profile) = profiles().iter().find(|p| p.name.eq_ignore_ascii_case(text)) {
-            let core = profile.core.iter().map(String::as_str);
-            return Ok(Selector::Profile(core.chain(profile.extended()).collect()));
+            return Ok(Selector::Profile(profile));
         }
         if vocabulary.features.contains(text) {
             return Ok(Selector::Feature(text.to_owned()));
@@ -108,7 +107,7 @@ impl Selector {
             Selector::Glob(pattern) => pattern.is_match(&scenario.name),
             Selector::Clause(clause) => proves(clause),
             Selector::Feature(name) => scenario.features.contains(name) || proves(&format!("upstream:{name}")),
-            Selector::Profile(features) => scenario.features.iter().all(|f| features.contains(f.as_str())),
+            Selector::Profile(profile) => profile.membership(scenario.features.iter().map(String::as_str)).is_some(),
             Selector::Suite(suite) => scenario.suite == *suite,
         }
     }

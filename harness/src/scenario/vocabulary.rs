@@ -38,7 +38,7 @@ impl Vocabulary {
         let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
         let requirements = gateproof_suites::requirements().iter().map(|r| r.id.clone());
         let upstream = gateproof_suites::upstream_tests().iter().map(|t| format!("upstream:{}", t.name));
-        let blind = gateproof_suites::blind_spots().iter().map(|b| format!("blind:{}", b.id));
+        let blind = gateproof_suites::blind_spots().iter().map(gateproof_suites::BlindSpot::clause);
         Vocabulary {
             features: gateproof_suites::features().iter().map(|f| f.name.clone()).collect(),
             clauses: requirements.chain(upstream).chain(blind).collect(),

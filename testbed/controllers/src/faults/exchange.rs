@@ -204,7 +204,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "routes-connections-once",
         summary: "Routes every request of a connection as its first.",
-        clauses: &["blind:Generic.7", "blind:HTTPRouteReferenceGrant.4"],
+        clauses: &[
+            "blind:Generic.7",
+            "blind:HTTPRouteReferenceGrant.4",
+            "blind:HTTPRouteHTTPSListenerDetectMisdirectedRequests.1",
+        ],
         seam: Seam::Exchange(|| Arc::new(RoutesOnce::default())),
     },
     Fault {

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     model::{GATEWAY_GROUP, RouteKind},
     runtime::seams::{ConfigSeam, Seen, StatusesSeam},
-    snapshot::{Kind, Snapshot},
+    snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate, Truth},
 };
 
@@ -196,6 +196,64 @@ fn asks_for_h2c(seen: Seen<'_>, update: &StatusUpdate) -> bool {
             .any(|one| Some(one.port) == port && one.app_protocol.as_deref() == Some("kubernetes.io/h2c"))
     };
     spec.rules.iter().flat_map(|rule| &rule.backend_refs).any(|to| asks(&to.name, to.port))
+}
+
+/// The hostnames of a route.
+fn hostnames(route: &Object) -> impl Iterator<Item = &str> {
+    let of = route.raw.pointer("/spec/hostnames").and_then(serde_json::Value::as_array);
+    of.into_iter().flatten().filter_map(serde_json::Value::as_str)
+}
+
+/// The routes of a kind that want a hostname of this one.
+fn rivals<'a>(snapshot: &'a Snapshot, kind: Kind, route: &'a Object) -> impl Iterator<Item = &'a Object> {
+    let wants = |other: &Object| hostnames(other).any(|host| hostnames(route).any(|own| own == host));
+    snapshot.all(kind).map(|other| &**other).filter(move |other| wants(other))
+}
+
+fn refuse(update: &mut StatusUpdate) {
+    for parent in parents(std::slice::from_mut(update)) {
+        set(&mut parent.conditions, "Accepted", Truth::False, "NotAllowedByListeners");
+    }
+}
+
+/// Refuses HTTPRoutes that share a hostname with a GRPCRoute.
+fn refuse_beside_grpcroutes(seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+    for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
+        let route = seen.snapshot.get(Kind::HttpRoute, &update.key.namespace, &update.key.name);
+        if route.is_some_and(|route| rivals(seen.snapshot, Kind::GrpcRoute, route).next().is_some()) {
+            refuse(update);
+        }
+    }
+}
+
+/// Takes the rules that are not wanted off the hostnames that rules of both kinds have.
+fn leave_to_one_kind(config: &mut gateproof_proxy::Config, is_wanted: fn(&Route) -> bool) {
+    for host in hosts(config) {
+        let wanted = host.routes.iter().filter(|rule| is_wanted(rule));
+        let taken: Vec<Hostname> = wanted.flat_map(|rule| rule.hostnames.clone()).collect();
+        host.routes.retain(|rule| is_wanted(rule) || !rule.hostnames.iter().any(|one| taken.contains(one)));
+    }
+}
+
+/// Refuses a GRPCRoute for good whose hostname an older HTTPRoute had.
+#[derive(Default)]
+struct HoldsGrudges(BTreeSet<String>);
+
+impl StatusesSeam for HoldsGrudges {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for update in of_grpcroutes(statuses) {
+            let Some(route) = seen.snapshot.get(Kind::GrpcRoute, &update.key.namespace, &update.key.name) else {
+                continue;
+            };
+            let is_older = |other: &Object| other.meta.precedence() < route.meta.precedence();
+            if rivals(seen.snapshot, Kind::HttpRoute, route).any(is_older) {
+                self.0.insert(route.meta.uid.clone());
+            }
+            if self.0.contains(&route.meta.uid) {
+                refuse(update);
+            }
+        }
+    }
 }
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -510,5 +568,29 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "refuses-httproutes-beside-grpcroutes",
+        summary: "Refuses an HTTPRoute that has a hostname in common with a GRPCRoute, even if it was there first.",
+        clauses: &["GRPC-09"],
+        seam: Seam::Statuses(|| say(refuse_beside_grpcroutes)),
+    },
+    Fault {
+        name: "leaves-hostnames-to-grpcroutes",
+        summary: "Serves nothing of an HTTPRoute on a hostname that a GRPCRoute has too, even if it was there first.",
+        clauses: &["GRPC-09"],
+        seam: Seam::Config(|| serve(|_, config| leave_to_one_kind(config, is_of_calls))),
+    },
+    Fault {
+        name: "leaves-hostnames-to-httproutes",
+        summary: "Serves nothing of a GRPCRoute on a hostname that an HTTPRoute has too, even if it was there first.",
+        clauses: &["GRPC-09"],
+        seam: Seam::Config(|| serve(|_, config| leave_to_one_kind(config, |rule| !is_of_calls(rule)))),
+    },
+    Fault {
+        name: "never-gives-hostnames-to-grpcroutes",
+        summary: "Goes on refusing a GRPCRoute for a hostname of an older HTTPRoute when that is gone.",
+        clauses: &["GRPC-09"],
+        seam: Seam::Statuses(|| Box::new(HoldsGrudges::default())),
     },
 ];

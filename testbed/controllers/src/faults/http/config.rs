@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use gateproof_proxy::config::{Filter, Protocol, RouteId};
+use gateproof_proxy::config::{BackendTarget, Filter, Protocol, RouteId};
 use serde_json::Value;
 
 use super::super::{
@@ -191,6 +191,25 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                             {
                                 redirect.port.get_or_insert(port);
                             }
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "keeps-hosts-towards-h2c-backends",
+        summary: "Leaves the host as it is where a filter rewrites it and the backend is spoken to in HTTP/2.",
+        clauses: &["blind:HTTPRouteRewriteHost.3"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in rules(config) {
+                    if !rule.backends.iter().any(|to| matches!(to.target, BackendTarget::H2cEndpoints(_))) {
+                        continue;
+                    }
+                    for filter in &mut rule.filters {
+                        if let Filter::UrlRewrite(rewrite) = filter {
+                            rewrite.hostname = None;
                         }
                     }
                 }

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -10,8 +10,8 @@ use gateproof_proxy::{
     routing::Routing,
 };
 use http::{
-    HeaderName, HeaderValue, Method, Request, Response,
-    header::{CONTENT_LENGTH, SET_COOKIE},
+    HeaderName, HeaderValue, Method, Request, Response, Version,
+    header::{CONTENT_LENGTH, HOST, SET_COOKIE},
 };
 use tokio::time::Instant;
 
@@ -110,6 +110,18 @@ fn by_host(
     match (&found, routing.virtual_host(&request.host)) {
         (MatchOutcome::Misdirected, Some(index)) if is_such(&request.authority) => routing.route_in(index, request),
         _ => found,
+    }
+}
+
+/// Asks for the listener of a host with the first request of a connection only.
+#[derive(Default)]
+struct TrustsOpenConnections(Mutex<HashSet<u64>>);
+
+#[async_trait]
+impl Exchange for TrustsOpenConnections {
+    fn on_route(&self, request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        let is_first = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(request.connection.id);
+        if is_first { found } else { by_host(request, routing, found, |_| true) }
     }
 }
 
@@ -223,6 +235,36 @@ pub(in super::super) const FAULTS: &[Fault] = &[
             Arc::new(Finds(|request, _, found| {
                 let is_other = request.scheme == "https" && request.authority.contains(':');
                 if is_other { MatchOutcome::Misdirected } else { found }
+            }))
+        }),
+    },
+    Fault {
+        name: "trusts-open-connections",
+        summary: "Serves any host over a TLS connection once it has answered a request.",
+        clauses: &["blind:HTTPRouteHTTPSListenerDetectMisdirectedRequests.1"],
+        seam: Seam::Exchange(|| Arc::new(TrustsOpenConnections::default())),
+    },
+    Fault {
+        name: "serves-misdirected-requests-over-http2",
+        summary: "Serves a host of another listener than the one that the TLS handshake chose to a client that speaks HTTP/2.",
+        clauses: &["blind:HTTPRouteHTTPSListenerDetectMisdirectedRequests.2"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, routing, found| {
+                if request.version == Version::HTTP_2 { by_host(request, routing, found, |_| true) } else { found }
+            }))
+        }),
+    },
+    Fault {
+        name: "keeps-hosts-of-http2-clients",
+        summary: "Leaves the host of a request over HTTP/2 as it is where a filter rewrites it.",
+        clauses: &["blind:HTTPRouteRewriteHost.3"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|request, parts| {
+                if request.version == Version::HTTP_2
+                    && let Ok(host) = HeaderValue::from_str(&request.authority)
+                {
+                    parts.headers.insert(HOST, host);
+                }
             }))
         }),
     },

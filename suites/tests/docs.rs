@@ -1,0 +1,30 @@
+//! The page about profiles holds the tables that scenarios are counted by.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fmt::Write;
+
+use gateproof_suites::{features, profiles};
+
+fn markdown() -> String {
+    let mut out = String::from("| profile | about | core | extended features |\n|---|---|---|---|\n");
+    for profile in profiles() {
+        let core = profile.core.join(", ");
+        let _ = writeln!(out, "| {} | {} | {core} | {} |", profile.name, profile.about, profile.extended().count());
+    }
+    let names = profiles().iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>();
+    let _ = writeln!(out, "\n| feature | of | level | channel | {} |", names.join(" | "));
+    let _ = writeln!(out, "|---|---|---|---|{}", "---|".repeat(names.len()));
+    for feature in features() {
+        let cell = |name: &&str| feature.profiles.get(*name).map_or("", |level| level.word());
+        let cells = names.iter().map(cell).collect::<Vec<_>>().join(" | ");
+        let (level, channel) = (feature.level.word(), feature.channel.word());
+        let _ = writeln!(out, "| {} | {} | {level} | {channel} | {cells} |", feature.name, feature.kind);
+    }
+    out
+}
+
+#[test]
+fn the_page_holds_the_tables() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/profiles.md")).unwrap();
+    assert!(page.contains(&markdown()), "docs/profiles.md lacks:\n{}", markdown());
+}
