@@ -7,7 +7,6 @@ use clap::Args;
 use gateproof_report::conformance::{self, Identity, ProfileRule};
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use gateproof_report::{junit, markdown, terminal};
-use gateproof_suites::Membership;
 
 use super::{Failure, report};
 use crate::log::Body;
@@ -154,16 +153,10 @@ fn embedded() -> Identity {
 
 /// Profiles as the ConformanceReport counts them.
 pub(crate) fn profile_rules() -> Vec<ProfileRule> {
-    let rule = |profile: &gateproof_suites::Profile| {
-        let of = |wanted: Membership| {
-            gateproof_suites::features()
-                .iter()
-                .map(|feature| &*feature.name)
-                .filter(|name| profile.membership([*name]) == Some(wanted))
-                .map(str::to_owned)
-                .collect()
-        };
-        ProfileRule { name: profile.name.to_string(), core: of(Membership::Core), extended: of(Membership::Extended) }
+    let rule = |profile: &gateproof_suites::Profile| ProfileRule {
+        name: profile.name.clone(),
+        core: profile.core.iter().cloned().collect(),
+        extended: profile.extended().map(str::to_owned).collect(),
     };
     gateproof_suites::profiles().iter().map(rule).collect()
 }
@@ -175,4 +168,28 @@ pub(crate) fn failed(dir: &Path) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = record.scenarios.iter().filter(|s| is_failure(s)).map(name).collect();
     names.dedup();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use gateproof_suites::{Membership, features};
+
+    use super::*;
+
+    /// Upstream's reports list TCPRoute and UDPRoute among the extended features of profiles in which they are core. They are
+    /// counted as core.
+    #[test]
+    fn the_rules_are_those_of_the_table() {
+        for (rule, profile) in profile_rules().iter().zip(gateproof_suites::profiles()) {
+            assert_eq!(rule.name, profile.name);
+            for feature in features() {
+                let membership = profile.membership([feature.name.as_str()]);
+                assert_eq!(rule.core.contains(&feature.name), membership == Some(Membership::Core), "{}", feature.name);
+                let listed = membership == Some(Membership::Extended) || profile.also_extended.contains(&feature.name);
+                assert_eq!(rule.extended.contains(&feature.name), listed, "{}", feature.name);
+            }
+        }
+        let both = profile_rules().into_iter().filter(|rule| !rule.core.is_disjoint(&rule.extended));
+        assert_eq!(both.map(|rule| rule.name).collect::<Vec<_>>(), ["GATEWAY-TCP", "GATEWAY-UDP"]);
+    }
 }

@@ -24,7 +24,7 @@ use super::expect::Miss;
 use super::grpc;
 use super::request::{RequestError, build};
 use super::settle::seconds;
-use super::statistics::{OVERLOOKED, requests_to_notice};
+use super::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
 use crate::log::{Elapsed, Exchange, JournalEntry, Role};
 use crate::scenario::{Answer, GrpcCode, Noted, Probe};
 
@@ -34,12 +34,6 @@ const JOURNAL_READS: u32 = 5;
 
 /// Requests sent at once while mirrors are counted.
 const BATCH: usize = 20;
-
-/// How often the counting starts over, because the data path may not have converged on every way through it.
-const COUNTINGS: u32 = 3;
-
-/// A mirror that copies no more than this share of the requests is noticed.
-const MIRRORED_SHARE: f64 = 0.9;
 
 /// A probe in progress.
 #[derive(Debug, Clone)]

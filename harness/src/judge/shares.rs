@@ -10,7 +10,7 @@ use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, severity, wait};
 use super::probe::{harness_late, prefix, request_id};
 use super::request::{RequestError, build};
-use super::statistics::{Decision, FALSE_ALARM, OVERLOOKED, SharePlan, next};
+use super::statistics::{Decision, SharePlan, next, probability};
 use super::verdict::ShareRecord;
 use crate::log::{Elapsed, Exchange, ProbeError, Role};
 use crate::scenario::{Probe, Share};
@@ -38,15 +38,8 @@ pub(super) struct Sharing {
 impl Sharing {
     pub(super) fn new(probe: Probe, parts: Vec<(Share, u32)>, margin: f64, now: Elapsed, env: &Env<'_>) -> Sharing {
         let timing = &env.context.timing;
-        let total: u32 = parts.iter().map(|(_, weight)| weight).sum();
-        let expected = parts.iter().map(|(_, weight)| f64::from(*weight) / f64::from(total.max(1))).collect();
-        let plan = SharePlan {
-            expected,
-            margin: margin / 100.0,
-            false_alarm: FALSE_ALARM,
-            overlooked: OVERLOOKED,
-            max_probes: env.context.max_probes,
-        };
+        let weights: Vec<u32> = parts.iter().map(|(_, weight)| *weight).collect();
+        let plan = SharePlan::new(&weights, margin, env.context.max_probes);
         let counts = vec![0; parts.len()];
         let owed = batch(&plan, &counts, 0);
         Sharing {
@@ -123,10 +116,10 @@ impl Sharing {
                 self.owed = more;
                 None
             }
-            Decision::Agree { p } => Some(self.agreed(p, now, env)),
-            Decision::Disagree { p } => self.disagreed(p, now, env),
-            Decision::Undecided { p } => Some(Report {
-                shares: Some(self.record(p, env)),
+            Decision::Agree => Some(self.agreed(now, env)),
+            Decision::Disagree => self.disagreed(now, env),
+            Decision::Undecided => Some(Report {
+                shares: Some(self.record(env)),
                 checked: 1,
                 ..Report::inconclusive(format!(
                     "{}: {} answers do not decide ({})",
@@ -138,9 +131,9 @@ impl Sharing {
         }
     }
 
-    fn agreed(&self, p: f64, now: Elapsed, env: &Env<'_>) -> Report {
+    fn agreed(&self, now: Elapsed, env: &Env<'_>) -> Report {
         let start = self.deadline.start;
-        let mut report = Report { checked: 1, shares: Some(self.record(p, env)), ..Report::default() };
+        let mut report = Report { checked: 1, shares: Some(self.record(env)), ..Report::default() };
         if !self.deadline.met_by(self.began) {
             let seen = format!("they came after {:.3} s", (self.began - start).as_secs_f64());
             let miss = plain_miss(prefix(env), self.expected(), seen, severity(self.probe.level));
@@ -157,7 +150,7 @@ impl Sharing {
         report
     }
 
-    fn disagreed(&mut self, p: f64, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+    fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         match self.deadline.phase(now) {
             Phase::InTime | Phase::Grace => {
                 self.not_before = now + self.pause;
@@ -172,12 +165,12 @@ impl Sharing {
             }
             Phase::HarnessLate => Some(harness_late(env)),
             Phase::Over => {
-                let mut report = Report { checked: 1, shares: Some(self.record(p, env)), ..Report::default() };
+                let mut report = Report { checked: 1, shares: Some(self.record(env)), ..Report::default() };
                 if let Some(why) = &self.unreachable {
                     report.inconclusive = Some(format!("{}: no way to the address: {why}", prefix(env)));
                     return Some(report);
                 }
-                let seen = format!("{}, p = {p:.1e}", self.in_words());
+                let seen = format!("{}, p = {:.1e}", self.in_words(), self.probability());
                 let level = severity(self.probe.level);
                 let miss = plain_miss(format!("{}.shares", prefix(env)), self.expected(), seen, level);
                 report.findings.push(env.finding(&miss, "converged", false, now));
@@ -207,14 +200,18 @@ impl Sharing {
         format!("of {} answers {}{other}", self.total(), parts.join(", "))
     }
 
-    fn record(&self, p: f64, env: &Env<'_>) -> ShareRecord {
+    fn record(&self, env: &Env<'_>) -> ShareRecord {
         let counts = self.parts.iter().zip(&self.plan.expected).zip(&self.counts);
         ShareRecord {
             step: env.step.index,
             n: self.total(),
             counts: counts.map(|(((share, _), expected), count)| (share_name(share), *expected, *count)).collect(),
-            p,
+            p: self.probability(),
         }
+    }
+
+    fn probability(&self) -> f64 {
+        probability(&self.plan, &self.counts, self.others)
     }
 }
 

@@ -21,12 +21,31 @@ pub struct SharePlan {
     pub max_probes: u32,
 }
 
+impl SharePlan {
+    /// The test of shares that are as these weights, with a margin in percentage points.
+    pub fn new(weights: &[u32], margin: f64, max_probes: u32) -> SharePlan {
+        let total: u32 = weights.iter().sum();
+        SharePlan {
+            expected: weights.iter().map(|weight| f64::from(*weight) / f64::from(total.max(1))).collect(),
+            margin: margin / 100.0,
+            false_alarm: FALSE_ALARM,
+            overlooked: OVERLOOKED,
+            max_probes,
+        }
+    }
+}
+
 /// Chance to call a true share wrong.
 pub const FALSE_ALARM: f64 = 1e-6;
 /// Chance to call a share right that is off by the margin.
 pub const OVERLOOKED: f64 = 1e-4;
 /// Answers between two looks.
 const BATCH: u32 = 40;
+
+/// How often the counting of a mirror starts over, because the data path may not have converged on every way through it.
+pub const COUNTINGS: u32 = 3;
+/// A mirror that copies no more than this share of the requests is noticed.
+pub const MIRRORED_SHARE: f64 = 0.9;
 
 /// The number of requests of which a mirror that copies `share` of them, each by chance, copies every one with a
 /// probability of at most `overlooked`, even if it is let off with the best of so many `countings`.
@@ -41,27 +60,17 @@ pub fn requests_to_notice(share: f64, overlooked: f64, countings: u32) -> usize 
         .unwrap_or(usize::MAX)
 }
 
-/// What to do after the answers so far. `p` is the exact two-sided binomial probability of the count that deviates
-/// most, for the record: the decision is the ratio test's.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What to do after the answers so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Count this many more.
     MoreProbes(u32),
     /// The shares are as expected, within the margin.
-    Agree {
-        /// See [`Decision`].
-        p: f64,
-    },
+    Agree,
     /// They are not.
-    Disagree {
-        /// See [`Decision`].
-        p: f64,
-    },
+    Disagree,
     /// The most answers that may be counted do not decide.
-    Undecided {
-        /// See [`Decision`].
-        p: f64,
-    },
+    Undecided,
 }
 
 /// Decides by the counts of each part, and of answers that belong to none.
@@ -70,10 +79,9 @@ pub fn next(plan: &SharePlan, counts: &[u32], others: u32) -> Decision {
     if n == 0 {
         return Decision::MoreProbes(BATCH.min(plan.max_probes.max(1)));
     }
-    let p = || counts.iter().zip(&plan.expected).map(|(&count, &share)| two_sided(n, count, share)).fold(1.0, f64::min);
     // What must never answer has answered: no chance explains that.
     if others > 0 || counts.iter().zip(&plan.expected).any(|(&count, &share)| count > 0 && share <= 0.0) {
-        return Decision::Disagree { p: 0.0 };
+        return Decision::Disagree;
     }
     let alternatives: Vec<(u32, f64, f64)> = counts
         .iter()
@@ -87,15 +95,23 @@ pub fn next(plan: &SharePlan, counts: &[u32], others: u32) -> Decision {
     let sides = f64::from(u32::try_from(alternatives.len().max(1)).unwrap_or(u32::MAX));
     let ratios: Vec<f64> = alternatives.iter().map(|&(count, p0, p1)| log_ratio(n, count, p0, p1)).collect();
     if ratios.iter().any(|&ratio| ratio >= (sides / plan.false_alarm).ln()) {
-        return Decision::Disagree { p: p() };
+        return Decision::Disagree;
     }
     if n >= BATCH.min(plan.max_probes) && ratios.iter().all(|&ratio| ratio <= (plan.overlooked / sides).ln()) {
-        return Decision::Agree { p: p() };
+        return Decision::Agree;
     }
     if n >= plan.max_probes {
-        return Decision::Undecided { p: p() };
+        return Decision::Undecided;
     }
     Decision::MoreProbes(BATCH.min(plan.max_probes - n))
+}
+
+/// Exact two-sided binomial probability of the count that deviates most, if the expected shares are true; 0 if something
+/// answered that never must. It is for the record: the decision is the ratio test's.
+pub fn probability(plan: &SharePlan, counts: &[u32], others: u32) -> f64 {
+    let n = counts.iter().sum::<u32>() + others;
+    let own = counts.iter().zip(&plan.expected).map(|(&count, &share)| two_sided(n, count, share));
+    if others > 0 { 0.0 } else { own.fold(1.0, f64::min) }
 }
 
 /// Logarithm of the likelihood of `count` among `n` under `p1` over that under `p0`.
