@@ -217,7 +217,7 @@ fn refuse(update: &mut StatusUpdate) {
 }
 
 /// Refuses HTTPRoutes that share a hostname with a GRPCRoute.
-fn refuse_beside_grpcroutes(seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+fn refuse_beside_grpcroutes(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
     for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
         let route = seen.snapshot.get(Kind::HttpRoute, &update.key.namespace, &update.key.name);
         if route.is_some_and(|route| rivals(seen.snapshot, Kind::GrpcRoute, route).next().is_some()) {
@@ -573,7 +573,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "refuses-httproutes-beside-grpcroutes",
         summary: "Refuses an HTTPRoute that has a hostname in common with a GRPCRoute, even if it was there first.",
         clauses: &["GRPC-09"],
-        seam: Seam::Statuses(|| say(refuse_beside_grpcroutes)),
+        seam: Seam::Statuses(|| say(|seen, statuses| refuse_beside_grpcroutes(seen, statuses))),
     },
     Fault {
         name: "leaves-hostnames-to-grpcroutes",
