@@ -42,7 +42,7 @@ async fn every_fault_is_noticed_for_what_it_declares() {
     let doubtful: BTreeSet<&str> = first.complaints.iter().map(|complaint| complaint.fault()).collect();
     plan.faults.retain(|fault| doubtful.contains(fault.name));
     plan.extent = Extent::Declared(SEED);
-    plan.targets = 4;
+    plan.targets = 8;
     let second = drive(&plan, &Quiet).await;
     assert_eq!(second.complaints, [], "faults that are not noticed as they should be");
 }

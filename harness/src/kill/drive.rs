@@ -62,8 +62,9 @@ pub struct Plan {
 
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
+    let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
     let mut trials: Vec<(&Fault, Vec<Scenario>)> =
-        plan.faults.iter().map(|fault| (*fault, chosen(plan, fault))).collect();
+        plan.faults.iter().map(|fault| (*fault, chosen(plan, &clauses, fault))).collect();
     // The longest go first, so that none of them is left over at the end.
     trials.sort_by_key(|(_, scenarios)| std::cmp::Reverse(scenarios.len()));
     let runs = futures::stream::iter(trials.into_iter().map(|(fault, scenarios)| async move {
@@ -103,18 +104,17 @@ async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> R
     Ok(run::run(options, scenarios, &mut Silent).await?.record)
 }
 
-/// The scenarios that a fault is run with.
-fn chosen(plan: &Plan, fault: &Fault) -> Vec<Scenario> {
+/// The scenarios that a fault is run with; `clauses` are those of each.
+fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault) -> Vec<Scenario> {
     let (seed, per_clause, strangers) = match plan.extent {
         Extent::Full => return plan.scenarios.clone(),
         Extent::Declared(seed) => (seed, usize::MAX, OTHERS),
         Extent::Sample(seed) => (seed, LIKELIEST, FEW_OTHERS),
     };
-    let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
     let mut chosen = BTreeSet::new();
     for clause in fault.clauses {
         let about = (0..plan.scenarios.len()).filter(|&index| clauses[index].iter().any(|own| &**own == *clause));
-        chosen.extend(likeliest(about, &clauses, fault.clauses).take(per_clause));
+        chosen.extend(likeliest(about, clauses, fault.clauses).take(per_clause));
     }
     let others: Vec<usize> = (0..plan.scenarios.len()).filter(|index| !chosen.contains(index)).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -28,10 +28,6 @@ pub const GATEWAY_CLASS: &str = "gateproof";
 /// Name of another GatewayClass of the embedded implementation, which has room for one Gateway only.
 pub const SINGLE_GATEWAY_CLASS: &str = "gateproof-single";
 
-/// Events that each collection keeps for watches that resume. They are most of what a long run needs memory for, and
-/// whoever falls so far behind lists again.
-const EVENTS: usize = 1024;
-
 /// How the embedded implementation behaves.
 #[derive(Debug, Clone, Default)]
 pub enum Behaviour {
@@ -134,7 +130,6 @@ impl Testbed {
             crds,
             admit_loopback_endpoints: true,
             dual_stack: true,
-            event_capacity: EVENTS,
             namespace_companions: options.namespace_companions,
             ..Options::default()
         };
