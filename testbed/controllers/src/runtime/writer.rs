@@ -1,6 +1,6 @@
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures::{StreamExt, stream};
@@ -85,13 +85,16 @@ impl Writer {
     }
 }
 
+/// Something of each object.
+type ByObject<T> = BTreeMap<(Kind, ObjectKey), T>;
+
 struct Hand {
     client: Client,
     seam: Arc<dyn StatusWriterSeam>,
     /// What the server answered to the last writes: newer than what the watches may have brought so far.
-    written: Mutex<BTreeMap<(Kind, ObjectKey), Arc<Value>>>,
+    written: Mutex<ByObject<Arc<Value>>>,
     /// What needed no write, with the object that said it already.
-    settled: Mutex<BTreeMap<(Kind, ObjectKey), (Arc<Value>, DesiredStatus)>>,
+    settled: Mutex<ByObject<(Arc<Value>, DesiredStatus)>>,
 }
 
 impl Hand {
@@ -195,11 +198,11 @@ impl Hand {
         Ok(false)
     }
 
-    fn settled(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Kind, ObjectKey), (Arc<Value>, DesiredStatus)>> {
+    fn settled(&self) -> MutexGuard<'_, ByObject<(Arc<Value>, DesiredStatus)>> {
         self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn written(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Kind, ObjectKey), Arc<Value>>> {
+    fn written(&self) -> MutexGuard<'_, ByObject<Arc<Value>>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
