@@ -28,10 +28,11 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("apiserver", flag.ContinueOnError)
 	kubeconfig := flags.String("kubeconfig", "", "write a kubeconfig for this server to `FILE` (mode 0600)")
 	etcdDir := flags.String("etcd-dir", "", "keep etcd's data below `DIR` (default: a temporary directory); what is made there is removed at the end")
+	dualStack := flags.Bool("dual-stack", false, "have addresses of both families for Services")
 	showVersion := flags.Bool("version", false, "print the version of kube-apiserver and end")
 	verbose := flags.Bool("verbose", false, "show the server's own log")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "Usage: apiserver --kubeconfig FILE [--etcd-dir DIR] [--verbose]")
+		fmt.Fprintln(flags.Output(), "Usage: apiserver --kubeconfig FILE [--etcd-dir DIR] [--dual-stack] [--verbose]")
 		fmt.Fprintln(flags.Output(), "Runs a real kube-apiserver with etcd on loopback until Ctrl-C.")
 		flags.PrintDefaults()
 	}
@@ -64,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	// The API server outlives the controllers, and etcd the API server: each asks the next one to the end.
 	serverContext, stopServer := context.WithCancel(context.Background())
 	defer stopServer()
-	server, err := startServer(serverContext, dir, etcd.endpoint)
+	server, err := startServer(serverContext, dir, etcd.endpoint, *dualStack)
 	if err != nil {
 		return fmt.Errorf("cannot start kube-apiserver: %w", err)
 	}

@@ -34,7 +34,7 @@ type server struct {
 	ended chan error
 }
 
-func startServer(ctx context.Context, dir, etcd string) (*server, error) {
+func startServer(ctx context.Context, dir, etcd string, dualStack bool) (*server, error) {
 	token, err := randomToken()
 	if err != nil {
 		return nil, err
@@ -52,6 +52,10 @@ func startServer(ctx context.Context, dir, etcd string) (*server, error) {
 		return nil, err
 	}
 
+	services := "10.96.0.0/12"
+	if dualStack {
+		services += ",fd00::a60:0/108"
+	}
 	run := options.NewServerRunOptions()
 	flags := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	for _, set := range run.Flags().FlagSets {
@@ -70,7 +74,7 @@ func startServer(ctx context.Context, dir, etcd string) (*server, error) {
 		"--token-auth-file=" + tokens,
 		"--anonymous-auth=false",
 		"--authorization-mode=RBAC",
-		"--service-cluster-ip-range=10.96.0.0/12",
+		"--service-cluster-ip-range=" + services,
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-signing-key-file=" + key,
 		"--service-account-key-file=" + key,

@@ -379,6 +379,18 @@ impl StatusCause {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))
     }
 
+    /// `FieldValueNotSupported`; `known` are the values that are.
+    pub fn not_supported(field: impl Into<String>, value: &Value, known: &[&str]) -> Self {
+        let known: Vec<String> = known.iter().map(|known| format!("{known:?}")).collect();
+        let message = format!("Unsupported value: {value}: supported values: {}", known.join(", "));
+        Self::new("FieldValueNotSupported", field, message)
+    }
+
+    /// `FieldValueDuplicate`.
+    pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        Self::new("FieldValueDuplicate", field, format!("Duplicate value: {value}"))
+    }
+
     fn json(&self) -> Value {
         let mut json = json!({"reason": self.reason, "message": self.message});
         if !self.field.is_empty() {

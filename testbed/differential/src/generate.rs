@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::compare::{Divergence, compare};
 use crate::corpus::Sequence;
 use crate::list::{self, Entry};
-use crate::run::{Recorded, run_sequence};
+use crate::run::{Recorded, run_sequence, version};
 use crate::server::{Subject, SubjectError};
 use kinds::KINDS;
 
@@ -28,6 +28,15 @@ pub struct Finding {
     pub sequence: Sequence,
     /// Where the answers diverge.
     pub divergences: Vec<Divergence>,
+}
+
+/// What came of a search.
+#[derive(Default)]
+pub struct Searched {
+    /// The cases that diverge.
+    pub found: Vec<Finding>,
+    /// The cases that show nothing, since the right server broke off; it is somebody else's to mend.
+    pub unanswered: Vec<(u64, SubjectError)>,
 }
 
 /// Why there are no findings.
@@ -55,15 +64,28 @@ impl Search<'_> {
     /// Sends `cases` random sequences to both servers.
     ///
     /// # Errors
-    /// [`SearchError`].
-    pub async fn run(&self, seed: u64, cases: u64) -> Result<Vec<Finding>, SearchError> {
-        let mut running = futures::stream::iter(0..cases).map(|case| self.one(seed, case)).buffer_unordered(AT_ONCE);
-        let mut found = Vec::new();
-        while let Some(done) = running.next().await {
-            found.extend(done?);
+    /// [`SearchError`]; a right server that is gone is one.
+    pub async fn run(&self, seed: u64, cases: u64) -> Result<Searched, SearchError> {
+        let mut running = futures::stream::iter(0..cases)
+            .map(async |case| (case, self.one(seed, case).await))
+            .buffer_unordered(AT_ONCE);
+        let mut searched = Searched::default();
+        while let Some((case, done)) = running.next().await {
+            match done {
+                Ok(finding) => searched.found.extend(finding),
+                Err(SearchError::Subject(error)) if error.is_silence_of(self.right) => {
+                    searched.unanswered.push((case, error));
+                }
+                Err(error) => return Err(error),
+            }
         }
-        found.sort_by_key(|finding: &Finding| finding.case);
-        Ok(found)
+        if !searched.unanswered.is_empty() {
+            // Only a server that is still there has broken off single cases.
+            version(self.right).await?;
+        }
+        searched.found.sort_by_key(|finding| finding.case);
+        searched.unanswered.sort_by_key(|(case, _)| *case);
+        Ok(searched)
     }
 
     async fn one(&self, seed: u64, case: u64) -> Result<Option<Finding>, SearchError> {
@@ -80,7 +102,7 @@ impl Search<'_> {
     async fn diverge(&self, sequence: &Sequence) -> Result<Vec<Divergence>, SearchError> {
         let (left, right) = tokio::join!(run_sequence(self.left, sequence), run_sequence(self.right, sequence));
         let one = |answers| Recorded::from([("generated".to_owned(), [(sequence.name.clone(), answers)].into())]);
-        Ok(list::judge(compare(&one(left?), &one(right?)), self.known, false)?.unexplained)
+        Ok(list::judge(compare(&one(left?), &one(right?)), self.known, &[])?.unexplained)
     }
 }
 

@@ -17,6 +17,34 @@ pub mod server;
 
 use std::path::PathBuf;
 
+/// Which addresses the Services of a cluster get. Each setting has a corpus and golden files of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// Addresses of IPv4.
+    SingleStack,
+    /// Addresses of IPv4 and IPv6.
+    DualStack,
+}
+
+impl Setting {
+    /// The folder of the corpus.
+    pub fn corpus(self) -> PathBuf {
+        self.home().join("corpus")
+    }
+
+    /// The folder of the golden files.
+    pub fn golden(self) -> PathBuf {
+        self.home().join("golden")
+    }
+
+    fn home(self) -> PathBuf {
+        match self {
+            Self::SingleStack => home(),
+            Self::DualStack => home().join("dual-stack"),
+        }
+    }
+}
+
 /// The folder of this package in the source tree.
 pub fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -42,14 +42,11 @@ pub fn read(path: &Path) -> Result<Vec<Entry>, CorpusError> {
         .map_err(|error| CorpusError::Malformed { path: path.to_owned(), message: error.to_string() })
 }
 
-/// What the places of answers to random requests, and of objects judged by official bundles, begin with.
-const ELSEWHERE: [&str; 2] = ["generated/", "bundles/"];
-
-/// Holds divergences against the list. With `all` false only a part of the corpus ran, so idle entries are not told.
+/// Holds divergences against the list. Idle entries are told for these topics, which ran in whole.
 ///
 /// # Errors
 /// A place that is not a regular expression.
-pub fn judge(found: Vec<Divergence>, entries: &[Entry], all: bool) -> Result<Judged, regex::Error> {
+pub fn judge(found: Vec<Divergence>, entries: &[Entry], topics: &[&str]) -> Result<Judged, regex::Error> {
     let places = entries.iter().flat_map(|entry| &entry.places);
     let mut patterns: Vec<(&String, Regex, bool)> =
         places.map(|place| Ok((place, Regex::new(&format!("^(?:{place})$"))?, false))).collect::<Result<_, _>>()?;
@@ -68,11 +65,9 @@ pub fn judge(found: Vec<Divergence>, entries: &[Entry], all: bool) -> Result<Jud
             false => judged.unexplained.push(divergence),
         }
     }
-    if all {
-        let of_corpus = |place: &str| !ELSEWHERE.iter().any(|elsewhere| place.starts_with(elsewhere));
-        let idle = patterns.into_iter().filter(|(place, _, used)| !used && of_corpus(place));
-        judged.idle = idle.map(|(place, ..)| place.clone()).collect();
-    }
+    let ran = |place: &str| place.split_once('/').is_some_and(|(topic, _)| topics.contains(&topic));
+    let idle = patterns.into_iter().filter(|(place, _, used)| !used && ran(place));
+    judged.idle = idle.map(|(place, ..)| place.clone()).collect();
     Ok(judged)
 }
 
@@ -95,7 +90,7 @@ mod tests {
     fn only_what_is_listed_is_explained() {
         let places = ["t/s#0 /a/.*", "t/other#0 /a", "bundles/X#0 /a"].map(str::to_owned).to_vec();
         let entries = [Entry { what: String::new(), why: String::new(), places }];
-        let judged = judge(vec![divergence("/a/b"), divergence("/b/a/c")], &entries, true).unwrap();
+        let judged = judge(vec![divergence("/a/b"), divergence("/b/a/c")], &entries, &["t"]).unwrap();
         assert_eq!((judged.explained, judged.unexplained.len()), (1, 1));
         assert_eq!(judged.idle, ["t/other#0 /a"]);
     }

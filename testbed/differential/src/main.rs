@@ -7,7 +7,7 @@ use clap::Parser;
 use gateproof_differential::compare::compare;
 use gateproof_differential::corpus::Topic;
 use gateproof_differential::server::Subject;
-use gateproof_differential::{bundles, fixtures, generate, golden, home, list, run};
+use gateproof_differential::{Setting, bundles, fixtures, generate, golden, home, list, run};
 
 /// Sends the same requests to two API servers and compares their answers.
 ///
@@ -37,9 +37,12 @@ struct Arguments {
     /// Hold both servers against the official bundles below this folder, in the place of the corpus.
     #[arg(long, value_name = "DIR", requires = "right", conflicts_with = "cases")]
     bundles: Option<PathBuf>,
-    /// The corpus.
-    #[arg(long, value_name = "DIR", default_value_os_t = home().join("corpus"))]
-    corpus: PathBuf,
+    /// Both servers have addresses of both families for Services: send the corpus that is about this.
+    #[arg(long, conflicts_with = "bundles")]
+    dual_stack: bool,
+    /// The corpus; the one in the source tree otherwise.
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -55,7 +58,8 @@ async fn main() -> ExitCode {
 }
 
 async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>> {
-    let mut topics = Topic::read_all(&arguments.corpus)?;
+    let setting = if arguments.dual_stack { Setting::DualStack } else { Setting::SingleStack };
+    let mut topics = Topic::read_all(&arguments.corpus.clone().unwrap_or_else(|| setting.corpus()))?;
     if let Some(only) = &arguments.only {
         for topic in &mut topics {
             let name = topic.name.clone();
@@ -65,7 +69,7 @@ async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>
     }
     let left = match &arguments.left {
         Some(path) => Subject::of_kubeconfig(path).await?,
-        None => Subject::embedded().await?,
+        None => Subject::embedded(setting).await?,
     };
     let right = match &arguments.right {
         Some(path) => Some(Subject::of_kubeconfig(path).await?),
@@ -74,22 +78,26 @@ async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>
     if let (Some(folder), Some(right)) = (&arguments.bundles, &right) {
         return hold_bundles(&left, right, folder).await;
     }
-    let definitions = fixtures::read(&arguments.corpus.join("fixtures"))?;
+    let definitions = fixtures::read(&home().join("corpus/fixtures"))?;
     fixtures::install(&left, &definitions).await?;
     if let (Some(cases), Some(right)) = (arguments.cases, &right) {
         fixtures::install(right, &definitions).await?;
         let known = list::read(&home().join("differences.yaml"))?;
         let search = generate::Search { left: &left, right, known: &known };
-        let found = search.run(arguments.seed, cases).await?;
-        for finding in &found {
+        let searched = search.run(arguments.seed, cases).await?;
+        for finding in &searched.found {
             println!("case {} of seed {}:", finding.case, arguments.seed);
             for step in &finding.sequence.steps {
                 println!("  {} {} {}", step.request, step.media, step.body.clone().unwrap_or_default());
             }
             finding.divergences.iter().for_each(|divergence| println!("{divergence}"));
         }
-        println!("{cases} cases of seed {}, {} diverge", arguments.seed, found.len());
-        return Ok(found.is_empty());
+        for (case, error) in &searched.unanswered {
+            println!("case {case} of seed {} shows nothing: {error}", arguments.seed);
+        }
+        let (diverge, silent) = (searched.found.len(), searched.unanswered.len());
+        println!("{cases} cases of seed {}, {diverge} diverge, {silent} unanswered", arguments.seed);
+        return Ok(searched.found.is_empty());
     }
     let (left, right) = tokio::join!(run::run(&left, &topics), async {
         match &right {
@@ -105,7 +113,7 @@ async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>
         Some(live) => live,
         None => {
             let (mut recorded, version) =
-                golden::read(&home().join("golden"), topics.iter().map(|topic| topic.name.as_str()))?;
+                golden::read(&setting.golden(), topics.iter().map(|topic| topic.name.as_str()))?;
             for (topic, sequences) in &mut recorded {
                 sequences.retain(|name, _| left.get(topic).is_some_and(|left| left.contains_key(name)));
             }
@@ -116,7 +124,11 @@ async fn differ(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>
         golden::write(folder, &version, &right)?;
     }
     let entries = list::read(&home().join("differences.yaml"))?;
-    let judged = list::judge(compare(&left, &right), &entries, arguments.only.is_none())?;
+    let whole: Vec<&str> = match arguments.only {
+        Some(_) => Vec::new(),
+        None => topics.iter().map(|topic| topic.name.as_str()).collect(),
+    };
+    let judged = list::judge(compare(&left, &right), &entries, &whole)?;
     for divergence in &judged.unexplained {
         println!("{divergence}");
     }
@@ -148,7 +160,7 @@ async fn hold_bundles(left: &Subject, right: &Subject, folder: &Path) -> Result<
         let (on_left, on_right) =
             (bundles::codes(left, &definitions).await?, bundles::codes(right, &definitions).await?);
         let (objects, found) = bundles::hold(left, right, &definitions).await?;
-        let judged = list::judge(found, &known, false)?;
+        let judged = list::judge(found, &known, &[])?;
         let divergences = judged.unexplained;
         divergences.iter().for_each(|divergence| println!("{divergence}"));
         let alike = if on_left == on_right { "taken alike" } else { "taken otherwise" };

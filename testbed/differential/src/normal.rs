@@ -4,6 +4,7 @@
 //! times, addresses and tokens become placeholders. What the sequence itself says stays as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -15,7 +16,6 @@ static UID: LazyLock<Regex> = LazyLock::new(|| pattern("^[0-9a-f]{8}(-[0-9a-f]{4
 static UID_KEY: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^k:\{"uid":"[^"]*"\}$"#));
 static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+$"));
-static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d{1,3}\.){3}\d{1,3}$"));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| unreachable!("{text}: {error}"))
@@ -159,7 +159,11 @@ impl Normaliser {
         if in_cells && (AGE.is_match(text) || text == "<unknown>") {
             return Some("<age>".to_owned());
         }
-        (ADDRESS.is_match(text) && !text.starts_with("127.")).then(|| "<address>".to_owned())
+        let address = match text.parse::<IpAddr>().ok().filter(|address| !address.is_loopback())? {
+            IpAddr::V4(_) => "<address>",
+            IpAddr::V6(_) => "<address6>",
+        };
+        Some(address.to_owned())
     }
 
     fn said(&self, text: &str) -> bool {

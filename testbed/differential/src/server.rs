@@ -14,6 +14,8 @@ use kube::{Client, Config};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::Setting;
+
 /// How long a single answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(70);
 
@@ -49,6 +51,13 @@ pub enum SubjectError {
     },
 }
 
+impl SubjectError {
+    /// Whether this server gave no answer.
+    pub fn is_silence_of(&self, subject: &Subject) -> bool {
+        matches!(self, Self::NoAnswer { name, .. } if *name == subject.name)
+    }
+}
+
 /// An answer as it came.
 #[derive(Debug, Clone)]
 pub struct Raw {
@@ -80,9 +89,10 @@ impl Subject {
     ///
     /// # Errors
     /// [`SubjectError::Connect`] if it does not start.
-    pub async fn embedded() -> Result<Self, SubjectError> {
+    pub async fn embedded(setting: Setting) -> Result<Self, SubjectError> {
         let name = "embedded".to_owned();
-        let started = Server::start(Options::default()).await;
+        let options = Options { dual_stack: setting == Setting::DualStack, ..Options::default() };
+        let started = Server::start(options).await;
         let server =
             started.map_err(|error| SubjectError::Connect { name: name.clone(), message: error.to_string() })?;
         Ok(Self { name, client: Client::new(server.service(), "default"), embedded: Some(Arc::new(server)) })

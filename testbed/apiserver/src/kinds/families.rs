@@ -70,30 +70,32 @@ fn reject(causes: Vec<StatusCause>) -> Result<(), Vec<StatusCause>> {
     if causes.is_empty() { Ok(()) } else { Err(causes) }
 }
 
-fn not_supported(field: impl Into<String>, value: &Value, known: &[&str]) -> StatusCause {
-    let known: Vec<String> = known.iter().map(|known| format!("{known:?}")).collect();
-    let message = format!("Unsupported value: {value}: supported values: {}", known.join(", "));
-    StatusCause::new("FieldValueNotSupported", field, message)
-}
-
 /// Values that are none, or contradict each other.
 fn malformed(spec: &Map<String, Value>) -> Vec<StatusCause> {
     let mut causes = Vec::new();
     let (families, addresses) = (list(spec, "ipFamilies"), list(spec, "clusterIPs"));
     let all = json!(addresses);
-    if spec.get("clusterIP").is_some_and(|first| addresses.first() != Some(first)) {
-        causes.push(StatusCause::invalid("spec.clusterIPs", &all, "first value must match `clusterIP`"));
+    match (spec.get("clusterIP"), addresses.first()) {
+        (Some(said), Some(first)) if said != first => {
+            causes.push(StatusCause::invalid("spec.clusterIPs", &all, "first value must match `clusterIP`"));
+        }
+        (Some(_), None) => causes.push(StatusCause::required("spec.clusterIPs", "")),
+        (None, Some(_)) => {
+            let why = "must be empty when `clusterIP` is not specified";
+            causes.push(StatusCause::invalid("spec.clusterIPs", &all, why));
+        }
+        _ => {}
     }
     for (index, family) in families.iter().enumerate() {
         let field = format!("spec.ipFamilies[{index}]");
         if !FAMILIES.iter().any(|known| family == known) {
-            causes.push(not_supported(field, family, &FAMILIES));
+            causes.push(StatusCause::not_supported(field, family, &FAMILIES));
         } else if families[..index].contains(family) {
-            causes.push(StatusCause::new("FieldValueDuplicate", field, format!("Duplicate value: {family}")));
+            causes.push(StatusCause::duplicate(field, family));
         }
     }
     if spec.get("ipFamilyPolicy").is_some_and(|policy| !POLICIES.iter().any(|known| policy == known)) {
-        causes.push(not_supported(POLICY, &spec["ipFamilyPolicy"], &POLICIES));
+        causes.push(StatusCause::not_supported(POLICY, &spec["ipFamilyPolicy"], &POLICIES));
     }
     let before = causes.len();
     for (index, address) in addresses.iter().enumerate() {
@@ -114,9 +116,7 @@ fn malformed(spec: &Map<String, Value>) -> Vec<StatusCause> {
         return causes;
     }
     let family = |address: &Value| family_of(address.as_str().unwrap_or(""));
-    if let [first, second] = addresses
-        && family(first) == family(second)
-    {
+    if addresses.len() > 1 && addresses.iter().all(|address| family(address) == family(&addresses[0])) {
         let why = "may specify no more than one IP for each IP family";
         causes.push(StatusCause::invalid("spec.clusterIPs", &all, why));
     }
@@ -140,7 +140,7 @@ fn released(spec: &mut Map<String, Value>, old: &Value) -> Vec<StatusCause> {
             {
                 all.truncate(1);
             }
-        } else if !now.is_empty() && now.len() < before.len() && now.first() == before.first() {
+        } else if !now.is_empty() && now.len() < before.len() {
             let why = format!("must be 'SingleStack' to release the secondary {what}");
             causes.push(StatusCause::invalid(POLICY, &spec["ipFamilyPolicy"], &why));
         }

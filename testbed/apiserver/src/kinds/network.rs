@@ -13,6 +13,8 @@ use crate::meta;
 
 /// First and last address of 10.96.0.0/12 that Services get; the first ones are kept for the cluster itself.
 const CLUSTER_IPS: (u32, u32) = (0x0A60_0010, 0x0A6F_FFFE);
+/// The first address of the range that can be asked for.
+const FIRST_CLUSTER_IP: u32 = 0x0A60_0001;
 /// What comes before the same numbers in cluster addresses of IPv6: a unique local prefix.
 const CLUSTER_IPV6S: u128 = 0xfd00 << 112;
 /// The ports of Services of type NodePort and LoadBalancer.
@@ -41,6 +43,9 @@ pub fn default_service(object: &mut Value) {
     let spec = meta::child(object, "spec");
     set_default(spec, "type", "ClusterIP");
     set_default(spec, "sessionAffinity", "None");
+    if spec.get("clusterIP").is_some_and(|address| address == "") {
+        spec.shift_remove("clusterIP");
+    }
     let kind = spec["type"].as_str().unwrap_or("").to_owned();
     if kind != "ExternalName" {
         set_default(spec, "internalTrafficPolicy", "Cluster");
@@ -97,26 +102,23 @@ pub fn normalise_service(object: &mut Value, old: Option<&Value>) {
     let (before, now) = (old.map_or(Value::Null, |old| old["spec"].clone()), external(object));
     let keeps = old.is_some_and(|old| !external(old)) && !now;
     let spec = meta::child(object, "spec");
-    if spec.get("clusterIP").is_some_and(|address| address == "") {
-        spec.shift_remove("clusterIP");
-    }
-    if keeps && let Some(address) = before.get("clusterIP") {
-        set_default(spec, "clusterIP", address.clone());
+    if spec.get("clusterIPs").is_some_and(|all| all.as_array().is_none_or(Vec::is_empty)) {
+        spec.shift_remove("clusterIPs");
     }
     // Families follow from addresses, of which a headless Service has none.
-    let kept = if before["clusterIP"] == "None" { &["ipFamilyPolicy"][..] } else { &["ipFamilies", "ipFamilyPolicy"] };
-    for field in kept {
+    let of_families = if before["clusterIP"] == "None" { &[][..] } else { &["ipFamilies"] };
+    for field in ["clusterIP", "clusterIPs", "ipFamilyPolicy"].iter().chain(of_families) {
         if keeps && let Some(value) = before.get(field) {
             set_default(spec, field, value.clone());
         }
     }
-    let moved = keeps && spec.get("clusterIP") != before.get("clusterIP");
-    if let Some(address) = spec.get("clusterIP").cloned() {
-        let given = spec.get("clusterIPs").filter(|all| !all.is_null());
-        if given.is_none_or(|all| moved && *all == before["clusterIPs"]) {
-            let all = if keeps && !moved { before["clusterIPs"].clone() } else { json!([address]) };
-            spec.insert("clusterIPs".into(), all);
-        }
+    // Who changes one of the two alone, as clients did before there was the other, means both.
+    let same = spec.get("clusterIPs") == before.get("clusterIPs");
+    if same && spec.get("clusterIP") != before.get("clusterIP") {
+        match spec.get("clusterIP").cloned() {
+            Some(address) => spec.insert("clusterIPs".into(), json!([address])),
+            None => spec.shift_remove("clusterIPs"),
+        };
     }
     if let Some(old) = old {
         keep_node_ports(object, old);
@@ -174,9 +176,16 @@ pub fn allocate(
     let families = spec.get("ipFamilies").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut addresses = spec.get("clusterIPs").and_then(Value::as_array).cloned().unwrap_or_default();
     if addresses.first().is_none_or(|first| first != "None") {
-        if let Some(taken) = addresses.iter().find(|address| address.as_str().is_some_and(|text| used.contains(text))) {
-            let why =
-                format!("failed to allocate IP {}: provided IP is already allocated", taken.as_str().unwrap_or(""));
+        let held = old.and_then(|old| old["spec"]["clusterIPs"].as_array()).map(Vec::as_slice).unwrap_or_default();
+        for asked in addresses.iter().filter(|address| !held.contains(address)).filter_map(Value::as_str) {
+            let why = if used.contains(asked) {
+                "provided IP is already allocated"
+            } else if !is_cluster_address(asked) {
+                "provided IP is not in the valid range"
+            } else {
+                continue;
+            };
+            let why = format!("failed to allocate IP {asked}: {why}");
             return Err(StatusCause::invalid("spec.clusterIPs", &json!(addresses), &why));
         }
         for family in &families[addresses.len().min(families.len())..] {
@@ -219,6 +228,16 @@ fn node_ports(service: &Value) -> Vec<u64> {
     ports.into_iter().flatten().filter_map(|port| port["nodePort"].as_u64()).filter(|&number| number != 0).collect()
 }
 
+/// Whether a Service may ask for this address.
+fn is_cluster_address(text: &str) -> bool {
+    let number = match text.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => u128::from(u32::from(address)),
+        Ok(IpAddr::V6(address)) => u128::from(address).wrapping_sub(CLUSTER_IPV6S),
+        Err(_) => return false,
+    };
+    (u128::from(FIRST_CLUSTER_IP)..=u128::from(CLUSTER_IPS.1)).contains(&number)
+}
+
 impl Allocator {
     fn next_address(&mut self, used: &HashSet<&str>, ipv6: bool) -> Result<String, StatusCause> {
         for _ in CLUSTER_IPS.0..=CLUSTER_IPS.1 {
@@ -254,9 +273,8 @@ pub fn validate_endpoint_slice(object: &Value, old: Option<&Value>, admit_loopba
         "" => causes.push(StatusCause::required("addressType", "")),
         "IPv4" | "IPv6" | "FQDN" => {}
         _ => {
-            let supported = "supported values: \"FQDN\", \"IPv4\", \"IPv6\"";
-            let message = format!("Unsupported value: \"{kind}\": {supported}");
-            causes.push(StatusCause::new("FieldValueNotSupported", "addressType", message));
+            let known = ["FQDN", "IPv4", "IPv6"];
+            causes.push(StatusCause::not_supported("addressType", &object["addressType"], &known));
         }
     }
     if old.is_some_and(|old| old["addressType"] != object["addressType"]) {
@@ -292,7 +310,7 @@ fn slice_ports(object: &Value, causes: &mut Vec<StatusCause>) {
             causes.push(StatusCause::invalid(field.clone(), &port["name"], why));
         }
         if !names.insert(name) {
-            causes.push(StatusCause::new("FieldValueDuplicate", field, format!("Duplicate value: {name:?}")));
+            causes.push(StatusCause::duplicate(field, &json!(name)));
         }
     }
 }

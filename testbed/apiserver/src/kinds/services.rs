@@ -91,16 +91,6 @@ pub fn warnings(service: &Value) -> Vec<String> {
     warnings
 }
 
-fn not_supported(field: impl Into<String>, value: &Value, known: &[&str]) -> StatusCause {
-    let known: Vec<String> = known.iter().map(|known| format!("{known:?}")).collect();
-    let message = format!("Unsupported value: {value}: supported values: {}", known.join(", "));
-    StatusCause::new("FieldValueNotSupported", field, message)
-}
-
-fn duplicate(field: impl Into<String>, value: &Value) -> StatusCause {
-    StatusCause::new("FieldValueDuplicate", field, format!("Duplicate value: {value}"))
-}
-
 /// What is wrong with a Service.
 pub fn validate(object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
     let spec = &object["spec"];
@@ -144,7 +134,7 @@ fn of_type(object: &Value, causes: &mut Vec<StatusCause>) {
         }
         _ => {
             let known = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
-            causes.push(not_supported("spec.type", &spec["type"], &known));
+            causes.push(StatusCause::not_supported("spec.type", &spec["type"], &known));
         }
     }
     for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
@@ -169,13 +159,17 @@ fn ports(object: &Value, causes: &mut Vec<StatusCause>) {
                 causes.push(StatusCause::invalid(format!("{path}.name"), &port["name"], why));
             }
             if !names.insert(name) {
-                causes.push(duplicate(format!("{path}.name"), &port["name"]));
+                causes.push(StatusCause::duplicate(format!("{path}.name"), &port["name"]));
             }
         }
         causes.extend(bad_number(format!("{path}.port"), &port["port"]));
         let protocol = port["protocol"].as_str().unwrap_or("");
         if !["TCP", "UDP", "SCTP"].contains(&protocol) {
-            causes.push(not_supported(format!("{path}.protocol"), &port["protocol"], &["SCTP", "TCP", "UDP"]));
+            causes.push(StatusCause::not_supported(
+                format!("{path}.protocol"),
+                &port["protocol"],
+                &["SCTP", "TCP", "UDP"],
+            ));
         }
         match &port["targetPort"] {
             Value::String(name) => {
@@ -196,15 +190,15 @@ fn ports(object: &Value, causes: &mut Vec<StatusCause>) {
                 causes.push(StatusCause::forbidden(format!("{path}.nodePort"), why));
             }
             if !node_ports.insert((protocol, number)) {
-                causes.push(duplicate(format!("{path}.nodePort"), &port["nodePort"]));
+                causes.push(StatusCause::duplicate(format!("{path}.nodePort"), &port["nodePort"]));
             }
         }
         if !numbers.insert((protocol, port["port"].as_i64())) {
             // Equal ports were given one node port.
             if uses_node_ports(object) && port["nodePort"].as_u64().unwrap_or_default() == 0 {
-                causes.push(duplicate(format!("{path}.nodePort"), &json!(0)));
+                causes.push(StatusCause::duplicate(format!("{path}.nodePort"), &json!(0)));
             }
-            causes.push(duplicate(path, &json!({"port": port["port"], "protocol": protocol})));
+            causes.push(StatusCause::duplicate(path, &json!({"port": port["port"], "protocol": protocol})));
         }
     }
 }
@@ -255,7 +249,11 @@ fn affinity(spec: &Value, causes: &mut Vec<StatusCause>) {
             let why = "must not be set when session affinity is None";
             causes.push(StatusCause::forbidden("spec.sessionAffinityConfig", why));
         }
-        _ => causes.push(not_supported("spec.sessionAffinity", &spec["sessionAffinity"], &["ClientIP", "None"])),
+        _ => causes.push(StatusCause::not_supported(
+            "spec.sessionAffinity",
+            &spec["sessionAffinity"],
+            &["ClientIP", "None"],
+        )),
     }
 }
 
@@ -293,12 +291,16 @@ fn policies(object: &Value, causes: &mut Vec<StatusCause>) {
             causes.push(StatusCause::invalid(field, &spec["externalTrafficPolicy"], why));
         }
         (true, "") => causes.push(StatusCause::required(field, "")),
-        (true, _) => causes.push(not_supported(field, &spec["externalTrafficPolicy"], &["Cluster", "Local"])),
+        (true, _) => {
+            causes.push(StatusCause::not_supported(field, &spec["externalTrafficPolicy"], &["Cluster", "Local"]))
+        }
     }
     let field = "spec.internalTrafficPolicy";
     match spec["internalTrafficPolicy"].as_str() {
         Some("Cluster" | "Local") => {}
-        Some(_) => causes.push(not_supported(field, &spec["internalTrafficPolicy"], &["Cluster", "Local"])),
+        Some(_) => {
+            causes.push(StatusCause::not_supported(field, &spec["internalTrafficPolicy"], &["Cluster", "Local"]))
+        }
         None if matches!(kind(object), "ClusterIP" | "NodePort" | "LoadBalancer") => {
             causes.push(StatusCause::required(field, ""));
         }
@@ -362,6 +364,17 @@ mod tests {
     fn mistakes_are_told_by_their_field(#[case] changes: Value, #[case] expected: &[&str]) {
         let fields: Vec<String> = validate(&service(changes), None).into_iter().map(|cause| cause.field).collect();
         assert_eq!(fields, expected);
+    }
+
+    #[rstest]
+    #[case(&["10.96.0.9"], &[])]
+    #[case(&["10.96.0.9", "fd00::9"], &[])]
+    #[case(&["10.96.0.8", "fd00::9"], &["spec.clusterIPs[0]"])]
+    #[case(&["10.96.0.9", "fd00::8"], &["spec.clusterIPs[1]"])]
+    fn addresses_stay_but_the_second_may_go(#[case] now: &[&str], #[case] expected: &[&str]) {
+        let old = service(json!({"clusterIPs": ["10.96.0.9", "fd00::9"]}));
+        let causes = validate(&service(json!({"clusterIPs": now})), Some(&old));
+        assert_eq!(causes.into_iter().map(|cause| cause.field).collect::<Vec<_>>(), expected);
     }
 
     #[test]

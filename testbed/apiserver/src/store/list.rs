@@ -41,14 +41,10 @@ impl Store {
         let Some(held) = state.collections.get(collection) else {
             return Ok(Snapshot { revision: at, objects: Vec::new() });
         };
-        if at < held.floor {
-            return Err(StoreError::Compacted { asked: at, oldest: held.floor });
+        if at < held.history.floor() {
+            return Err(StoreError::Compacted { asked: at, oldest: held.history.floor() });
         }
-        let objects = match held.log.back() {
-            Some(last) if last.revision > at => rolled_back(held, namespace, at),
-            _ => present(held, namespace),
-        };
-        Ok(Snapshot { revision: at, objects })
+        Ok(Snapshot { revision: at, objects: rolled_back(held, namespace, at) })
     }
 }
 
@@ -66,8 +62,12 @@ fn present(held: &Collection, namespace: Option<&str>) -> Vec<(Key, Object)> {
 }
 
 fn rolled_back(held: &Collection, namespace: Option<&str>, at: u64) -> Vec<(Key, Object)> {
+    let mut later = held.history.since(at).rev().peekable();
+    if later.peek().is_none() {
+        return present(held, namespace);
+    }
     let mut objects: BTreeMap<Key, Object> = present(held, namespace).into_iter().collect();
-    for event in held.log.iter().rev().take_while(|event| event.revision > at) {
+    for event in later {
         let key = &event.address.key;
         if namespace.is_some_and(|namespace| namespace != key.namespace) {
             continue;

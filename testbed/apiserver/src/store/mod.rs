@@ -5,16 +5,18 @@
 //! rolled back from the present one.
 
 mod event;
+mod history;
 mod list;
 mod subscription;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
 pub use event::{Change, Event};
+use history::History;
 pub use list::Page;
 pub use subscription::Subscription;
 
@@ -95,15 +97,13 @@ pub enum StoreError {
 /// One group-resource: its objects, its latest events, and those who wait for more.
 struct Collection {
     objects: BTreeMap<Key, Object>,
-    log: VecDeque<Arc<Event>>,
-    /// Revision of the newest event that was dropped from the log.
-    floor: u64,
+    history: History,
     wake: watch::Sender<u64>,
 }
 
 impl Collection {
     fn new() -> Self {
-        Self { objects: BTreeMap::new(), log: VecDeque::new(), floor: 0, wake: watch::Sender::new(0) }
+        Self { objects: BTreeMap::new(), history: History::new(), wake: watch::Sender::new(0) }
     }
 }
 
@@ -253,12 +253,7 @@ impl Store {
         };
         let address = Address { collection: collection.clone(), key };
         let event = Arc::new(Event { revision, address, change, object, previous });
-        held.log.push_back(event.clone());
-        while held.log.len() > self.capacity {
-            if let Some(dropped) = held.log.pop_front() {
-                held.floor = dropped.revision;
-            }
-        }
+        held.history.push(event.clone(), self.capacity);
         held.wake.send_replace(revision);
         // Nobody listens while the server shuts down.
         let _ = self.changes.send(event);
@@ -269,8 +264,7 @@ impl Store {
         let mut state = self.write();
         let revision = state.revision;
         for collection in state.collections.values_mut() {
-            collection.log.clear();
-            collection.floor = revision;
+            collection.history.clear(revision);
         }
     }
 }

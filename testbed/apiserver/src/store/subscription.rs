@@ -22,8 +22,8 @@ impl Subscription {
     pub fn since(store: &Arc<Store>, collection: &Arc<str>, since: u64) -> Result<Self, StoreError> {
         let mut state = store.write();
         let held = state.collections.entry(collection.clone()).or_insert_with(Collection::new);
-        if since < held.floor {
-            return Err(StoreError::Compacted { asked: since, oldest: held.floor });
+        if since < held.history.floor() {
+            return Err(StoreError::Compacted { asked: since, oldest: held.history.floor() });
         }
         let wake = held.wake.subscribe();
         drop(state);
@@ -54,11 +54,10 @@ impl Subscription {
         self.wake.mark_unchanged();
         let state = self.store.read();
         let Some(held) = state.collections.get(&self.collection) else { return Ok(Vec::new()) };
-        if self.delivered < held.floor {
-            return Err(StoreError::Compacted { asked: self.delivered, oldest: held.floor });
+        if self.delivered < held.history.floor() {
+            return Err(StoreError::Compacted { asked: self.delivered, oldest: held.history.floor() });
         }
-        let start = held.log.partition_point(|event| event.revision <= self.delivered);
-        let events = held.log.range(start..).cloned().collect();
+        let events = held.history.since(self.delivered).collect();
         // A reader that starts at a future revision waits until the store gets there.
         self.delivered = self.delivered.max(state.revision);
         Ok(events)

@@ -224,6 +224,9 @@ fn service(random: &mut ChaCha8Rng) -> Value {
     let selector = [json!({"app": "a"}), json!({"a b": "c"}), json!({})].choose(random).cloned().unwrap_or_default();
     let affinity = one_of(random, &["None", "ClientIP", "Sometimes"]);
     let policy = one_of(random, &["Cluster", "Local", "Nowhere"]);
+    let stacks = one_of(random, &["SingleStack", "PreferDualStack", "RequireDualStack"]);
+    let families: &[_] = &[&["IPv4"][..], &["IPv6"], &["IPv4", "IPv6"], &["IPv6", "IPv4"], &[]];
+    let families = families.choose(random).copied().unwrap_or_default();
     let mut spec = some(
         random,
         &[
@@ -233,6 +236,8 @@ fn service(random: &mut ChaCha8Rng) -> Value {
             ("clusterIP", json!("None")),
             ("externalName", json!("x.example")),
             ("internalTrafficPolicy", json!(policy)),
+            ("ipFamilyPolicy", json!(stacks)),
+            ("ipFamilies", json!(families)),
             ("publishNotReadyAddresses", json!(true)),
         ],
     );
