@@ -49,7 +49,7 @@ impl Kind {
             return ProbeRequest::Tcp { host, port, send: String::new() };
         }
         let is_grpc = self == Grpc;
-        ProbeRequest::Http(HttpRequest {
+        ProbeRequest::from(HttpRequest {
             host,
             port,
             http2: matches!(self, Http2 | Grpc),
@@ -57,7 +57,6 @@ impl Kind {
             target: "/a.B/C".to_owned(),
             authority: "host.test".to_owned(),
             headers: is_grpc.then(|| ("content-type".to_owned(), "application/grpc".to_owned())).into_iter().collect(),
-            body: if is_grpc { "\0\0\0\0\0".to_owned() } else { String::new() },
             messages: (self == WebSocket).then(|| vec![Message::Text, Message::Ping]),
             ..HttpRequest::default()
         })
@@ -372,8 +371,8 @@ async fn a_slow_answer_is_late(
 #[tokio::test(start_paused = true)]
 async fn a_handshake_fails_with_evidence(#[case] acts: Vec<Act>, #[case] end: End, #[case] expected: Shown) {
     let ProbeRequest::Http(request) = probe(Http1) else { panic!("not HTTP") };
-    let request = HttpRequest { tls_server_name: Some("host.test".to_owned()), ..request };
-    let exchange = attempt(ProbeRequest::Http(request), acts, end).await;
+    let request = HttpRequest { tls_server_name: Some("host.test".to_owned()), ..*request };
+    let exchange = attempt(request.into(), acts, end).await;
     assert_eq!(shown(&exchange), expected, "{exchange:?}");
     assert!(exchange.received.is_some(), "{exchange:?}");
 }

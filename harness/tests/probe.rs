@@ -26,7 +26,7 @@ async fn echo(protocol: Protocol, journal: &Journal) -> Echo {
 }
 
 fn http(address: SocketAddr, target: &str) -> ProbeRequest {
-    ProbeRequest::Http(HttpRequest {
+    ProbeRequest::from(HttpRequest {
         host: address.ip().to_string(),
         port: address.port(),
         method: "GET".to_owned(),
@@ -105,7 +105,7 @@ async fn reused(address: SocketAddr, name: Option<&str>) -> [bool; 3] {
     let mut reused = [false; 3];
     for (index, reused) in reused.iter_mut().enumerate() {
         let ProbeRequest::Http(request) = http(address, "/") else { panic!("not HTTP") };
-        let request = ProbeRequest::Http(HttpRequest { connection: name.map(str::to_owned), ..request });
+        let request = ProbeRequest::from(HttpRequest { connection: name.map(str::to_owned), ..*request });
         let exchange = prober.attempt(format!("id-{index}"), request, Elapsed(7)).await;
         assert_eq!(exchange.http.map(|answer| answer.status), Some(200), "{:?}", exchange.error);
         assert_eq!(exchange.connected_to, Some(address));
@@ -230,8 +230,7 @@ fn call(address: SocketAddr, metadata: &[(&str, &str)]) -> HttpRequest {
     let ProbeRequest::Http(request) = http(address, "/a.B/C") else { panic!("not HTTP") };
     let own = [("content-type", "application/grpc"), ("te", "trailers")];
     let headers = own.iter().chain(metadata).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let body = "\0\0\0\0\0".to_owned();
-    HttpRequest { http2: true, method: "POST".to_owned(), headers, body, ..request }
+    HttpRequest { http2: true, method: "POST".to_owned(), headers, ..*request }
 }
 
 #[tokio::test]
@@ -239,7 +238,7 @@ async fn a_call_is_answered_with_messages_and_trailers() {
     let journal = Journal::default();
     let echo = echo(Protocol::H2c, &journal).await;
     let metadata = [("x-echo-messages", "2"), ("x-echo-set-trailer", "late:1"), ("x-echo-set-code", "5")];
-    let exchange = attempt(ProbeRequest::Http(call(echo.addr(), &metadata))).await;
+    let exchange = attempt(ProbeRequest::from(call(echo.addr(), &metadata))).await;
     let answer = exchange.http.unwrap();
     assert_eq!((answer.status, answer.messages, exchange.error), (200, Some(2), None));
     for (name, value) in [("grpc-status", "5"), ("late", "1")] {
@@ -267,9 +266,10 @@ async fn messages_of_a_call_go_out_one_by_one() {
         let (builder, io) = (hyper::server::conn::http2::Builder::new(TokioExecutor::new()), TokioIo::new(stream));
         builder.serve_connection(io, service).await.unwrap();
     });
-    let body = "\0\0\0\0\x01a\0\0\0\0\0\0\0\0\0\x01b".to_owned();
-    let answer = attempt(ProbeRequest::Http(HttpRequest { body, ..call(address, &[]) })).await.http.unwrap();
-    let frames = r"\x00\x00\x00\x00\x01a \x00\x00\x00\x00\x00 \x00\x00\x00\x00\x01b";
+    let sends = ["a", "", "b"].map(str::to_owned).to_vec();
+    let answer = attempt(ProbeRequest::from(HttpRequest { sends, ..call(address, &[]) })).await.http.unwrap();
+    // Each is the text in a field of its own.
+    let frames = r"\x00\x00\x00\x00\x03z\x01a \x00\x00\x00\x00\x02z\x00 \x00\x00\x00\x00\x03z\x01b";
     assert_eq!(answer.body, frames);
 }
 
@@ -280,7 +280,7 @@ async fn a_request_is_sent_while_others_of_its_connection_are_under_way() {
     // Whoever waits for the others waits longer than an attempt may take.
     let among = ["/a.B/D?delay=60s", "/a.B/E?delay=60s"].map(str::to_owned).to_vec();
     let request = HttpRequest { among, ..call(echo.addr(), &[("own", "1")]) };
-    let exchange = attempt(ProbeRequest::Http(request)).await;
+    let exchange = attempt(request.into()).await;
     assert_eq!(exchange.http.unwrap().echo.unwrap().parse()["path"], "/a.B/C");
     let records = journal.records();
     let noted: Vec<_> = records.iter().map(|record| (record.path.as_str(), record.request_id.as_deref())).collect();
@@ -297,7 +297,7 @@ async fn a_host_header_over_http2_is_the_authority() {
     let journal = Journal::default();
     let echo = echo(Protocol::H2c, &journal).await;
     let request = call(echo.addr(), &[("Host", "other.host.test")]);
-    let answer = attempt(ProbeRequest::Http(request)).await.http.unwrap();
+    let answer = attempt(request.into()).await.http.unwrap();
     let seen = answer.echo.unwrap().parse();
     assert_eq!(seen["host"], "other.host.test");
     assert_eq!(seen["headers"].get("Host"), None, "{seen}");
@@ -309,8 +309,7 @@ async fn attempts_over_one_http2_connection_go_side_by_side() {
     let echo = echo(Protocol::H2c, &journal).await;
     let prober = prober(Duration::from_secs(5));
     let request = HttpRequest { connection: Some("token/kept".to_owned()), ..call(echo.addr(), &[]) };
-    let attempts =
-        (0..20).map(|index| prober.attempt(format!("id-{index}"), ProbeRequest::Http(request.clone()), Elapsed(7)));
+    let attempts = (0..20).map(|index| prober.attempt(format!("id-{index}"), request.clone().into(), Elapsed(7)));
     let exchanges = futures::future::join_all(attempts).await;
     assert!(exchanges.iter().all(|exchange| exchange.error.is_none()), "{exchanges:?}");
     assert_eq!(exchanges.iter().filter(|exchange| !exchange.reused).count(), 1);
@@ -326,6 +325,6 @@ async fn a_server_of_http1_is_no_server_of_http2() {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;
     })
     .await;
-    let exchange = attempt(ProbeRequest::Http(call(address, &[]))).await;
+    let exchange = attempt(ProbeRequest::from(call(address, &[]))).await;
     assert!(matches!(exchange.error, Some(ProbeError::Broken(_))), "{exchange:?}");
 }

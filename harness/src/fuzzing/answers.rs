@@ -43,7 +43,7 @@ async fn attempt(tcp: bool, answer: &[u8]) -> Exchange {
     let request = if tcp {
         ProbeRequest::Tcp { host, port, send: String::new() }
     } else {
-        ProbeRequest::Http(HttpRequest {
+        ProbeRequest::from(HttpRequest {
             host,
             port,
             method: "GET".to_owned(),

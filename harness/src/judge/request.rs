@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use gateproof_echo::grpc::message::{frame, text_message};
 use serde_json::Value;
 
 use super::conditions::array;
@@ -45,7 +44,7 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
         return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send: probe.path.clone() });
     };
     let own_host = probe.host.as_deref().unwrap_or(address);
-    Ok(ProbeRequest::Http(HttpRequest {
+    Ok(ProbeRequest::from(HttpRequest {
         host: address.to_owned(),
         port,
         http2: probe.http2,
@@ -55,17 +54,12 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
         authority: host.unwrap_or(own_host).to_owned(),
         headers: if probe.grpc { call(lines(probe)) } else { lines(probe) },
         messages: probe.messages.clone().filter(|_| host.is_none()),
-        body: if probe.grpc { messages(&probe.sends) } else { probe.body.clone() },
+        body: probe.body.clone(),
+        sends: probe.sends.clone(),
         among: if host.is_none() { probe.among.clone() } else { Vec::new() },
         // A contrast must not come in the way of what the kept connection shows.
         connection: probe.over.as_ref().filter(|_| host.is_none()).map(|name| format!("{}/{name}", env.bindings.token)),
     }))
-}
-
-/// The body of a call. It is text, because so is every message and the length of each fits into seven bits.
-fn messages(texts: &[String]) -> String {
-    let framed = |message: &[u8]| String::from_utf8_lossy(&frame(message)).into_owned();
-    if texts.is_empty() { framed(b"") } else { texts.iter().map(|text| framed(&text_message(text))).collect() }
 }
 
 /// What a call says of itself, and its metadata.

@@ -22,7 +22,7 @@ pub enum Role {
 #[serde(rename_all = "lowercase")]
 pub enum ProbeRequest {
     /// An HTTP request over plain text or TLS; a call of gRPC is one.
-    Http(HttpRequest),
+    Http(Box<HttpRequest>),
     /// A TCP connection: `send` is written, then one line or the end is read.
     Tcp {
         /// Host (an IP address or a name) from `status.addresses`.
@@ -32,6 +32,12 @@ pub enum ProbeRequest {
         /// Bytes to send, as text.
         send: String,
     },
+}
+
+impl From<HttpRequest> for ProbeRequest {
+    fn from(request: HttpRequest) -> Self {
+        Self::Http(Box::new(request))
+    }
 }
 
 /// An HTTP request, exact to the byte where it matters.
@@ -56,9 +62,12 @@ pub struct HttpRequest {
     /// Further headers in order, names with their case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The body; that of a call goes out in one piece for each message.
+    /// The body.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
+    /// Texts of the messages of a call, which go out one by one; one empty message without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<String>,
     /// Name of the connection to send it over, unique within the run, which is kept open; `None` for one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,

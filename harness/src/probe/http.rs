@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream;
-use gateproof_echo::grpc::message::{frame, frames};
+use gateproof_echo::grpc::message::{frame, text_message};
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE};
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Either, Full, StreamBody};
@@ -180,14 +180,18 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     wire.body(content(request)).map_err(|e| cannot("request", &e))
 }
 
-/// The body as it goes out: what is no call has it in one piece, and so with its length.
+/// The body as it goes out: in one piece, and so with its length, unless it is that of a call with several messages.
 fn content(request: &HttpRequest) -> Content {
-    let whole = || Either::Left(Full::new(Bytes::from(request.body.clone())));
-    if !is_call(request) {
-        return whole();
-    }
-    let messages: Vec<_> = frames(request.body.as_bytes()).map(|message| Ok(Frame::data(frame(message)))).collect();
-    if messages.len() > 1 { Either::Right(StreamBody::new(stream::iter(messages))) } else { whole() }
+    let whole = match request.sends.as_slice() {
+        _ if !is_call(request) => Bytes::from(request.body.clone()),
+        [] => frame(b""),
+        [only] => frame(&text_message(only)),
+        several => {
+            let pieces: Vec<_> = several.iter().map(|text| Ok(Frame::data(frame(&text_message(text))))).collect();
+            return Either::Right(StreamBody::new(stream::iter(pieces)));
+        }
+    };
+    Either::Left(Full::new(whole))
 }
 
 fn is_call(request: &HttpRequest) -> bool {
@@ -202,18 +206,13 @@ fn is_of_call(name: &str) -> bool {
 /// The requests that are under way beside this one. They have none of its own headers, and another id: what a backend notes
 /// of them is no copy of it.
 fn others(request: &HttpRequest, id: &str) -> Result<Vec<Request<Content>>, String> {
-    let (method, body) = if is_call(request) {
-        (request.method.clone(), String::from_utf8_lossy(&frame(b"")).into_owned())
-    } else {
-        (Method::GET.to_string(), String::new())
-    };
-    let headers = if is_call(request) { request.headers.clone() } else { Vec::new() };
-    let headers: Vec<_> = headers.into_iter().filter(|(name, _)| is_of_call(name)).collect();
+    let mut other = HttpRequest { body: String::new(), sends: Vec::new(), ..request.clone() };
+    other.headers.retain(|(name, _)| is_call(request) && is_of_call(name));
+    if !is_call(request) {
+        other.method = Method::GET.to_string();
+    }
     let other = |(index, target): (usize, &String)| {
-        let target = target.clone();
-        let (method, headers, body) = (method.clone(), headers.clone(), body.clone());
-        let other = HttpRequest { method, target, headers, body, ..request.clone() };
-        wire(&other, &format!("{id}-{index}"))
+        wire(&HttpRequest { target: target.clone(), ..other.clone() }, &format!("{id}-{index}"))
     };
     request.among.iter().enumerate().map(other).collect()
 }

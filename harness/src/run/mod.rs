@@ -74,7 +74,7 @@ impl Progress for Silent {
 /// What a run came to.
 #[derive(Debug, Clone)]
 pub struct RunOutput {
-    /// The closed log.
+    /// The closed log; where a file has it too, of scenarios that passed no more than the first and last event.
     pub events: Vec<Arc<Event>>,
     /// The record made of it.
     pub record: RunRecord,

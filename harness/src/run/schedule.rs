@@ -76,13 +76,13 @@ impl Job {
     }
 }
 
-/// How long a probe takes about: as long as it asks the backend to wait, for every answer that has to agree.
+/// How long a probe takes about: as long as the backend is asked to keep it waiting, for every answer that has to agree.
 fn probing(probe: &Probe, timing: &Timing) -> Duration {
     if matches!(probe.answer, Answer::Shares { .. }) {
         return MANY_REQUESTS;
     }
-    let asked = probe.path.split_once('?').and_then(|(_, query)| gateproof_echo::delay::requested(query));
-    asked.unwrap_or_default() * timing.consecutive + AT_ONCE
+    let answer = probe.path.split_once('?').map(|(_, query)| gateproof_echo::conduct::takes(query));
+    answer.unwrap_or_default().saturating_mul(timing.consecutive) + AT_ONCE
 }
 
 impl Schedule {

@@ -156,6 +156,8 @@ fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
         let scenario = scenarios.iter().find(|scenario| scenario.name == name).unwrap();
         Job::of(scenario, Vec::new(), &timing).estimate
     };
-    assert!(estimate("httproute-request-timeout") > estimate("httproute-missing-backend"));
+    for waits in ["httproute-request-timeout", "httproute-retry-backoff", "httproute-timeout-of-a-body"] {
+        assert!(estimate(waits) > Duration::from_secs(3), "{waits}: {:?}", estimate(waits));
+    }
     assert!(estimate("httproute-missing-backend-half") > estimate("httproute-missing-backend"));
 }

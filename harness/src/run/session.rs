@@ -201,6 +201,10 @@ impl Task {
             keys.extend(cluster_scoped(events.iter().map(|event| &**event)));
             send(Report::Cleaned(tidy.remove(keys).await));
         }
+        if passed {
+            // Nobody asks for its evidence.
+            env.log.forget(&Scope::Scenario(execution.name));
+        }
         if self.alone {
             // What it left on its lanes must be gone before the next one has them.
             send(Report::Released(self.index));

@@ -1,6 +1,6 @@
 //! The one way into the log: numbers and times every event, hands it to whom it concerns, and streams it to a file.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -33,8 +33,10 @@ pub struct LogWriter {
 
 #[derive(Default)]
 struct Inner {
-    events: Vec<Arc<Event>>,
-    by_scope: HashMap<Scope, Vec<usize>>,
+    /// By number.
+    events: BTreeMap<u64, Arc<Event>>,
+    next: u64,
+    by_scope: HashMap<Scope, Vec<u64>>,
     listeners: HashMap<Scope, Vec<mpsc::UnboundedSender<Arc<Event>>>>,
     closed: HashSet<Arc<str>>,
     file: Option<FileStream>,
@@ -76,8 +78,9 @@ impl LogWriter {
         }
         // Read under the lock, so that times never run backwards along the log.
         let at = self.now();
-        let seq = inner.events.len();
-        let event = Arc::new(Event { seq: seq as u64, at, scope: scope.clone(), body });
+        let seq = inner.next;
+        inner.next += 1;
+        let event = Arc::new(Event { seq, at, scope: scope.clone(), body });
         if let Some(file) = &inner.file {
             // A failed thread is reported when the log is closed.
             let _ = file.lines.send(Arc::clone(&event));
@@ -86,19 +89,18 @@ impl LogWriter {
             listeners.retain(|listener| listener.send(Arc::clone(&event)).is_ok());
         }
         inner.by_scope.entry(scope).or_default().push(seq);
-        inner.events.push(event);
+        inner.events.insert(seq, event);
     }
 
     /// Every event of these scopes, past ones first, in log order.
     pub fn subscribe(&self, scopes: &[Scope]) -> mpsc::UnboundedReceiver<Arc<Event>> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut inner = self.lock();
-        let mut past: Vec<usize> =
-            scopes.iter().filter_map(|scope| inner.by_scope.get(scope)).flatten().copied().collect();
-        past.sort_unstable();
-        for seq in past {
+        let mut past: Vec<&Arc<Event>> = scopes.iter().flat_map(|scope| inner.of(scope)).collect();
+        past.sort_unstable_by_key(|event| event.seq);
+        for event in past {
             // The receiver is still ours, so this cannot fail.
-            let _ = sender.send(Arc::clone(&inner.events[seq]));
+            let _ = sender.send(Arc::clone(event));
         }
         for scope in scopes {
             inner.listeners.entry(scope.clone()).or_default().push(sender.clone());
@@ -106,15 +108,24 @@ impl LogWriter {
         receiver
     }
 
-    /// Every event so far.
+    /// Every event so far that is kept in memory.
     pub fn events(&self) -> Vec<Arc<Event>> {
-        self.lock().events.clone()
+        self.lock().events.values().cloned().collect()
     }
 
-    /// Every event of one scope so far.
+    /// Every event of one scope so far that is kept in memory.
     pub fn events_in(&self, scope: &Scope) -> Vec<Arc<Event>> {
-        let inner = self.lock();
-        inner.by_scope.get(scope).into_iter().flatten().map(|seq| Arc::clone(&inner.events[*seq])).collect()
+        self.lock().of(scope).cloned().collect()
+    }
+
+    /// Takes the events of a scope out of memory, but for the first and the last, if the file has them.
+    pub fn forget(&self, scope: &Scope) {
+        let mut inner = self.lock();
+        let Inner { events, by_scope, file: Some(_), .. } = &mut *inner else { return };
+        let Some([first, between @ .., last]) = by_scope.get(scope).map(Vec::as_slice) else { return };
+        between.iter().for_each(|seq| drop(events.remove(seq)));
+        let kept = vec![*first, *last];
+        by_scope.insert(scope.clone(), kept);
     }
 
     /// Flushes and closes the file, if there is one. Later events are kept in memory only.
@@ -127,6 +138,12 @@ impl LogWriter {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn of(&self, scope: &Scope) -> impl Iterator<Item = &Arc<Event>> {
+        self.by_scope.get(scope).into_iter().flatten().filter_map(|seq| self.events.get(seq))
     }
 }
 
@@ -199,5 +216,25 @@ mod tests {
         log.close_file().unwrap();
         let events = crate::log::codec::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(events, log.events());
+    }
+
+    #[test]
+    fn what_is_forgotten_is_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        let on_disk = LogWriter::start(Some(&path)).unwrap();
+        let in_memory = LogWriter::start(None).unwrap();
+        for log in [&on_disk, &in_memory] {
+            for name in ["a", "a", "b", "a", "a"] {
+                log.append(scenario(name), Body::Tick);
+            }
+            log.forget(&scenario("a"));
+            log.append(Scope::Run, Body::Tick);
+        }
+        let numbers = |log: &LogWriter| log.events().iter().map(|event| event.seq).collect::<Vec<_>>();
+        assert_eq!(numbers(&on_disk), [0, 2, 4, 5]);
+        assert_eq!(numbers(&in_memory), [0, 1, 2, 3, 4, 5]);
+        on_disk.close_file().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 6);
     }
 }

@@ -140,35 +140,14 @@ impl Writer {
         subresource: Option<&str>,
         patch: &Value,
     ) -> Write {
-        if let (ServicesOf::Both, "EndpointSlice") = (self.backends, key.kind.as_str())
-            && let Some(name) = BackendDecl::second_slice(&key.name)
-        {
-            let second = ObjectKey { name, ..key.clone() };
-            let write = self.patch_one(step, ordinal, second, patch_type, subresource, patch).await;
-            if !matches!(write.outcome, WriteOutcome::Admitted { .. }) {
-                return write;
-            }
-        }
-        self.patch_one(step, ordinal, key, patch_type, subresource, patch).await
-    }
-
-    async fn patch_one(
-        &self,
-        step: usize,
-        ordinal: usize,
-        key: ObjectKey,
-        patch_type: PatchType,
-        subresource: Option<&str>,
-        patch: &Value,
-    ) -> Write {
         let Some(kind) = self.kinds.of(&key.group, &key.kind) else {
             return self.not_served(step, ordinal, WriteVerb::Patch, key);
         };
         let suffix = subresource.map(|name| format!("/{name}")).unwrap_or_default();
-        let call = Call {
+        let call = |key: &ObjectKey| Call {
             verb: WriteVerb::Patch,
             method: Method::PATCH,
-            path: format!("{}{suffix}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict", kind.object(&key)),
+            path: format!("{}{suffix}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict", kind.object(key)),
             content_type: match patch_type {
                 PatchType::Merge => "application/merge-patch+json",
                 PatchType::Json => "application/json-patch+json",
@@ -179,7 +158,18 @@ impl Writer {
         if kind.kind == "Secret" {
             redact_secret(&mut sent);
         }
-        self.send(step, ordinal, kind, key, Some(sent), call).await
+        if let (ServicesOf::Both, "EndpointSlice") = (self.backends, key.kind.as_str())
+            && let Some(name) = BackendDecl::second_slice(&key.name)
+        {
+            let second = ObjectKey { name, ..key.clone() };
+            let same = call(&second);
+            let write = self.send(step, ordinal, kind, second, Some(sent.clone()), same).await;
+            if !matches!(write.outcome, WriteOutcome::Admitted { .. }) {
+                return write;
+            }
+        }
+        let own = call(&key);
+        self.send(step, ordinal, kind, key, Some(sent), own).await
     }
 
     /// A patch that is not sent, because what it needs before it did not come about.

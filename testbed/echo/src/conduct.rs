@@ -10,6 +10,19 @@ use http::StatusCode;
 
 use crate::delay;
 
+/// About how long it takes until a request that failed is made again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// How long requests are made again about, at most.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// About how long it takes to get the whole answer to this query from behind a proxy that tries again.
+pub fn takes(query: &str) -> Duration {
+    let again = count(query, "fail=").and_then(|count| u32::try_from(count).ok()).unwrap_or_default();
+    let failing = AGAIN.saturating_mul(again).min(PATIENCE);
+    [delay::requested(query), pause(query)].into_iter().flatten().fold(failing, Duration::saturating_add)
+}
+
 /// How a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -76,6 +89,16 @@ mod tests {
     #[case("delay=1s&late=1", 1, false)]
     fn delays_of_the_first(#[case] query: &str, #[case] before: usize, #[case] late: bool) {
         assert_eq!(is_late(query, before), late);
+    }
+
+    #[rstest]
+    #[case("", 0)]
+    #[case("delay=1s&pause=500ms", 1500)]
+    #[case("fail=2&code=503", 200)]
+    #[case("fail=1000&code=503&delay=1s", 2000)]
+    #[case("fail=99999999999&delay=x", 0)]
+    fn whole_answers(#[case] query: &str, #[case] millis: u64) {
+        assert_eq!(takes(query), Duration::from_millis(millis));
     }
 
     #[test]

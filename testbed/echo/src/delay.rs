@@ -6,7 +6,7 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The delay that a query asks for; nothing if it asks for none or the text is no duration.
-pub fn requested(query: &str) -> Option<Duration> {
+pub(crate) fn requested(query: &str) -> Option<Duration> {
     query.split('&').find_map(|pair| pair.strip_prefix("delay=")).and_then(parse)
 }
 

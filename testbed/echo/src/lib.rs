@@ -5,8 +5,8 @@
 //! each costs one listening socket and one task while idle.
 
 mod canonical;
-mod conduct;
-pub mod delay;
+pub mod conduct;
+mod delay;
 mod dialogue;
 mod echo;
 pub mod env;

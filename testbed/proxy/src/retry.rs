@@ -64,8 +64,7 @@ impl Sending<'_> {
         loop {
             let again = body.again().unwrap_or_else(body::empty);
             let tried = self.once(number, Request::from_parts(parts.clone(), again), (endpoint, h2c), overall).await;
-            let is_over = overall.is_some_and(|(_, end)| Instant::now() >= end);
-            if number >= retry.attempts || is_over || !is_reason(retry, &tried) {
+            if number >= retry.attempts || !is_reason(retry, &tried) {
                 return tried;
             }
             number += 1;

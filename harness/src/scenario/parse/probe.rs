@@ -15,7 +15,7 @@ use crate::log::Message;
 /// Percentage points below which a deviation from a share is not looked for, unless a manifest says so.
 const MARGIN: f64 = 10.0;
 
-/// How many bytes the text of a message may have: with its length in one byte, a request stays text.
+/// How many bytes the text of a message may have: the log has them for every attempt.
 const LONGEST_MESSAGE: usize = 100;
 
 /// What a URL says.
