@@ -13,6 +13,10 @@ use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+/// The program's own: runs side by side would wait for each other in that of the system.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How many values the sample has.
 const SAMPLE: usize = 96;
 

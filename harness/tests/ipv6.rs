@@ -76,7 +76,7 @@ async fn a_gateway_at_an_ipv6_address_is_probed() {
     let port = echo.addr().port();
     let mapped = StaticDialer::new(vec![format!("[2001:db8::1]:80=[::1]:{port}").parse().unwrap()]);
     for (host, asked) in [("::1", port), ("2001:db8::1", 80)] {
-        let request = ProbeRequest::Http(HttpRequest {
+        let request = ProbeRequest::from(HttpRequest {
             host: host.to_owned(),
             port: asked,
             method: "GET".to_owned(),

@@ -8,6 +8,10 @@ use gateproof::judge::contract::Contract;
 use gateproof::kill::{self, Extent, Plan, Watcher};
 use gateproof::scenario::{Vocabulary, load};
 
+/// The program's own: runs side by side would wait for each other in that of the system.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 struct Quiet;
 
 impl Watcher for Quiet {

@@ -36,12 +36,17 @@ pub(crate) struct Args {
     /// Draws the others
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Embedded targets at once
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    /// Embedded targets at once; four for each core unless given
+    #[arg(long, value_name = "N", default_value_t = targets())]
     targets: usize,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+/// What fails waits for its deadline, so there may be more targets than cores; with many more, what does not fail is late.
+fn targets() -> usize {
+    4 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 struct Lines;

@@ -50,10 +50,10 @@ impl Selection {
             chosen.retain(|index| {
                 profiles_of(all[*index].features.iter().map(String::as_str)).keys().any(|name| wanted(name))
             });
-        }
-        if chosen.is_empty() {
-            let error = format!("no selected scenario counts in {}", self.profiles.join(" or "));
-            return Err(Failure::usage(error, "`gateproof list scenarios --format json` shows what counts where"));
+            if chosen.is_empty() {
+                let error = format!("no selected scenario counts in {}", self.profiles.join(" or "));
+                return Err(Failure::usage(error, "`gateproof list scenarios --format json` shows what counts where"));
+            }
         }
         Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), all))
     }

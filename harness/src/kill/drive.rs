@@ -10,8 +10,9 @@ use gateproof_report::record::RunRecord;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use sha2::{Digest, Sha256};
 
-use super::matrix::{FaultRun, Matrix};
+use super::matrix::{Complaint, FaultRun, Matrix};
 use crate::judge::contract::Contract;
 use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::{Expectation, enumerate};
@@ -20,21 +21,23 @@ use crate::scenario::{Level, Scenario, select};
 /// How many others are run beside the scenarios that are about a fault's clauses.
 const OTHERS: usize = 10;
 /// The same for a sample.
-const FEW_OTHERS: usize = 2;
+const FEW_OTHERS: usize = 1;
 /// How many of the scenarios about a clause are in a sample.
 const LIKELIEST: usize = 2;
 
 /// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
 /// one of them would meet in its lanes.
-const JOBS: usize = 4;
+const JOBS: usize = 8;
 
 /// How much is run against each fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Extent {
-    /// For each clause of the fault the scenarios that are about little else, and a few others drawn by this seed.
+    /// For each clause of the fault the scenarios that are about most of its clauses, and another drawn by this seed.
     Sample(u64),
     /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
+    /// A second look at what was complained of: the scenarios named, and all that are about the clauses missed.
+    Again(Vec<Complaint>),
     /// Every scenario.
     Full,
 }
@@ -106,36 +109,64 @@ async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> R
 
 /// The scenarios that a fault is run with; `clauses` are those of each.
 fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault) -> Vec<Scenario> {
-    let (seed, per_clause, strangers) = match plan.extent {
+    let (seed, per_clause, strangers) = match &plan.extent {
         Extent::Full => return plan.scenarios.clone(),
-        Extent::Declared(seed) => (seed, usize::MAX, OTHERS),
-        Extent::Sample(seed) => (seed, LIKELIEST, FEW_OTHERS),
+        Extent::Again(complaints) => return doubtful(plan, clauses, fault, complaints),
+        Extent::Declared(seed) => (*seed, usize::MAX, OTHERS),
+        Extent::Sample(seed) => (*seed, LIKELIEST, FEW_OTHERS),
     };
     let mut chosen = BTreeSet::new();
     for clause in fault.clauses {
-        let about = (0..plan.scenarios.len()).filter(|&index| clauses[index].iter().any(|own| &**own == *clause));
-        chosen.extend(likeliest(about, clauses, fault.clauses).take(per_clause));
+        chosen.extend(likeliest(about(clause, clauses), clauses, fault.clauses).take(per_clause));
     }
     let others: Vec<usize> = (0..plan.scenarios.len()).filter(|index| !chosen.contains(index)).collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    chosen.extend(others.choose_multiple(&mut rng, strangers).copied());
+    chosen.extend(others.choose_multiple(&mut draw(seed, fault), strangers).copied());
     chosen.into_iter().map(|index| plan.scenarios[index].clone()).collect()
 }
 
-/// Those first of whose own clauses the largest share is meant.
+/// The scenarios that complaints of a fault are about.
+fn doubtful(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault, complaints: &[Complaint]) -> Vec<Scenario> {
+    let mut chosen = BTreeSet::new();
+    for complaint in complaints.iter().filter(|complaint| complaint.fault() == fault.name) {
+        let named = match complaint {
+            Complaint::Undeclared { scenario, .. } | Complaint::Inconclusive { scenario, .. } => {
+                plan.scenarios.iter().position(|one| one.name == *scenario)
+            }
+            _ => None,
+        };
+        match complaint {
+            Complaint::Unproven { clause, .. } => chosen.extend(about(clause, clauses)),
+            // A rule of the contract is broken in no scenario of its own.
+            _ if named.is_none() => chosen.extend(fault.clauses.iter().flat_map(|clause| about(clause, clauses))),
+            _ => chosen.extend(named),
+        }
+    }
+    chosen.into_iter().map(|index| plan.scenarios[index].clone()).collect()
+}
+
+/// The scenarios that are about a clause.
+fn about<'a>(clause: &'a str, clauses: &'a [Vec<Arc<str>>]) -> impl Iterator<Item = usize> + 'a {
+    (0..clauses.len()).filter(move |index| clauses[*index].iter().any(|own| &**own == clause))
+}
+
+/// Other numbers for every fault, so that all of them together meet many scenarios.
+fn draw(seed: u64, fault: &Fault) -> ChaCha8Rng {
+    let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(fault.name).finalize();
+    ChaCha8Rng::from_seed(digest.into())
+}
+
+/// Those first that are about the most of what is meant, and then those about the least beside it.
 fn likeliest(
     about: impl Iterator<Item = usize>,
     clauses: &[Vec<Arc<str>>],
     meant: &[&str],
 ) -> impl Iterator<Item = usize> {
-    let mut about: Vec<(usize, usize)> = about
-        .map(|index| {
-            let hits = clauses[index].iter().filter(|own| meant.contains(&&***own)).count();
-            (clauses[index].len() * 1000 / hits.max(1), index)
-        })
-        .collect();
-    about.sort_unstable();
-    about.into_iter().map(|(_, index)| index)
+    let mut about: Vec<usize> = about.collect();
+    about.sort_by_cached_key(|&index| {
+        let hits = clauses[index].iter().filter(|own| meant.contains(&&***own)).count();
+        (std::cmp::Reverse(hits), clauses[index].len(), index)
+    });
+    about.into_iter()
 }
 
 /// The expectations of a scenario that a fault has to be able to fail: binding, and not one of several legal ends.

@@ -188,6 +188,14 @@ pub enum Complaint {
 }
 
 impl Complaint {
+    /// Whether it still stands after a second look, given those of the first: only what was missed then was looked for.
+    pub fn stands(&self, first: &[Complaint]) -> bool {
+        match self {
+            Complaint::Unnoticed { .. } | Complaint::Unproven { .. } => first.contains(self),
+            Complaint::NotRun { .. } | Complaint::Undeclared { .. } | Complaint::Inconclusive { .. } => true,
+        }
+    }
+
     /// The fault that it is about.
     pub fn fault(&self) -> &str {
         match self {

@@ -240,7 +240,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "trips-over-ports-in-hosts",
         summary: "Finds no route for a Host header with a port.",
-        clauses: &["blind:HTTPRouteRewriteHost.1"],
+        clauses: &[
+            "blind:HTTPRouteRewriteHost.1",
+            "blind:HTTPRouteHTTPSListenerDetectMisdirectedRequests.2",
+            "blind:HTTPRouteRedirectHostAndStatus.2",
+            "blind:HTTPRouteRedirectPortAndScheme.2",
+        ],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(
                 |request, _, found| if request.authority.contains(':') { MatchOutcome::NoRule } else { found },
@@ -250,7 +255,21 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "trips-over-queries",
         summary: "Finds no route for a path with a query behind it.",
-        clauses: &["blind:HTTPRouteExactPathMatching.1", "blind:Generic.16"],
+        clauses: &[
+            "blind:HTTPRouteExactPathMatching.1",
+            "blind:Generic.16",
+            "GEP1364-18",
+            "upstream:HTTPRouteQueryParamMatching",
+            "blind:HTTPRouteRequestMirror.1",
+            "blind:HTTPRouteRetry.2",
+            "blind:HTTPRouteRetry.5",
+            "blind:HTTPRouteTimeoutBackendRequest.1",
+            "blind:HTTPRouteTimeoutBackendRequest.3",
+            "blind:HTTPRouteTimeoutRequest.2",
+            "upstream:HTTPRouteRetry",
+            "upstream:HTTPRouteTimeoutBackendRequest",
+            "upstream:HTTPRouteTimeoutRequest",
+        ],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, _, found| if request.query.is_some() { MatchOutcome::NoRule } else { found }))
         }),
@@ -258,7 +277,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "compares-paths-without-case",
         summary: "Takes a path in another case for equal.",
-        clauses: &["blind:HTTPRouteMatching.1"],
+        clauses: &["blind:HTTPRouteMatching.1", "upstream:HTTPRouteExactPathMatching"],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, routing, found| match found {
                 MatchOutcome::NoRule => {
@@ -292,7 +311,17 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loses-queries-on-the-way",
         summary: "Forwards requests without their query.",
-        clauses: &["blind:Generic.16"],
+        clauses: &[
+            "blind:Generic.16",
+            "GEP1364-18",
+            "blind:HTTPRouteRequestMirror.1",
+            "blind:HTTPRouteRetry.2",
+            "blind:HTTPRouteTimeoutBackendRequest.4",
+            "blind:HTTPRouteTimeoutRequest.2",
+            "upstream:HTTPRouteRetry",
+            "upstream:HTTPRouteTimeoutBackendRequest",
+            "upstream:HTTPRouteTimeoutRequest",
+        ],
         seam: Seam::Exchange(|| {
             Arc::new(Forwards(|_, parts| {
                 if let Ok(path) = parts.uri.path().parse::<http::uri::PathAndQuery>() {
@@ -308,6 +337,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteSimpleSameNamespace",
             "upstream:GRPCExactMethodMatching",
             "blind:HTTPRouteRequestMirror.1",
+            "blind:Generic.7",
         ],
         seam: Seam::Exchange(|| {
             Arc::new(Forwards(|_, parts| {
@@ -371,7 +401,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "redirects-to-request-ports",
         summary: "Takes the port of the Host header over into Location.",
-        clauses: &["blind:HTTPRouteRedirectHostAndStatus.2"],
+        clauses: &["blind:HTTPRouteRedirectHostAndStatus.2", "upstream:HTTPRouteRedirectPortAndScheme"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|request, response| {
                 let Some(to) = location(response).filter(|_| is_redirect(response)) else { return };
@@ -425,7 +455,28 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "answers-503-for-no-rule",
         summary: "Answers 503 where no rule matches.",
-        clauses: &["upstream:HTTPRouteMatching", "blind:GatewayWithAttachedRoutesWithPort8080.1"],
+        clauses: &[
+            "upstream:HTTPRouteMatching",
+            "blind:GatewayWithAttachedRoutesWithPort8080.1",
+            "GEP1364-14",
+            "blind:Generic.14",
+            "blind:GatewayModifyListeners.2",
+            "blind:Generic.7",
+            "blind:HTTPRouteBackendProtocolWebSocket.3",
+            "blind:HTTPRouteCrossNamespace.1",
+            "blind:HTTPRouteDisallowedKind.2",
+            "blind:HTTPRouteInvalidParentRefNotMatchingListenerPort.2",
+            "blind:HTTPRouteInvalidParentRefSectionNameNotMatchingPort.2",
+            "blind:HTTPRouteListenerPortMatching.1",
+            "blind:HTTPRouteMethodMatching.2",
+            "blind:HTTPRouteRequestMirror.4",
+            "upstream:GatewayHTTPListenerIsolation",
+            "upstream:HTTPRouteExactPathMatching",
+            "upstream:HTTPRouteHostnameIntersection",
+            "upstream:HTTPRouteListenerHostnameMatching",
+            "upstream:HTTPRouteListenerPortMatching",
+            "upstream:HTTPRouteMethodMatching",
+        ],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|_, response| {
                 let is_own = response.headers().get(CONTENT_TYPE).is_some_and(|of| of == "text/plain; charset=utf-8");
@@ -438,7 +489,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loses-bodies-of-answers",
         summary: "Sends the head of a backend's answer to a request with a body, unless it is a call, and nothing behind it.",
-        clauses: &["blind:Generic.6"],
+        clauses: &[
+            "blind:Generic.6",
+            "blind:HTTPRouteExactPathMatching.1",
+            "blind:HTTPRouteRequestMirror.1",
+            "blind:HTTPRouteRetry.2",
+            "upstream:HTTPRouteMethodMatching",
+        ],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|request, response| {
                 let is_call = grpc::is_grpc(&request.headers);
@@ -452,7 +509,16 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "breaks-off-after-bodies",
         summary: "Closes the connection instead of answering a request with a method other than GET, unless it is a call.",
-        clauses: &["blind:Generic.6"],
+        clauses: &[
+            "blind:Generic.6",
+            "blind:HTTPRouteCORS.6",
+            "blind:HTTPRouteExactPathMatching.1",
+            "blind:HTTPRouteMethodMatching.1",
+            "blind:HTTPRouteRequestMirror.1",
+            "blind:HTTPRouteRetry.2",
+            "upstream:HTTPRouteCORS",
+            "upstream:HTTPRouteMethodMatching",
+        ],
         seam: Seam::Exchange(|| Arc::new(BreaksOff)),
     },
     Fault {
@@ -462,6 +528,8 @@ pub(super) const FAULTS: &[Fault] = &[
             "GEP1364-46",
             "blind:TCPRouteInvalidBackendRefNonexistent.1",
             "blind:TCPRouteInvalidCrossNamespaceBackendRef.1",
+            "GEP1364-14",
+            "blind:Generic.14",
         ],
         seam: Seam::Exchange(|| Arc::new(HoldsRefused)),
     },

@@ -19,26 +19,14 @@ use hyper::body::Frame;
 use super::{
     Fault, Seam,
     exchange::{Body, Finds, Forwards},
-    tools::{Memory, Remembering, Say, Serve, ServeFrom, View, each, find, hosts, listeners, parents, rules, set},
+    tools::{each, find, hosts, listeners, parents, rules, say, serve, serve_from, serve_past, set},
 };
 use crate::{
     model::{GATEWAY_GROUP, RouteKind},
-    runtime::seams::{ConfigSeam, Seen, StatusesSeam},
+    runtime::seams::{Seen, StatusesSeam},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate, Truth},
 };
-
-fn serve(change: fn(Seen<'_>, &mut gateproof_proxy::Config)) -> Box<dyn ConfigSeam> {
-    Box::new(Serve(change))
-}
-
-fn serve_past(change: fn(&mut Memory, &mut Snapshot)) -> Box<dyn ConfigSeam> {
-    Box::new(ServeFrom(Remembering(Memory::default(), change)))
-}
-
-fn say(change: fn(Seen<'_>, &mut Vec<StatusUpdate>)) -> Box<dyn StatusesSeam> {
-    Box::new(Say(change))
-}
 
 /// Whether a rule is one of a GRPCRoute.
 fn is_of_calls(rule: &Route) -> bool {
@@ -271,7 +259,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "needs-methods-of-calls",
         summary: "Never takes a call by its service alone.",
-        clauses: &["blind:GRPCExactMethodMatching.2", "GRPC-02"],
+        clauses: &["blind:GRPCExactMethodMatching.2", "GRPC-02", "GRPC-09"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for (service, method) in names(config) {
@@ -496,7 +484,7 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Leaves a filter of a GRPCRoute out that nobody knows, and forwards its calls.",
         clauses: &["GRPC-08"],
         seam: Seam::Config(|| {
-            Box::new(ServeFrom(View(|snapshot| {
+            serve_from(|snapshot| {
                 snapshot.edit(Kind::GrpcRoute, |route| {
                     for rule in each(route, "/spec/rules") {
                         if let Some(filters) = rule.get_mut("filters").and_then(serde_json::Value::as_array_mut) {
@@ -504,7 +492,7 @@ pub(super) const FAULTS: &[Fault] = &[
                         }
                     }
                 });
-            })))
+            })
         }),
     },
     Fault {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     Fault, Seam,
-    tools::{Memory, Remembering, View, backend_refs, drop_at, drop_field, each},
+    tools::{Memory, Remembering, backend_refs, drop_at, drop_field, each, view},
 };
 use crate::{
     model::GATEWAY_GROUP,
@@ -12,10 +12,6 @@ use crate::{
     settings::CONTROLLER_NAME,
     snapshot::{Kind, Snapshot},
 };
-
-fn view(change: fn(&mut Snapshot)) -> Box<dyn SnapshotSeam> {
-    Box::new(View(change))
-}
 
 fn remember(change: fn(&mut Memory, &mut Snapshot)) -> Box<dyn SnapshotSeam> {
     Box::new(Remembering(Memory::default(), change))
@@ -227,13 +223,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "deaf-to-grant-removal",
         summary: "Goes on following a reference after its ReferenceGrant is deleted.",
-        clauses: &["IMPL-42", "blind:HTTPRouteReferenceGrant.1", "upstream:TCPRouteReferenceGrant"],
+        clauses: &["IMPL-42", "blind:HTTPRouteReferenceGrant.1", "upstream:TCPRouteReferenceGrant", "GEP1364-50"],
         seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant))),
     },
     Fault {
         name: "deaf-to-new-grants",
         summary: "Does not look at a ReferenceGrant that comes after the route which needs it.",
-        clauses: &["IMPL-42", "blind:HTTPRouteInvalidReferenceGrant.3"],
+        clauses: &["IMPL-42", "blind:HTTPRouteInvalidReferenceGrant.3", "IMPL-41"],
         seam: Seam::Snapshot(|| {
             remember(|memory, snapshot| {
                 let routes = snapshot.all(Kind::HttpRoute).map(|route| route.meta.creation_timestamp.clone()).min();
@@ -258,7 +254,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "deaf-to-service-removal",
         summary: "Does not notice that the Service of a backend is gone.",
-        clauses: &["GEP1364-41", "GEP1364-48", "GRPC-06"],
+        clauses: &["GEP1364-41", "GEP1364-48", "GRPC-06", "GEP1364-21", "GEP1364-46"],
         seam: Seam::Snapshot(|| {
             remember(|memory, snapshot| {
                 memory.keep_removed(snapshot, Kind::Service);
@@ -275,7 +271,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "deaf-to-route-changes",
         summary: "Works from the first spec of an HTTPRoute whatever comes after, and says so by its generation.",
-        clauses: &["IMPL-25", "GEP1364-08", "upstream:HTTPRouteObservedGenerationBump"],
+        clauses: &[
+            "IMPL-25",
+            "GEP1364-08",
+            "upstream:HTTPRouteObservedGenerationBump",
+            "IMPL-20",
+            "GEP1364-14",
+            "blind:Generic.13",
+        ],
         seam: Seam::Snapshot(|| remember(|memory, snapshot| memory.keep_first(snapshot, Kind::HttpRoute))),
     },
     Fault {
@@ -297,7 +300,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "selects-every-namespace",
         summary: "Lets routes of every namespace in where the listener asks for a label.",
-        clauses: &["blind:HTTPRouteCrossNamespace.1"],
+        clauses: &["blind:HTTPRouteCrossNamespace.1", "GEP1364-35"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::Gateway, |gateway| {
@@ -336,7 +339,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-app-protocol",
         summary: "Speaks HTTP/1.1 to every backend, whatever its Service port says.",
-        clauses: &["blind:HTTPRouteBackendProtocolH2C.4", "blind:HTTPRouteBackendProtocolH2C.3"],
+        clauses: &[
+            "blind:HTTPRouteBackendProtocolH2C.4",
+            "blind:HTTPRouteBackendProtocolH2C.3",
+            "blind:HTTPRouteBackendProtocolWebSocket.4",
+        ],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::Service, |service| {
@@ -380,7 +387,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-gateways-without-class",
         summary: "Takes up a Gateway whose class does not exist.",
-        clauses: &["GEP1364-36", "IMPL-32"],
+        clauses: &["GEP1364-36", "IMPL-32", "IMPL-34"],
         seam: Seam::Snapshot(|| view(serve_classless)),
     },
     Fault {

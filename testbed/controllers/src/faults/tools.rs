@@ -101,6 +101,31 @@ impl<S: SnapshotSeam> StatusesSeam for SayFrom<S> {
     }
 }
 
+/// A fault that sees another cluster.
+pub(super) fn view(change: fn(&mut Snapshot)) -> Box<dyn SnapshotSeam> {
+    Box::new(View(change))
+}
+
+/// A fault that says something else.
+pub(super) fn say(change: fn(Seen<'_>, &mut Vec<StatusUpdate>)) -> Box<dyn StatusesSeam> {
+    Box::new(Say(change))
+}
+
+/// A fault that serves something else.
+pub(super) fn serve(change: fn(Seen<'_>, &mut Config)) -> Box<dyn ConfigSeam> {
+    Box::new(Serve(change))
+}
+
+/// A fault that serves what would be right in another cluster.
+pub(super) fn serve_from(change: fn(&mut Snapshot)) -> Box<dyn ConfigSeam> {
+    Box::new(ServeFrom(View(change)))
+}
+
+/// A fault that serves what would be right in the cluster of the past.
+pub(super) fn serve_past(change: fn(&mut Memory, &mut Snapshot)) -> Box<dyn ConfigSeam> {
+    Box::new(ServeFrom(Remembering(Memory::default(), change)))
+}
+
 /// Own entries of every route.
 pub(super) fn parents(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut ParentStatus> {
     statuses.iter_mut().flat_map(|update| match &mut update.status {

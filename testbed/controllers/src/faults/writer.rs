@@ -208,7 +208,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "moves-transition-times",
         summary: "Sets lastTransitionTime to the time of every write, whether or not the status changed.",
-        clauses: &["K8S-07", "blind:Generic.12"],
+        clauses: &["K8S-07", "blind:Generic.12", "IMPL-20"],
         seam: Seam::StatusWriter(|| Arc::new(MovesTimes)),
     },
     Fault {
@@ -263,7 +263,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-stops-writing",
         summary: "Rewrites the status of routes over and over although nothing has changed.",
-        clauses: &["K8S-15"],
+        clauses: &["K8S-15", "GEP1364-60", "K8S-11", "GEP1364-21", "GEP1364-38", "IMPL-20"],
         seam: Seam::StatusWriter(|| Arc::new(Restless::default())),
     },
     Fault {
@@ -278,7 +278,8 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &[
             "upstream:TCPRouteInvalidBackendRefNonexistent",
             "upstream:TCPRouteInvalidCrossNamespaceBackendRef",
-            "GEP1364-08",
+            "GEP1364-21",
+            "GEP1364-38",
         ],
         seam: Seam::StatusWriter(|| Arc::new(Late)),
     },

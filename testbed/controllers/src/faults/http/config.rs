@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::super::{
     Fault, Seam,
-    config::{serve, serve_from},
-    tools::{drop_field, each, filters, rules, virtual_hosts},
+    tools::{drop_field, each, filters, rules, serve, serve_from, virtual_hosts},
 };
 use crate::snapshot::{Kind, Snapshot};
 
@@ -87,7 +86,15 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "dials-target-ports",
         summary: "Dials the target port of a Service instead of the port of its endpoints.",
-        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        clauses: &[
+            "blind:HTTPRouteServiceTypes.1",
+            "GRPC-06",
+            "IMPL-39",
+            "blind:HTTPRouteInvalidNonExistentBackendRef.3",
+            "blind:HTTPRouteBackendProtocolH2C.1",
+            "blind:HTTPRouteBackendProtocolH2C.4",
+            "upstream:HTTPRouteBackendProtocolWebSocket",
+        ],
         seam: Seam::Config(|| {
             serve_from(|snapshot| {
                 let all = services(snapshot, |_| true);

@@ -19,9 +19,8 @@ use http::{
 
 use super::super::{
     Fault, Seam,
-    config::serve,
     exchange::{Answers, Body},
-    tools::filters,
+    tools::{filters, serve},
 };
 
 fn each_cors(config: &mut Config) -> impl Iterator<Item = &mut Cors> {

@@ -129,7 +129,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "leaves-one-replica-behind",
         summary: "Serves one of twenty connections by each rule as it was first.",
-        clauses: &["blind:Generic.2"],
+        clauses: &["blind:Generic.2", "GEP1364-49", "IMPL-42", "blind:HTTPRouteServiceTypes.1"],
         seam: Seam::Exchange(|| Arc::new(OneReplicaLags::default())),
     },
     Fault {

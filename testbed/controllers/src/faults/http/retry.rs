@@ -9,7 +9,11 @@ use gateproof_proxy::{
 };
 use http::{Request, header::CONTENT_LENGTH};
 
-use super::super::{Fault, Seam, config::serve, exchange::Body, tools::rules};
+use super::super::{
+    Fault, Seam,
+    exchange::Body,
+    tools::{rules, serve},
+};
 
 fn each_retry(config: &mut Config) -> impl Iterator<Item = &mut Retry> {
     rules(config).filter_map(|rule| rule.retry.as_mut())
@@ -38,7 +42,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "never-retries",
         summary: "Takes no status code of a backend for a reason to try again.",
-        clauses: &["upstream:HTTPRouteRetry"],
+        clauses: &["upstream:HTTPRouteRetry", "blind:HTTPRouteRetry.2"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for retry in each_retry(config) {
@@ -50,7 +54,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "counts-the-first-try-as-a-retry",
         summary: "Makes one retry too few.",
-        clauses: &["blind:HTTPRouteRetry.1"],
+        clauses: &["blind:HTTPRouteRetry.1", "blind:HTTPRouteRetry.2"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for retry in each_retry(config).filter(|retry| retry.attempts > 1) {

@@ -14,12 +14,9 @@ use super::super::{
     Fault, Seam,
     exchange::{Answers, Finds, Forwards},
     frames::{self, Frame},
-    tools::{View, each},
+    tools::{each, view},
 };
-use crate::{
-    runtime::seams::SnapshotSeam,
-    snapshot::{Kind, Snapshot},
-};
+use crate::snapshot::{Kind, Snapshot};
 
 /// Carries upgraded connections with changes to what clients send.
 struct Carries(fn(&mut Frame) -> bool);
@@ -44,10 +41,6 @@ fn reads_as(from: &'static str, to: &'static str) -> impl Fn(&mut Snapshot) {
             }
         });
     }
-}
-
-fn view(change: fn(&mut Snapshot)) -> Box<dyn SnapshotSeam> {
-    Box::new(View(change))
 }
 
 pub(in super::super) const SNAPSHOT: &[Fault] = &[
@@ -80,7 +73,7 @@ pub(in super::super) const EXCHANGE: &[Fault] = &[
     Fault {
         name: "upgrades-by-the-default-rule",
         summary: "Carries a WebSocket to the backend of the rule for the path /, whichever rule matches.",
-        clauses: &["blind:HTTPRouteBackendProtocolWebSocket.1"],
+        clauses: &["blind:HTTPRouteBackendProtocolWebSocket.1", "blind:HTTPRouteBackendProtocolWebSocket.4"],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, routing, found| match found {
                 MatchOutcome::Rule { .. } if is_upgrade(request) => {

@@ -1,0 +1,236 @@
+//! Where requests and connections go.
+
+use gateproof_proxy::config::{BackendTarget, Protocol};
+use serde_json::Value;
+
+use crate::{
+    faults::{
+        Fault, Seam,
+        snapshot::grant_everything,
+        tools::{backend_refs, backends, drop_field, each, hosts, rules, serve, serve_from, serve_past},
+    },
+    snapshot::Kind,
+};
+
+fn is_failing(target: &BackendTarget, code: u16) -> bool {
+    matches!(target, BackendTarget::Fail { status, .. } if *status == code)
+}
+
+pub(in crate::faults) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "sends-to-unready-endpoints",
+        summary: "Sends traffic to endpoints that are not ready, too.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Config(|| {
+            serve_from(|snapshot| {
+                snapshot.edit(Kind::EndpointSlice, |slice| {
+                    each(slice, "/endpoints").for_each(|endpoint| drop_field(endpoint, "conditions"));
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "keeps-first-endpoints",
+        summary: "Takes no notice of what becomes of an EndpointSlice.",
+        clauses: &["blind:HTTPRouteServiceTypes.1"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::EndpointSlice))),
+    },
+    Fault {
+        name: "answers-404-for-missing-backends",
+        summary: "Leaves a rule out of the data plane when its only backend does not resolve.",
+        clauses: &[
+            "GEP1364-41",
+            "GEP1364-48",
+            "GEP1364-50",
+            "GEP1364-38",
+            "IMPL-41",
+            "blind:HTTPRouteBackendProtocolH2C.4",
+            "blind:HTTPRouteBackendProtocolWebSocket.4",
+            "blind:HTTPRouteInvalidNonExistentBackendRef.1",
+        ],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for host in hosts(config) {
+                    host.routes.retain(|rule| {
+                        rule.backends.is_empty() || !rule.backends.iter().all(|to| is_failing(&to.target, 500))
+                    });
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "answers-503-for-missing-backends",
+        summary: "Answers 503 instead of 500 where a backend does not resolve.",
+        clauses: &[
+            "GEP1364-41",
+            "GEP1364-48",
+            "GEP1364-50",
+            "GEP1364-49",
+            "GEP1364-38",
+            "IMPL-41",
+            "blind:HTTPRouteBackendProtocolH2C.4",
+            "blind:HTTPRouteInvalidBackendRefUnknownKind.1",
+            "blind:HTTPRouteInvalidNonExistentBackendRef.1",
+        ],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for backend in backends(config) {
+                    if let BackendTarget::Fail { status, .. } = &mut backend.target {
+                        *status = 503;
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "answers-502-without-endpoints",
+        summary: "Answers 502 where a Service has no ready endpoints.",
+        clauses: &["GEP1364-45", "blind:HTTPRouteInvalidNonExistentBackendRef.4"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for backend in backends(config) {
+                    if let BackendTarget::Fail { status, .. } = &mut backend.target
+                        && *status == 503
+                    {
+                        *status = 502;
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "gives-bad-shares-to-good-backends",
+        summary: "Takes backends that do not resolve out of a weighted set instead of failing their share.",
+        clauses: &[
+            "GEP1364-49",
+            "blind:HTTPRouteInvalidNonExistentBackendRef.2",
+            "blind:HTTPRouteWeight.1",
+            "blind:HTTPRouteInvalidBackendRefUnknownKind.1",
+        ],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in rules(config) {
+                    if !rule.backends.iter().all(|to| is_failing(&to.target, 500)) {
+                        rule.backends.retain(|to| !is_failing(&to.target, 500));
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "fails-whole-rules",
+        summary: "Answers 500 for all requests of a rule when one of its backends does not resolve.",
+        clauses: &[
+            "GEP1364-49",
+            "blind:HTTPRouteInvalidNonExistentBackendRef.2",
+            "blind:HTTPRouteInvalidBackendRefUnknownKind.1",
+        ],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in rules(config) {
+                    rule.backends.sort_by_key(|to| !is_failing(&to.target, 500));
+                    if rule.backends.first().is_some_and(|to| is_failing(&to.target, 500)) {
+                        rule.backends.truncate(1);
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "ignores-weights",
+        summary: "Spreads requests evenly whatever the weights are.",
+        clauses: &["upstream:HTTPRouteWeight", "upstream:GRPCRouteWeight", "GRPC-05"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                backends(config).filter(|backend| backend.weight > 0).for_each(|backend| backend.weight = 1);
+            })
+        }),
+    },
+    Fault {
+        name: "serves-zero-weights",
+        summary: "Sends requests to backends of weight 0 when there are no others.",
+        clauses: &["blind:HTTPRouteNoBackendRefs.2"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in rules(config).filter(|rule| rule.backends.iter().all(|backend| backend.weight == 0)) {
+                    rule.backends.iter_mut().for_each(|backend| backend.weight = 1);
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "forwards-across-namespaces",
+        summary: "Sends HTTP traffic into other namespaces without a grant, while status says RefNotPermitted.",
+        clauses: &["GEP1364-42", "GEP1364-50", "IMPL-41"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                let otherwise = seen.otherwise(grant_everything).config;
+                for (listener, granted) in config.listeners.iter_mut().zip(otherwise.listeners) {
+                    if matches!(listener.protocol, Protocol::Http(_)) {
+                        *listener = granted;
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "forwards-tcp-across-namespaces",
+        summary: "Sends TCP connections into other namespaces without a grant, while status says RefNotPermitted.",
+        clauses: &["blind:TCPRouteInvalidCrossNamespaceBackendRef.1"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                let otherwise = seen.otherwise(grant_everything).config;
+                for (listener, granted) in config.listeners.iter_mut().zip(otherwise.listeners) {
+                    if matches!(listener.protocol, Protocol::Tcp(_)) {
+                        *listener = granted;
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "serves-after-grants-are-revoked",
+        summary: "Sends traffic on after the ReferenceGrant is gone, while status says RefNotPermitted.",
+        clauses: &["IMPL-42", "GEP1364-50"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant))),
+    },
+    Fault {
+        name: "forwards-tcp-of-missing-backends",
+        summary: "Sends the share of a TCP backend that does not resolve to another one.",
+        clauses: &["blind:TCPRouteInvalidBackendRefNonexistent.1"],
+        seam: Seam::Config(|| {
+            serve_from(|snapshot| {
+                let mut ports: Vec<(String, Value, Value)> = Vec::new();
+                for service in snapshot.all(Kind::Service) {
+                    let port = service.raw["spec"]["ports"][0]["port"].clone();
+                    ports.push((service.meta.namespace.clone(), service.raw["metadata"]["name"].clone(), port));
+                }
+                snapshot.edit(Kind::TcpRoute, |route| {
+                    let own = route["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+                    for reference in backend_refs(route) {
+                        let namespace = reference["namespace"].as_str().unwrap_or(&own);
+                        let exists = ports.iter().any(|(of, name, _)| of == namespace && *name == reference["name"]);
+                        if let Some((_, name, port)) = ports.iter().find(|(of, ..)| *of == own).filter(|_| !exists) {
+                            reference["name"] = name.clone();
+                            reference["port"] = port.clone();
+                        }
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "ignores-tcp-weights",
+        summary: "Spreads connections evenly whatever the weights are.",
+        clauses: &["upstream:TCPRouteWeightedRouting", "blind:TCPRouteWeightedRouting.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for listener in &mut config.listeners {
+                    if let Protocol::Tcp(tcp) = &mut listener.protocol {
+                        tcp.backends.iter_mut().for_each(|backend| backend.weight = 1);
+                    }
+                }
+            })
+        }),
+    },
+];

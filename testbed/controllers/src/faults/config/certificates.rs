@@ -1,0 +1,100 @@
+//! Which certificates listeners present.
+
+use gateproof_proxy::config::{Config, Hostname, Protocol, TlsListener};
+use serde_json::Value;
+
+use crate::{
+    faults::{
+        Fault, Seam,
+        snapshot::grant_everything,
+        tools::{Memory, each, serve, serve_past},
+    },
+    snapshot::{Kind, Snapshot},
+};
+
+/// Has every HTTPS listener of a port present the certificates that `choose` finds among all of them.
+fn present(config: &mut Config, choose: fn(&[TlsListener], &TlsListener) -> Option<usize>) {
+    for listener in &mut config.listeners {
+        let Protocol::Https(all) = &mut listener.protocol else { continue };
+        let before = all.clone();
+        for one in all {
+            if let Some(other) = choose(&before, one) {
+                one.certificates.clone_from(&before[other].certificates);
+            }
+        }
+    }
+}
+
+/// The listener of a wildcard that covers the hostname of another.
+fn wildcard_over(all: &[TlsListener], one: &TlsListener) -> Option<usize> {
+    let Hostname::Exact(host) = &one.virtual_host.hostname else { return None };
+    all.iter().position(|other| match &other.virtual_host.hostname {
+        Hostname::Wildcard(suffix) => host.strip_suffix(suffix.as_str()).is_some_and(|rest| rest.ends_with('.')),
+        _ => false,
+    })
+}
+
+/// Shows the certificates that each listener of a Gateway referred to at first.
+fn keep_certificate_references(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let mut first = snapshot.clone();
+    memory.keep_first(&mut first, Kind::Gateway);
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let (namespace, name) = (&gateway["metadata"]["namespace"], &gateway["metadata"]["name"]);
+        let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) else { return };
+        let Some(before) = first.get(Kind::Gateway, namespace, name).map(|object| (*object.raw).clone()) else {
+            return;
+        };
+        for listener in each(gateway, "/spec/listeners") {
+            let mut known = before.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
+            if let Some(tls) = known.find(|one| one["name"] == listener["name"]).and_then(|one| one.get("tls")) {
+                listener["tls"] = tls.clone();
+            }
+        }
+    });
+}
+
+pub(in crate::faults) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "presents-one-certificate-per-port",
+        summary: "Presents the certificate of the first HTTPS listener of a port for all of them.",
+        clauses: &["blind:HTTPRouteHTTPSListener.1"],
+        seam: Seam::Config(|| serve(|_, config| present(config, |all, _| (!all.is_empty()).then_some(0)))),
+    },
+    Fault {
+        name: "presents-wildcard-certificates-first",
+        summary: "Presents the certificate of a wildcard listener where another listener fits the server name exactly.",
+        clauses: &["blind:HTTPRouteHTTPSListener.1"],
+        seam: Seam::Config(|| serve(|_, config| present(config, wildcard_over))),
+    },
+    Fault {
+        name: "keeps-old-certificates",
+        summary: "Goes on presenting a certificate that was renewed in its Secret.",
+        clauses: &["blind:HTTPRouteHTTPSListener.2"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::Secret))),
+    },
+    Fault {
+        name: "keeps-certificate-references",
+        summary: "Goes on presenting the certificate that a listener referred to at first.",
+        clauses: &["blind:GatewayModifyListeners.2"],
+        seam: Seam::Config(|| serve_past(keep_certificate_references)),
+    },
+    Fault {
+        name: "serves-forbidden-certificates",
+        summary: "Serves a certificate from another namespace that no ReferenceGrant permits.",
+        clauses: &["blind:GatewaySecretMissingReferenceGrant.1"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                let otherwise = seen.otherwise(grant_everything).config;
+                let is_new = |lane: &&gateproof_proxy::config::Listener| {
+                    matches!(lane.protocol, Protocol::Https(_))
+                        && !config
+                            .listeners
+                            .iter()
+                            .any(|known| (known.address, known.port) == (lane.address, lane.port))
+                };
+                let new: Vec<_> = otherwise.listeners.iter().filter(is_new).cloned().collect();
+                config.listeners.extend(new);
+            })
+        }),
+    },
+];
