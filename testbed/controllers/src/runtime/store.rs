@@ -13,6 +13,8 @@ pub(super) enum Change {
     Applied(Kind, Box<DynamicObject>),
     /// An object is gone.
     Gone(Kind, ObjectKey),
+    /// The server does not have what came after the last change any more: until the next list, what is known is old.
+    Lost(Kind),
 }
 
 /// What is known of the cluster.
@@ -37,6 +39,9 @@ impl Store {
             Change::Gone(kind, key) => {
                 self.snapshot.remove(kind, &key);
             }
+            Change::Lost(kind) => {
+                self.synced.remove(&kind);
+            }
         }
     }
 
@@ -58,7 +63,7 @@ impl Store {
         self.synced.remove(&kind);
     }
 
-    /// Whether a kind was listed completely.
+    /// Whether a kind was listed completely, and nothing was lost since.
     pub(super) fn is_synced(&self, kind: Kind) -> bool {
         self.synced.contains(&kind)
     }

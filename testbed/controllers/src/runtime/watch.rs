@@ -14,6 +14,9 @@ use super::{
 };
 use crate::snapshot::Kind;
 
+/// The code of an error that ends a watch because the server has forgotten what came next.
+const GONE: u16 = 410;
+
 /// The watches that run: one for each kind that the cluster has.
 pub(super) struct Watches {
     client: Client,
@@ -61,7 +64,8 @@ impl Watches {
         stopped
     }
 
-    /// Whether everything that is watched was listed: before that, absence means nothing.
+    /// Whether everything that is watched was listed and nothing of it was lost since. Without that, absence means
+    /// nothing, and a kind that is listed again sooner than another would be judged by what the other was.
     pub(super) fn are_synced(&self, store: &Store) -> bool {
         self.running.keys().all(|kind| store.is_synced(*kind))
     }
@@ -91,6 +95,7 @@ async fn watch(kind: Kind, api: Api<DynamicObject>, changes: UnboundedSender<Cha
             Ok(watcher::Event::InitDone) => Change::All(kind, std::mem::take(&mut listed)),
             Ok(watcher::Event::Apply(object)) => Change::Applied(kind, Box::new(object)),
             Ok(watcher::Event::Delete(object)) => Change::Gone(kind, key(&object)),
+            Err(watcher::Error::WatchError(status)) if status.code == GONE => Change::Lost(kind),
             Err(error) => {
                 tracing::debug!(kind = kind.name(), %error, "a watch failed and will be tried again");
                 continue;
@@ -99,5 +104,53 @@ async fn watch(kind: Kind, api: Api<DynamicObject>, changes: UnboundedSender<Cha
         if changes.send(change).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use bytes::Bytes;
+    use http_body_util::Full;
+    use serde_json::json;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// Answers lists with nothing, the first watch with the end of what is kept, and later ones never.
+    fn forgetful() -> Client {
+        let watches = std::sync::Arc::new(AtomicU32::new(0));
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let watches = std::sync::Arc::clone(&watches);
+            async move {
+                let watched = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+                let answer = if !watched {
+                    json!({"metadata": {"resourceVersion": "7"}, "items": []})
+                } else if watches.fetch_add(1, Ordering::Relaxed) == 0 {
+                    json!({"type": "ERROR", "object": {"status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}})
+                } else {
+                    std::future::pending().await
+                };
+                Ok::<_, Infallible>(http::Response::new(Full::new(Bytes::from(answer.to_string()))))
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_lost_counts_as_unknown_until_the_next_list() {
+        let (changes, mut changed) = mpsc::unbounded_channel();
+        let api = Api::all_with(forgetful(), &kinds::built_in_release(Kind::Service));
+        let _watching = tokio::spawn(watch(Kind::Service, api, changes));
+        let mut store = Store::default();
+        let mut synced = Vec::new();
+        for _ in 0..3 {
+            store.absorb(changed.recv().await.unwrap());
+            synced.push(store.is_synced(Kind::Service));
+        }
+        assert_eq!(synced, [true, false, true]);
     }
 }
