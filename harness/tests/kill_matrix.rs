@@ -1,8 +1,8 @@
 //! Every named fault is noticed, for the clauses that it declares and no others.
 //!
-//! Each is run with a few scenarios that are about most of its clauses, and another one. What that look complains of is
-//! looked at again with every scenario about the clauses that it missed, and with little else going on, so that neither the
-//! choice nor a busy machine is taken for a hole. `gateproof faults --full` runs every fault with every scenario.
+//! Each is run with the scenario that is about most of its clauses, for each clause, and with another one; where those do
+//! not prove a clause, with more that are about them. What that complains of is looked at again with little else going on,
+//! so that a busy machine is not taken for a hole. `gateproof faults --full` runs every fault with every scenario.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ async fn every_fault_is_noticed_for_what_it_declares() {
         scenarios: load::builtin(&Vocabulary::builtin()).expect("the manifests are well-formed"),
         faults: faults_named(&[]).expect("no name is wrong"),
         extent: Extent::Sample(SEED),
-        targets: 40,
+        targets: 64,
         contract: Arc::new(contract),
     };
     let first = drive(&plan, &Quiet).await;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use futures::StreamExt;
 use gateproof_controllers::faults::{self, Fault};
 use gateproof_controllers::settings::{EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES};
-use gateproof_report::record::RunRecord;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -23,7 +22,9 @@ const OTHERS: usize = 10;
 /// The same for a sample.
 const FEW_OTHERS: usize = 1;
 /// How many of the scenarios about a clause are in a sample.
-const LIKELIEST: usize = 2;
+const LIKELIEST: usize = 1;
+/// How many more of them are tried when that one has left the clause unproven.
+const NEXT_LIKELIEST: usize = 4;
 
 /// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
 /// one of them would meet in its lanes.
@@ -32,7 +33,8 @@ const JOBS: usize = 8;
 /// How much is run against each fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extent {
-    /// For each clause of the fault the scenarios that are about most of its clauses, and another drawn by this seed.
+    /// For each clause of the fault the scenario that is about most of its clauses, and another drawn by this seed. Where
+    /// that does not prove a clause, a few more that are about it, and then all that are about any clause of the fault.
     Sample(u64),
     /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
@@ -66,12 +68,13 @@ pub struct Plan {
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
     let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
-    let mut trials: Vec<(&Fault, Vec<Scenario>)> =
-        plan.faults.iter().map(|fault| (*fault, chosen(plan, &clauses, fault))).collect();
+    let clauses = &clauses[..];
+    let mut trials: Vec<(&Fault, BTreeSet<usize>)> =
+        plan.faults.iter().map(|fault| (*fault, chosen(plan, clauses, fault))).collect();
     // The longest go first, so that none of them is left over at the end.
     trials.sort_by_key(|(_, scenarios)| std::cmp::Reverse(scenarios.len()));
     let runs = futures::stream::iter(trials.into_iter().map(|(fault, scenarios)| async move {
-        match under(plan, fault, scenarios).await {
+        match under(plan, clauses, fault, scenarios).await {
             Ok(run) => {
                 watcher.ran(fault.name, run.kills().count());
                 run
@@ -85,32 +88,55 @@ pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
     Matrix::of(&runs, &binding_expectations(&plan.scenarios))
 }
 
-/// Runs one fault. What was inconclusive, as it is where the machine was too busy, gets a second chance.
-async fn under(plan: &Plan, fault: &Fault, scenarios: Vec<Scenario>) -> Result<FaultRun, RunError> {
-    let first = record(plan, Some(fault.name), scenarios.clone()).await?;
-    let mut run = FaultRun::of(fault.name, fault.clauses, &first);
-    let undecided: Vec<Scenario> = scenarios.into_iter().filter(|one| run.is_inconclusive(&one.name)).collect();
-    if !undecided.is_empty() {
-        let second = record(plan, Some(fault.name), undecided).await?;
-        run.amend(FaultRun::of(fault.name, fault.clauses, &second));
+/// Runs one fault. What was inconclusive, as it is where the machine was too busy, gets a second chance, and a sample
+/// that left clauses unproven is widened; both while others still keep the machine busy.
+async fn under(
+    plan: &Plan,
+    clauses: &[Vec<Arc<str>>],
+    fault: &Fault,
+    scenarios: BTreeSet<usize>,
+) -> Result<FaultRun, RunError> {
+    let mut run = with(plan, fault, &scenarios).await?;
+    let mut next: BTreeSet<usize> =
+        scenarios.iter().copied().filter(|&index| run.is_inconclusive(&plan.scenarios[index].name)).collect();
+    let mut tried = scenarios;
+    let widens = matches!(plan.extent, Extent::Sample(_));
+    if widens {
+        for clause in run.unproven() {
+            let untried = about(clause, clauses).filter(|index| !tried.contains(index));
+            next.extend(likeliest(untried, clauses, fault.clauses).take(NEXT_LIKELIEST));
+        }
+    }
+    if !next.is_empty() {
+        run.amend(with(plan, fault, &next).await?);
+    }
+    if widens && run.unproven().next().is_some() {
+        tried.append(&mut next);
+        let rest: BTreeSet<usize> = about_any(fault.clauses, clauses).filter(|index| !tried.contains(index)).collect();
+        if !rest.is_empty() {
+            run.amend(with(plan, fault, &rest).await?);
+        }
     }
     Ok(run)
 }
 
-async fn record(plan: &Plan, fault: Option<&str>, scenarios: Vec<Scenario>) -> Result<RunRecord, RunError> {
-    let target = TargetChoice::Embedded { fault: fault.map(str::to_owned) };
+/// One run of scenarios under a fault.
+async fn with(plan: &Plan, fault: &Fault, scenarios: &BTreeSet<usize>) -> Result<FaultRun, RunError> {
+    let target = TargetChoice::Embedded { fault: Some(fault.name.to_owned()) };
     let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
     options.jobs = JOBS;
     // A fault must not get out of being tested by claiming less than the plain reference.
     let features = SUPPORTED_FEATURES.iter().chain(EXPERIMENTAL_FEATURES);
     options.features = FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect());
-    Ok(run::run(options, scenarios, &mut Silent).await?.record)
+    let scenarios = scenarios.iter().map(|&index| plan.scenarios[index].clone()).collect();
+    let record = run::run(options, scenarios, &mut Silent).await?.record;
+    Ok(FaultRun::of(fault.name, fault.clauses, &record))
 }
 
 /// The scenarios that a fault is run with; `clauses` are those of each.
-fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault) -> Vec<Scenario> {
+fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault) -> BTreeSet<usize> {
     let (seed, per_clause, strangers) = match &plan.extent {
-        Extent::Full => return plan.scenarios.clone(),
+        Extent::Full => return (0..plan.scenarios.len()).collect(),
         Extent::Again(complaints) => return doubtful(plan, clauses, fault, complaints),
         Extent::Declared(seed) => (*seed, usize::MAX, OTHERS),
         Extent::Sample(seed) => (*seed, LIKELIEST, FEW_OTHERS),
@@ -121,11 +147,11 @@ fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault) -> Vec<Scenario
     }
     let others: Vec<usize> = (0..plan.scenarios.len()).filter(|index| !chosen.contains(index)).collect();
     chosen.extend(others.choose_multiple(&mut draw(seed, fault), strangers).copied());
-    chosen.into_iter().map(|index| plan.scenarios[index].clone()).collect()
+    chosen
 }
 
 /// The scenarios that complaints of a fault are about.
-fn doubtful(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault, complaints: &[Complaint]) -> Vec<Scenario> {
+fn doubtful(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault, complaints: &[Complaint]) -> BTreeSet<usize> {
     let mut chosen = BTreeSet::new();
     for complaint in complaints.iter().filter(|complaint| complaint.fault() == fault.name) {
         let named = match complaint {
@@ -134,19 +160,23 @@ fn doubtful(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault, complaints: &
             }
             _ => None,
         };
-        match complaint {
-            Complaint::Unproven { clause, .. } => chosen.extend(about(clause, clauses)),
-            // A rule of the contract is broken in no scenario of its own.
-            _ if named.is_none() => chosen.extend(fault.clauses.iter().flat_map(|clause| about(clause, clauses))),
-            _ => chosen.extend(named),
+        match named {
+            Some(index) => drop(chosen.insert(index)),
+            None => chosen.extend(about_any(fault.clauses, clauses)),
         }
     }
-    chosen.into_iter().map(|index| plan.scenarios[index].clone()).collect()
+    chosen
 }
 
 /// The scenarios that are about a clause.
 fn about<'a>(clause: &'a str, clauses: &'a [Vec<Arc<str>>]) -> impl Iterator<Item = usize> + 'a {
     (0..clauses.len()).filter(move |index| clauses[*index].iter().any(|own| &**own == clause))
+}
+
+/// The scenarios that are about any of a fault's clauses. A rule of the contract that carries one of them has no scenario
+/// of its own, and is broken where the others are the subject.
+fn about_any<'a>(meant: &'a [&str], clauses: &'a [Vec<Arc<str>>]) -> impl Iterator<Item = usize> + 'a {
+    meant.iter().flat_map(|clause| about(clause, clauses))
 }
 
 /// Other numbers for every fault, so that all of them together meet many scenarios.

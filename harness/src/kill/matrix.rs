@@ -118,6 +118,12 @@ impl FaultRun {
         })
     }
 
+    /// The declared clauses that no first failure carries.
+    pub fn unproven(&self) -> impl Iterator<Item = &String> {
+        let seen = self.seen_clauses();
+        self.clauses.iter().filter(move |clause| !seen.contains(clause))
+    }
+
     fn seen_clauses(&self) -> BTreeSet<&String> {
         let scenarios = self.kills().flat_map(|s| &s.first).flat_map(|f| &f.clauses);
         scenarios.chain(self.contract.values().flatten()).collect()
@@ -289,7 +295,6 @@ fn complain(run: &FaultRun, complaints: &mut BTreeSet<Complaint>) {
     }
     if run.kills().next().is_none() && run.contract.is_empty() {
         complaints.insert(Complaint::Unnoticed { fault: fault() });
-        return;
     }
     for killed in run.kills() {
         for first in killed.first.iter().filter(|f| f.clauses.is_disjoint(&run.clauses)) {
@@ -312,8 +317,7 @@ fn complain(run: &FaultRun, complaints: &mut BTreeSet<Complaint>) {
     for scenario in run.scenarios.iter().filter(|s| s.outcome == Outcome::Inconclusive) {
         complaints.insert(Complaint::Inconclusive { fault: fault(), scenario: scenario.scenario.clone() });
     }
-    let seen = run.seen_clauses();
-    for clause in run.clauses.iter().filter(|c| !seen.contains(c)) {
+    for clause in run.unproven() {
         complaints.insert(Complaint::Unproven { fault: fault(), clause: clause.clone() });
     }
 }
@@ -357,7 +361,11 @@ mod tests {
     #[test]
     fn a_fault_that_nobody_notices_is_a_complaint() {
         let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations());
-        assert_eq!(matrix.complaints, [Complaint::Unnoticed { fault: "f".to_owned() }]);
+        let unnoticed = Complaint::Unnoticed { fault: "f".to_owned() };
+        let unproven = Complaint::Unproven { fault: "f".to_owned(), clause: "X".to_owned() };
+        assert_eq!(matrix.complaints, [unnoticed, unproven.clone()]);
+        // A second look that notices nothing at all has not proven the clause that the first missed.
+        assert!(matrix.complaints.iter().any(|complaint| complaint.stands(std::slice::from_ref(&unproven))));
         assert_eq!(matrix.holes.len(), 3);
     }
 

@@ -88,6 +88,7 @@ pub enum Body {
     /// The run woke up because a time limit of the judge passed; it carries only its time.
     Tick,
     /// The harness itself was late by more than a fifth of a budget: a deadline missed in this state is not the target's.
+    /// In the scope of the run it was late once by so much, in that of a scenario all in all during an attempt.
     Lagged {
         /// By how much, in microseconds.
         by: u64,

@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::interrupt::Interrupt;
+use super::lag::{self, Lateness};
 use super::options::Bystander;
 use crate::judge::contract::Contract;
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
@@ -29,6 +31,10 @@ use crate::target::write::{PatchType, Writer};
 /// What is said of everything that a run could not do because the API server did not come back.
 pub const LOST: &str = "the API server went away and did not come back";
 
+/// Attempts of one scenario under way at once: each has its own limit, which many more would eat up by waiting for each
+/// other.
+const AT_ONCE: usize = 16;
+
 /// What all executions of a run share.
 pub struct Environment {
     /// The log.
@@ -49,6 +55,8 @@ pub struct Environment {
     pub contract: Arc<Contract>,
     /// Limits.
     pub timing: Timing,
+    /// How late this process runs.
+    pub lateness: Lateness,
     /// The target.
     pub facts: Facts,
     /// Labels for every namespace.
@@ -250,7 +258,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Writes in order; everything else at once. Broken off, a write that is under way is finished and logged, or nobody
+    /// Writes in order; of everything else, many at once. Broken off, a write that is under way is finished and logged, or nobody
     /// would know that its object has to be removed; the rest is dropped.
     async fn perform(&self, actions: Vec<Action>) {
         let (writes, others): (Vec<_>, Vec<_>) =
@@ -263,10 +271,10 @@ impl Conductor<'_> {
                 self.act(action).await;
             }
         };
-        let rest = futures::future::join_all(others.into_iter().map(|action| self.act(action)));
+        let rest = futures::stream::iter(others).for_each_concurrent(AT_ONCE, |action| self.act(action));
         let rest = async {
             tokio::select! {
-                _ = rest => {}
+                () = rest => {}
                 () = self.env.interrupt.triggered() => {}
             }
         };
@@ -281,7 +289,13 @@ impl Conductor<'_> {
             }
             Action::Probe { step, attempt, role, id, request, not_before } => {
                 clock::until(env.log.instant(not_before)).await;
+                let late_before = env.lateness.total();
                 let exchange = env.prober.attempt(id, request, env.log.now()).await;
+                let late = env.lateness.total().saturating_sub(late_before);
+                // An attempt takes many turns, and little delays of each make it late as much as one long one does.
+                if late > lag::threshold(&env.timing) {
+                    env.log.append(self.scope.clone(), lag::lagged(late));
+                }
                 Body::Probed { step, attempt, role, exchange: Box::new(exchange) }
             }
             Action::ReadJournal { step, ids } => {

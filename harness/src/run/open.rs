@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::bindings::{Names, bindings};
 use super::execute::{Environment, Execution, execute};
-use super::lag;
+use super::lag::{self, Lateness};
 use super::options::RunOptions;
 use super::permissions::Permissions;
 use super::plan::{self, Decision, Planned};
@@ -159,7 +159,8 @@ pub async fn open(
         }
     }
     let observer = Observer::start(&target.api, &log, watched, tokens).await?;
-    let lag = lag::measure(Arc::clone(&log), lag::threshold(&timing));
+    let lateness = Lateness::default();
+    let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));
     let kinds = Arc::new(facts.kinds.clone());
     let writer = Writer::new(target.api.clone(), kinds, &timing, options.gateway_patch.clone());
     let writer = writer.with_backends(&target.backends);
@@ -192,6 +193,7 @@ pub async fn open(
         backends: target.backends.clone(),
         contract: Arc::clone(&options.contract),
         timing,
+        lateness,
         facts: facts.clone(),
         namespace_labels: options.namespace_labels.clone(),
         max_probes: options.max_probes,

@@ -61,6 +61,20 @@ fn says_what_came_back(#[case] back: Back, #[case] part: &str, #[case] seen: &st
     assert!(verdict.findings[0].seen.contains(seen), "{}", verdict.findings[0].seen);
 }
 
+/// The embedded budget is 5 s. Each attempt that timed out while the harness was late is preceded by what says so.
+#[rstest]
+#[case::in_time(&[], Outcome::Failed)]
+#[case::late_once(&[4000], Outcome::Passed)]
+#[case::late_twice(&[4000, 8000], Outcome::Passed)]
+fn attempts_of_a_late_harness_are_not_the_targets_failure(#[case] lags: &[u64], #[case] outcome: Outcome) {
+    let mut play = probing(get(backend("echo")))
+        .probes(|at, _, _| if at.0 < 9_000_000 { Back::Error(ProbeError::TimedOut) } else { Back::Echo("echo-pod") });
+    for at in lags {
+        play = play.at(*at, Body::Lagged { by: 1_100_000 });
+    }
+    assert_eq!(play.run().outcome, outcome);
+}
+
 #[test]
 fn no_way_to_the_address_is_not_the_targets_fault() {
     let back = Back::Error(ProbeError::Unreachable("no route".to_owned()));
