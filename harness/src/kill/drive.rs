@@ -1,9 +1,10 @@
 //! Runs scenarios against faults, many embedded targets at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use gateproof_controllers::faults::{self, Fault};
 use gateproof_controllers::settings::{EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES};
 use rand::seq::IndexedRandom;
@@ -25,6 +26,11 @@ const FEW_OTHERS: usize = 1;
 const LIKELIEST: usize = 1;
 /// How many more of them are tried when that one has left the clause unproven.
 const NEXT_LIKELIEST: usize = 4;
+
+/// How often a fault is looked at, at most.
+const LOOKS: usize = 2;
+/// The same for a sample, which is widened.
+const LOOKS_OF_A_SAMPLE: usize = 3;
 
 /// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
 /// one of them would meet in its lanes.
@@ -68,56 +74,84 @@ pub struct Plan {
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
     let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
-    let clauses = &clauses[..];
-    let mut trials: Vec<(&Fault, BTreeSet<usize>)> =
-        plan.faults.iter().map(|fault| (*fault, chosen(plan, clauses, fault))).collect();
+    let mut waiting: VecDeque<Suspect> =
+        plan.faults.iter().map(|fault| Suspect::new(fault, chosen(plan, &clauses, fault))).collect();
     // The longest go first, so that none of them is left over at the end.
-    trials.sort_by_key(|(_, scenarios)| std::cmp::Reverse(scenarios.len()));
-    let runs = futures::stream::iter(trials.into_iter().map(|(fault, scenarios)| async move {
-        match under(plan, clauses, fault, scenarios).await {
-            Ok(run) => {
-                watcher.ran(fault.name, run.kills().count());
-                run
-            }
-            Err(error) => FaultRun::broken(fault.name, fault.clauses, &error),
+    waiting.make_contiguous().sort_by_key(|suspect| std::cmp::Reverse(suspect.next.len()));
+    let mut under_way = FuturesUnordered::new();
+    let mut runs = Vec::new();
+    loop {
+        while under_way.len() < plan.targets.max(1)
+            && let Some(suspect) = waiting.pop_front()
+        {
+            under_way.push(suspect.look(plan));
         }
-    }))
-    .buffer_unordered(plan.targets.max(1))
-    .collect::<Vec<_>>()
-    .await;
+        let Some(mut suspect) = under_way.next().await else { break };
+        suspect.next = suspect.doubts(plan, &clauses);
+        if suspect.next.is_empty() {
+            if suspect.run.error.is_none() {
+                watcher.ran(suspect.fault.name, suspect.run.kills().count());
+            }
+            runs.push(suspect.run);
+        } else {
+            // Its turn comes when every other one had its first: the machine is less busy then.
+            waiting.push_back(suspect);
+        }
+    }
     Matrix::of(&runs, &binding_expectations(&plan.scenarios))
 }
 
-/// Runs one fault. What was inconclusive, as it is where the machine was too busy, gets a second chance, and a sample
-/// that left clauses unproven is widened; both while others still keep the machine busy.
-async fn under(
-    plan: &Plan,
-    clauses: &[Vec<Arc<str>>],
-    fault: &Fault,
-    scenarios: BTreeSet<usize>,
-) -> Result<FaultRun, RunError> {
-    let mut run = with(plan, fault, &scenarios).await?;
-    let mut next: BTreeSet<usize> =
-        scenarios.iter().copied().filter(|&index| run.is_inconclusive(&plan.scenarios[index].name)).collect();
-    let mut tried = scenarios;
-    let widens = matches!(plan.extent, Extent::Sample(_));
-    if widens {
-        for clause in run.unproven() {
-            let untried = about(clause, clauses).filter(|index| !tried.contains(index));
-            next.extend(likeliest(untried, clauses, fault.clauses).take(NEXT_LIKELIEST));
+/// A fault, and what was seen of it so far.
+struct Suspect {
+    fault: &'static Fault,
+    run: FaultRun,
+    looks: usize,
+    /// The scenarios of earlier looks, as indices into those of the plan.
+    tried: BTreeSet<usize>,
+    /// Those of the next look.
+    next: BTreeSet<usize>,
+}
+
+impl Suspect {
+    fn new(fault: &'static Fault, next: BTreeSet<usize>) -> Suspect {
+        let run = FaultRun::before(fault.name, fault.clauses);
+        Suspect { fault, run, looks: 0, tried: BTreeSet::new(), next }
+    }
+
+    async fn look(mut self, plan: &Plan) -> Suspect {
+        match with(plan, self.fault, &self.next).await {
+            Ok(run) => self.run.amend(run),
+            Err(error) => self.run = FaultRun::broken(self.fault.name, self.fault.clauses, &error),
         }
+        self.looks += 1;
+        self.tried.append(&mut self.next);
+        self
     }
-    if !next.is_empty() {
-        run.amend(with(plan, fault, &next).await?);
-    }
-    if widens && run.unproven().next().is_some() {
-        tried.append(&mut next);
-        let rest: BTreeSet<usize> = about_any(fault.clauses, clauses).filter(|index| !tried.contains(index)).collect();
-        if !rest.is_empty() {
-            run.amend(with(plan, fault, &rest).await?);
+
+    /// What is to be looked at once more: what was inconclusive, as it is where the machine was too busy, and of a sample
+    /// that left clauses unproven, what may prove them.
+    fn doubts(&self, plan: &Plan, clauses: &[Vec<Arc<str>>]) -> BTreeSet<usize> {
+        let samples = matches!(plan.extent, Extent::Sample(_));
+        let looks = if samples { LOOKS_OF_A_SAMPLE } else { LOOKS };
+        if self.run.error.is_some() || self.looks == looks {
+            return BTreeSet::new();
         }
+        let is_open = |index: &usize| self.run.is_inconclusive(&plan.scenarios[*index].name);
+        let mut doubts: BTreeSet<usize> = self.tried.iter().copied().filter(is_open).collect();
+        if samples {
+            let untried = |index: &usize| !self.tried.contains(index);
+            for clause in self.run.unproven() {
+                let about = about(clause, clauses).filter(untried);
+                let width = if self.looks == 1 { NEXT_LIKELIEST } else { 0 };
+                let likely: Vec<usize> = likeliest(about, clauses, self.fault.clauses).take(width).collect();
+                if likely.is_empty() {
+                    doubts.extend(about_any(self.fault.clauses, clauses).filter(untried));
+                }
+                doubts.extend(likely);
+            }
+        }
+        doubts
     }
-    Ok(run)
 }
 
 /// One run of scenarios under a fault.

@@ -77,24 +77,23 @@ impl FaultRun {
             })
             .map(|rule| (rule.name.clone(), rule.clauses.iter().cloned().collect()))
             .collect();
+        FaultRun { scenarios, contract, ..FaultRun::before(fault, clauses) }
+    }
+
+    /// A fault that nothing was run under yet.
+    pub fn before(fault: &str, clauses: &[&str]) -> FaultRun {
         FaultRun {
             fault: fault.to_owned(),
             clauses: clauses.iter().map(|c| (*c).to_owned()).collect(),
-            scenarios,
-            contract,
+            scenarios: Vec::new(),
+            contract: BTreeMap::new(),
             error: None,
         }
     }
 
     /// A fault under which nothing can be run.
     pub fn broken(fault: &str, clauses: &[&str], error: &dyn std::error::Error) -> FaultRun {
-        FaultRun {
-            fault: fault.to_owned(),
-            clauses: clauses.iter().map(|c| (*c).to_owned()).collect(),
-            scenarios: Vec::new(),
-            contract: BTreeMap::new(),
-            error: Some(error.to_string()),
-        }
+        FaultRun { error: Some(error.to_string()), ..FaultRun::before(fault, clauses) }
     }
 
     /// Whether the scenario was inconclusive.
