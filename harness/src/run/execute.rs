@@ -258,8 +258,8 @@ impl Conductor<'_> {
         }
     }
 
-    /// Writes in order; of everything else, many at once. Broken off, a write that is under way is finished and logged, or nobody
-    /// would know that its object has to be removed; the rest is dropped.
+    /// Writes in order; of everything else, many at once. Broken off, a write that is under way is finished and logged, or
+    /// nobody would know that its object has to be removed; the rest is dropped.
     async fn perform(&self, actions: Vec<Action>) {
         let (writes, others): (Vec<_>, Vec<_>) =
             actions.into_iter().partition(|action| matches!(action, Action::Write { .. }));
