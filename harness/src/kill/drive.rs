@@ -22,9 +22,7 @@ use crate::scenario::{Level, Scenario, select};
 const OTHERS: usize = 10;
 /// The same for a sample.
 const FEW_OTHERS: usize = 1;
-/// How many of the scenarios about a clause are in a sample.
-const LIKELIEST: usize = 1;
-/// How many more of them are tried when that one has left the clause unproven.
+/// How many more of the scenarios about a clause are tried when the first has left it unproven.
 const NEXT_LIKELIEST: usize = 4;
 
 /// How often a fault is looked at, at most.
@@ -36,12 +34,20 @@ const LOOKS_OF_A_SAMPLE: usize = 3;
 /// one of them would meet in its lanes.
 const JOBS: usize = 8;
 
+/// Names of scenarios by fault and clause. What it says wrongly or not at all costs a second look, and proves nothing.
+pub type ShownBy = BTreeMap<String, BTreeMap<String, String>>;
+
 /// How much is run against each fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extent {
-    /// For each clause of the fault the scenario that is about most of its clauses, and another drawn by this seed. Where
-    /// that does not prove a clause, a few more that are about it, and then all that are about any clause of the fault.
-    Sample(u64),
+    /// For each clause of the fault one scenario, and another. Where those do not prove a clause, a few more that are about
+    /// it, and then all that are about any clause of the fault.
+    Sample {
+        /// Draws the other.
+        seed: u64,
+        /// Which scenario shows a clause of a fault, where it is not the one that is about most of the fault's clauses.
+        shown_by: ShownBy,
+    },
     /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
     /// A second look at what was complained of: the scenarios named, and all that are about the clauses missed.
@@ -54,6 +60,9 @@ pub enum Extent {
 pub trait Watcher: Send + Sync {
     /// A fault, or the plain reference, has been run.
     fn ran(&self, name: &str, failed: usize);
+
+    /// This clause of a fault was shown only when a sample had been widened: by a scenario, or by a rule of the contract.
+    fn missed(&self, _fault: &str, _clause: &str, _shown_by: Option<&str>) {}
 }
 
 /// What the matrix is made of.
@@ -89,6 +98,9 @@ pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
         let Some(mut suspect) = under_way.next().await else { break };
         suspect.next = suspect.doubts(plan, &clauses);
         if suspect.next.is_empty() {
+            for clause in suspect.missed.iter().filter(|missed| suspect.run.unproven().all(|open| open != *missed)) {
+                watcher.missed(suspect.fault.name, clause, suspect.run.shown_by(clause));
+            }
             if suspect.run.error.is_none() {
                 watcher.ran(suspect.fault.name, suspect.run.kills().count());
             }
@@ -110,12 +122,14 @@ struct Suspect {
     tried: BTreeSet<usize>,
     /// Those of the next look.
     next: BTreeSet<usize>,
+    /// What the first look left unproven, unless the machine was too busy for it.
+    missed: Vec<String>,
 }
 
 impl Suspect {
     fn new(fault: &'static Fault, next: BTreeSet<usize>) -> Suspect {
         let run = FaultRun::before(fault.name, fault.clauses);
-        Suspect { fault, run, looks: 0, tried: BTreeSet::new(), next }
+        Suspect { fault, run, looks: 0, tried: BTreeSet::new(), next, missed: Vec::new() }
     }
 
     async fn look(mut self, plan: &Plan) -> Suspect {
@@ -124,6 +138,9 @@ impl Suspect {
             Err(error) => self.run = FaultRun::broken(self.fault.name, self.fault.clauses, &error),
         }
         self.looks += 1;
+        if self.looks == 1 && self.run.is_conclusive() {
+            self.missed = self.run.unproven().cloned().collect();
+        }
         self.tried.append(&mut self.next);
         self
     }
@@ -131,7 +148,7 @@ impl Suspect {
     /// What is to be looked at once more: what was inconclusive, as it is where the machine was too busy, and of a sample
     /// that left clauses unproven, what may prove them.
     fn doubts(&self, plan: &Plan, clauses: &[Vec<Arc<str>>]) -> BTreeSet<usize> {
-        let samples = matches!(plan.extent, Extent::Sample(_));
+        let samples = matches!(plan.extent, Extent::Sample { .. });
         let looks = if samples { LOOKS_OF_A_SAMPLE } else { LOOKS };
         if self.run.error.is_some() || self.looks == looks {
             return BTreeSet::new();
@@ -169,16 +186,24 @@ async fn with(plan: &Plan, fault: &Fault, scenarios: &BTreeSet<usize>) -> Result
 
 /// The scenarios that a fault is run with; `clauses` are those of each.
 fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault) -> BTreeSet<usize> {
-    let (seed, per_clause, strangers) = match &plan.extent {
+    let mut chosen = BTreeSet::new();
+    let (seed, strangers) = match &plan.extent {
         Extent::Full => return (0..plan.scenarios.len()).collect(),
         Extent::Again(complaints) => return doubtful(plan, clauses, fault, complaints),
-        Extent::Declared(seed) => (*seed, usize::MAX, OTHERS),
-        Extent::Sample(seed) => (*seed, LIKELIEST, FEW_OTHERS),
+        Extent::Declared(seed) => {
+            chosen.extend(about_any(fault.clauses, clauses));
+            (*seed, OTHERS)
+        }
+        Extent::Sample { seed, shown_by } => {
+            let known = shown_by.get(fault.name);
+            for &clause in fault.clauses {
+                let name = known.and_then(|known| known.get(clause));
+                let index = name.and_then(|name| plan.scenarios.iter().position(|one| one.name == *name));
+                chosen.extend(index.or_else(|| likeliest(about(clause, clauses), clauses, fault.clauses).next()));
+            }
+            (*seed, FEW_OTHERS)
+        }
     };
-    let mut chosen = BTreeSet::new();
-    for clause in fault.clauses {
-        chosen.extend(likeliest(about(clause, clauses), clauses, fault.clauses).take(per_clause));
-    }
     let others: Vec<usize> = (0..plan.scenarios.len()).filter(|index| !chosen.contains(index)).collect();
     chosen.extend(others.choose_multiple(&mut draw(seed, fault), strangers).copied());
     chosen

@@ -101,6 +101,11 @@ impl FaultRun {
         self.scenarios.iter().any(|s| s.scenario == scenario && s.outcome == Outcome::Inconclusive)
     }
 
+    /// Whether no scenario was inconclusive.
+    pub fn is_conclusive(&self) -> bool {
+        self.scenarios.iter().all(|s| s.outcome != Outcome::Inconclusive)
+    }
+
     /// Puts the results of another run of some of the scenarios in place of the earlier ones.
     pub fn amend(&mut self, later: FaultRun) {
         self.scenarios.retain(|s| !later.scenarios.iter().any(|again| again.scenario == s.scenario));
@@ -121,6 +126,12 @@ impl FaultRun {
     pub fn unproven(&self) -> impl Iterator<Item = &String> {
         let seen = self.seen_clauses();
         self.clauses.iter().filter(move |clause| !seen.contains(clause))
+    }
+
+    /// A scenario that noticed the fault for this clause.
+    pub fn shown_by(&self, clause: &str) -> Option<&str> {
+        let shows = |one: &&ScenarioRun| one.first.iter().any(|first| first.clauses.contains(clause));
+        self.kills().find(shows).map(|one| one.scenario.as_str())
     }
 
     fn seen_clauses(&self) -> BTreeSet<&String> {

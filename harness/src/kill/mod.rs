@@ -13,7 +13,7 @@ mod pin;
 mod pinpoint;
 mod trial;
 
-pub use drive::{Extent, Plan, Watcher, binding_expectations, drive, faults_named};
+pub use drive::{Extent, Plan, ShownBy, Watcher, binding_expectations, drive, faults_named};
 pub use inversion::{invert_all, negated};
 pub use matrix::{Complaint, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};
 pub use pinpoint::{pin_all, pinned};
