@@ -66,6 +66,7 @@ async fn every_fault_is_noticed_for_what_it_declares() {
         first.signatures,
         first.complaints.len()
     );
+    first.complaints.iter().for_each(|complaint| println!("at first sight: {complaint:?}"));
     assert!(first.signatures >= 50, "only {} faults can be told apart", first.signatures);
     let doubtful: BTreeSet<&str> = first.complaints.iter().map(|complaint| complaint.fault()).collect();
     plan.faults.retain(|fault| doubtful.contains(fault.name));
