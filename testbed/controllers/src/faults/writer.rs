@@ -7,7 +7,7 @@ use std::{
 use async_trait::async_trait;
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams, PostParams},
+    api::{DynamicObject, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -123,11 +123,12 @@ impl StatusWriterSeam for Late {
         if !is_bad_news_of_tcp(&object) {
             return api.replace_status(&name, &PostParams::default(), &object).await;
         }
-        let (api, late) = (api.clone(), json!({"status": object.data["status"]}));
+        let (api, late) = (api.clone(), object.clone());
         tokio::spawn(async move {
             tokio::time::sleep(LATE).await;
-            if let Err(error) = api.patch_status(&name, &PatchParams::default(), &Patch::Merge(late)).await {
-                tracing::debug!(%error, "the late status found no object");
+            // Refused if the object has changed since then: what is late is not to undo what was written after it.
+            if let Err(error) = api.replace_status(&name, &PostParams::default(), &late).await {
+                tracing::debug!(%error, "the late status came too late");
             }
         });
         Ok(object)
