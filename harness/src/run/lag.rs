@@ -76,8 +76,24 @@ pub fn lagged(late: Duration) -> Body {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use async_trait::async_trait;
+    use gateproof_report::record::Outcome;
+
     use super::*;
-    use crate::log::TimingProfile;
+    use crate::judge::contract::{Contract, GATEWAY_API};
+    use crate::log::{Event, TimingProfile};
+    use crate::run::{Bystander, RunOptions, Silent, TargetChoice, run};
+    use crate::scenario::{Scenario, Vocabulary, load};
+
+    /// Takes the one thread of the runtime away.
+    fn occupy(time: Duration) {
+        let end = clock::now() + time;
+        while clock::now() < end {
+            std::hint::spin_loop();
+        }
+    }
 
     #[test]
     fn a_fifth_of_the_shortest_budget_counts() {
@@ -92,14 +108,53 @@ mod tests {
         let lateness = Lateness::default();
         let _measuring = measure(Arc::clone(&log), lateness.clone(), Duration::from_millis(20));
         tokio::task::yield_now().await;
-        // The one thread of this runtime is taken away from the measurement.
-        let end = clock::now() + PERIOD + Duration::from_millis(60);
-        while clock::now() < end {
-            std::hint::spin_loop();
-        }
+        occupy(PERIOD + Duration::from_millis(60));
         assert!(lateness.total() >= Duration::from_millis(20), "before the measurement has its turn");
         let event = tokio::time::timeout(Duration::from_secs(5), events.recv()).await.unwrap().unwrap();
         assert!(matches!(event.body, Body::Lagged { by } if by >= 20_000), "{event:?}");
         assert!(lateness.total() >= Duration::from_millis(60));
+    }
+
+    /// Occupies the runtime a little between all others' turns, from the first probe of a scenario on, until it is dropped.
+    #[derive(Debug, Default)]
+    struct Crowd {
+        began: AtomicBool,
+        turns: Mutex<Option<AbortOnDropHandle<()>>>,
+    }
+
+    /// Less than is logged by itself, but an attempt takes many turns.
+    const TURN: Duration = Duration::from_millis(100);
+
+    #[async_trait]
+    impl Bystander for Crowd {
+        async fn at_step(&self, scenario: &Scenario, step: usize) {
+            let probes = matches!(scenario.steps[step].verb, crate::scenario::Verb::Probe(_));
+            if probes && !self.began.swap(true, Ordering::Relaxed) {
+                let turns = tokio::spawn(async {
+                    loop {
+                        occupy(TURN);
+                        tokio::task::yield_now().await;
+                    }
+                });
+                *self.turns.lock().unwrap() = Some(AbortOnDropHandle::new(turns));
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn little_delays_of_an_attempt_leave_a_wrong_answer_inconclusive() {
+        let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+        let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+        let scenarios: Vec<_> = scenarios.into_iter().filter(|one| one.name == "httproute-missing-backend").collect();
+        let target = TargetChoice::Embedded { fault: Some("answers-404-for-missing-backends".to_owned()) };
+        let mut options = RunOptions::new(target, contract);
+        let second = Duration::from_secs(1);
+        options.timing = Some(Timing { converge: second, ..Timing::of(TimingProfile::Embedded) });
+        options.bystander = Some(Arc::new(Crowd::default()));
+        let output = run(options, scenarios, &mut Silent).await.unwrap();
+        assert_eq!(output.record.scenarios[0].outcome, Outcome::Inconclusive, "{:#?}", output.record.scenarios[0]);
+        let of_an_attempt =
+            |event: &Event| matches!((&event.scope, &event.body), (Scope::Scenario(_), Body::Lagged { .. }));
+        assert!(output.events.iter().any(|event| of_an_attempt(event)));
     }
 }
