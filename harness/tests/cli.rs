@@ -363,6 +363,26 @@ fn what_no_profile_counts_is_named_by_reports() {
 }
 
 #[test]
+fn a_conformance_report_says_no_more_than_was_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = || std::fs::read_to_string(dir.path().join("gateproof-report/conformance-report.yaml")).unwrap();
+    let ended = run(dir.path(), &["run", "gateway-accepted", "httproute-simple"]);
+    expect(
+        &ended,
+        0,
+        &["ConformanceReport for GATEWAY-TLS (TLSRoute not claimed), GATEWAY-UDP (UDPRoute not claimed)"],
+    );
+    let text = report();
+    assert!(text.contains("GATEWAY-HTTP") && text.contains("- httproute-missing-backend\n"), "{text}");
+    assert!(!text.contains("success") && !text.contains("GATEWAY-UDP"), "{text}");
+    // Upstream's rules are about all of the scenarios that we have for it, whoever else's are run.
+    write(dir.path(), "case.yaml", GOOD);
+    expect(&run(dir.path(), &["run", "-f", "case.yaml"]), 0, &["1 passed, 0 failed"]);
+    let text = report();
+    assert!(text.contains("- httproute-missing-backend\n") && !text.contains("success"), "{text}");
+}
+
+#[test]
 fn a_replay_comes_to_the_same_verdicts() {
     let dir = tempfile::tempdir().unwrap();
     let selection = ["httproute-missing-backend", "httproute-missing-reference-grant", "tcproute-simple"];

@@ -74,7 +74,7 @@ pub struct Target {
     pub gateway_api_version: String,
     /// Channel of the CRDs.
     pub gateway_api_channel: String,
-    /// Features that it claims, sorted.
+    /// Features that it is held to, sorted: those that it claims, unless the user says otherwise.
     pub features: Vec<String>,
 }
 

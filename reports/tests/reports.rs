@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use gateproof_report::compare::{Agreement, Here, Published, Test, compare};
 use gateproof_report::conformance::{
-    ConformanceReport, Extended, Identity, ProfileReport, ProfileRule, Statistics, Status, TestResult, build, lint,
+    ConformanceReport, Extended, Identity, LeftOut, ProfileReport, ProfileRule, Statistics, Status, TestResult, Why,
+    Withheld, build, lint,
 };
 use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
 use gateproof_report::record::{Breach, ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, Target};
@@ -42,7 +43,7 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
             controller_name: "gateproof.dev/reference".to_owned(),
             gateway_api_version: "v1.6.1".to_owned(),
             gateway_api_channel: "standard".to_owned(),
-            features: vec!["Gateway".to_owned(), "HTTPRoute".to_owned(), "HTTPRouteCORS".to_owned()],
+            features: ["Gateway", "HTTPRoute", "HTTPRouteCORS", "ReferenceGrant"].map(str::to_owned).to_vec(),
         },
         arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
         interrupted: false,
@@ -82,9 +83,56 @@ fn a_profile_with_an_inconclusive_scenario_is_withheld() {
         scenario("a", &["Gateway"], Outcome::Passed),
         scenario("b", &["Gateway", "HTTPRoute"], Outcome::Inconclusive),
     ]);
-    let (report, withheld) = build(&record, &[http()], identity(), "default".to_owned());
+    let (report, withheld) = build(&record, &[], &[http()], identity(), "default".to_owned());
     assert!(report.profiles.is_empty());
-    assert_eq!(withheld, ["GATEWAY-HTTP"]);
+    assert_eq!(withheld, [Withheld { profile: "GATEWAY-HTTP".to_owned(), why: Why::Inconclusive }]);
+    assert_eq!(withheld[0].to_string(), "GATEWAY-HTTP (a scenario of it is inconclusive)");
+}
+
+/// Scenarios that need a Gateway alone count in every profile with Gateways, and say nothing of its routes.
+#[test]
+fn a_profile_of_which_a_core_feature_is_not_claimed_is_withheld() {
+    let mut record = record(vec![scenario("a", &["Gateway"], Outcome::Passed)]);
+    record.target.features.retain(|feature| feature != "HTTPRoute");
+    let (report, withheld) = build(&record, &[], &[http()], identity(), "default".to_owned());
+    assert!(report.profiles.is_empty());
+    assert_eq!(withheld[0].to_string(), "GATEWAY-HTTP (HTTPRoute not claimed)");
+}
+
+#[test]
+fn what_the_selection_left_out_is_skipped() {
+    let record = record(vec![
+        scenario("a", &["Gateway"], Outcome::Passed),
+        scenario("elsewhere", &["TLSRoute"], Outcome::Passed),
+    ]);
+    let of = |name: &str, feature: &str| LeftOut { name: name.to_owned(), features: vec![feature.to_owned()] };
+    let left_out = [of("b", "HTTPRoute"), of("c", "HTTPRouteCORS"), of("d", "TLSRoute")];
+    let report =
+        |left_out: &[LeftOut]| build(&record, left_out, &[http()], identity(), "default".to_owned()).0.profiles;
+    let partly = &report(&left_out)[0];
+    assert_eq!((partly.core.result, &partly.core.skipped_tests[..]), (TestResult::Partial, &["b".to_owned()][..]));
+    assert_eq!(partly.core.statistics, Statistics { failed: 0, passed: 1, skipped: 1 });
+    let extended = partly.extended.as_ref().unwrap();
+    assert_eq!((extended.result, &extended.skipped_tests[..]), (TestResult::Partial, &["c".to_owned()][..]));
+    assert_eq!(report(&[])[0].core.result, TestResult::Success);
+    // Nothing of the profile was run.
+    assert!(build(&self::record(vec![]), &left_out, &[http()], identity(), "default".to_owned()).0.profiles.is_empty());
+}
+
+#[test]
+fn a_repeated_scenario_counts_once_by_its_worst_end() {
+    let record = record(vec![
+        scenario("a", &["Gateway"], Outcome::Passed),
+        scenario("a#2", &["Gateway"], Outcome::Passed),
+        scenario("b", &["Gateway"], Outcome::Passed),
+        scenario("b#2", &["Gateway"], Outcome::Failed),
+        scenario("c", &["Gateway"], Outcome::Passed),
+        scenario("c#2", &["Gateway"], Outcome::Skipped),
+    ]);
+    let (report, _) = build(&record, &[], &[http()], identity(), "default".to_owned());
+    let core = &report.profiles[0].core;
+    assert_eq!(core.statistics, Statistics { failed: 1, passed: 1, skipped: 1 });
+    assert_eq!((&core.failed_tests[..], &core.skipped_tests[..]), (&["b".to_owned()][..], &["c".to_owned()][..]));
 }
 
 #[test]
@@ -97,7 +145,7 @@ fn counts_follow_upstreams_rules_and_the_file_reads_back() {
         scenario("unclaimed", &["ListenerSet"], Outcome::NotSupported),
         scenario("elsewhere", &["TLSRoute"], Outcome::Failed),
     ]);
-    let (report, withheld) = build(&record, &[http()], identity(), "default".to_owned());
+    let (report, withheld) = build(&record, &[], &[http()], identity(), "default".to_owned());
     assert!(withheld.is_empty());
     let yaml = report.to_yaml().unwrap();
     assert_eq!(ConformanceReport::from_yaml(&yaml).unwrap(), report);
@@ -123,7 +171,7 @@ fn what_no_profile_counts_is_named_if_it_was_run() {
 fn a_known_failure_is_a_failure_in_the_conformance_report() {
     let of = |outcome| {
         let record = record(vec![scenario("a", &["Gateway"], outcome), scenario("b", &["Gateway"], Outcome::Passed)]);
-        build(&record, &[http()], identity(), "default".to_owned())
+        build(&record, &[], &[http()], identity(), "default".to_owned())
     };
     assert_eq!(of(Outcome::KnownFailure), of(Outcome::Failed));
     assert_ne!(of(Outcome::KnownFailure), of(Outcome::Passed));
@@ -198,7 +246,7 @@ fn known_failures_and_stale_entries_are_told_in_every_report() {
 #[test]
 fn lint_names_what_a_submission_may_not_have() {
     let record = record(vec![scenario("a", &["Gateway"], Outcome::Passed)]);
-    let (mut report, _) = build(&record, &[http()], identity(), "default".to_owned());
+    let (mut report, _) = build(&record, &[], &[http()], identity(), "default".to_owned());
     assert_eq!(lint(&report), []);
     report.implementation.version = "main".to_owned();
     report.mode = None;
@@ -281,7 +329,7 @@ proptest! {
             .collect();
         let counted = scenarios.iter().filter(|s| s.outcome != Outcome::NotSupported).count();
         let failed = scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late | Outcome::KnownFailure));
-        let (report, _) = build(&record(scenarios), &[http()], identity(), "default".to_owned());
+        let (report, _) = build(&record(scenarios), &[], &[http()], identity(), "default".to_owned());
         let total: u32 = report
             .profiles
             .iter()

@@ -1,5 +1,6 @@
 //! Arguments that several verbs share, and what they resolve to.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,6 +57,15 @@ impl Selection {
             }
         }
         Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), all))
+    }
+
+    /// What the selection leaves out of `all`, and of the built-in scenarios where others are given: those are what a
+    /// ConformanceReport is about.
+    pub(crate) fn left_out(&self, chosen: &[Scenario], all: Vec<Scenario>) -> Result<Vec<Arc<Scenario>>, Failure> {
+        let builtin = if self.files.is_empty() { Vec::new() } else { load_scenarios(&[], &Vocabulary::builtin())? };
+        let mut known: HashSet<String> = chosen.iter().map(|scenario| scenario.name.clone()).collect();
+        let left_out = all.into_iter().chain(builtin).filter(|scenario| known.insert(scenario.name.clone()));
+        Ok(left_out.map(Arc::new).collect())
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
-use gateproof_report::conformance::{self, Identity, ProfileRule};
+use gateproof_report::conformance::{self, Identity, LeftOut, ProfileRule};
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use gateproof_report::{junit, markdown, terminal};
 
 use super::{Failure, report};
 use crate::log::Body;
 use crate::run::{RunOutput, events_of};
+use crate::scenario::Scenario;
 use crate::target::pod_logs::PodLog;
 
 /// Who was tested, for the ConformanceReport.
@@ -78,9 +80,13 @@ impl Writer {
             version: identity.version.clone(),
         };
         let who = if record.target.embedded { embedded() } else { who };
-        let (report, withheld) = conformance::build(record, &profile_rules(), who, identity.mode.clone());
-        for profile in &withheld {
-            eprintln!("no result for profile {profile}: a scenario of it is inconclusive");
+        let left_out =
+            |scenario: &Arc<Scenario>| LeftOut { name: scenario.name.clone(), features: scenario.features.clone() };
+        let left_out: Vec<LeftOut> = output.left_out.iter().map(left_out).collect();
+        let (report, withheld) = conformance::build(record, &left_out, &profile_rules(), who, identity.mode.clone());
+        if !withheld.is_empty() {
+            let all: Vec<String> = withheld.iter().map(ToString::to_string).collect();
+            eprintln!("no result in the ConformanceReport for {}", all.join(", "));
         }
         self.file("conformance-report.yaml", &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
         for scenario in record.scenarios.iter().filter(|s| is_failure(s) || s.outcome == Outcome::KnownFailure) {

@@ -351,6 +351,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     if let Some(file) = &args.known_failures {
         options.known_failures = known_failures(file, &all, &options.contract)?;
     }
+    options.unselected = args.selection.left_out(&scenarios, all)?;
     options.preflight &= !args.skip_preflight;
     options.logs_from.clone_from(&args.logs_from);
     options.arguments = reproduce::arguments(&args);

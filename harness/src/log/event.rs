@@ -134,7 +134,7 @@ pub struct RunStarted {
     pub gateway_api_version: String,
     /// Channel of the installed CRDs: `standard` or `experimental`.
     pub gateway_api_channel: String,
-    /// Features that the target claims.
+    /// Features that the target is held to, sorted.
     pub features: Vec<String>,
     /// The user's file of known failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

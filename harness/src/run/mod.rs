@@ -78,6 +78,8 @@ pub struct RunOutput {
     pub events: Vec<Arc<Event>>,
     /// The record made of it.
     pub record: RunRecord,
+    /// Scenarios that the target could have run, had they been selected.
+    pub left_out: Vec<Arc<Scenario>>,
     /// What could not be removed, and why.
     pub leftovers: Vec<Leftover>,
     /// Namespaces that stay for the user to look at.
@@ -128,7 +130,12 @@ async fn run_on(
     log.close_file()?;
     let events = log.events();
     let record = close(&started, &events, &entries, options, &target.facts, interrupted);
-    Ok(RunOutput { events, record, leftovers, kept, logs })
+    let left_out = plan::plan(&options.unselected, &target.facts, &plan::Policy::of(options))
+        .into_iter()
+        .filter(|planned| !matches!(planned.decision, Decision::NotSupported(_)))
+        .map(|planned| planned.scenario)
+        .collect();
+    Ok(RunOutput { events, record, left_out, leftovers, kept, logs })
 }
 
 /// Asks whether a target can be tested with these scenarios, and removes whatever that took.

@@ -115,6 +115,8 @@ pub struct RunOptions {
     pub target: TargetChoice,
     /// CustomResourceDefinitions that the embedded target serves; the built-in ones if there are none.
     pub crds: Vec<Value>,
+    /// Scenarios that the user did not select: a ConformanceReport counts those that the target could have run as skipped.
+    pub unselected: Vec<Arc<Scenario>>,
     /// How the user asked for what decides verdicts, for reports: arguments of `gateproof run` beside the selection.
     pub arguments: Vec<String>,
     /// The status contract.
@@ -191,6 +193,7 @@ impl RunOptions {
             preflight: !target.is_embedded(),
             target,
             crds: Vec::new(),
+            unselected: Vec::new(),
             arguments: Vec::new(),
             contract,
             known_failures: Vec::new(),

@@ -1,6 +1,7 @@
 //! A ConformanceReport from a run record.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::types::{ConformanceReport, Extended, Implementation, ProfileReport, Statistics, Status, TestResult};
 use crate::record::{Outcome, RunRecord, ScenarioRecord};
@@ -23,22 +24,60 @@ pub type Identity = Implementation;
 /// The free word that a report carries as its mode.
 pub type Mode = String;
 
-/// The report of a run, one entry for each profile that has a counted scenario, in the order of `profiles`.
+/// A scenario that could have been run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// The features that it needs.
+    pub features: Vec<String>,
+}
+
+/// A profile that a report says nothing about, although scenarios of it were run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// Name of the profile.
+    pub profile: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why nothing is said of a profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The target is not held to these of its core features, so nobody asks.
+    Unclaimed(Vec<String>),
+    /// One of its scenarios is inconclusive.
+    Inconclusive,
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Why::Unclaimed(features) => write!(f, "{} ({} not claimed)", self.profile, features.join(", ")),
+            Why::Inconclusive => write!(f, "{} (a scenario of it is inconclusive)", self.profile),
+        }
+    }
+}
+
+/// The report of a run, one entry for each profile that has a counted scenario, in the order of `profiles`, and the
+/// profiles that nothing can be said of.
 ///
-/// A profile with an inconclusive scenario is withheld: its name is returned in the second place, and nothing about it is
-/// in the report. Contract findings are never counted.
+/// What the selection left out counts as skipped, as in upstream's suite. A scenario that was repeated counts once, by its
+/// worst end. Contract findings are never counted.
 pub fn build(
     record: &RunRecord,
+    left_out: &[LeftOut],
     profiles: &[ProfileRule],
     implementation: Identity,
     mode: Mode,
-) -> (ConformanceReport, Vec<String>) {
+) -> (ConformanceReport, Vec<Withheld>) {
     let mut withheld = Vec::new();
     let mut reports = Vec::new();
     for rule in profiles {
-        match profile(record, rule) {
+        match profile(record, left_out, rule) {
             Built::Report(report) => reports.push(*report),
-            Built::Withheld => withheld.push(rule.name.clone()),
+            Built::Withheld(why) => withheld.push(Withheld { profile: rule.name.clone(), why }),
             Built::Empty => {}
         }
     }
@@ -58,29 +97,33 @@ pub fn build(
 
 enum Built {
     Report(Box<ProfileReport>),
-    Withheld,
+    Withheld(Why),
     Empty,
 }
 
-fn profile(record: &RunRecord, rule: &ProfileRule) -> Built {
+fn profile(record: &RunRecord, left_out: &[LeftOut], rule: &ProfileRule) -> Built {
     let (mut core, mut extended) = (Tally::default(), Tally::default());
-    for scenario in &record.scenarios {
-        let inside = scenario.features.iter().all(|f| rule.core.contains(f) || rule.extended.contains(f));
-        if !inside || scenario.outcome == Outcome::NotSupported {
-            continue;
-        }
-        if scenario.outcome == Outcome::Inconclusive {
-            return Built::Withheld;
-        }
-        let is_core = scenario.features.iter().all(|f| rule.core.contains(f));
-        if is_core { core.count(scenario) } else { extended.count(scenario) }
+    for scenario in record.scenarios.iter().filter(|one| rule.counts(&one.features)) {
+        let tally = if rule.is_core(&scenario.features) { &mut core } else { &mut extended };
+        tally.count(scenario);
     }
-    if core.total() + extended.total() == 0 {
+    if core.is_empty() && extended.is_empty() {
         return Built::Empty;
     }
-    let core = core.status();
-    let extended = (extended.total() > 0).then(|| extended.status());
     let claimed: BTreeSet<&String> = record.target.features.iter().collect();
+    let unclaimed: Vec<String> = rule.core.iter().filter(|feature| !claimed.contains(feature)).cloned().collect();
+    if !unclaimed.is_empty() {
+        return Built::Withheld(Why::Unclaimed(unclaimed));
+    }
+    if core.is_inconclusive || extended.is_inconclusive {
+        return Built::Withheld(Why::Inconclusive);
+    }
+    for scenario in left_out.iter().filter(|one| rule.counts(&one.features)) {
+        let tally = if rule.is_core(&scenario.features) { &mut core } else { &mut extended };
+        tally.skipped.insert(scenario.name.clone());
+    }
+    let extended = (!extended.is_empty()).then(|| extended.status());
+    let core = core.status();
     let summary = Some(summarise(&core, extended.as_ref()));
     let extended = extended.map(|status| Extended {
         failed_tests: status.failed_tests,
@@ -95,39 +138,53 @@ fn profile(record: &RunRecord, rule: &ProfileRule) -> Built {
     Built::Report(Box::new(ProfileReport { core, extended, name: rule.name.clone(), summary }))
 }
 
+impl ProfileRule {
+    fn counts(&self, features: &[String]) -> bool {
+        features.iter().all(|f| self.core.contains(f) || self.extended.contains(f))
+    }
+
+    fn is_core(&self, features: &[String]) -> bool {
+        features.iter().all(|f| self.core.contains(f))
+    }
+}
+
+/// Names of scenarios by how they ended.
 #[derive(Default)]
 struct Tally {
-    passed: u32,
+    passed: BTreeSet<String>,
     failed: BTreeSet<String>,
     skipped: BTreeSet<String>,
+    is_inconclusive: bool,
 }
 
 impl Tally {
     fn count(&mut self, scenario: &ScenarioRecord) {
+        // Executions after the first have a number behind the name.
+        let name = scenario.name.split('#').next().unwrap_or_default().to_owned();
         match scenario.outcome {
-            Outcome::Passed => self.passed += 1,
+            Outcome::Passed => drop(self.passed.insert(name)),
             // That the user expects it changes nothing for whoever reads the report.
-            Outcome::Failed | Outcome::Late | Outcome::KnownFailure => {
-                self.failed.insert(scenario.name.clone());
-            }
-            Outcome::Skipped => {
-                self.skipped.insert(scenario.name.clone());
-            }
-            Outcome::Inconclusive | Outcome::NotSupported => {}
+            Outcome::Failed | Outcome::Late | Outcome::KnownFailure => drop(self.failed.insert(name)),
+            Outcome::Skipped => drop(self.skipped.insert(name)),
+            Outcome::Inconclusive => self.is_inconclusive = true,
+            Outcome::NotSupported => {}
         }
     }
 
-    fn total(&self) -> usize {
-        self.passed as usize + self.failed.len() + self.skipped.len()
+    fn is_empty(&self) -> bool {
+        self.passed.is_empty() && self.failed.is_empty() && self.skipped.is_empty() && !self.is_inconclusive
     }
 
     fn status(self) -> Status {
-        let count = |set: &BTreeSet<String>| u32::try_from(set.len()).unwrap_or(u32::MAX);
-        let statistics = Statistics { failed: count(&self.failed), passed: self.passed, skipped: count(&self.skipped) };
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let skipped: BTreeSet<String> = self.skipped.difference(&self.failed).cloned().collect();
+        let passed = self.passed.iter().filter(|name| !self.failed.contains(*name) && !skipped.contains(*name)).count();
+        let statistics =
+            Statistics { failed: count(self.failed.len()), passed: count(passed), skipped: count(skipped.len()) };
         Status {
             failed_tests: self.failed.into_iter().collect(),
             result: statistics.result(),
-            skipped_tests: self.skipped.into_iter().collect(),
+            skipped_tests: skipped.into_iter().collect(),
             statistics,
             summary: None,
         }

@@ -4,7 +4,7 @@ mod build;
 mod lint;
 mod types;
 
-pub use build::{Identity, Mode, ProfileRule, build};
+pub use build::{Identity, LeftOut, Mode, ProfileRule, Why, Withheld, build};
 pub use lint::{Defect, lint};
 pub use types::{
     ConformanceReport, Extended, Implementation, ProfileReport, ReadError, Statistics, Status, TestResult,
