@@ -122,7 +122,9 @@ pub fn catalogue() -> &'static [Fault] {
             http::websocket::EXCHANGE,
             http::retry::EXCHANGE,
             surface::FAULTS,
-            grpc::FAULTS,
+            grpc::statuses::FAULTS,
+            grpc::config::FAULTS,
+            grpc::exchange::FAULTS,
         ]
         .concat()
     });
