@@ -85,7 +85,7 @@ mod tests {
     use crate::judge::contract::{Contract, GATEWAY_API};
     use crate::log::{Event, TimingProfile};
     use crate::run::{Bystander, RunOptions, Silent, TargetChoice, run};
-    use crate::scenario::{Scenario, Vocabulary, load};
+    use crate::scenario::{Scenario, Verb, Vocabulary, load};
 
     /// Takes the one thread of the runtime away.
     fn occupy(time: Duration) {
@@ -128,7 +128,7 @@ mod tests {
     #[async_trait]
     impl Bystander for Crowd {
         async fn at_step(&self, scenario: &Scenario, step: usize) {
-            let probes = matches!(scenario.steps[step].verb, crate::scenario::Verb::Probe(_));
+            let probes = matches!(scenario.steps[step].verb, Verb::Probe(_));
             if probes && !self.began.swap(true, Ordering::Relaxed) {
                 let turns = tokio::spawn(async {
                     loop {

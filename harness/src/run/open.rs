@@ -1,6 +1,6 @@
 //! From the options to a run that can begin: the plan, the log, the observer, the pool, and whether the target can be tested.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use gateproof_report::known::KnownFailure;
@@ -113,7 +113,7 @@ pub async fn open(
     if options.preflight {
         trial.preflight = good(Preflight::of_facts(facts))?;
     }
-    if policy.features(facts).is_some_and(|features| features.is_empty()) {
+    if policy.features(facts).is_empty() {
         return Err(RunError::NoFeatures { class: facts.gateway_class.clone() });
     }
     let plan = plan::plan(scenarios, facts, &policy);
@@ -339,11 +339,6 @@ fn run_started(
     timing: &Timing,
 ) -> RunStarted {
     let facts = &target.facts;
-    let all = || {
-        let names = gateproof_suites::features().iter().map(|feature| feature.name.clone());
-        names.filter(|name| !options.exempt.contains(name)).collect()
-    };
-    let features: BTreeSet<String> = policy.features(facts).unwrap_or_else(all);
     RunStarted {
         format: record::LOG_FORMAT,
         harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -356,7 +351,7 @@ fn run_started(
         controller_name: facts.controller_name.clone(),
         gateway_api_version: facts.bundle.clone(),
         gateway_api_channel: format!("{:?}", facts.channel).to_lowercase(),
-        features: features.into_iter().collect(),
+        features: policy.features(facts).into_iter().collect(),
         known_failures: options.known_failures.clone(),
         timing: timing.clone(),
     }

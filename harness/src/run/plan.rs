@@ -58,14 +58,15 @@ impl Policy {
         }
     }
 
-    /// The features that the target is held to, sorted; `None` for all that there are.
-    pub fn features(&self, facts: &Facts) -> Option<BTreeSet<String>> {
-        let held = match &self.features {
-            FeatureChoice::All => return None,
-            FeatureChoice::Claimed => &facts.features,
-            FeatureChoice::Only(features) => features,
+    /// The features that the target is held to.
+    pub fn features(&self, facts: &Facts) -> BTreeSet<String> {
+        let mut held: BTreeSet<String> = match &self.features {
+            FeatureChoice::All => gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
+            FeatureChoice::Claimed => facts.features.iter().cloned().collect(),
+            FeatureChoice::Only(features) => features.iter().cloned().collect(),
         };
-        Some(held.iter().filter(|feature| !self.exempt.contains(feature)).cloned().collect())
+        held.retain(|feature| !self.exempt.contains(feature));
+        held
     }
 }
 
@@ -75,7 +76,7 @@ pub fn plan(scenarios: &[Arc<Scenario>], facts: &Facts, policy: &Policy) -> Vec<
     let mut plan: Vec<Planned> = scenarios
         .iter()
         .map(|scenario| {
-            let decision = decide(scenario, facts, policy, features.as_ref());
+            let decision = decide(scenario, facts, policy, &features);
             Planned { scenario: Arc::clone(scenario), decision }
         })
         .collect();
@@ -83,14 +84,10 @@ pub fn plan(scenarios: &[Arc<Scenario>], facts: &Facts, policy: &Policy) -> Vec<
     plan
 }
 
-fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: Option<&BTreeSet<String>>) -> Decision {
+fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeSet<String>) -> Decision {
     // What the target does not support is said first: a skip of it would hide that it would not run anyway.
-    let missing: Vec<&str> = scenario
-        .features
-        .iter()
-        .filter(|feature| features.map_or(policy.exempt.contains(feature), |held| !held.contains(*feature)))
-        .map(String::as_str)
-        .collect();
+    let missing: Vec<&str> =
+        scenario.features.iter().filter(|feature| !features.contains(*feature)).map(String::as_str).collect();
     if !missing.is_empty() {
         let plural = if missing.len() == 1 { "feature" } else { "features" };
         return Decision::NotSupported(format!("{plural} {} not claimed", missing.join(", ")));

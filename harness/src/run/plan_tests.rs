@@ -44,6 +44,14 @@ fn features_decide(
     assert_eq!(decision(scenario, &Policy { features, exempt, ..policy() }), expected);
 }
 
+#[test]
+fn all_features_are_those_of_the_table_but_what_is_exempt() {
+    let policy = Policy { features: FeatureChoice::All, exempt: vec!["TLSRoute".to_owned()], ..policy() };
+    let held = policy.features(&facts());
+    assert_eq!(held.len(), gateproof_suites::features().len() - 1);
+    assert!(held.contains("UDPRoute") && !held.contains("TLSRoute"));
+}
+
 #[rstest]
 #[case(Some("1.4"), None, None, true)]
 #[case(Some("1.5"), None, None, false)]

@@ -142,6 +142,19 @@ pub(super) fn listeners(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &
     })
 }
 
+/// Takes the counts of routes over, listener by listener.
+pub(super) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
+    for mut other in from {
+        let Some(update) = to.iter_mut().find(|update| (update.kind, &update.key) == (other.kind, &other.key)) else {
+            continue;
+        };
+        let counted: Vec<usize> = listeners(std::slice::from_mut(&mut other)).map(|of| of.attached_routes).collect();
+        for (listener, count) in listeners(std::slice::from_mut(update)).zip(counted) {
+            listener.attached_routes = count;
+        }
+    }
+}
+
 /// Own conditions of every object of a kind; not those of listeners.
 pub(super) fn own(statuses: &mut [StatusUpdate], kind: Kind) -> impl Iterator<Item = &mut Vec<Condition>> {
     statuses.iter_mut().filter(move |update| update.kind == kind).filter_map(|update| match &mut update.status {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{find, listeners, parents, say, set},
+        tools::{copy_counts, find, listeners, parents, say, set},
     },
     model::{GATEWAY_GROUP, RouteKind},
     runtime::seams::{Seen, StatusesSeam},
@@ -98,19 +98,8 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         clauses: &["blind:GRPCRouteListenerHostnameMatching.3"],
         seam: Seam::Statuses(|| {
             say(|seen, statuses| {
-                let mut without = seen.otherwise(|snapshot| snapshot.retain(Kind::GrpcRoute, |_| false)).statuses;
-                for update in statuses.iter_mut().filter(|update| update.kind == Kind::Gateway) {
-                    let Some(other) =
-                        without.iter_mut().find(|other| (other.kind, &other.key) == (update.kind, &update.key))
-                    else {
-                        continue;
-                    };
-                    let counts: Vec<usize> =
-                        listeners(std::slice::from_mut(other)).map(|listener| listener.attached_routes).collect();
-                    for (listener, count) in listeners(std::slice::from_mut(update)).zip(counts) {
-                        listener.attached_routes = count;
-                    }
-                }
+                let without = seen.otherwise(|snapshot| snapshot.retain(Kind::GrpcRoute, |_| false));
+                copy_counts(without.statuses, statuses);
             })
         }),
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{drop_field, each, has_reason, is, listeners, own, parents, say, set},
+        tools::{copy_counts, drop_field, each, has_reason, is, listeners, own, parents, say, set},
     },
     model::RouteKind,
     runtime::seams::{Seen, StatusesSeam},
@@ -306,15 +306,3 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
 ];
-
-fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
-    for mut other in from {
-        let Some(update) = to.iter_mut().find(|update| (update.kind, &update.key) == (other.kind, &other.key)) else {
-            continue;
-        };
-        let counted: Vec<usize> = listeners(std::slice::from_mut(&mut other)).map(|of| of.attached_routes).collect();
-        for (listener, count) in listeners(std::slice::from_mut(update)).zip(counted) {
-            listener.attached_routes = count;
-        }
-    }
-}
