@@ -375,6 +375,10 @@ fn a_conformance_report_says_no_more_than_was_run() {
     let text = report();
     assert!(text.contains("GATEWAY-HTTP") && text.contains("- httproute-missing-backend\n"), "{text}");
     assert!(!text.contains("success") && !text.contains("GATEWAY-UDP"), "{text}");
+    let ended = run(dir.path(), &["run", "gateway-accepted", "--all-features"]);
+    let untried =
+        "(no scenario is about ReferenceGrant, TLSRoute), GATEWAY-UDP (no scenario is about ReferenceGrant, UDPRoute)";
+    expect(&ended, 0, &[untried]);
     // Upstream's rules are about all of the scenarios that we have for it, whoever else's are run.
     write(dir.path(), "case.yaml", GOOD);
     expect(&run(dir.path(), &["run", "-f", "case.yaml"]), 0, &["1 passed, 0 failed"]);

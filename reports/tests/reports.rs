@@ -15,6 +15,9 @@ use gateproof_report::{junit, markdown, terminal};
 use proptest::prelude::*;
 use rstest::rstest;
 
+/// What every profile of these tests is about.
+const CORE: [&str; 3] = ["Gateway", "HTTPRoute", "ReferenceGrant"];
+
 fn scenario(name: &str, features: &[&str], outcome: Outcome) -> ScenarioRecord {
     ScenarioRecord {
         name: name.to_owned(),
@@ -80,7 +83,7 @@ fn identity() -> Identity {
 #[test]
 fn a_profile_with_an_inconclusive_scenario_is_withheld() {
     let record = record(vec![
-        scenario("a", &["Gateway"], Outcome::Passed),
+        scenario("a", &CORE, Outcome::Passed),
         scenario("b", &["Gateway", "HTTPRoute"], Outcome::Inconclusive),
     ]);
     let (report, withheld) = build(&record, &[], &[http()], identity(), "default".to_owned());
@@ -100,11 +103,20 @@ fn a_profile_of_which_a_core_feature_is_not_claimed_is_withheld() {
 }
 
 #[test]
+fn a_profile_with_a_core_feature_that_no_scenario_needs_is_withheld() {
+    let of = |features: &[&str], outcome| {
+        build(&record(vec![scenario("a", features, outcome)]), &[], &[http()], identity(), "default".to_owned())
+    };
+    let (report, withheld) = of(&["Gateway", "ReferenceGrant"], Outcome::Passed);
+    assert!(report.profiles.is_empty());
+    assert_eq!(withheld[0].to_string(), "GATEWAY-HTTP (no scenario is about HTTPRoute)");
+    assert_eq!(of(&["Gateway", "ReferenceGrant", "HTTPRoute"], Outcome::Passed).0.profiles.len(), 1);
+}
+
+#[test]
 fn what_the_selection_left_out_is_skipped() {
-    let record = record(vec![
-        scenario("a", &["Gateway"], Outcome::Passed),
-        scenario("elsewhere", &["TLSRoute"], Outcome::Passed),
-    ]);
+    let record =
+        record(vec![scenario("a", &CORE, Outcome::Passed), scenario("elsewhere", &["TLSRoute"], Outcome::Passed)]);
     let of = |name: &str, feature: &str| LeftOut { name: name.to_owned(), features: vec![feature.to_owned()] };
     let left_out = [of("b", "HTTPRoute"), of("c", "HTTPRouteCORS"), of("d", "TLSRoute")];
     let report =
@@ -122,7 +134,7 @@ fn what_the_selection_left_out_is_skipped() {
 #[test]
 fn a_repeated_scenario_counts_once_by_its_worst_end() {
     let record = record(vec![
-        scenario("a", &["Gateway"], Outcome::Passed),
+        scenario("a", &CORE, Outcome::Passed),
         scenario("a#2", &["Gateway"], Outcome::Passed),
         scenario("b", &["Gateway"], Outcome::Passed),
         scenario("b#2", &["Gateway"], Outcome::Failed),
@@ -138,7 +150,7 @@ fn a_repeated_scenario_counts_once_by_its_worst_end() {
 #[test]
 fn counts_follow_upstreams_rules_and_the_file_reads_back() {
     let record = record(vec![
-        scenario("core-pass", &["Gateway", "HTTPRoute"], Outcome::Passed),
+        scenario("core-pass", &CORE, Outcome::Passed),
         scenario("core-late", &["Gateway", "HTTPRoute"], Outcome::Late),
         scenario("ext-pass", &["HTTPRoute", "HTTPRouteCORS"], Outcome::Passed),
         scenario("ext-skip", &["HTTPRouteCORS"], Outcome::Skipped),
@@ -170,7 +182,7 @@ fn what_no_profile_counts_is_named_if_it_was_run() {
 #[test]
 fn a_known_failure_is_a_failure_in_the_conformance_report() {
     let of = |outcome| {
-        let record = record(vec![scenario("a", &["Gateway"], outcome), scenario("b", &["Gateway"], Outcome::Passed)]);
+        let record = record(vec![scenario("a", &CORE, outcome), scenario("b", &["Gateway"], Outcome::Passed)]);
         build(&record, &[], &[http()], identity(), "default".to_owned())
     };
     assert_eq!(of(Outcome::KnownFailure), of(Outcome::Failed));
@@ -245,7 +257,7 @@ fn known_failures_and_stale_entries_are_told_in_every_report() {
 
 #[test]
 fn lint_names_what_a_submission_may_not_have() {
-    let record = record(vec![scenario("a", &["Gateway"], Outcome::Passed)]);
+    let record = record(vec![scenario("a", &CORE, Outcome::Passed)]);
     let (mut report, _) = build(&record, &[], &[http()], identity(), "default".to_owned());
     assert_eq!(lint(&report), []);
     report.implementation.version = "main".to_owned();
@@ -325,7 +337,7 @@ proptest! {
         let scenarios: Vec<_> = outcomes
             .iter()
             .enumerate()
-            .map(|(i, o)| scenario(&format!("s{i}"), &["Gateway"], states[*o]))
+            .map(|(i, o)| scenario(&format!("s{i}"), &CORE, states[*o]))
             .collect();
         let counted = scenarios.iter().filter(|s| s.outcome != Outcome::NotSupported).count();
         let failed = scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late | Outcome::KnownFailure));

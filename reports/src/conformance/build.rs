@@ -47,6 +47,8 @@ pub struct Withheld {
 pub enum Why {
     /// The target is not held to these of its core features, so nobody asks.
     Unclaimed(Vec<String>),
+    /// No scenario needs these of its core features, so nothing is known of them.
+    Untried(Vec<String>),
     /// One of its scenarios is inconclusive.
     Inconclusive,
 }
@@ -55,6 +57,7 @@ impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
             Why::Unclaimed(features) => write!(f, "{} ({} not claimed)", self.profile, features.join(", ")),
+            Why::Untried(features) => write!(f, "{} (no scenario is about {})", self.profile, features.join(", ")),
             Why::Inconclusive => write!(f, "{} (a scenario of it is inconclusive)", self.profile),
         }
     }
@@ -111,9 +114,18 @@ fn profile(record: &RunRecord, left_out: &[LeftOut], rule: &ProfileRule) -> Buil
         return Built::Empty;
     }
     let claimed: BTreeSet<&String> = record.target.features.iter().collect();
-    let unclaimed: Vec<String> = rule.core.iter().filter(|feature| !claimed.contains(feature)).cloned().collect();
+    let core_without = |of: &BTreeSet<&String>| -> Vec<String> {
+        rule.core.iter().filter(|feature| !of.contains(feature)).cloned().collect()
+    };
+    let unclaimed = core_without(&claimed);
     if !unclaimed.is_empty() {
         return Built::Withheld(Why::Unclaimed(unclaimed));
+    }
+    let could_run = record.scenarios.iter().filter(|one| one.outcome != Outcome::NotSupported).map(|one| &one.features);
+    let all = could_run.chain(left_out.iter().map(|one| &one.features));
+    let untried = core_without(&all.filter(|features| rule.counts(features)).flatten().collect());
+    if !untried.is_empty() {
+        return Built::Withheld(Why::Untried(untried));
     }
     if core.is_inconclusive || extended.is_inconclusive {
         return Built::Withheld(Why::Inconclusive);
