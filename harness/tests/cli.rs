@@ -262,8 +262,8 @@ const ROUTE: &str = r#"
 const SERVICE: &str = r"
         - apiVersion: v1
           kind: Service
-          metadata: {name: other, managedFields: [{manager: me}]}
-          spec: {ports: [{port: 80}], selector: {app: other}}
+          metadata: {name: other}
+          spec: {ports: [{port: 80}], selector: {app: 7}}
 ";
 
 /// Only the refusal that the scenario asks for is one: anything else says nothing about the target.

@@ -14,7 +14,7 @@ use gateproof::target::log_writer::LogWriter;
 use gateproof::target::names;
 use gateproof::target::observe::{Observer, Selector};
 use gateproof::target::pool::namespace;
-use gateproof::target::write::{PatchType, Writer};
+use gateproof::target::write::{PatchType, Whose, Writer};
 use gateproof_apiserver::{Options, Server};
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ async fn fresh_objects_are_never_read_again() {
         let written = bench.writer.apply(0, 0, &service).await;
         assert!(matches!(written.outcome, WriteOutcome::Admitted { .. }), "{written:?}");
         let patch = json!({"metadata": {"annotations": {"a": "b"}}});
-        bench.writer.patch(0, 0, written.key, PatchType::Merge, None, &patch).await;
+        bench.writer.patch(0, 0, written.key, &Whose::Own, PatchType::Merge, None, &patch).await;
     }
     let last = key("Service", Some("one"), "s-19");
     seen(&bench, |live| live.get(&last).is_some_and(|s| s.pointer("/metadata/annotations/a").is_some())).await;
@@ -210,25 +210,28 @@ async fn refusals_are_answers_and_not_retried() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cleaning_removes_what_is_labelled_and_waits_for_it() {
     let bench = bench(Options::default()).await;
-    for (run, name) in [(RUN, "one"), ("other", "two")] {
+    for (run, name) in [(RUN, "gp-abcdef-0-ns"), ("other", "gp-other-0-ns"), (RUN, "precious")] {
         bench.writer.apply(0, 0, &namespace(run, None, name, &[])).await;
     }
-    let scope = CleanScope::Run(RUN.to_owned());
+    let scope = CleanScope::run(RUN);
     let cleaned = clean(&bench.api, &bench.writer, &scope, Duration::from_secs(10)).await.unwrap();
-    assert_eq!((cleaned.removed, cleaned.leftovers), (vec!["Namespace/one".to_owned()], vec![]));
-    assert!(bench.api.get("/api/v1/namespaces/two").await.is_ok());
-    assert!(bench.api.get("/api/v1/namespaces/one").await.unwrap_err().is_not_found());
+    assert_eq!((cleaned.removed, cleaned.leftovers), (vec!["Namespace/gp-abcdef-0-ns".to_owned()], vec![]));
+    assert_eq!(cleaned.others, ["Namespace/precious"], "it has the label, and no name of the run");
+    for name in ["gp-other-0-ns", "precious"] {
+        assert!(bench.api.get(&format!("/api/v1/namespaces/{name}")).await.is_ok());
+    }
+    assert!(bench.api.get("/api/v1/namespaces/gp-abcdef-0-ns").await.unwrap_err().is_not_found());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_finalizer_that_holds_is_named() {
     let bench = bench(Options::default()).await;
-    bench.writer.apply(0, 0, &namespace(RUN, None, "one", &[])).await;
-    let mut service = object("Service", "one", "s", None);
+    bench.writer.apply(0, 0, &namespace(RUN, None, "gp-abcdef-0-ns", &[])).await;
+    let mut service = object("Service", "gp-abcdef-0-ns", "s", None);
     service["metadata"]["finalizers"] = json!(["example.com/hold"]);
     service["spec"] = json!({"ports": [{"port": 80}]});
     bench.writer.apply(0, 0, &service).await;
     let cleaned = clean(&bench.api, &bench.writer, &CleanScope::All, Duration::from_millis(300)).await.unwrap();
     assert_eq!(cleaned.leftovers.len(), 1, "{cleaned:?}");
-    assert_eq!(cleaned.leftovers[0].object, "Namespace/one");
+    assert_eq!(cleaned.leftovers[0].object, "Namespace/gp-abcdef-0-ns");
 }

@@ -1,5 +1,5 @@
-//! `junit.xml`: one suite for the scenarios of each suite, one for the contract, and one for entries of the file of known
-//! failures that are out of date.
+//! `junit.xml`: one suite for the scenarios of each suite, one for the contract, one for entries of the file of known
+//! failures that are out of date, and one for what the run left behind.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,7 +31,21 @@ pub fn render(record: &RunRecord) -> Result<String, String> {
     if record.known_failures.iter().any(KnownFailureRecord::is_stale) {
         report.add_test_suite(known_suite(record));
     }
+    if !record.leftovers.is_empty() {
+        report.add_test_suite(leftover_suite(record));
+    }
     report.to_string().map_err(|error| error.to_string())
+}
+
+/// An error, as what is inconclusive: it says nothing of the target, and somebody has to look after it.
+fn leftover_suite(record: &RunRecord) -> TestSuite {
+    let mut suite = TestSuite::new("clean-up");
+    for left in &record.leftovers {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_type("left behind").set_message(left.diagnosis.clone());
+        suite.add_test_case(TestCase::new(left.object.clone(), status));
+    }
+    suite
 }
 
 fn scenario_case(scenario: &ScenarioRecord, arguments: &[String]) -> TestCase {

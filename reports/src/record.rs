@@ -54,8 +54,21 @@ pub struct RunRecord {
     /// Every entry of the user's file of known failures, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_failures: Vec<KnownFailureRecord>,
+    /// What the run made, or was to restore, and could not: somebody has to look after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leftovers: Vec<LeftoverRecord>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
+}
+
+/// Something that a run could not remove or restore.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LeftoverRecord {
+    /// `Kind/name`.
+    pub object: String,
+    /// What holds it, as far as it can be told.
+    pub diagnosis: String,
 }
 
 /// What was tested.

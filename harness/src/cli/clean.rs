@@ -1,7 +1,10 @@
 //! `gateproof clean`: what a killed run left behind.
 
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_report::terminal::printable;
 use schemars::JsonSchema;
@@ -13,19 +16,25 @@ use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
-use crate::target::clean::{CleanScope, Cleaned, Leftover, clean};
+use crate::target::clean::{self, CleanScope, Cleaned, Leftover, Runs};
 use crate::target::write::Writer;
-use crate::target::{api, connect, discover, undo};
+use crate::target::{api, connect};
 
 /// Remove what a run left behind in a cluster
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  gateproof clean --context kind-dev\n  gateproof clean --run 3f9a2c --kubeconfig testbed.kubeconfig"
+    after_help = "Examples:\n  gateproof clean --context kind-dev                   runs that are over\n  gateproof clean --run k3f9a2 --kubeconfig testbed.kubeconfig\n                                                       one run, over or not\n  gateproof clean --all --yes                          every run, and what runs share"
 )]
 pub(crate) struct Args {
-    /// Only what this run left, by the value of the label gateproof.dev/run
-    #[arg(long, value_name = "ID")]
+    /// What this run made, whether it is over or not, by the value of the label gateproof.dev/run
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
     run: Option<String>,
+    /// What every run made, those under way too, and what runs share
+    #[arg(long)]
+    all: bool,
+    /// Do not ask before --all
+    #[arg(long, requires = "all")]
+    yes: bool,
     /// Kubeconfig file, instead of $KUBECONFIG and ~/.kube/config
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -46,6 +55,12 @@ pub(crate) struct Document {
     removed: Vec<String>,
     /// Objects that are not.
     leftovers: Vec<Remnant>,
+    /// Objects that have the label of a run and were not made by one, as `Kind/name`: they stay.
+    others: Vec<String>,
+    /// Runs that are under way, and were left alone.
+    alive: Vec<String>,
+    /// Runs without a Lease, of which nobody can tell whether they are over; left alone.
+    unknown: Vec<String>,
 }
 
 /// Something that did not go.
@@ -57,10 +72,17 @@ pub(crate) struct Remnant {
     diagnosis: String,
 }
 
-impl From<Cleaned> for Document {
-    fn from(Cleaned { restored, removed, leftovers }: Cleaned) -> Document {
+impl Document {
+    fn of(Cleaned { restored, removed, leftovers, others }: Cleaned, runs: Runs) -> Document {
         let remnant = |Leftover { object, diagnosis }| Remnant { object, diagnosis };
-        Document { restored, removed, leftovers: leftovers.into_iter().map(remnant).collect() }
+        Document {
+            restored,
+            removed,
+            leftovers: leftovers.into_iter().map(remnant).collect(),
+            others,
+            alive: runs.alive.into_iter().collect(),
+            unknown: runs.unknown.into_iter().collect(),
+        }
     }
 }
 
@@ -71,29 +93,79 @@ pub(crate) async fn run(args: Args) -> Outcome {
     };
     let api = connect::connect(&source(args.kubeconfig, args.context)).await;
     let api = api.map_err(|error| connect_failure(&error))?;
-    let scope = args.run.map_or(CleanScope::All, CleanScope::Run);
-    let groups = undo::groups(&api, &scope).await.map_err(|e| environment(&e))?;
-    let kinds = discover::kinds(&api, &groups).await.map_err(|e| environment(&e))?;
-    let timing = Timing::of(TimingProfile::Real);
-    let writer = Writer::new(api.clone(), Arc::new(kinds), &timing, None);
-    let cleaned = clean(&api, &writer, &scope, timing.gateway).await.map_err(|e| environment(&e))?;
+    let mut runs = Runs::default();
+    let scope = match args.run {
+        Some(id) => CleanScope::run(&id),
+        None if args.all => {
+            if !args.yes && !agreed() {
+                return Err(Failure::usage("nothing was removed", "answer `yes`, or add --yes"));
+            }
+            CleanScope::All
+        }
+        None => {
+            runs = clean::runs(&api, wait).await.map_err(|e| environment(&e))?;
+            CleanScope::Runs(runs.over.clone())
+        }
+    };
+    let cleaned = if scope == CleanScope::Runs(BTreeSet::new()) {
+        Cleaned::default()
+    } else {
+        let kinds = clean::kinds(&api).await.map_err(|e| environment(&e))?;
+        let timing = Timing::of(TimingProfile::Real);
+        let writer = Writer::new(api.clone(), Arc::new(kinds), &timing, None);
+        clean::clean(&api, &writer, &scope, timing.gateway).await.map_err(|e| environment(&e))?
+    };
     let code = if cleaned.leftovers.is_empty() { exit_codes::PASSED } else { exit_codes::INCONCLUSIVE };
-    if args.format == Format::Json {
-        output::json(&Document::from(cleaned))?;
-        return Ok(code);
+    let document = Document::of(cleaned, runs);
+    match args.format {
+        Format::Json => output::json(&document)?,
+        Format::Text => print(&document),
     }
-    for object in &cleaned.restored {
+    Ok(code)
+}
+
+/// Asks whoever sits at the terminal. Where nobody does, `--all` was all that there is to say.
+fn agreed() -> bool {
+    let mut input = std::io::stdin().lock();
+    if !input.is_terminal() {
+        return true;
+    }
+    eprint!(
+        "This removes what every run of gateproof made in this cluster, those under way too. Type `yes` to go on: "
+    );
+    let mut answer = String::new();
+    input.read_line(&mut answer).is_ok() && answer.trim() == "yes"
+}
+
+fn wait(runs: &BTreeSet<String>, time: Duration) {
+    let runs: Vec<_> = runs.iter().map(|run| printable(run)).collect();
+    eprintln!("looking for {} s whether these runs are under way: {}", time.as_secs(), runs.join(", "));
+}
+
+fn print(document: &Document) {
+    for object in &document.restored {
         println!("restored {}", printable(object));
     }
-    for object in &cleaned.removed {
+    for object in &document.removed {
         println!("removed {}", printable(object));
     }
-    for leftover in &cleaned.leftovers {
-        println!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
+    for Remnant { object, diagnosis } in &document.leftovers {
+        println!("still there: {}: {}", printable(object), printable(diagnosis));
     }
-    if !cleaned.restored.is_empty() {
-        println!("{} restored", cleaned.restored.len());
+    for object in &document.others {
+        println!("left alone: {}: it has the label of a run, and no run made it", printable(object));
     }
-    println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
-    Ok(code)
+    for run in &document.alive {
+        println!(
+            "left alone: run {}, which is under way; `gateproof clean --run ID` takes it all the same",
+            printable(run)
+        );
+    }
+    for run in &document.unknown {
+        println!("left alone: run {}, which has no Lease; `gateproof clean --run ID` takes it", printable(run));
+    }
+    if !document.restored.is_empty() {
+        println!("{} restored", document.restored.len());
+    }
+    println!("{} removed, {} left", document.removed.len(), document.leftovers.len());
 }

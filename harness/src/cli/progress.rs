@@ -46,6 +46,11 @@ impl Progress for Reporter {
         }
     }
 
+    fn waiting(&mut self, what: &str) {
+        let text = format!("waiting for {}", printable(what));
+        if self.bar.is_hidden() { eprintln!("{text}") } else { self.bar.println(text) }
+    }
+
     fn ready(&mut self, preflight: &Preflight) {
         let mut text = "the target can be tested".to_owned();
         if !preflight.without.is_empty() {

@@ -360,7 +360,13 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     clean_up_on_ctrl_c(&options)?;
 
     let mut reporter = Reporter::new();
-    let output = run::run(options, scenarios, &mut reporter).await.map_err(run_failure)?;
+    let output = match run::run(options, scenarios, &mut reporter).await {
+        Err(RunError::Interrupted) => {
+            eprintln!("interrupted before anything was applied");
+            return Ok(exit_codes::INTERRUPTED);
+        }
+        output => output.map_err(run_failure)?,
+    };
     reporter.finish();
     writer.write(&output, &args.identity)?;
 
@@ -422,6 +428,13 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
                 format!("{next}\nNothing was judged. --skip-preflight runs the scenarios all the same."),
             )
         }
+        RunError::Shared { .. } => {
+            Failure::usage(error, "name it ${name:alias}, which is unique to run and scenario; nothing was applied")
+        }
+        RunError::ClassSilent { .. } => Failure::environment(
+            error,
+            "start the controller, or name the features with --features; nothing was applied",
+        ),
         RunError::Dial(_) | RunError::Shape { .. } | RunError::NoFeatures { .. } => {
             Failure::usage(error, "nothing was applied")
         }
@@ -467,7 +480,7 @@ pub(crate) fn exit_code(record: &RunRecord, contract_fails: bool) -> u8 {
         exit_codes::INTERRUPTED
     } else if any(End::Failed) || any(End::Late) || stale || (contract_fails && broken) {
         exit_codes::FAILED
-    } else if any(End::Inconclusive) || !(any(End::Passed) || any(End::KnownFailure)) {
+    } else if any(End::Inconclusive) || !record.leftovers.is_empty() || !(any(End::Passed) || any(End::KnownFailure)) {
         exit_codes::INCONCLUSIVE
     } else {
         exit_codes::PASSED

@@ -67,6 +67,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         (backend.name.clone(), BackendBinding { namespace, service: backend.name.clone(), identity: "i".into() })
     });
     Bindings {
+        cluster_scoped: Vec::new(),
         scenario: scenario.name.clone(),
         run_id: "r".into(),
         token: "t".into(),

@@ -44,6 +44,11 @@ impl Deadline {
         self.lagged = true;
     }
 
+    /// The harness waited for its turn.
+    pub(super) fn waited(&mut self, by: Duration) {
+        self.end = self.end + by;
+    }
+
     pub(super) fn phase(&mut self, now: Elapsed) -> Phase {
         if now >= self.end && self.lagged && !self.extended {
             self.extended = true;

@@ -91,6 +91,11 @@ impl Judge {
                     deadline.lag();
                 }
             }
+            Body::Waited { by } => {
+                if let Some(deadline) = self.deadline() {
+                    deadline.waited(Duration::from_micros(by));
+                }
+            }
             Body::Unreachable { by } => {
                 if let Some(deadline) = self.deadline() {
                     deadline.away(Duration::from_micros(by));

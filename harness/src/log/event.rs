@@ -98,6 +98,18 @@ pub enum Body {
         /// Since when: microseconds, or since the last of these.
         by: u64,
     },
+    /// The scenario waited for what another run had to itself: that time counts for no deadline.
+    Waited {
+        /// For how long, in microseconds.
+        by: u64,
+    },
+    /// Something that the run made, or was to restore, and that is still there.
+    LeftBehind {
+        /// `Kind/name`.
+        object: String,
+        /// What holds it, as far as it can be told.
+        diagnosis: String,
+    },
     /// The scenario's last event, written once no more can come.
     ScenarioEnded(Ended),
     /// Always the last event.
@@ -165,6 +177,9 @@ pub struct Bindings {
     pub names: IndexMap<String, String>,
     /// Port alias such as `http` or `tcp` → port for this execution.
     pub ports: IndexMap<String, u16>,
+    /// Kinds of the manifest that the target serves without namespaces, beside those of Kubernetes and Gateway API.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cluster_scoped: Vec<String>,
     /// The GatewayClass under test.
     pub gateway_class: String,
     /// A class of the same controller that takes one Gateway only, if there is one.

@@ -1,9 +1,12 @@
 //! The names that one execution of a scenario is bound to. Pure.
 
+use super::prepare::applied;
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::Scenario;
 use crate::scenario::bind::{Needs, needs};
+use crate::scenario::scope::is_cluster_scoped;
 use crate::target::discover::Facts;
+use crate::target::kinds::Kinds;
 use crate::target::names;
 use crate::target::pool::Instance;
 use crate::target::shape::{Ports, Protocol};
@@ -52,6 +55,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         hosts: hosts.into_iter().map(|alias| (alias.clone(), names::host(&token, &alias))).collect(),
         gateways: gateways.collect(),
         backends: backends.collect(),
+        cluster_scoped: cluster_scoped(scenario, &names.facts.kinds),
         names: aliases.into_iter().map(|alias| (alias.clone(), format!("gp-{token}-{alias}"))).collect(),
         namespaces,
         ports,
@@ -60,6 +64,16 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         controller_name: names.facts.controller_name.clone(),
         token,
     }
+}
+
+/// The kinds that a scenario creates and that have no namespaces, where only discovery tells.
+fn cluster_scoped(scenario: &Scenario, kinds: &Kinds) -> Vec<String> {
+    let applied = applied(scenario).filter(|key| !is_cluster_scoped(&key.kind));
+    let scoped = applied.filter(|key| kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced));
+    let mut found: Vec<String> = scoped.map(|key| key.kind).collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 #[cfg(test)]

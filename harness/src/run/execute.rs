@@ -1,5 +1,6 @@
 //! One execution of a scenario: a thin loop that does what the judge asks and logs what came of it.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::interrupt::Interrupt;
 use super::lag::{self, Lateness};
+use super::locks;
 use super::options::Bystander;
 use crate::judge::contract::Contract;
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
@@ -21,6 +23,7 @@ use crate::target::api::Api;
 use crate::target::backends::{Backends, Running};
 use crate::target::clock;
 use crate::target::discover::Facts;
+use crate::target::lease::{Held, LeaseError, Leases};
 use crate::target::log_writer::LogWriter;
 use crate::target::pod_logs::LogSource;
 use crate::target::pool;
@@ -45,6 +48,8 @@ pub struct Environment {
     pub writer: Writer,
     /// Restores what patches changed of objects that are not the run's own.
     pub undo: Undo,
+    /// What one run at a time may have.
+    pub leases: Leases,
     /// Attempts on its data path.
     pub prober: Prober,
     /// What is observed now.
@@ -95,6 +100,17 @@ pub struct Execution {
     pub scenario: Arc<Scenario>,
     /// The names to bind it to.
     pub bindings: Bindings,
+    /// The lanes that it has to itself already; nothing if it shares them. It takes those of its own Gateways on the way.
+    pub lanes: Option<HashSet<String>>,
+}
+
+/// What an execution leaves for the caller to remove or give back, in this order.
+#[derive(Default)]
+pub struct Remains {
+    /// Its backends, if they were set up.
+    pub running: Option<Running>,
+    /// Lanes of its own Gateways.
+    pub held: Vec<Held>,
 }
 
 /// Why an execution could not be set up.
@@ -108,8 +124,8 @@ enum SetupError {
     Write { object: String, outcome: String },
 }
 
-/// Runs a scenario to its verdict. Its objects and running backends are left for the caller to remove.
-pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Option<Running>) {
+/// Runs a scenario to its verdict. Its objects are left for the caller to remove, and so is the rest.
+pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Remains) {
     let scope = Scope::Scenario(Arc::clone(&execution.name));
     let mut scopes = vec![Scope::Run, scope.clone()];
     scopes.extend(execution.bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str()))));
@@ -133,14 +149,16 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Opti
         judge: Judge::new(judged, context),
         events,
         running: None,
+        lanes: execution.lanes.clone(),
+        held: Vec::new(),
         unread: OnceLock::new(),
     };
     let ended = match bound {
         Err(error) => Ended::Environment { error: SetupError::Bind(error).to_string() },
         Ok(bound) => conductor.conduct(&execution.scenario, &bound).await,
     };
-    let running = conductor.running.take();
-    (conductor.end(ended), running)
+    let remains = Remains { running: conductor.running.take(), held: std::mem::take(&mut conductor.held) };
+    (conductor.end(ended), remains)
 }
 
 struct Conductor<'a> {
@@ -151,6 +169,10 @@ struct Conductor<'a> {
     events: UnboundedReceiver<Arc<Event>>,
     /// The scenario's backends, once they are set up.
     running: Option<Running>,
+    /// Lanes that it has to itself; nothing if it shares them.
+    lanes: Option<HashSet<String>>,
+    /// The Leases of those that it took itself.
+    held: Vec<Held>,
     /// Why journals could not be read.
     unread: OnceLock<String>,
 }
@@ -227,7 +249,13 @@ impl Conductor<'_> {
             }
             match self.judge.next(self.env.log.now()) {
                 Next::Finished => return Ended::Completed,
-                Next::Perform(actions) => self.perform(actions).await,
+                Next::Perform(actions) => match self.take_lanes(&actions).await {
+                    Ok(true) => self.perform(actions).await,
+                    // Time has passed, so the judge is asked again.
+                    Ok(false) => {}
+                    Err(LeaseError::Stopped(_)) => return Ended::Interrupted,
+                    Err(error) => return Ended::Environment { error: error.to_string() },
+                },
                 Next::Wait { until } => {
                     let limit = async {
                         match until {
@@ -249,6 +277,27 @@ impl Conductor<'_> {
                 }
             }
         }
+    }
+
+    /// Takes the lanes that these probes go by, if the scenario must have them to itself. `false` if it had to take one: then nothing
+    /// was sent yet.
+    async fn take_lanes(&mut self, actions: &[Action]) -> Result<bool, LeaseError> {
+        let Some(lanes) = &mut self.lanes else { return Ok(true) };
+        let wanted = actions.iter().filter_map(|action| match action {
+            Action::Probe { request, .. } => Some(locks::lane_of(request)),
+            Action::Write { .. } | Action::ReadJournal { .. } => None,
+        });
+        let new: Vec<String> = wanted.filter(|lane| !lanes.contains(lane)).collect();
+        if new.is_empty() {
+            return Ok(true);
+        }
+        lanes.extend(new.iter().cloned());
+        let before = self.env.log.now();
+        let (held, _) = self.env.leases.take(new).await?;
+        self.held.extend(held);
+        let by = u64::try_from((self.env.log.now() - before).as_micros()).unwrap_or(u64::MAX);
+        self.env.log.append(self.scope.clone(), Body::Waited { by });
+        Ok(false)
     }
 
     /// Lets the judge see everything that is logged by now.
@@ -325,7 +374,7 @@ impl Conductor<'_> {
                 };
                 let (key, subresource) = (key(&target), subresource.as_deref());
                 match self.env.undo.note(self.bindings, &key, patch_type, subresource, &patch).await {
-                    Ok(()) => writer.patch(step, ordinal, key, patch_type, subresource, &patch).await,
+                    Ok(whose) => writer.patch(step, ordinal, key, &whose, patch_type, subresource, &patch).await,
                     Err(error) => writer.not_patched(step, ordinal, key, &error.to_string()),
                 }
             }

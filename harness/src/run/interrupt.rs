@@ -14,6 +14,7 @@ pub struct Interrupt {
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    hangup: Signal,
 }
 
 impl Signals {
@@ -22,7 +23,11 @@ impl Signals {
     /// # Errors
     /// If the operating system does not let this process handle signals.
     pub fn listen() -> std::io::Result<Signals> {
-        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
     }
 
     /// Returns at the next of them.
@@ -30,6 +35,8 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            // A terminal that is closed, or a connection that is lost.
+            _ = self.hangup.recv() => {}
         }
     }
 }
@@ -48,12 +55,17 @@ impl Interrupt {
         self.token.is_cancelled()
     }
 
+    /// What is cancelled when it is broken off.
+    pub fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+
     /// Returns once it is broken off.
     pub async fn triggered(&self) {
         self.token.cancelled().await;
     }
 
-    /// Breaks the run off at the first Ctrl-C or SIGTERM; at the second the process ends without cleaning up, and `last_words` says
+    /// Breaks the run off at the first Ctrl-C, SIGTERM or SIGHUP; at the second the process ends without cleaning up, and `last_words` says
     /// how to do that later.
     ///
     /// # Errors

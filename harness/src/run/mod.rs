@@ -13,6 +13,7 @@ mod fixtures;
 pub mod interrupt;
 pub mod known;
 mod lag;
+mod locks;
 mod open;
 pub mod options;
 pub mod permissions;
@@ -26,13 +27,15 @@ mod session;
 mod tidy;
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use gateproof_report::record::{RunRecord, ScenarioRecord};
 
 use crate::log::{Body, Event, RunStarted, Scope};
 use crate::scenario::Scenario;
-use crate::target::clean::Leftover;
+use crate::target::clean::{CleanScope, Cleaned, Leftover, clean};
 use crate::target::discover::Facts;
 use crate::target::names;
 use crate::target::pod_logs::PodLog;
@@ -51,6 +54,8 @@ use tidy::Tidy;
 
 /// Is told how a run goes along. Called from one task, in order.
 pub trait Progress: Send {
+    /// It waits for something that may take a while.
+    fn waiting(&mut self, _: &str) {}
     /// The plan is made; scenarios that are not run are told only here.
     fn planned(&mut self, plan: &[Planned], facts: &Facts);
     /// A scenario began.
@@ -91,7 +96,7 @@ pub struct RunOutput {
 /// Plans without running: what would run on the target, what not, and why.
 pub async fn survey(options: &RunOptions, scenarios: Vec<Scenario>) -> Result<(Facts, Vec<Planned>), RunError> {
     let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
-    let target = prepare::target(options, &scenarios).await?;
+    let target = prepare::target(options, &scenarios, &mut Silent).await?;
     let plan = plan::plan(&scenarios, &target.facts, &plan::Policy::of(options));
     let facts = target.facts.clone();
     target.stop().await;
@@ -105,7 +110,7 @@ pub async fn run(
     reporter: &mut dyn Progress,
 ) -> Result<RunOutput, RunError> {
     let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
-    let target = prepare::target(&options, &scenarios).await?;
+    let target = prepare::target(&options, &scenarios, reporter).await?;
     let outcome = run_on(&target, &options, &scenarios, reporter).await;
     target.stop().await;
     outcome
@@ -119,13 +124,31 @@ async fn run_on(
 ) -> Result<RunOutput, RunError> {
     let Opened { env, tidy, observer, lag, started, set_up, entries, trial } =
         open(target, options, scenarios, Purpose::Run, reporter).await?;
-    let outcomes = session(&env, &tidy, options, set_up, reporter).await;
+    let run_id = set_up.run_id.clone();
+    let outcomes = AssertUnwindSafe(session(&env, &tidy, options, set_up, reporter)).catch_unwind().await;
+    let Ok(outcomes) = outcomes else {
+        // Nobody is left who knows what was made, but for the labels on it.
+        let cleaned = clean(&target.api, &env.writer, &CleanScope::run(&run_id), env.timing.gateway).await;
+        let error = Box::new(RunError::Internal("the run broke off".to_owned()));
+        return Err(match cleaned {
+            Ok(Cleaned { leftovers: left, .. }) if !left.is_empty() => RunError::Left { error, left },
+            Ok(_) => *error,
+            Err(failed) => {
+                let object = format!("everything of run {run_id}");
+                RunError::Left { error, left: vec![Leftover { object, diagnosis: failed.to_string() }] }
+            }
+        });
+    };
     let Outcomes { entries: ran, interrupted, mut leftovers, kept, logs } = outcomes;
     leftovers.extend(trial.removed().await);
     drop(lag);
     observer.stop().await;
     let entries: Vec<Entry> = entries.into_iter().chain(ran).collect();
     let log = &env.log;
+    for Leftover { object, diagnosis } in &leftovers {
+        let (object, diagnosis) = (object.clone(), diagnosis.clone());
+        log.append(Scope::Run, Body::LeftBehind { object, diagnosis });
+    }
     log.append(Scope::Run, Body::RunEnded { interrupted });
     log.close_file()?;
     let events = log.events();
@@ -149,7 +172,7 @@ pub async fn preflight(
 ) -> Result<Preflight, RunError> {
     let options = RunOptions { preflight: true, ..options };
     let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
-    let target = prepare::target(&options, &scenarios).await?;
+    let target = prepare::target(&options, &scenarios, reporter).await?;
     let outcome = preflight_on(&target, &options, &scenarios, reporter).await;
     target.stop().await;
     outcome
@@ -165,6 +188,7 @@ async fn preflight_on(
         open(target, options, scenarios, Purpose::Preflight, reporter).await?;
     let preflight = trial.preflight.clone();
     let mut leftovers = trial.removed().await;
+    set_up.life.end().await;
     leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&set_up.run_id))]).await);
     drop(lag);
     observer.stop().await;

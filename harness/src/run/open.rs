@@ -26,8 +26,9 @@ use crate::probe::Prober;
 use crate::scenario::Scenario;
 use crate::target::backends::Backends;
 use crate::target::clean::Leftover;
-use crate::target::discover::Facts;
+use crate::target::discover::{Acceptance, Facts};
 use crate::target::kinds::{GATEWAY_GROUP, Kind};
+use crate::target::lease::{Held, Leases};
 use crate::target::log_writer::LogWriter;
 use crate::target::observe::{Observer, Selector};
 use crate::target::pool::{self, Demand, Instance};
@@ -93,6 +94,8 @@ pub struct SetUp {
     pub instances: Vec<Instance>,
     /// Failures that do not fail the run, of those whose time is not over.
     pub known: Vec<KnownFailure>,
+    /// Says that the run is alive.
+    pub life: Held,
 }
 
 /// Opens a run. Whatever it created is gone again if it cannot begin.
@@ -114,16 +117,28 @@ pub async fn open(
         trial.preflight = good(Preflight::of_facts(facts))?;
     }
     if policy.features(facts).is_empty() {
-        return Err(RunError::NoFeatures { class: facts.gateway_class.clone() });
+        let class = facts.gateway_class.clone();
+        // Features are claimed in the status, which nobody has written yet.
+        let silent = facts.acceptance == Acceptance::Silent;
+        return Err(if silent { RunError::ClassSilent { class } } else { RunError::NoFeatures { class } });
     }
     let plan = plan::plan(scenarios, facts, &policy);
+    for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
+        if let Some(problem) = plan::shared_name(scenario, facts) {
+            let (scenario, file) = (scenario.name.clone(), scenario.file.clone());
+            return Err(RunError::Shared { scenario, file, problem });
+        }
+    }
     reporter.planned(&plan, facts);
     let request =
         if options.preflight { Some(Arc::new(preflight::scenario().map_err(RunError::Internal)?)) } else { None };
     if let Some(request) = &request {
         let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
         let needed = Permissions::of(runs.chain([&**request]), &facts.kinds, options.ways());
-        let missing = needed.missing(&target.api).await;
+        let missing = tokio::select! {
+            missing = needed.missing(&target.api) => missing,
+            () = options.interrupt.triggered() => return Err(RunError::Interrupted),
+        };
         trial.preflight.permissions(needed.iter().count(), missing);
         trial.preflight = good(trial.preflight)?;
     }
@@ -171,12 +186,24 @@ pub async fn open(
         // Taking Gateways down takes about as long as setting them up.
         budget: timing.gateway,
     };
-    let created = pool::create(&writer, &run_id, &facts.gateway_class, &options.namespace_labels, &instances).await;
-    if let Err(error) = created {
-        tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await;
-        return Err(error.into());
-    }
+    let patience = timing.gateway + timing.gateway_class;
+    let leases = Leases::new(target.api.clone(), &run_id, patience, options.interrupt.token());
+    let created = async {
+        pool::open(&writer, &run_id, &options.namespace_labels).await?;
+        let life = leases.live().await?;
+        pool::create(&writer, &run_id, &facts.gateway_class, &instances).await?;
+        Ok::<_, RunError>(life)
+    };
+    let life = match created.await {
+        Ok(life) => life,
+        Err(error) => {
+            let left = tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await;
+            return Err(if left.is_empty() { error } else { RunError::Left { error: Box::new(error), left } });
+        }
+    };
+    let what = format!("{} Gateways to be programmed, up to {} s", instances.len(), timing.gateway.as_secs());
     let ready = pool::await_programmed(observer.view(), &run_id, &mut instances, timing.gateway);
+    let ready = clock::patiently(ready, || reporter.waiting(&what));
     // Broken off while it waits, the session has nothing to start and goes on to clean up.
     tokio::select! {
         () = ready => {}
@@ -185,7 +212,8 @@ pub async fn open(
     }
     let env = Arc::new(Environment {
         log: Arc::clone(&log),
-        undo: Undo::new(target.api.clone(), writer.clone()),
+        leases,
+        undo: Undo::new(target.api.clone(), writer.clone(), policy.cluster_changes),
         api: target.api.clone(),
         writer,
         prober: Prober::new(Arc::clone(&target.dialer), timing.request),
@@ -203,7 +231,7 @@ pub async fn open(
         slowest_settle: Mutex::default(),
     });
     let known = known::in_force(&started.known_failures, &started.date);
-    let set_up = SetUp { run_id, slots, instances, known };
+    let set_up = SetUp { run_id, slots, instances, known, life };
     if let Some(request) = request {
         try_request(&env, &tidy, options, &set_up, request, target.dialer.advice(), &mut trial).await;
         // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
@@ -250,14 +278,14 @@ async fn try_request(
     let bindings = bindings(&request, &names, &[("gw".to_owned(), gateway)]);
     let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
     let name: Arc<str> = Arc::from(PREFLIGHT);
-    let execution = Execution { name: Arc::clone(&name), scenario: request, bindings };
-    let (verdict, hosted) = execute(env, &execution).await;
+    let execution = Execution { name: Arc::clone(&name), scenario: request, bindings, lanes: None };
+    let (verdict, remains) = execute(env, &execution).await;
     trial.preflight.request(&verdict, &env.log.events_in(&Scope::Scenario(name)), advice, env.backends.advice());
     let tidy = tidy.clone();
     // Scenarios need not wait until it is gone.
     trial.removal = Some(tokio::spawn(async move {
-        if let Some(hosted) = hosted {
-            hosted.stop().await;
+        if let Some(running) = remains.running {
+            running.stop().await;
         }
         tidy.remove(namespaces).await
     }));

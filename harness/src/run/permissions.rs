@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
+use super::locks;
 use super::prepare::{applied, references, watched};
 use crate::log::ObjectKey;
+use crate::scenario::scope::is_cluster_scoped;
 use crate::scenario::{Patch, Scenario, Verb};
 use crate::target::api::{Api, ApiError};
 use crate::target::kinds::{GATEWAY_GROUP, Kinds};
+use crate::target::shape::Shape;
 
 /// How much depends on a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +48,8 @@ impl std::fmt::Display for Permission {
 type Row = (&'static str, &'static str, &'static [&'static str], Need);
 
 const CRDS: &str = "apiextensions.k8s.io";
-const APPLY: &[&str] = &["create", "patch"];
+const COORDINATION: &str = "coordination.k8s.io";
+const CREATE: &[&str] = &["create"];
 const WATCH: &[&str] = &["list", "watch"];
 
 /// What every run asks.
@@ -53,23 +57,28 @@ const ALWAYS: &[Row] = &[
     (CRDS, "customresourcedefinitions", &["get"], Need::Run),
     (GATEWAY_GROUP, "gatewayclasses", WATCH, Need::Run),
     (GATEWAY_GROUP, "gateways", WATCH, Need::Run),
-    ("", "namespaces", APPLY, Need::Run),
+    ("", "namespaces", CREATE, Need::Run),
     ("", "namespaces", WATCH, Need::Run),
     ("", "namespaces", &["delete"], Need::Run),
     // What holds a namespace that does not go is read there.
     ("", "namespaces", &["get"], Need::Help),
     ("", "events", WATCH, Need::Help),
+    // A run says that it is alive; without an answer it looks whether it has done so, and `gateproof clean` looks at all.
+    (COORDINATION, "leases", &["create", "patch"], Need::Run),
+    (COORDINATION, "leases", &["get", "list"], Need::Help),
     // Notes of what is to be restored.
     ("", "configmaps", &["list"], Need::Help),
     (GATEWAY_GROUP, "gatewayclasses", &["get", "delete"], Need::Help),
 ];
 /// What the pool asks.
-const POOL: &[Row] = &[(GATEWAY_GROUP, "gateways", APPLY, Need::Run)];
+const POOL: &[Row] = &[(GATEWAY_GROUP, "gateways", CREATE, Need::Run)];
 /// What a pool Gateway with TLS asks.
-const POOL_TLS: &[Row] = &[("", "secrets", APPLY, Need::Run)];
+const POOL_TLS: &[Row] = &[("", "secrets", CREATE, Need::Run)];
+/// What it asks to have something of the cluster to itself. Who holds it is read only if somebody does.
+const LOCKS: &[Row] = &[(COORDINATION, "leases", &["delete"], Need::Run)];
 /// What hosted backends ask.
 const BACKENDS: &[Row] =
-    &[("", "services", APPLY, Need::Run), ("discovery.k8s.io", "endpointslices", APPLY, Need::Run)];
+    &[("", "services", CREATE, Need::Run), ("discovery.k8s.io", "endpointslices", CREATE, Need::Run)];
 /// What port-forward asks. It is a GET of a WebSocket, and servers from v1.35 on ask for `create` as well.
 const PORT_FORWARD: &[Row] = &[
     ("", "services", WATCH, Need::Run),
@@ -78,15 +87,16 @@ const PORT_FORWARD: &[Row] = &[
 ];
 /// What deployed backends ask.
 const DEPLOYED: &[Row] = &[
-    ("", "services", APPLY, Need::Run),
-    ("apps", "deployments", APPLY, Need::Run),
+    ("", "services", CREATE, Need::Run),
+    ("apps", "deployments", CREATE, Need::Run),
     // They name the Pods that are ready.
     ("discovery.k8s.io", "endpointslices", WATCH, Need::Run),
     // Journals are read by way of it.
     ("", "pods/proxy", &["get"], Need::Run),
 ];
 /// What a patch of an object asks that is not the scenario's own: it is noted before, and restored after.
-const NOTES: &[Row] = &[("", "configmaps", APPLY, Need::Run), ("", "configmaps", &["delete"], Need::Help)];
+const NOTES: &[Row] =
+    &[("", "configmaps", &["create", "patch"], Need::Run), ("", "configmaps", &["delete"], Need::Help)];
 
 /// What of the API server serves as a way to the target, beside writing and watching.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -127,9 +137,17 @@ impl Permissions {
         if !scenario.backends.is_empty() {
             self.rows(if ways.deployed { DEPLOYED } else { BACKENDS });
         }
+        let shapes: Vec<Shape> = scenario.gateways.values().filter_map(|shape| shape.parse().ok()).collect();
+        if locks::needs_any(scenario, shapes.iter()) {
+            self.rows(LOCKS);
+        }
         let own: Vec<ObjectKey> = applied(scenario).collect();
-        for key in &own {
-            self.kind(kinds, &key.group, &key.kind, "", APPLY);
+        for (place, key) in own.iter().enumerate() {
+            self.kind(kinds, &key.group, &key.kind, "", CREATE);
+            // What is applied once more is patched.
+            if own[..place].contains(key) {
+                self.kind(kinds, &key.group, &key.kind, "", &["patch"]);
+            }
             // What lies in a namespace goes with it.
             if kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced) {
                 self.kind(kinds, &key.group, &key.kind, "", &["delete"]);
@@ -244,15 +262,12 @@ async fn is_granted(api: &Api, permission: &Permission) -> Result<bool, ApiError
     Ok(answer.pointer("/status/allowed").and_then(Value::as_bool).unwrap_or_default())
 }
 
-/// Kinds without a namespace that scenarios may touch.
-const CLUSTER_SCOPED: [&str; 3] = ["GatewayClass", "Namespace", "CustomResourceDefinition"];
-
 /// The kinds that scenarios touch, without asking a cluster: plurals follow the rule that Kubernetes' own kinds follow.
 pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
     let mut kinds = Kinds::default();
     let mut add = |group: &str, kind: &str| {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
-        kinds.add(group, "v1", kind, &resource.plural, !CLUSTER_SCOPED.contains(&kind));
+        kinds.add(group, "v1", kind, &resource.plural, !is_cluster_scoped(kind));
     };
     for (group, kind) in [
         ("", "Namespace"),

@@ -22,7 +22,6 @@ fn a_run_asks_for_what_its_scenarios_do() {
     let found = permissions(|scenario| scenario.name == "httproute-missing-backend");
     for needed in [
         "create httproutes.gateway.networking.k8s.io",
-        "patch httproutes.gateway.networking.k8s.io",
         "watch httproutes.gateway.networking.k8s.io",
         "create gateways.gateway.networking.k8s.io",
         "create endpointslices.discovery.k8s.io",
@@ -31,7 +30,12 @@ fn a_run_asks_for_what_its_scenarios_do() {
     ] {
         assert!(found.contains(needed), "{needed} is missing in {found:?}");
     }
-    for other in ["delete httproutes.gateway.networking.k8s.io", "create tcproutes.gateway.networking.k8s.io"] {
+    for other in [
+        "delete httproutes.gateway.networking.k8s.io",
+        "patch httproutes.gateway.networking.k8s.io",
+        "create tcproutes.gateway.networking.k8s.io",
+        "delete leases.coordination.k8s.io",
+    ] {
         assert!(!found.contains(other), "{other} is not needed: {found:?}");
     }
 }
@@ -41,6 +45,7 @@ fn statuses_and_foreign_objects_are_asked_for_where_they_are_patched() {
     let found = permissions(|scenario| scenario.name == "gatewayclass-unsupported-version");
     assert!(found.contains("patch customresourcedefinitions.apiextensions.k8s.io"), "{found:?}");
     assert!(found.contains("create configmaps"), "{found:?}");
+    assert!(found.contains("delete leases.coordination.k8s.io"), "it has the cluster to itself: {found:?}");
     let statuses = permissions(|scenario| scenario.name.starts_with("gateway-"));
     assert!(statuses.contains("patch gateways/status.gateway.networking.k8s.io"), "{statuses:?}");
 }

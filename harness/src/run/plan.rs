@@ -6,10 +6,12 @@ use std::sync::Arc;
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
-use crate::scenario::{Isolation, Scenario, Step, Verb};
+use crate::scenario::scope::{cluster_change, is_cluster_scoped, is_unique};
+use crate::scenario::{Scenario, Step, Verb};
 use crate::target::discover::Facts;
 
 use super::options::{FeatureChoice, RunOptions, Skip};
+use super::prepare::applied;
 
 /// What is decided for a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,15 +108,28 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
     if let Some(skip) = policy.skip.iter().find(|skip| matches(&skip.pattern, &scenario.name)) {
         return Decision::Skipped(skip.reason.clone());
     }
-    if scenario.isolation == Isolation::Cluster && !policy.cluster_changes {
-        let reason = "it changes cluster-scoped objects, which needs --allow-cluster-changes";
-        return Decision::Skipped(reason.to_owned());
+    let namespaced = |group: &str, kind: &str| facts.kinds.of(group, kind).is_none_or(|kind| kind.namespaced);
+    if !policy.cluster_changes
+        && let Some(change) = cluster_change(scenario, namespaced)
+    {
+        return Decision::Skipped(format!("{change}, which needs --allow-cluster-changes"));
     }
     if !policy.hosted && changes_endpoints(scenario) {
         let reason = "it changes EndpointSlices of its backends, which are the cluster's own with --backends deployed";
         return Decision::Skipped(reason.to_owned());
     }
     Decision::Run
+}
+
+/// The first object that a scenario would create beside what others may have of the same name, in words: of a kind without
+/// namespaces, under a name that is not the run's own. Of kinds that it knows the parser has said so already.
+pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
+    let scoped = |key: &ObjectKey| {
+        is_cluster_scoped(&key.kind) || facts.kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced)
+    };
+    applied(scenario)
+        .find(|key| scoped(key) && !is_unique(&key.name))
+        .map(|key| format!("{} has no namespace on this target, and `{}` may be somebody else's", key.kind, key.name))
 }
 
 /// Whether a scenario is about endpoints that only hosted backends have.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::fixtures::{apply, facts, scenario};
 use super::*;
-use crate::scenario::{Bounds, Channel, Vocabulary, load};
+use crate::scenario::{Bounds, Channel, Isolation, Vocabulary, load};
 
 fn policy() -> Policy {
     Policy {

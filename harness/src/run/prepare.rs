@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gateproof_testbed::{Behaviour, TestbedError};
 
+use super::Progress;
 use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
 use super::preflight::Preflight;
@@ -17,9 +18,10 @@ use crate::target::backends::{BackendError, Backends, Hosting};
 use crate::target::clean::Leftover;
 use crate::target::connect::{ConnectError, Source, connect};
 use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
-use crate::target::discover::{DiscoverError, Facts, Wanted, discover};
+use crate::target::discover::{DiscoverError, Facts, Patience, Wanted, discover};
 use crate::target::forward::PortForward;
 use crate::target::kinds::{Kind, Kinds};
+use crate::target::lease::LeaseError;
 use crate::target::log_writer::LogFileError;
 use crate::target::observe::ObserveError;
 use crate::target::pool::PoolError;
@@ -46,6 +48,16 @@ pub enum RunError {
     /// A dial rule.
     #[error(transparent)]
     Dial(#[from] DialRuleError),
+    /// A manifest would touch what may be somebody else's.
+    #[error("scenario {scenario} ({file}): {problem}")]
+    Shared {
+        /// Which scenario.
+        scenario: String,
+        /// Its file.
+        file: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// Observing.
     #[error(transparent)]
     Observe(#[from] ObserveError),
@@ -72,6 +84,23 @@ pub enum RunError {
     /// A mistake of ours.
     #[error("a mistake of gateproof: {0}")]
     Internal(String),
+    /// Something that this run has to have to itself, or its sign of life.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The run could not begin, and something of it is still there.
+    #[error("{error}\n{}", left_lines(left))]
+    Left {
+        /// Why it could not begin.
+        error: Box<RunError>,
+        /// What is left.
+        left: Vec<Leftover>,
+    },
+    /// Nobody has said yet what the target is to be held to.
+    #[error("no controller has written a status of GatewayClass `{class}` yet, in which it claims features")]
+    ClassSilent {
+        /// The class.
+        class: String,
+    },
     /// Nothing to hold the target to.
     #[error(
         "GatewayClass `{class}` claims no features in status.supportedFeatures; name them with --features, or hold it to all with --all-features"
@@ -80,6 +109,11 @@ pub enum RunError {
         /// The class.
         class: String,
     },
+}
+
+fn left_lines(left: &[Leftover]) -> String {
+    let lines = left.iter().map(|left| format!("left behind: {}: {}", left.object, left.diagnosis));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What a preflight that failed came to.
@@ -120,7 +154,22 @@ impl Target {
 }
 
 /// Starts, connects and discovers.
-pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result<Target, RunError> {
+pub async fn target(
+    options: &RunOptions,
+    scenarios: &[Arc<Scenario>],
+    reporter: &mut dyn Progress,
+) -> Result<Target, RunError> {
+    tokio::select! {
+        target = begin(options, scenarios, reporter) => target,
+        () = options.interrupt.triggered() => Err(RunError::Interrupted),
+    }
+}
+
+async fn begin(
+    options: &RunOptions,
+    scenarios: &[Arc<Scenario>],
+    reporter: &mut dyn Progress,
+) -> Result<Target, RunError> {
     let located = match &options.target {
         TargetChoice::Embedded { fault } => {
             embedded::start(Behaviour::of(fault.as_deref()), &options.crds, options.backend_image.is_some()).await?
@@ -159,9 +208,11 @@ pub async fn target(options: &RunOptions, scenarios: &[Arc<Scenario>]) -> Result
         groups.insert("apps".to_owned());
     }
     let wanted = Wanted { groups, kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect() };
-    let budget = options.timing().gateway_class;
+    let timing = options.timing();
     let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
-    let found = discover(&api, &located.gateway_class, single, &wanted, options.bundle, budget).await;
+    let patience =
+        Patience { budget: timing.gateway_class, quiet: timing.quiet, tell: &mut |what| reporter.waiting(what) };
+    let found = discover(&api, &located.gateway_class, single, &wanted, options.bundle, patience).await;
     let mut facts = match found {
         Err(error) if options.preflight => return Err(Preflight::of_error(&error).into()),
         found => found?,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target};
+use gateproof_report::record::{Breach, ContractRecord, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Target};
 use gateproof_suites::profiles_of;
 
 use super::known;
@@ -107,7 +107,17 @@ pub fn run_record(
         outside_profiles,
         contract,
         known_failures,
+        leftovers: events.iter().filter_map(|event| left_behind(&event.body)).collect(),
         duration_ms: events.last().map_or(0, |event| event.at.0 / 1000),
+    }
+}
+
+fn left_behind(body: &Body) -> Option<LeftoverRecord> {
+    match body {
+        Body::LeftBehind { object, diagnosis } => {
+            Some(LeftoverRecord { object: object.clone(), diagnosis: diagnosis.clone() })
+        }
+        _ => None,
     }
 }
 

@@ -9,18 +9,20 @@ use tokio::task::JoinSet;
 use super::Progress;
 use super::bindings::{Names, bindings};
 use super::execute::{Environment, Execution, LOST, cluster_scoped, execute};
-use super::known;
 use super::open::SetUp;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
 use super::schedule::{Job, Schedule, Start};
 use super::tidy::Tidy;
+use super::{known, locks};
 use crate::judge::Verdict;
 use crate::log::{Bindings, Body, Ended, ObjectKey, Scope};
 use crate::scenario::Scenario;
-use crate::target::clean::Leftover;
+use crate::target::clean::{CleanScope, Leftover};
+use crate::target::lease::give_back;
 use crate::target::names::pool_namespace;
 use crate::target::pod_logs::{self, PodLog};
+use crate::target::undo;
 
 /// One execution that the plan asks for.
 pub struct Slot {
@@ -52,6 +54,8 @@ pub struct Outcomes {
 enum Report {
     /// A verdict is there; cleaning up may still go on.
     Judged(usize, Box<Verdict>),
+    /// It did not begin, for this reason; nothing of it is there.
+    NotRun(usize, String),
     /// What the controller's Pods said meanwhile.
     Logs(usize, Vec<PodLog>),
     /// The execution's lanes are free.
@@ -68,12 +72,12 @@ pub async fn session(
     set_up: SetUp,
     reporter: &mut dyn Progress,
 ) -> Outcomes {
-    let SetUp { run_id, slots, instances, known } = set_up;
+    let SetUp { run_id, slots, instances, known, life } = set_up;
     let jobs = slots.iter().map(|slot| slot.job.clone()).collect();
     let mut schedule = Schedule::new(jobs, instances, options.jobs);
     let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
-    let mut indexes: HashMap<tokio::task::Id, usize> = HashMap::new();
+    let mut under_way: HashMap<tokio::task::Id, (usize, Bindings)> = HashMap::new();
     let mut ends: HashMap<usize, End> = HashMap::new();
     let mut leftovers = Vec::new();
     let mut kept = Vec::new();
@@ -99,10 +103,14 @@ pub async fn session(
             reporter.started(&slot.name);
             let bindings = bind_names(env, options, &run_id, slot, &schedule, &start);
             kept.push((start.job, kept_names(&bindings)));
-            let execution = Execution { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), bindings };
-            let task = Task { index: start.job, alone: slot.job.is_exclusive(), keep: options.keep };
+            let locks = locks_of(env, slot, &schedule, &start);
+            let alone = slot.job.is_exclusive();
+            let lanes = alone.then(|| locks.iter().cloned().collect());
+            let (name, scenario) = (Arc::clone(&slot.name), Arc::clone(&slot.scenario));
+            let execution = Execution { name, scenario, bindings: bindings.clone(), lanes };
+            let task = Task { index: start.job, alone, keep: options.keep, locks };
             let handle = tasks.spawn(task.run(Arc::clone(env), tidy.clone(), execution, sender.clone()));
-            indexes.insert(handle.id(), start.job);
+            under_way.insert(handle.id(), (start.job, bindings));
         }
         if schedule.is_done() && tasks.is_empty() && reports.is_empty() {
             break;
@@ -121,17 +129,21 @@ pub async fn session(
                         reporter.finished(&record);
                     }
                 }
+                Report::NotRun(index, reason) => {
+                    ends.insert(index, End::NotRun { outcome: Outcome::Inconclusive, reason });
+                }
                 Report::Logs(index, said) => drop(logs.insert(slots[index].name.to_string(), said)),
                 Report::Released(index) => schedule.finished(index),
                 Report::Cleaned(more) => leftovers.extend(more),
             },
             Some(ended) = tasks.join_next() => {
-                if let Err(error) = ended && let Some(index) = indexes.get(&error.id()).copied() {
+                if let Err(error) = ended && let Some((index, bindings)) = under_way.remove(&error.id()) {
                     // The harness' own mistake: the scenario is closed without a word about the target.
                     let error = format!("the harness broke off: {error}");
                     let scope = Scope::Scenario(Arc::clone(&slots[index].name));
                     env.log.append(scope, Body::ScenarioEnded(Ended::Environment { error: error.clone() }));
                     ends.entry(index).or_insert(End::NotRun { outcome: Outcome::Inconclusive, reason: error });
+                    leftovers.extend(remove(env, tidy, &slots[index].name, &bindings).await);
                     schedule.finished(index);
                 }
             }
@@ -139,6 +151,7 @@ pub async fn session(
             () = env.api.reach().lost(), if !schedule.is_stopped() => {}
         }
     }
+    life.end().await;
     kept.retain(|(index, _)| ends.get(index).is_some_and(|end| stays(options.keep, end)));
     if kept.is_empty() {
         leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool_namespace(&run_id))]).await);
@@ -163,6 +176,7 @@ struct Task {
     index: usize,
     alone: bool,
     keep: Keep,
+    locks: Vec<String>,
 }
 
 impl Task {
@@ -173,11 +187,25 @@ impl Task {
         execution: Execution,
         reports: tokio::sync::mpsc::UnboundedSender<Report>,
     ) {
-        let began = env.log.now();
-        let (verdict, hosted) = execute(&env, &execution).await;
-        let end = End::Judged(Box::new(verdict.clone()));
         // The session outlives its tasks, so nothing that is sent to it is lost.
         let send = |report| drop(reports.send(report));
+        let (mut held, gone) = match env.leases.take(self.locks).await {
+            Ok(taken) => taken,
+            Err(error) => {
+                send(Report::NotRun(self.index, error.to_string()));
+                return send(Report::Released(self.index));
+            }
+        };
+        if !gone.is_empty() {
+            // Whoever had this to itself is gone, and may have left it changed.
+            let scope = CleanScope::Runs(gone.into_iter().collect());
+            let restored = undo::restore_all(&tidy.api, &tidy.writer, &scope).await;
+            send(Report::Cleaned(restored.map(|restored| restored.leftovers).unwrap_or_default()));
+        }
+        let began = env.log.now();
+        let (verdict, remains) = execute(&env, &execution).await;
+        held.extend(remains.held);
+        let end = End::Judged(Box::new(verdict.clone()));
         let passed = verdict.outcome == Outcome::Passed;
         send(Report::Judged(self.index, Box::new(verdict)));
         if !self.alone {
@@ -187,20 +215,17 @@ impl Task {
             let said = pod_logs::last(&tidy.api, source, env.log.now() - began).await;
             send(Report::Logs(self.index, said));
         }
-        if let Some(hosted) = hosted {
-            hosted.stop().await;
+        if let Some(running) = remains.running {
+            running.stop().await;
         }
         // What is kept to be looked at is the run's own; the rest of the cluster is put back before its notes go.
         let unrestored = env.undo.restore(&execution.bindings.token).await;
         let needs_notes = !unrestored.is_empty();
         send(Report::Cleaned(unrestored));
         if !needs_notes && !stays(self.keep, &end) {
-            let mut keys: Vec<ObjectKey> =
-                execution.bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
-            let events = env.log.events_in(&Scope::Scenario(Arc::clone(&execution.name)));
-            keys.extend(cluster_scoped(events.iter().map(|event| &**event)));
-            send(Report::Cleaned(tidy.remove(keys).await));
+            send(Report::Cleaned(tidy.remove(keys_of(&env, &execution.name, &execution.bindings)).await));
         }
+        give_back(held).await;
         if passed {
             // Nobody asks for its evidence.
             env.log.forget(&Scope::Scenario(execution.name));
@@ -210,6 +235,31 @@ impl Task {
             send(Report::Released(self.index));
         }
     }
+}
+
+/// What an execution may have created.
+fn keys_of(env: &Environment, name: &Arc<str>, bindings: &Bindings) -> Vec<ObjectKey> {
+    let mut keys: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
+    let events = env.log.events_in(&Scope::Scenario(Arc::clone(name)));
+    keys.extend(cluster_scoped(events.iter().map(|event| &**event)));
+    keys
+}
+
+/// Restores and removes what an execution left whose task broke off.
+async fn remove(env: &Environment, tidy: &Tidy, name: &Arc<str>, bindings: &Bindings) -> Vec<Leftover> {
+    let mut left = env.undo.restore(&bindings.token).await;
+    if left.is_empty() {
+        left.extend(tidy.remove(keys_of(env, name, bindings)).await);
+    }
+    left
+}
+
+/// What an execution must have to itself before it starts.
+fn locks_of(env: &Environment, slot: &Slot, schedule: &Schedule, start: &Start) -> Vec<String> {
+    let (kinds, single) = (&env.facts.kinds, env.facts.single_gateway_class.as_deref());
+    let instances = start.gateways.iter().map(|(_, index)| &schedule.instances()[*index]);
+    let instances = instances.filter(|_| slot.job.is_exclusive());
+    locks::known_before(&slot.scenario, kinds, single, instances)
 }
 
 fn stays(keep: Keep, end: &End) -> bool {

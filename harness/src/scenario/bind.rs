@@ -13,7 +13,7 @@ use super::model::{
     Answer, ConditionExpectation, Ending, FieldTest, Hold, ObjectRef, Parents, Probe, Scenario, Settle,
     SubjectExpectation, Verb,
 };
-use super::parse::names::is_cluster_scoped;
+use super::scope::is_cluster_scoped;
 use super::template::TemplateError;
 use crate::log::Bindings;
 
@@ -96,13 +96,18 @@ impl Binder<'_> {
         let mut bound = self.resolver.value(object)?;
         let kind = bound["kind"].as_str().unwrap_or_default().to_owned();
         let Some(metadata) = bound.get_mut("metadata").and_then(Value::as_object_mut) else { return Ok(bound) };
-        if !is_cluster_scoped(&kind) && !metadata.contains_key("namespace") {
+        if self.is_namespaced(&kind) && !metadata.contains_key("namespace") {
             metadata.insert("namespace".to_owned(), Value::from(self.resolver.namespace("ns")?));
         }
         let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()));
         labels[RUN_LABEL] = Value::from(self.resolver.bindings.run_id.as_str());
         labels[SCENARIO_LABEL] = Value::from(self.resolver.bindings.token.as_str());
         Ok(bound)
+    }
+
+    fn is_namespaced(&self, kind: &str) -> bool {
+        let found = self.resolver.bindings.cluster_scoped.iter().any(|scoped| scoped == kind);
+        !found && !is_cluster_scoped(kind)
     }
 
     /// Resolves a reference, and remembers how the manifest writes it.
@@ -115,7 +120,7 @@ impl Binder<'_> {
             object.name = gateway.name.clone();
         } else if object.kind == "Namespace" {
             object.name = self.resolver.namespace(&object.name)?.to_owned();
-        } else if is_cluster_scoped(&object.kind) {
+        } else if !self.is_namespaced(&object.kind) {
             object.name = match bindings.names.get(&object.name) {
                 Some(name) => name.clone(),
                 None => self.resolver.text(&object.name)?,

@@ -11,6 +11,7 @@ pub mod model;
 mod parse;
 pub mod pattern;
 pub mod schema;
+pub mod scope;
 pub mod select;
 mod silence;
 pub mod template;

@@ -53,6 +53,11 @@ impl ApiError {
         }
     }
 
+    /// Whether the server answered that it does not do this for us.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, ApiError::Refused { code: 401 | 403 | 404 | 405, .. })
+    }
+
     /// Whether the object or resource is not there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, ApiError::Refused { code: 404, .. })
@@ -82,6 +87,8 @@ fn is_absence(code: u16) -> bool {
     matches!(code, 502..=504)
 }
 
+/// How long one call may take. A server that takes a request and never answers is one that cannot be reached.
+const CALL_BUDGET: Duration = Duration::from_secs(30);
 /// How long a read is tried again while the API server refuses it for reasons of its own.
 const READ_BUDGET: Duration = Duration::from_secs(15);
 /// The first pause between two tries of a read, and the longest.
@@ -173,9 +180,14 @@ impl Api {
     async fn send(&self, request: request::Builder, body: Vec<u8>) -> Result<Response<Bytes>, ApiError> {
         let transport = |error: &dyn std::error::Error| ApiError::Transport(chain(error));
         let request = request.header(header::USER_AGENT, USER_AGENT).body(Body::from(body));
-        let response = self.client.send(request.map_err(|e| transport(&e))?).await.map_err(|e| transport(&e))?;
-        let (head, body) = response.into_parts();
-        Ok(Response::from_parts(head, body.collect().await.map_err(|e| transport(&e))?.to_bytes()))
+        let request = request.map_err(|e| transport(&e))?;
+        let answer = async {
+            let (head, body) = self.client.send(request).await.map_err(|e| transport(&e))?.into_parts();
+            Ok(Response::from_parts(head, body.collect().await.map_err(|e| transport(&e))?.to_bytes()))
+        };
+        let end = clock::now() + CALL_BUDGET;
+        let late = |_| Err(ApiError::Transport(format!("none within {} s", CALL_BUDGET.as_secs())));
+        tokio::time::timeout_at(end, answer).await.unwrap_or_else(late)
     }
 
     /// Makes a call that changes nothing, until it is answered or the reason why not does not pass.

@@ -1,26 +1,48 @@
-//! Removes what runs left behind, and says what holds it if it does not go.
+//! Removes what runs left behind, and says what holds it if it does not go. Nothing but what a run made is removed: it has the run's
+//! label, a name of that run's, and our mark as the one who wrote it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use http::Method;
 use kube::core::WatchEvent;
 use serde_json::Value;
 
-use super::api::{Api, ApiError, encode, refusal};
+use super::api::{Api, ApiError, encode};
 use super::kinds::{GATEWAY_GROUP, Kind, Kinds};
-use super::names::RUN_LABEL;
+use super::lease::{self, LOCKS_LABEL};
+use super::names::{self, RUN_LABEL};
+use super::pool::describe;
 use super::undo::{self, Restored};
-use super::write::Writer;
+use super::write::{Writer, is_ours};
+use super::{clock, discover};
+use crate::log::{ObjectKey, WriteOutcome};
 
 /// What is to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CleanScope {
-    /// Everything of one run.
-    Run(String),
-    /// Everything of every run. Runs under way lose their objects too.
+    /// Everything of these runs.
+    Runs(BTreeSet<String>),
+    /// Everything of every run, and what runs share. Runs under way lose their objects too.
     All,
+}
+
+impl CleanScope {
+    /// One run.
+    pub fn run(id: &str) -> CleanScope {
+        CleanScope::Runs(BTreeSet::from([id.to_owned()]))
+    }
+
+    /// The label selector of its objects.
+    pub fn selector(&self) -> String {
+        match self {
+            CleanScope::All => RUN_LABEL.to_owned(),
+            CleanScope::Runs(ids) => {
+                let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+                format!("{RUN_LABEL} in ({})", ids.join(","))
+            }
+        }
+    }
 }
 
 /// Something that did not go.
@@ -41,36 +63,104 @@ pub struct Cleaned {
     pub removed: Vec<String>,
     /// Objects that are not.
     pub leftovers: Vec<Leftover>,
+    /// Objects that have the label of a run and were not made by it, as `Kind/name`: they stay.
+    pub others: Vec<String>,
 }
 
-/// Restores what runs patched of objects that are not their own; then deletes every labelled cluster-scoped object,
-/// namespaces first, and waits until they are gone or the budget is used up. What lies in the namespaces goes with them.
+/// What the runs are of which a cluster holds something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// Their Leases are over.
+    pub over: BTreeSet<String>,
+    /// They renewed their Leases while they were looked at.
+    pub alive: BTreeSet<String>,
+    /// They have no Lease: of an older release, or ended before they had one.
+    pub unknown: BTreeSet<String>,
+}
+
+/// Finds out which runs are over. `wait` is told of runs that may be alive, and for how long they are looked at; no clock but ours
+/// counts.
+///
+/// # Errors
+/// If Leases or namespaces cannot be listed.
+pub async fn runs(api: &Api, wait: impl FnOnce(&BTreeSet<String>, Duration)) -> Result<Runs, ApiError> {
+    let mut runs = Runs::default();
+    let before = lease::signs(api).await?;
+    let maybe: BTreeSet<String> = before.iter().filter(|s| s.lasts.is_some()).map(|s| s.run_id.clone()).collect();
+    let mut after: BTreeMap<String, String> = BTreeMap::new();
+    if let Some(longest) = before.iter().filter_map(|sign| sign.lasts).max() {
+        wait(&maybe, longest);
+        clock::until(clock::now() + longest).await;
+        after = lease::signs(api).await?.into_iter().map(|sign| (sign.run_id, sign.version)).collect();
+    }
+    for sign in before {
+        let renewed = after.get(&sign.run_id).is_some_and(|version| *version != sign.version);
+        let found = if sign.lasts.is_some() && renewed { &mut runs.alive } else { &mut runs.over };
+        found.insert(sign.run_id);
+    }
+    let list = api.get(&format!("/api/v1/namespaces?labelSelector={}", encode(RUN_LABEL))).await?;
+    for namespace in list.get("items").and_then(Value::as_array).into_iter().flatten() {
+        let Some(run) = run_of(namespace).filter(|_| is_of_a_run(namespace)) else { continue };
+        if !runs.over.contains(run) && !runs.alive.contains(run) {
+            runs.unknown.insert(run.to_owned());
+        }
+    }
+    Ok(runs)
+}
+
+/// Restores what runs patched of objects that are not their own; then deletes every cluster-scoped object that they made, of whatever
+/// kind, namespaces first, and waits until they are gone or the budget is used up. What lies in the namespaces goes with them.
+///
+/// # Errors
+/// If namespaces or notes cannot be listed. Other kinds that cannot be listed were not made with these permissions either.
 pub async fn clean(api: &Api, writer: &Writer, scope: &CleanScope, budget: Duration) -> Result<Cleaned, ApiError> {
-    let kinds = writer.kinds();
-    let selector = match scope {
-        CleanScope::Run(id) => format!("{RUN_LABEL}={id}"),
-        CleanScope::All => RUN_LABEL.to_owned(),
-    };
     let Restored { restored, leftovers, needed } = undo::restore_all(api, writer, scope).await?;
-    let end = super::clock::now() + budget;
+    let end = clock::now() + budget;
     let mut cleaned = Cleaned { restored, leftovers, ..Cleaned::default() };
-    let cluster_scoped: Vec<&Kind> = [kinds.of("", "Namespace"), kinds.of(GATEWAY_GROUP, "GatewayClass")]
-        .into_iter()
-        .flatten()
-        .chain(
-            kinds.iter().filter(|kind| !kind.namespaced && kind.group == GATEWAY_GROUP && kind.kind != "GatewayClass"),
-        )
-        .collect();
-    for kind in cluster_scoped {
-        let keep: &[String] = if kind.kind == "Namespace" { &needed } else { &[] };
-        clean_kind(api, kinds, kind, &selector, keep, end, &mut cleaned).await?;
+    lease::remove_locks(api, &scope.selector()).await?;
+    let kinds = writer.kinds();
+    let namespaces = kinds.of("", "Namespace");
+    if let Some(kind) = namespaces {
+        clean_kind(api, writer, kind, &scope.selector(), &needed, end, &mut cleaned).await?;
+        if *scope == CleanScope::All {
+            clean_kind(api, writer, kind, LOCKS_LABEL, &[], end, &mut cleaned).await?;
+        }
+    }
+    for kind in kinds.iter().filter(|kind| !kind.namespaced && Some(*kind) != namespaces) {
+        match clean_kind(api, writer, kind, &scope.selector(), &[], end, &mut cleaned).await {
+            Err(error) if error.is_refusal() => tracing::debug!(resource = kind.resource(), %error, "not listed"),
+            done => done?,
+        }
     }
     Ok(cleaned)
 }
 
+/// Every kind without namespaces that a cluster serves, and what else notes speak of.
+///
+/// # Errors
+/// If discovery fails.
+pub async fn kinds(api: &Api) -> Result<Kinds, ApiError> {
+    discover::every_kind(api).await
+}
+
+fn run_of(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/labels")?.get(RUN_LABEL)?.as_str()
+}
+
+/// Whether a run made an object without namespace: it has a name of the run that its label says, and we wrote it.
+fn is_of_a_run(object: &Value) -> bool {
+    let named = |run: &str| name(object).is_some_and(|name| names::is_of_run(&name, run));
+    run_of(object).is_some_and(named) && is_ours(object)
+}
+
+/// Whether it is what runs share.
+fn is_shared(object: &Value) -> bool {
+    name(object).as_deref() == Some(lease::LOCKS) && is_ours(object)
+}
+
 async fn clean_kind(
     api: &Api,
-    kinds: &Kinds,
+    writer: &Writer,
     kind: &Kind,
     selector: &str,
     keep: &[String],
@@ -81,16 +171,24 @@ async fn clean_kind(
     let list = api.get(&collection).await?;
     let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut waiting: BTreeSet<String> = items.iter().filter_map(name).filter(|name| !keep.contains(name)).collect();
+    let (own, others): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| is_of_a_run(item) || is_shared(item));
+    cleaned.others.extend(others.iter().filter_map(name).map(|name| format!("{}/{name}", kind.kind)));
+    let mut waiting: BTreeSet<String> = BTreeSet::new();
+    for item in &own {
+        let Some(name) = name(item).filter(|name| !keep.contains(name)) else { continue };
+        let uid = item.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        let (group, kind_name) = (kind.group.clone(), kind.kind.clone());
+        let key = ObjectKey { group, kind: kind_name, namespace: None, name: name.clone() };
+        match writer.delete_found(key, uid).await.outcome {
+            WriteOutcome::Admitted { .. } | WriteOutcome::Refused { code: 404, .. } => drop(waiting.insert(name)),
+            outcome => {
+                let (object, diagnosis) = (format!("{}/{name}", kind.kind), describe(&outcome));
+                cleaned.leftovers.push(Leftover { object, diagnosis });
+            }
+        }
+    }
     if waiting.is_empty() {
         return Ok(());
-    }
-    for name in &waiting {
-        let path = format!("{}/{name}?propagationPolicy=Background", kind.collection(None));
-        let reply = api.call(Method::DELETE, &path, None, Vec::new()).await?;
-        if reply.code >= 300 && reply.code != 404 {
-            return Err(refusal(&reply));
-        }
     }
     let path = format!("{collection}&watch=true&resourceVersion={version}");
     let all = waiting.clone();
@@ -117,7 +215,7 @@ async fn clean_kind(
                 Err(error) if error.is_not_found() => cleaned.removed.push(object),
                 Err(error) => cleaned.leftovers.push(Leftover { object, diagnosis: error.to_string() }),
                 Ok(live) => {
-                    let diagnosis = diagnose(api, kinds, &live).await;
+                    let diagnosis = diagnose(api, writer.kinds(), &live).await;
                     cleaned.leftovers.push(Leftover { object, diagnosis });
                 }
             },

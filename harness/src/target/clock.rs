@@ -16,6 +16,25 @@ pub fn date() -> String {
     now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }
 
+/// The same to the microsecond, as Leases have it. For people too: nobody compares it with another clock.
+pub fn micro_date() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+/// From when on a wait is told to whoever looks on.
+const TOLD_AFTER: Duration = Duration::from_secs(1);
+
+/// Waits for what comes, and tells of it if that takes a while.
+pub async fn patiently<T>(coming: impl Future<Output = T>, tell: impl FnOnce()) -> T {
+    let mut coming = std::pin::pin!(coming);
+    tokio::select! {
+        biased;
+        come = &mut coming => return come,
+        () = until(now() + TOLD_AFTER) => tell(),
+    }
+    coming.await
+}
+
 /// Waits for a moment: a limit of the judge, or the back-off after a failure.
 pub async fn until(moment: Instant) {
     tokio::time::sleep_until(moment).await;
@@ -50,6 +69,16 @@ impl Backoff {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_long_waits_are_told() {
+        let told = std::cell::Cell::new(0);
+        let tell = || told.set(told.get() + 1);
+        patiently(until(now() + Duration::from_millis(900)), tell).await;
+        assert_eq!(told.get(), 0);
+        patiently(until(now() + Duration::from_secs(60)), tell).await;
+        assert_eq!(told.get(), 1);
+    }
 
     #[test]
     fn pauses_double_up_to_the_longest() {

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::TryStreamExt;
+use http::Method;
 use kube::core::WatchEvent;
 use serde_json::Value;
 
 use super::api::{Api, ApiError, encode};
+use super::clock::{self, Backoff};
 use super::kinds::{GATEWAY_GROUP, Kinds};
+use super::observe::{FIRST_PAUSE, LONGEST_PAUSE};
 use crate::scenario::{Channel, Version};
 
 /// Facts about a target that the plan and the reports need.
@@ -104,28 +107,37 @@ pub struct Wanted {
     pub kinds: BTreeSet<String>,
 }
 
+/// How long to wait for a class, and who is told of it.
+pub struct Patience<'p> {
+    /// For the class to be accepted.
+    pub budget: Duration,
+    /// For features to be claimed after that: some controllers write a status in steps, and many claim none.
+    pub quiet: Duration,
+    /// Is told what is waited for.
+    pub tell: &'p mut (dyn FnMut(&str) + Send),
+}
+
 /// A bundle version and channel given by the user, for CRDs that do not say.
 pub type GivenBundle = Option<(Version, Channel)>;
 
-/// Reads everything. Waits up to `budget` for the
-/// class to be accepted, because features are claimed in its status. `single` is the class that takes one Gateway only.
+/// Reads everything. Waits with `patience` for the class to be accepted, because features are claimed in its status. `single` is the class that takes one Gateway only.
 pub async fn discover(
     api: &Api,
     class: &str,
     single: Option<&str>,
     wanted: &Wanted,
     given: GivenBundle,
-    budget: Duration,
+    mut patience: Patience<'_>,
 ) -> Result<Facts, DiscoverError> {
     let kinds = wanted_kinds(api, wanted).await.map_err(DiscoverError::Discovery)?;
     if kinds.of(GATEWAY_GROUP, "Gateway").is_none() {
         return Err(DiscoverError::NoGatewayApi);
     }
     let (bundle, version, channel) = bundle(api, given).await?;
-    let object = gateway_class(api, &kinds, class, budget).await?;
+    let object = gateway_class(api, &kinds, class, &mut patience).await?;
     let controller_name = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(single) = single {
-        let object = gateway_class(api, &kinds, single, budget).await?;
+        let object = gateway_class(api, &kinds, single, &mut patience).await?;
         let controller = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default();
         if controller != controller_name {
             return Err(DiscoverError::ForeignClass {
@@ -151,6 +163,27 @@ pub async fn discover(
 /// The served kinds of `groups`, of Gateway API and of the groups that the run itself writes to.
 pub async fn kinds(api: &Api, groups: &BTreeSet<String>) -> Result<Kinds, ApiError> {
     wanted_kinds(api, &Wanted { groups: groups.clone(), kinds: BTreeSet::new() }).await
+}
+
+/// Every served kind. What does not answer for its group, such as a metrics server that is down, has nothing to be known of.
+///
+/// # Errors
+/// If the list of groups cannot be read.
+pub async fn every_kind(api: &Api) -> Result<Kinds, ApiError> {
+    let mut kinds = Kinds::default();
+    add_resources(&mut kinds, "", "v1", &api.get("/api/v1").await?);
+    let served = api.get("/apis").await?;
+    for group in served.get("groups").and_then(Value::as_array).into_iter().flatten() {
+        let name = group.get("name").and_then(Value::as_str).unwrap_or_default();
+        for version in group.get("versions").and_then(Value::as_array).into_iter().flatten() {
+            let version = version.get("version").and_then(Value::as_str).unwrap_or_default();
+            let reply = api.call(Method::GET, &format!("/apis/{name}/{version}"), None, Vec::new()).await?;
+            if reply.code < 300 {
+                add_resources(&mut kinds, name, version, &reply.body);
+            }
+        }
+    }
+    Ok(kinds)
 }
 
 /// The same, and of further groups as long as a wanted kind is in none of these.
@@ -224,8 +257,13 @@ async fn bundle(api: &Api, given: GivenBundle) -> Result<(String, Version, Chann
     Ok((value, version, channel))
 }
 
-/// The class, once it is accepted or the budget is used up.
-async fn gateway_class(api: &Api, kinds: &Kinds, name: &str, budget: Duration) -> Result<Value, DiscoverError> {
+/// The class, once it is accepted or the budget is used up, and if it claims nothing then, a little later.
+async fn gateway_class(
+    api: &Api,
+    kinds: &Kinds,
+    name: &str,
+    patience: &mut Patience<'_>,
+) -> Result<Value, DiscoverError> {
     let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
     let collection = kinds.of(GATEWAY_GROUP, "GatewayClass").ok_or(DiscoverError::NoGatewayApi)?.collection(None);
     let list = api.get(&collection).await.map_err(failed)?;
@@ -234,28 +272,54 @@ async fn gateway_class(api: &Api, kinds: &Kinds, name: &str, budget: Duration) -
     let Some(mut class) = items.iter().find(|item| name_of(item) == name).cloned() else {
         return Err(DiscoverError::ClassMissing { name: name.to_owned(), known: items.iter().map(name_of).collect() });
     };
-    if is_accepted(&class) {
-        return Ok(class);
+    // A class that nobody accepts within the budget is told of as it is.
+    if !is_accepted(&class) {
+        let accepted = follow(api, &collection, name, &mut class, is_accepted);
+        let accepted = tokio::time::timeout(patience.budget, accepted);
+        let seconds = patience.budget.as_secs();
+        let tell = || (patience.tell)(&format!("GatewayClass `{name}` to be accepted, up to {seconds} s"));
+        clock::patiently(accepted, tell).await.unwrap_or(Ok(())).map_err(failed)?;
     }
-    let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
-    let selector = encode(&format!("metadata.name={name}"));
-    let path = format!("{collection}?watch=true&fieldSelector={selector}&resourceVersion={version}");
-    let watched = tokio::time::timeout(budget, async {
-        let mut events = std::pin::pin!(api.watch(&path).await?);
-        while let Ok(Some(event)) = events.try_next().await {
-            if let WatchEvent::Added(object) | WatchEvent::Modified(object) = event {
-                class = object;
-                if is_accepted(&class) {
-                    break;
+    if is_accepted(&class) && claimed(&class).is_empty() {
+        let claims = follow(api, &collection, name, &mut class, |class| !claimed(class).is_empty());
+        tokio::time::timeout(patience.quiet, claims).await.unwrap_or(Ok(())).map_err(failed)?;
+    }
+    Ok(class)
+}
+
+/// Follows a class until it is as it shall be. Waits for ever if it never is: put a deadline around it.
+async fn follow(
+    api: &Api,
+    collection: &str,
+    name: &str,
+    class: &mut Value,
+    shall: impl Fn(&Value) -> bool,
+) -> Result<(), ApiError> {
+    let selector = format!("fieldSelector={}", encode(&format!("metadata.name={name}")));
+    let mut pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+    loop {
+        let list = api.get(&format!("{collection}?{selector}")).await?;
+        if let Some(found) = list.pointer("/items/0") {
+            *class = found.clone();
+        }
+        if shall(class) {
+            return Ok(());
+        }
+        let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        // A watch that breaks off or cannot be had is opened again from a fresh list.
+        if let Ok(events) = api.watch(&format!("{collection}?watch=true&{selector}&resourceVersion={version}")).await {
+            let mut events = std::pin::pin!(events);
+            while let Ok(Some(event)) = events.try_next().await {
+                if let WatchEvent::Added(object) | WatchEvent::Modified(object) = event {
+                    *class = object;
+                    if shall(class) {
+                        return Ok(());
+                    }
                 }
             }
         }
-        Ok(())
-    })
-    .await;
-    // A class that nobody accepts within the budget is told of as it is.
-    watched.unwrap_or(Ok(())).map_err(failed)?;
-    Ok(class)
+        clock::until(clock::now() + pause.step(Duration::ZERO)).await;
+    }
 }
 
 fn acceptance(class: &Value) -> Acceptance {

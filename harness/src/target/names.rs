@@ -51,6 +51,12 @@ pub fn token_of(namespace: &str) -> Option<&str> {
     rest.get(..run.len() + 1 + index.len())
 }
 
+/// Whether the name of an object without namespace is one of a run's: of a namespace, of the pool's, or of `${name:alias}`.
+pub fn is_of_run(name: &str, run_id: &str) -> bool {
+    let behind = name.strip_prefix("gp-").and_then(|rest| rest.strip_prefix(run_id));
+    behind.is_some_and(|behind| behind.starts_with('-'))
+}
+
 /// Namespace of the pool.
 pub fn pool_namespace(run_id: &str) -> String {
     format!("gp-{run_id}-pool")
@@ -97,6 +103,15 @@ mod tests {
         assert_eq!(token_of(&namespace("abcdef-12", "other-one")), Some("abcdef-12"));
         assert_eq!(token_of(&pool_namespace("abcdef")), None);
         assert_eq!(token_of("default"), None);
+    }
+
+    #[test]
+    fn a_run_knows_its_names() {
+        for name in [namespace("abcdef-1", "ns"), pool_namespace("abcdef")] {
+            assert!(is_of_run(&name, "abcdef"));
+            assert!(!is_of_run(&name, "abcde") && !is_of_run(&name, "abcdeg"));
+        }
+        assert!(!is_of_run("precious", "abcdef"));
     }
 
     #[test]

@@ -84,18 +84,19 @@ pub fn layout(demand: &BTreeMap<Shape, Demand>, ports: &Ports, limit: usize) -> 
     Ok(instances)
 }
 
-/// Creates the pool's namespace and Gateways.
-pub async fn create(
-    writer: &Writer,
-    run_id: &str,
-    class: &str,
-    namespace_labels: &[(String, String)],
-    instances: &[Instance],
-) -> Result<(), PoolError> {
-    if instances.is_empty() {
-        return Ok(());
-    }
-    apply(writer, &namespace(run_id, None, &pool_namespace(run_id), namespace_labels)).await?;
+/// Creates the run's own namespace, in which the pool lives.
+///
+/// # Errors
+/// If it is not taken.
+pub async fn open(writer: &Writer, run_id: &str, namespace_labels: &[(String, String)]) -> Result<(), PoolError> {
+    apply(writer, &namespace(run_id, None, &pool_namespace(run_id), namespace_labels)).await
+}
+
+/// Creates the pool's Gateways.
+///
+/// # Errors
+/// If one of them is not taken, or not the certificate that they need.
+pub async fn create(writer: &Writer, run_id: &str, class: &str, instances: &[Instance]) -> Result<(), PoolError> {
     if instances.iter().any(|instance| instance.shape.protocol == Protocol::Https) {
         apply(writer, &certificate(run_id)?).await?;
     }

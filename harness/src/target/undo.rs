@@ -4,7 +4,7 @@
 //! scenario. The cluster and not the report directory, because `gateproof clean` may run on another machine than the run that
 //! was killed, and because a note goes with the namespace whose removal says that all is well.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use super::api::{Api, ApiError, encode};
 use super::clean::{CleanScope, Leftover};
 use super::names::{self, RUN_LABEL};
 use super::pool::describe;
-use super::write::{PatchType, Writer};
+use super::write::{PatchType, Whose, Writer, is_ours};
 use crate::log::{Bindings, ObjectKey, WriteOutcome};
 
 /// Label of notes.
@@ -22,6 +22,12 @@ pub const UNDO_LABEL: &str = "gateproof.dev/undo";
 /// Why a patch was not noted, and must therefore not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
+    /// Objects of others are left alone.
+    #[error("{object} is not the run's own, and the run was not permitted to change it (--allow-cluster-changes)")]
+    NotPermitted {
+        /// Which object.
+        object: String,
+    },
     /// The object cannot be read.
     #[error("cannot read {object} before it is patched: {source}")]
     Read {
@@ -46,6 +52,10 @@ struct Note {
     namespace: String,
     name: String,
     key: ObjectKey,
+    /// Of the object that was noted: another one of its name is left alone. Notes of older releases have none.
+    uid: Option<String>,
+    /// Of the note itself, if it was found in the cluster.
+    found: Option<String>,
     subresource: Option<String>,
     restore: Value,
 }
@@ -54,20 +64,21 @@ struct Note {
 pub struct Undo {
     api: Api,
     writer: Writer,
+    permitted: bool,
     /// The notes by the token of their execution.
     notes: Mutex<HashMap<String, Vec<Note>>>,
 }
 
 impl Undo {
-    /// With no notes yet.
-    pub fn new(api: Api, writer: Writer) -> Undo {
-        Undo { api, writer, notes: Mutex::default() }
+    /// With no notes yet. `permitted`: whether objects of others may be patched at all.
+    pub fn new(api: Api, writer: Writer, permitted: bool) -> Undo {
+        Undo { api, writer, permitted, notes: Mutex::default() }
     }
 
-    /// Notes what a patch is going to change, unless the object is the run's own and goes with it.
+    /// Notes what a patch is going to change, unless the object is the run's own and goes with it. Says as whose it is to be patched.
     ///
     /// # Errors
-    /// If the object cannot be read or the note not be written: then the patch must not be made.
+    /// If the object is none to be patched, cannot be read or the note not be written: then the patch must not be made.
     pub async fn note(
         &self,
         bindings: &Bindings,
@@ -75,30 +86,39 @@ impl Undo {
         patch_type: PatchType,
         subresource: Option<&str>,
         patch: &Value,
-    ) -> Result<(), UndoError> {
+    ) -> Result<Whose, UndoError> {
         let (Some(namespace), Some(kind)) =
             (bindings.namespaces.get("ns"), self.writer.kinds().of(&key.group, &key.kind))
         else {
-            return Ok(());
+            return Ok(Whose::Own);
         };
-        if is_own(bindings, key) {
-            return Ok(());
+        if self.writer.owns(key) {
+            return Ok(Whose::Own);
+        }
+        if !self.permitted {
+            return Err(UndoError::NotPermitted { object: key.to_string() });
         }
         let live = match self.api.get(&kind.object(key)).await {
             Ok(live) => live,
-            // The patch will say so itself.
-            Err(error) if error.is_not_found() => return Ok(()),
+            // The writer will say so itself.
+            Err(error) if error.is_not_found() => return Ok(Whose::Own),
             Err(source) => return Err(UndoError::Read { object: key.to_string(), source }),
         };
+        let uid = live.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let whose = Whose::Noted { uid: uid.clone() };
         // What does not apply here is refused there, and changes nothing.
-        let Some(patched) = patched(&live, patch_type, patch) else { return Ok(()) };
+        let Some(patched) = patched(&live, patch_type, patch) else { return Ok(whose) };
         let mut notes = self.take(&bindings.token);
-        let same = |note: &Note| note.key == *key && note.subresource.as_deref() == subresource;
+        let same = |note: &Note| {
+            note.key == *key && note.uid.as_ref() == Some(&uid) && note.subresource.as_deref() == subresource
+        };
         let place = notes.iter().position(same).unwrap_or_else(|| {
             notes.push(Note {
                 namespace: namespace.clone(),
                 name: format!("undo-{}", notes.len()),
                 key: key.clone(),
+                uid: Some(uid),
+                found: None,
                 subresource: subresource.map(str::to_owned),
                 restore: json!({}),
             });
@@ -109,7 +129,7 @@ impl Undo {
         let written = self.writer.apply(0, 0, &note.config_map(&bindings.run_id, &bindings.token)).await;
         self.put(&bindings.token, notes);
         match written.outcome {
-            WriteOutcome::Admitted { .. } => Ok(()),
+            WriteOutcome::Admitted { .. } => Ok(whose),
             outcome => Err(UndoError::Write { object: key.to_string(), outcome: describe(&outcome) }),
         }
     }
@@ -117,7 +137,7 @@ impl Undo {
     /// Restores what an execution patched, and returns what could not be restored. The notes of that stay.
     pub async fn restore(&self, token: &str) -> Vec<Leftover> {
         let notes = self.take(token);
-        restore(&self.writer, &notes).await.1
+        restore(&self.api, &self.writer, &notes).await.1
     }
 
     fn take(&self, token: &str) -> Vec<Note> {
@@ -140,19 +160,8 @@ pub struct Restored {
     pub needed: Vec<String>,
 }
 
-/// The API groups of the objects that notes in the cluster speak of.
-///
-/// # Errors
-/// If the notes cannot be listed.
-pub async fn groups(api: &Api, scope: &CleanScope) -> Result<BTreeSet<String>, ApiError> {
-    Ok(noted(api, scope).await?.iter().filter_map(Note::read).map(|note| note.key.group).collect())
-}
-
 async fn noted(api: &Api, scope: &CleanScope) -> Result<Vec<Value>, ApiError> {
-    let selector = match scope {
-        CleanScope::Run(id) => format!("{UNDO_LABEL},{RUN_LABEL}={id}"),
-        CleanScope::All => UNDO_LABEL.to_owned(),
-    };
+    let selector = format!("{UNDO_LABEL},{}", scope.selector());
     let mut list = api.get(&format!("/api/v1/configmaps?labelSelector={}", encode(&selector))).await?;
     Ok(list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default())
 }
@@ -166,13 +175,15 @@ pub async fn restore_all(api: &Api, writer: &Writer, scope: &CleanScope) -> Resu
     for item in noted(api, scope).await? {
         let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-        let Some(note) = Note::read(&item) else {
+        let run = item.pointer("/metadata/labels").and_then(|labels| labels.get(RUN_LABEL)).and_then(Value::as_str);
+        let of_run = run.is_some_and(|run| names::is_of_run(&namespace, run)) && is_ours(&item);
+        let Some(note) = Note::read(&item).filter(|_| of_run) else {
             let diagnosis = "it is no note of what to restore; look at it and delete it".to_owned();
             found.leftovers.push(Leftover { object: format!("ConfigMap/{namespace}/{name}"), diagnosis });
             found.needed.push(namespace);
             continue;
         };
-        let (mut restored, mut leftovers) = restore(writer, &[note]).await;
+        let (mut restored, mut leftovers) = restore(api, writer, &[note]).await;
         if !leftovers.is_empty() {
             found.needed.push(namespace);
         }
@@ -182,25 +193,54 @@ pub async fn restore_all(api: &Api, writer: &Writer, scope: &CleanScope) -> Resu
     Ok(found)
 }
 
-async fn restore(writer: &Writer, notes: &[Note]) -> (Vec<String>, Vec<Leftover>) {
+async fn restore(api: &Api, writer: &Writer, notes: &[Note]) -> (Vec<String>, Vec<Leftover>) {
     let (mut restored, mut leftovers) = (Vec::new(), Vec::new());
     for note in notes {
-        let patch = writer.patch(0, 0, note.key.clone(), PatchType::Merge, note.subresource.as_deref(), &note.restore);
-        match patch.await.outcome {
-            WriteOutcome::Admitted { .. } => restored.push(note.key.to_string()),
+        let left = |why: String| Leftover {
+            object: note.key.to_string(),
+            diagnosis: format!("not restored to {}: {why}", note.restore),
+        };
+        match original(api, writer, note).await {
+            Ok(Some(uid)) => {
+                let (key, whose) = (note.key.clone(), Whose::Noted { uid });
+                let subresource = note.subresource.as_deref();
+                let patch = writer.patch(0, 0, key, &whose, PatchType::Merge, subresource, &note.restore);
+                match patch.await.outcome {
+                    WriteOutcome::Admitted { .. } => restored.push(note.key.to_string()),
+                    WriteOutcome::Refused { code: 404, .. } => {}
+                    outcome => {
+                        leftovers.push(left(describe(&outcome)));
+                        continue;
+                    }
+                }
+            }
             // Who deleted it wanted more than the old state.
-            WriteOutcome::Refused { code: 404, .. } => {}
-            outcome => {
-                let diagnosis = format!("not restored to {}: {}", note.restore, describe(&outcome));
-                leftovers.push(Leftover { object: note.key.to_string(), diagnosis });
+            Ok(None) => {}
+            Err(error) => {
+                leftovers.push(left(error.to_string()));
                 continue;
             }
         }
         // A note that stays is restored once more at worst, until its namespace goes.
         let key = writer.key("ConfigMap", Some(&note.namespace), &note.name);
-        let _ = writer.delete(0, 0, key).await;
+        let _ = match &note.found {
+            Some(uid) => writer.delete_found(key, uid).await,
+            None => writer.delete(0, 0, key).await,
+        };
     }
     (restored, leftovers)
+}
+
+/// The uid of the object that a note is about, if it is still the one that was noted.
+async fn original(api: &Api, writer: &Writer, note: &Note) -> Result<Option<String>, ApiError> {
+    let Some(kind) = writer.kinds().of(&note.key.group, &note.key.kind) else { return Ok(None) };
+    let live = match api.get(&kind.object(&note.key)).await {
+        Ok(live) => live,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let uid = live.pointer("/metadata/uid").and_then(Value::as_str);
+    Ok(uid.filter(|uid| note.uid.as_ref().is_none_or(|noted| noted == uid)).map(str::to_owned))
 }
 
 impl Note {
@@ -213,6 +253,7 @@ impl Note {
             "metadata": {"name": self.name, "namespace": self.namespace, "labels": labels},
             "data": {
                 "object": json!(self.key).to_string(),
+                "uid": self.uid.as_deref().unwrap_or_default(),
                 "subresource": self.subresource.as_deref().unwrap_or_default(),
                 "restore": self.restore.to_string(),
             },
@@ -225,22 +266,11 @@ impl Note {
             namespace: text("/metadata/namespace")?.to_owned(),
             name: text("/metadata/name")?.to_owned(),
             key: serde_json::from_str(text("/data/object")?).ok()?,
+            uid: text("/data/uid").filter(|uid| !uid.is_empty()).map(str::to_owned),
+            found: text("/metadata/uid").map(str::to_owned),
             subresource: text("/data/subresource").filter(|name| !name.is_empty()).map(str::to_owned),
             restore: serde_json::from_str(text("/data/restore")?).ok()?,
         })
-    }
-}
-
-/// Whether an object goes with the run, so that nothing of it needs to be restored.
-fn is_own(bindings: &Bindings, key: &ObjectKey) -> bool {
-    let own = |namespace: &String| {
-        bindings.namespaces.values().any(|own| own == namespace)
-            || *namespace == names::pool_namespace(&bindings.run_id)
-    };
-    match &key.namespace {
-        Some(namespace) => own(namespace),
-        None if key.kind == "Namespace" => own(&key.name),
-        None => bindings.names.values().any(|name| *name == key.name),
     }
 }
 
@@ -334,6 +364,8 @@ mod tests {
             namespace: "ns".to_owned(),
             name: "undo-0".to_owned(),
             key,
+            uid: Some("u".to_owned()),
+            found: None,
             subresource: Some("status".to_owned()),
             restore: json!({"a": null}),
         };

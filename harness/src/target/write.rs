@@ -1,4 +1,10 @@
-//! Writes: server-side apply, patch, delete. Each ends in an answer that the log can hold.
+//! Writes: creation, apply, patch, delete, of objects that the run created and of no others. Each ends in an answer that the log can
+//! hold.
+//!
+//! The first write of an object is a POST, so nothing that is there already is ever adopted; whatever follows carries the uid that
+//! the answer named, and the API server refuses it where another object has the name by now. Two things are not the run's own and
+//! written all the same, each by a way of its own: what is noted to be restored ([`Whose::Noted`]), and Leases
+//! ([`super::lease`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,14 +12,19 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::api::{Api, Reply};
+use super::api::{Api, Reply, encode};
 use super::backends::Backends;
 use super::clock::{self, Backoff};
 use super::kinds::{Kind, Kinds};
-use super::names::{FIELD_MANAGER, selector};
+use super::names::{FIELD_MANAGER, RUN_LABEL};
+use super::own::{Entry, Ledger, only, only_tested, replacing};
 use super::redact::{redact, redact_secret};
+use super::services::ServicesOf;
 use crate::log::{Cause, ObjectKey, Write, WriteOutcome, WriteVerb};
 use crate::scenario::BackendDecl;
+
+/// Options of every write: who writes, and that unknown fields are errors.
+const OPTIONS: &str = "fieldManager=gateproof&fieldValidation=Strict";
 
 /// Writes to the target.
 #[derive(Clone)]
@@ -25,6 +36,7 @@ pub struct Writer {
     longest_pause: Duration,
     gateway_patch: Option<Arc<Value>>,
     backends: ServicesOf,
+    own: Ledger,
 }
 
 /// How a patch is meant, as its media type.
@@ -36,32 +48,52 @@ pub enum PatchType {
     Json,
 }
 
-/// Whose the Services without a selector are that are applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ServicesOf {
-    /// Whoever publishes endpoints.
-    Anybody,
-    /// Hosted backends at an IPv6 address.
-    Ipv6,
-    /// Hosted backends at an address of each family.
-    Both,
-    /// Deployed backends.
-    Pods,
+/// Whose an object is that is to be patched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    /// The run's, if it created it; otherwise nobody's, and it is not patched.
+    Own,
+    /// Somebody else's. What is to be restored of it is noted.
+    Noted {
+        /// The uid of the object that was noted.
+        uid: String,
+    },
 }
 
 /// One write, ready to be sent.
-struct Call {
+struct Call<'c> {
     verb: WriteVerb,
     method: Method,
     path: String,
     content_type: &'static str,
     body: Vec<u8>,
+    kind: &'c Kind,
+    key: &'c ObjectKey,
+    /// For a creation, the object; only then may the name be taken.
+    creates: Option<&'c Value>,
+}
+
+/// What came of a call.
+enum End {
+    /// It was answered.
+    Answered(WriteOutcome),
+    /// No usable answer: what was asked may have been done or not.
+    Lost(String),
+    /// The object of this name is another one than the run's.
+    NotOurs(String),
+}
+
+/// What an answer stands for.
+enum Step {
+    Over(End),
+    /// It says nothing of the write, which is to be sent again after a pause.
+    Again(String, Duration),
 }
 
 impl Writer {
-    /// A writer that tries again on what says nothing of the write (no answer, 429, 5xx, a conflict with somebody who was
-    /// faster) until `timing.write` is used up; the time of an outage does not count. `gateway_patch` is merged into every
-    /// Gateway that is applied.
+    /// A writer that has created nothing yet. It tries again on what says nothing of the write (no answer, 429, 5xx, a conflict with
+    /// somebody who was faster) until `timing.write` is used up; the time of an outage does not count. `gateway_patch` is merged
+    /// into every Gateway that is applied.
     pub fn new(api: Api, kinds: Arc<Kinds>, timing: &crate::log::Timing, gateway_patch: Option<Value>) -> Writer {
         Writer {
             api,
@@ -71,23 +103,15 @@ impl Writer {
             longest_pause: timing.backoff_max,
             gateway_patch: gateway_patch.map(Arc::new),
             backends: ServicesOf::Anybody,
+            own: Ledger::default(),
         }
     }
 
-    /// Makes Services whose endpoints are ours fit the backends: of the families of the addresses of hosted ones, because unless they
-    /// say so they are of the cluster's first family, and slices of another one are none of theirs; selecting the Pods of deployed ones.
-    /// What is changed of a backend's slice is changed of that of the second family too.
+    /// Makes Services whose endpoints are ours fit the backends. What is changed of a backend's slice is changed of that of the
+    /// second family too.
     #[must_use]
     pub fn with_backends(self, backends: &Backends) -> Writer {
-        let backends = match backends {
-            Backends::Hosted(hosting) => match hosting.addresses() {
-                [_, _, ..] => ServicesOf::Both,
-                [only] if only.is_ipv6() => ServicesOf::Ipv6,
-                _ => ServicesOf::Anybody,
-            },
-            Backends::Deployed(_) => ServicesOf::Pods,
-        };
-        Writer { backends, ..self }
+        Writer { backends: ServicesOf::backends(backends), ..self }
     }
 
     /// The kinds that it can write.
@@ -95,7 +119,13 @@ impl Writer {
         &self.kinds
     }
 
-    /// Server-side apply at the newest served version, `fieldValidation=Strict`, without force.
+    /// Whether the run created an object, as far as it knows.
+    pub fn owns(&self, key: &ObjectKey) -> bool {
+        self.own.get(key).is_some()
+    }
+
+    /// Creates an object at the newest served version, or makes one that the run created what this one says. With
+    /// `fieldValidation=Strict`.
     pub async fn apply(&self, step: usize, ordinal: usize, object: &Value) -> Write {
         let mut object = object.clone();
         let Some(key) = ObjectKey::of(&object) else {
@@ -106,12 +136,7 @@ impl Writer {
             return self.not_served(step, ordinal, WriteVerb::Apply, key);
         };
         if kind.group.is_empty() && kind.kind == "Service" {
-            match self.backends {
-                ServicesOf::Anybody => {}
-                ServicesOf::Ipv6 => of_ipv6(&mut object),
-                ServicesOf::Both => of_both(&mut object),
-                ServicesOf::Pods => of_pods(&mut object, &key.name),
-            }
+            self.backends.fit(&mut object, &key.name);
         }
         if kind.group == super::kinds::GATEWAY_GROUP {
             object["apiVersion"] = json!(kind.api_version());
@@ -119,40 +144,49 @@ impl Writer {
                 json_patch::merge(&mut object, patch);
             }
         }
-        let call = Call {
-            verb: WriteVerb::Apply,
-            method: Method::PATCH,
-            path: format!("{}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict&force=false", kind.object(&key)),
-            content_type: "application/apply-patch+yaml",
-            body: object.to_string().into_bytes(),
+        let (method, path, content_type, body, creates) = match self.own.get(&key) {
+            Some(Entry::Created { uid, sent }) => {
+                let body = only(&uid, replacing(&sent, &object)).to_string();
+                (Method::PATCH, kind.object(&key), "application/merge-patch+json", body, None)
+            }
+            _ => {
+                let collection = kind.collection(key.namespace.as_deref());
+                (Method::POST, collection, "application/json", object.to_string(), Some(&object))
+            }
         };
+        let path = format!("{path}?{OPTIONS}");
+        let (verb, body) = (WriteVerb::Apply, body.into_bytes());
+        let end = self.attempt(&Call { verb, method, path, content_type, body, kind, key: &key, creates }).await;
+        let sent = Arc::new(object.clone());
+        match &end {
+            End::Answered(WriteOutcome::Admitted { uid, .. }) => {
+                self.own.put(key.clone(), Entry::Created { uid: uid.clone(), sent });
+            }
+            End::Lost(_) if creates.is_some() => self.own.put(key.clone(), Entry::Perhaps { sent }),
+            _ => {}
+        }
         redact(&mut object);
-        self.send(step, ordinal, kind, key, Some(object), call).await
+        logged(step, ordinal, verb, kind, key, Some(object), end)
     }
 
     /// A patch of an object or of a subresource.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a write is named by step, ordinal and object, and the patch by three more"
+    )]
     pub async fn patch(
         &self,
         step: usize,
         ordinal: usize,
         key: ObjectKey,
+        whose: &Whose,
         patch_type: PatchType,
         subresource: Option<&str>,
         patch: &Value,
     ) -> Write {
+        let verb = WriteVerb::Patch;
         let Some(kind) = self.kinds.of(&key.group, &key.kind) else {
-            return self.not_served(step, ordinal, WriteVerb::Patch, key);
-        };
-        let suffix = subresource.map(|name| format!("/{name}")).unwrap_or_default();
-        let call = |key: &ObjectKey| Call {
-            verb: WriteVerb::Patch,
-            method: Method::PATCH,
-            path: format!("{}{suffix}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict", kind.object(key)),
-            content_type: match patch_type {
-                PatchType::Merge => "application/merge-patch+json",
-                PatchType::Json => "application/json-patch+json",
-            },
-            body: patch.to_string().into_bytes(),
+            return self.not_served(step, ordinal, verb, key);
         };
         let mut sent = patch.clone();
         if kind.kind == "Secret" {
@@ -162,14 +196,40 @@ impl Writer {
             && let Some(name) = BackendDecl::second_slice(&key.name)
         {
             let second = ObjectKey { name, ..key.clone() };
-            let same = call(&second);
-            let write = self.send(step, ordinal, kind, second, Some(sent.clone()), same).await;
-            if !matches!(write.outcome, WriteOutcome::Admitted { .. }) {
-                return write;
+            let end = self.patch_one(kind, &second, whose, patch_type, subresource, patch).await;
+            if !matches!(end, End::Answered(WriteOutcome::Admitted { .. })) {
+                return logged(step, ordinal, verb, kind, second, Some(sent), end);
             }
         }
-        let own = call(&key);
-        self.send(step, ordinal, kind, key, Some(sent), own).await
+        let end = self.patch_one(kind, &key, whose, patch_type, subresource, patch).await;
+        logged(step, ordinal, verb, kind, key, Some(sent), end)
+    }
+
+    async fn patch_one(
+        &self,
+        kind: &Kind,
+        key: &ObjectKey,
+        whose: &Whose,
+        patch_type: PatchType,
+        subresource: Option<&str>,
+        patch: &Value,
+    ) -> End {
+        let uid = match whose {
+            Whose::Noted { uid } => uid.clone(),
+            Whose::Own => match self.uid(kind, key).await {
+                Ok(Some(uid)) => uid,
+                Ok(None) => return End::Answered(not_created()),
+                Err(error) => return End::Lost(error),
+            },
+        };
+        let (content_type, body) = match patch_type {
+            PatchType::Merge => ("application/merge-patch+json", only(&uid, patch.clone())),
+            PatchType::Json => ("application/json-patch+json", only_tested(&uid, patch)),
+        };
+        let suffix = subresource.map(|name| format!("/{name}")).unwrap_or_default();
+        let path = format!("{}{suffix}?{OPTIONS}", kind.object(key));
+        let (verb, method, body) = (WriteVerb::Patch, Method::PATCH, body.to_string().into_bytes());
+        self.attempt(&Call { verb, method, path, content_type, body, kind, key, creates: None }).await
     }
 
     /// A patch that is not sent, because what it needs before it did not come about.
@@ -177,19 +237,47 @@ impl Writer {
         failed(step, ordinal, WriteVerb::Patch, key, error)
     }
 
-    /// Deletion in the background.
+    /// Deletion in the background of an object that the run created. Of any other it is refused here, with 404, as if it were not
+    /// there.
     pub async fn delete(&self, step: usize, ordinal: usize, key: ObjectKey) -> Write {
+        let verb = WriteVerb::Delete;
         let Some(kind) = self.kinds.of(&key.group, &key.kind) else {
-            return self.not_served(step, ordinal, WriteVerb::Delete, key);
+            return self.not_served(step, ordinal, verb, key);
         };
-        let call = Call {
-            verb: WriteVerb::Delete,
-            method: Method::DELETE,
-            path: format!("{}?propagationPolicy=Background", kind.object(&key)),
-            content_type: "application/json",
-            body: Vec::new(),
+        let end = match self.uid(kind, &key).await {
+            Ok(Some(uid)) => {
+                let end = self.delete_one(kind, &key, &uid).await;
+                if let End::Answered(WriteOutcome::Admitted { .. }) = end {
+                    self.own.put(key.clone(), Entry::Deleted { uid });
+                }
+                end
+            }
+            Ok(None) => End::Answered(not_created()),
+            Err(error) => End::Lost(error),
         };
-        self.send(step, ordinal, kind, key, None, call).await
+        logged(step, ordinal, verb, kind, key, None, end)
+    }
+
+    /// Deletion in the background of an object of an earlier run, as it was found.
+    pub async fn delete_found(&self, key: ObjectKey, uid: &str) -> Write {
+        let verb = WriteVerb::Delete;
+        let Some(kind) = self.kinds.of(&key.group, &key.kind) else {
+            return self.not_served(0, 0, verb, key);
+        };
+        let end = self.delete_one(kind, &key, uid).await;
+        logged(0, 0, verb, kind, key, None, end)
+    }
+
+    async fn delete_one(&self, kind: &Kind, key: &ObjectKey, uid: &str) -> End {
+        let options = json!({
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": uid},
+        });
+        let (verb, method) = (WriteVerb::Delete, Method::DELETE);
+        let (path, content_type, body) = (kind.object(key), "application/json", options.to_string().into_bytes());
+        self.attempt(&Call { verb, method, path, content_type, body, kind, key, creates: None }).await
     }
 
     /// The key of an object that is named by kind alone.
@@ -203,26 +291,38 @@ impl Writer {
         }
     }
 
+    /// The uid of an object that the run created. One of which the answer was lost is looked for.
+    async fn uid(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<String>, String> {
+        match self.own.get(key) {
+            None => Ok(None),
+            Some(Entry::Created { uid, .. } | Entry::Deleted { uid }) => Ok(Some(uid)),
+            Some(Entry::Perhaps { sent }) => {
+                let Some(live) = self.made(kind, key, &sent).await? else { return Ok(None) };
+                let WriteOutcome::Admitted { uid, .. } = admitted(&live) else { return Ok(None) };
+                self.own.put(key.clone(), Entry::Created { uid: uid.clone(), sent });
+                Ok(Some(uid))
+            }
+        }
+    }
+
+    /// The live object of this key, if the run made it by sending `sent`: it has the run's label, which nobody else can know, and
+    /// we wrote it.
+    async fn made(&self, kind: &Kind, key: &ObjectKey, sent: &Value) -> Result<Option<Value>, String> {
+        let run = |object: &Value| object.get("metadata")?.get("labels")?.get(RUN_LABEL).cloned();
+        let named = encode(&format!("metadata.name={}", key.name));
+        let path = format!("{}?fieldSelector={named}", kind.collection(key.namespace.as_deref()));
+        let list = self.api.get(&path).await.map_err(|error| error.to_string())?;
+        let live =
+            list.pointer("/items/0").filter(|live| run(live).is_some() && run(live) == run(sent) && is_ours(live));
+        Ok(live.cloned())
+    }
+
     fn not_served(&self, step: usize, ordinal: usize, verb: WriteVerb, key: ObjectKey) -> Write {
         let error = format!("the target does not serve kind {} of group `{}`", key.kind, key.group);
         failed(step, ordinal, verb, key, &error)
     }
 
-    async fn send(
-        &self,
-        step: usize,
-        ordinal: usize,
-        kind: &Kind,
-        key: ObjectKey,
-        sent: Option<Value>,
-        call: Call,
-    ) -> Write {
-        let outcome = self.attempt(&call).await;
-        let api_version = kind.api_version();
-        Write { step, ordinal, verb: call.verb, key, api_version, sent: sent.map(Arc::new), outcome }
-    }
-
-    async fn attempt(&self, call: &Call) -> WriteOutcome {
+    async fn attempt(&self, call: &Call<'_>) -> End {
         let mut end = clock::now() + self.budget;
         let mut backoff = Backoff::new(self.first_pause, self.longest_pause);
         let mut attempts = 0_u32;
@@ -231,15 +331,10 @@ impl Writer {
             let content_type = (!call.body.is_empty()).then_some(call.content_type);
             let sending = self.api.call(call.method.clone(), &call.path, content_type, call.body.clone());
             let (error, asked_pause) = match tokio::time::timeout_at(end, sending).await {
-                Ok(Ok(reply)) if reply.is_passing() => (super::api::refusal(&reply).to_string(), reply.pause()),
-                Ok(Ok(reply)) if was_overtaken(&reply) && clock::now() + backoff.peek() < end => {
-                    (super::api::refusal(&reply).to_string(), Duration::ZERO)
-                }
-                // A delete that is repeated after a lost answer finds nothing: that is its success.
-                Ok(Ok(reply)) if attempts > 1 && reply.code == 404 && call.verb == WriteVerb::Delete => {
-                    return admitted(&json!({}));
-                }
-                Ok(Ok(reply)) => return outcome(&reply),
+                Ok(Ok(reply)) => match self.read(call, &reply, attempts, clock::now() + backoff.peek() < end).await {
+                    Step::Over(end) => return end,
+                    Step::Again(error, pause) => (error, pause),
+                },
                 Ok(Err(error)) => {
                     end += self.api.back().await.unwrap_or_default();
                     (error.to_string(), Duration::ZERO)
@@ -247,47 +342,116 @@ impl Writer {
                 Err(_) => ("no answer from the API server within the write budget".to_owned(), Duration::ZERO),
             };
             if self.api.reach().is_lost() {
-                return WriteOutcome::Failed { error };
+                return End::Lost(error);
             }
             let retry = clock::now() + backoff.step(asked_pause);
             if retry >= end {
-                return WriteOutcome::Failed { error: format!("{error} (after {attempts} attempts)") };
+                return End::Lost(format!("{error} (after {attempts} attempts)"));
             }
             clock::until(retry).await;
         }
     }
+
+    /// What an answer stands for. `more`: whether there is time for another attempt.
+    async fn read(&self, call: &Call<'_>, reply: &Reply, attempts: u32, more: bool) -> Step {
+        let refusal = || super::api::refusal(reply).to_string();
+        if reply.is_passing() {
+            return Step::Again(refusal(), reply.pause());
+        }
+        // A delete that is repeated after a lost answer finds nothing: that is its success.
+        if attempts > 1 && reply.code == 404 && call.verb == WriteVerb::Delete {
+            return Step::Over(End::Answered(admitted(&json!({}))));
+        }
+        match call.creates {
+            Some(object) if is_taken(reply) => return self.name_taken(call, object, attempts).await,
+            None if is_another(reply) && call.verb == WriteVerb::Delete => {
+                return Step::Over(End::Answered(not_created()));
+            }
+            None if is_another(reply) => {
+                let error = "somebody deleted what the run created, and made another object of this name";
+                return Step::Over(End::NotOurs(error.to_owned()));
+            }
+            _ => {}
+        }
+        if was_overtaken(reply) && more {
+            return Step::Again(refusal(), Duration::ZERO);
+        }
+        Step::Over(End::Answered(outcome(reply)))
+    }
+
+    /// Somebody has the name of an object that is to be created: the run itself, if an answer was lost or what it deleted is still
+    /// going, or somebody else.
+    async fn name_taken(&self, call: &Call<'_>, object: &Value, attempts: u32) -> Step {
+        let before = self.own.get(call.key);
+        if attempts > 1 || matches!(before, Some(Entry::Perhaps { .. })) {
+            match self.made(call.kind, call.key, object).await {
+                Ok(Some(live)) => return Step::Over(End::Answered(admitted(&live))),
+                Ok(None) => {}
+                Err(error) => return Step::Again(error, Duration::ZERO),
+            }
+        }
+        if let Some(Entry::Deleted { .. }) = before {
+            return Step::Again("what the run deleted is still there".to_owned(), Duration::ZERO);
+        }
+        let error = "somebody else has made an object of this name; what is there already is never adopted";
+        Step::Over(End::NotOurs(error.to_owned()))
+    }
+}
+
+/// Whether the name of an object to be created is taken.
+fn is_taken(reply: &Reply) -> bool {
+    reply.code == 409 && reason(reply) == "AlreadyExists"
+}
+
+/// Whether the object of this name has another uid than the one that was meant.
+fn is_another(reply: &Reply) -> bool {
+    let message = reply.body.get("message").and_then(Value::as_str).unwrap_or_default();
+    let causes = reply.body.pointer("/details/causes").and_then(Value::as_array);
+    let mut fields = causes.into_iter().flatten().filter_map(|cause| cause.get("field").and_then(Value::as_str));
+    (reply.code == 409 && message.contains("UID in precondition"))
+        || (reply.code == 422 && fields.any(|field| field == "metadata.uid"))
+}
+
+/// Whether an object was written by us.
+pub fn is_ours(object: &Value) -> bool {
+    let managers = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    managers.into_iter().flatten().any(|entry| entry.get("manager").and_then(Value::as_str) == Some(FIELD_MANAGER))
+}
+
+fn reason(reply: &Reply) -> &str {
+    reply.body.get("reason").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Whether somebody else wrote between the server's reading and writing, which the server could not smooth over by itself.
 /// Conflicts of field managers name the fields.
 fn was_overtaken(reply: &Reply) -> bool {
-    let text = |pointer: &str| reply.body.pointer(pointer).and_then(Value::as_str);
-    reply.code == 409 && text("/reason") == Some("Conflict") && reply.body.pointer("/details/causes/0").is_none()
+    reply.code == 409 && reason(reply) == "Conflict" && reply.body.pointer("/details/causes/0").is_none()
 }
 
-/// Asks for IPv6 in a Service without selector that leaves the family open.
-fn of_ipv6(service: &mut Value) {
-    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    if !["selector", "ipFamilies", "externalName"].iter().any(|field| spec.contains_key(*field)) {
-        spec.insert("ipFamilies".to_owned(), json!(["IPv6"]));
-        spec.insert("ipFamilyPolicy".to_owned(), json!("SingleStack"));
+/// The answer to what is asked of an object that the run did not create.
+fn not_created() -> WriteOutcome {
+    WriteOutcome::Refused {
+        code: 404,
+        reason: "NotFound".to_owned(),
+        message: "the run has created no such object, and changes no other".to_owned(),
+        causes: Vec::new(),
     }
 }
 
-/// Asks for both families in a Service without selector that leaves them open. A cluster of one family gives it that one.
-fn of_both(service: &mut Value) {
-    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    if !["selector", "ipFamilies", "ipFamilyPolicy", "externalName"].iter().any(|field| spec.contains_key(*field)) {
-        spec.insert("ipFamilyPolicy".to_owned(), json!("PreferDualStack"));
-    }
-}
-
-/// Selects the Pods of the backend of this name in a Service that leaves its endpoints to us.
-fn of_pods(service: &mut Value, name: &str) {
-    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    if !["selector", "externalName"].iter().any(|field| spec.contains_key(*field)) {
-        spec.insert("selector".to_owned(), selector(name).into());
-    }
+fn logged(
+    step: usize,
+    ordinal: usize,
+    verb: WriteVerb,
+    kind: &Kind,
+    key: ObjectKey,
+    sent: Option<Value>,
+    end: End,
+) -> Write {
+    let outcome = match end {
+        End::Answered(outcome) => outcome,
+        End::Lost(error) | End::NotOurs(error) => WriteOutcome::Failed { error },
+    };
+    Write { step, ordinal, verb, key, api_version: kind.api_version(), sent: sent.map(Arc::new), outcome }
 }
 
 fn failed(step: usize, ordinal: usize, verb: WriteVerb, key: ObjectKey, error: &str) -> Write {
@@ -350,42 +514,6 @@ mod tests {
             causes: vec![cause],
         };
         assert_eq!(outcome(&Reply { code: 422, body, retry_after: None }), expected);
-    }
-
-    #[test]
-    fn services_of_ours_are_of_ipv6_unless_they_say_otherwise() {
-        let after = |spec: Value| {
-            let mut service = json!({"spec": spec});
-            of_ipv6(&mut service);
-            service["spec"]["ipFamilies"].clone()
-        };
-        assert_eq!(after(json!({"ports": []})), json!(["IPv6"]));
-        assert_eq!(after(json!({"ipFamilies": ["IPv4"]})), json!(["IPv4"]));
-        assert_eq!(after(json!({"selector": {"app": "a"}})), Value::Null);
-    }
-
-    #[test]
-    fn services_of_ours_are_of_both_families_unless_they_say_otherwise() {
-        let after = |spec: Value| {
-            let mut service = json!({"spec": spec});
-            of_both(&mut service);
-            service["spec"]["ipFamilyPolicy"].clone()
-        };
-        assert_eq!(after(json!({"ports": []})), json!("PreferDualStack"));
-        assert_eq!(after(json!({"ipFamilies": ["IPv4"]})), Value::Null);
-        assert_eq!(after(json!({"ipFamilyPolicy": "SingleStack"})), json!("SingleStack"));
-    }
-
-    #[test]
-    fn services_of_ours_select_deployed_backends_unless_they_say_otherwise() {
-        let after = |spec: Value| {
-            let mut service = json!({"spec": spec});
-            of_pods(&mut service, "echo");
-            service["spec"]["selector"].clone()
-        };
-        assert_eq!(after(json!({"ports": []})), json!({"gateproof.dev/service": "echo"}));
-        assert_eq!(after(json!({"selector": {"app": "a"}})), json!({"app": "a"}));
-        assert_eq!(after(json!({"externalName": "a.example"})), Value::Null);
     }
 
     #[test]

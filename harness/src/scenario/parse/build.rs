@@ -28,6 +28,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
         .map(|(alias, node)| (alias.to_owned(), NamespaceDecl { labels: texts_by_key(node.get("labels")) }))
         .collect::<IndexMap<_, _>>();
     names.namespaces = namespaces.keys().cloned().collect();
+    names.changes_cluster = text(spec, "isolation") == Some("cluster");
     reserved_aliases(spec, checker);
     let backends = backends(spec, &mut names, checker);
     let mut steps = Vec::new();
@@ -167,14 +168,15 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
             (None, None) => return None,
         };
         return Some(Verb::Patch(Patch {
-            target: names.reference(target.text()?, target.mark, checker)?,
+            target: names.patched(target.text()?, target.mark, checker)?,
             subresource: text(patch, "subresource").map(str::to_owned),
             kind,
             patch: body.value(),
         }));
     }
     if let Some(list) = node.get("delete") {
-        return Some(Verb::Delete(Delete { objects: references(list, names, checker) }));
+        let objects = list.list().iter().filter_map(|item| names.deleted(item.text()?, item.mark, checker)).collect();
+        return Some(Verb::Delete(Delete { objects }));
     }
     if let Some(settle) = node.get("settle") {
         return Some(Verb::Settle(Settle { subjects: expect::subjects(settle, names, checker) }));

@@ -3,21 +3,13 @@
 use serde_json::{Value, json};
 
 use super::super::model::ObjectRef;
+use super::super::scope::{is_cluster_scoped, is_foreign};
 use super::super::template::{self, Part, Slot, WORDS};
 use super::check::Checker;
 use super::tree::{Kind, Mark, Node};
 
 /// The API group of the Gateway API.
 pub(in crate::scenario) const GROUP: &str = "gateway.networking.k8s.io";
-
-/// Kinds without a namespace that scenarios may touch.
-const CLUSTER_SCOPED: [&str; 4] =
-    ["GatewayClass", "Namespace", "CustomResourceDefinition", "ValidatingAdmissionPolicy"];
-
-/// Whether a kind has no namespace.
-pub(in crate::scenario) fn is_cluster_scoped(kind: &str) -> bool {
-    CLUSTER_SCOPED.contains(&kind)
-}
 
 /// What a scenario has.
 #[derive(Debug, Default)]
@@ -28,6 +20,8 @@ pub(super) struct Names {
     pub(super) backends: Vec<String>,
     /// Objects that some step up to here applied, and the Services of backends.
     pub(super) objects: Vec<ObjectRef>,
+    /// Whether the scenario says that it changes what the whole cluster shares.
+    pub(super) changes_cluster: bool,
 }
 
 impl Names {
@@ -144,6 +138,36 @@ impl Names {
             return None;
         }
         Some(object)
+    }
+
+    /// A reference to what a step deletes: nothing that others have or share.
+    pub(super) fn deleted(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        let object = self.reference(text, mark, checker)?;
+        let problem = if object.pool {
+            format!("`{text}` is shared with other scenarios, and none of them may delete it")
+        } else if self.is_foreign(&object) {
+            format!("`{text}` is not the scenario's own, and what a run did not create is never deleted")
+        } else {
+            return Some(object);
+        };
+        checker.report(mark, problem, Some("apply an object of your own and delete that".to_owned()));
+        None
+    }
+
+    /// A reference to what a step patches: if others have it, the scenario must say that it changes the cluster.
+    pub(super) fn patched(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        let object = self.reference(text, mark, checker)?;
+        if self.is_foreign(&object) && !self.changes_cluster {
+            let help = "add `isolation: cluster`; such a scenario runs alone, and on a named cluster only with \
+                        --allow-cluster-changes";
+            checker.report(mark, format!("`{text}` is not the scenario's own"), Some(help.to_owned()));
+            return None;
+        }
+        Some(object)
+    }
+
+    fn is_foreign(&self, object: &ObjectRef) -> bool {
+        is_foreign(object, |_| self.objects.contains(object))
     }
 
     /// A pool Gateway by alias.

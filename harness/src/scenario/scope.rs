@@ -1,0 +1,100 @@
+//! Which kinds have no namespace, as far as that is known without asking a cluster; and what of a cluster a scenario touches that
+//! is not its own.
+
+use super::bind::{Needs, needs};
+use super::model::{Isolation, ObjectRef, Scenario, Verb};
+use super::template::{self, Part, Slot};
+
+/// Kinds of Kubernetes and Gateway API without a namespace. What others define is known from discovery alone.
+const CLUSTER_SCOPED: [&str; 32] = [
+    "APIService",
+    "CSIDriver",
+    "CSINode",
+    "CertificateSigningRequest",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ClusterTrustBundle",
+    "CustomResourceDefinition",
+    "DeviceClass",
+    "FlowSchema",
+    "GatewayClass",
+    "IPAddress",
+    "IngressClass",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PriorityClass",
+    "PriorityLevelConfiguration",
+    "ResourceSlice",
+    "RuntimeClass",
+    "ServiceCIDR",
+    "StorageClass",
+    "StorageVersion",
+    "StorageVersionMigration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+    "VolumeAttachment",
+    "VolumeAttributesClass",
+];
+
+/// Whether a kind of Kubernetes or Gateway API has no namespace.
+pub fn is_cluster_scoped(kind: &str) -> bool {
+    CLUSTER_SCOPED.contains(&kind)
+}
+
+/// Whether a name is unique to run and scenario: `${name:alias}` and nothing else.
+pub fn is_unique(name: &str) -> bool {
+    match template::parts(name).as_deref() {
+        Ok([Part::Slot(inside)]) => matches!(template::slot(inside, |_| false), Ok(Slot::Name(_))),
+        _ => false,
+    }
+}
+
+/// The first thing for which a scenario may run only where cluster-scoped objects may be changed, in words: it follows from what its
+/// steps touch, and from what the scenario says of itself. `namespaced` says of a kind, by group and name, whether it has namespaces.
+pub fn cluster_change(scenario: &Scenario, namespaced: impl Fn(&str, &str) -> bool) -> Option<String> {
+    let Needs { names, .. } = needs(scenario);
+    for step in &scenario.steps {
+        match &step.verb {
+            Verb::Patch(patch) if is_foreign(&patch.target, |name| names.contains(name)) => {
+                return Some(format!("it patches {}", patch.target));
+            }
+            Verb::Apply(apply) => {
+                // A class of one's own concerns nobody but its controller, which is the one under test.
+                let widely =
+                    |key: &crate::log::ObjectKey| key.kind != "GatewayClass" && !namespaced(&key.group, &key.kind);
+                if let Some(key) = apply.objects.iter().filter_map(crate::log::ObjectKey::of).find(widely) {
+                    return Some(format!("it creates a {}, which the whole cluster sees", key.kind));
+                }
+            }
+            _ => {}
+        }
+    }
+    (scenario.isolation == Isolation::Cluster).then(|| "it changes cluster-scoped objects".to_owned())
+}
+
+/// Whether an object that a step writes is somebody else's: `own` says which name aliases are the scenario's.
+pub fn is_foreign(object: &ObjectRef, own: impl Fn(&str) -> bool) -> bool {
+    !object.pool && object.kind != "Namespace" && is_cluster_scoped(&object.kind) && !own(&object.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("${name:own}", true)]
+    #[case("precious", false)]
+    #[case("a-${name:own}", false)]
+    #[case("${class}", false)]
+    #[case("${", false)]
+    fn a_name_of_its_own_is_a_placeholder(#[case] name: &str, #[case] unique: bool) {
+        assert_eq!(is_unique(name), unique);
+    }
+}
