@@ -83,6 +83,30 @@ fn every_verb_refuses_a_bad_manifest(#[case] arguments: &[&str]) {
     expect(&run(dir.path(), arguments), 2, &["case.yaml:15:13", "did you mean `parentRefs`?", "1 problem"]);
 }
 
+/// Whatever flag is given, and though the manifest says of itself that it changes the cluster.
+#[rstest]
+#[case::a_definition("CustomResourceDefinition/tcproutes.gateway.networking.k8s.io")]
+#[case::the_class("GatewayClass/${class}")]
+fn what_a_run_did_not_create_is_never_deleted(#[case] object: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let text =
+        GOOD.replacen("  steps:\n", &format!("  isolation: cluster\n  steps:\n    - delete: [\"{object}\"]\n"), 1);
+    write(dir.path(), "case.yaml", &text);
+    for arguments in [&["lint", "case.yaml"][..], &["run", "-f", "case.yaml", "--allow-cluster-changes"]] {
+        expect(&run(dir.path(), arguments), 2, &["case.yaml:", "never deleted", "1 problem"]);
+    }
+}
+
+/// Which kinds have no namespace the cluster alone knows.
+#[test]
+fn a_fixed_name_without_namespace_is_refused_once_the_cluster_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let object = "        - apiVersion: node.k8s.io/v1\n          kind: RuntimeClass\n          metadata: {name: precious}\n          handler: a\n";
+    let (head, _) = GOOD.split_once("    - apply").unwrap();
+    write(dir.path(), "case.yaml", &format!("{head}    - apply:\n{object}"));
+    expect(&run(dir.path(), &["run", "-f", "case.yaml"]), 2, &["case.yaml:", "unique to run and scenario"]);
+}
+
 #[test]
 fn two_files_with_one_name_are_refused() {
     let dir = tempfile::tempdir().unwrap();

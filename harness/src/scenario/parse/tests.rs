@@ -80,6 +80,39 @@ fn every_shipped_manifest_is_clean() {
     }
 }
 
+/// What a run did not create it neither deletes nor, unless the scenario says so, changes.
+#[rstest]
+#[case::deletes_a_definition(
+    "delete: [CustomResourceDefinition/tcproutes.gateway.networking.k8s.io]",
+    "is never deleted"
+)]
+#[case::deletes_the_class("delete: [\"GatewayClass/${class}\"]", "is never deleted")]
+#[case::deletes_what_is_shared("delete: [\"${gw}\"]", "none of them may delete it")]
+#[case::patches_the_class("patch: {target: \"GatewayClass/${class}\", merge: {}}", "is not the scenario's own")]
+#[case::patches_a_definition(
+    "patch: {target: CustomResourceDefinition/gateways.gateway.networking.k8s.io, merge: {}}",
+    "is not the scenario's own"
+)]
+#[case::adopts_a_role(
+    "apply: [{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: precious}}]",
+    "must be unique to run and scenario"
+)]
+#[case::adopts_a_class(
+    "apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: \"${class}\"}, spec: {controllerName: a.b/c}}]",
+    "must be unique to run and scenario"
+)]
+#[case::writes_elsewhere(
+    "apply: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: kube-system}}]",
+    "would be shared with others"
+)]
+fn what_is_not_the_scenarios_own_is_left_alone(#[case] text: &str, #[case] message: &str) {
+    let found = problems(&with(text));
+    assert!(matches!(&found[..], [(16, said, Some(_))] if said.contains(message)), "{found:?}");
+    // No declaration makes a deletion legal; a patch is, if the scenario says what it is.
+    let declared = with(text).replacen("  gateways:", "  isolation: cluster\n  gateways:", 1);
+    assert_eq!(problems(&declared).is_empty(), text.starts_with("patch"), "{text}");
+}
+
 #[rstest]
 #[case("setle: {}", "unknown field of a Step `setle`", Some("did you mean `settle`?"))]
 #[case(
