@@ -24,4 +24,5 @@ pub mod schemas;
 pub mod shape;
 pub mod undo;
 pub mod view;
+mod watching;
 pub mod write;
