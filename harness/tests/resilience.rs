@@ -4,15 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::log::{Body, Timing, TimingProfile};
-use gateproof::run::{RunOptions, RunOutput, Silent, TargetChoice, run};
+use gateproof::run::preflight::PREFLIGHT;
+use gateproof::run::{Bystander, RunOptions, RunOutput, Silent, TargetChoice, run};
 use gateproof::scenario::select::select;
 use gateproof::scenario::{Scenario, Vocabulary, load};
 use gateproof::target::clock;
-use gateproof_apiserver::Refusal;
+use gateproof_apiserver::{Disturbance, Refusal};
 use gateproof_report::record::Outcome;
-use gateproof_testbed::{Testbed, TestbedOptions};
+use gateproof_testbed::{Behaviour, Testbed, TestbedOptions};
 use rstest::rstest;
 
 /// Classes, Gateways, routes of both kinds, grants; waits, holds, patches, deletions.
@@ -26,9 +28,14 @@ const SELECTION: [&str; 6] = [
 ];
 
 fn scenarios() -> Vec<Scenario> {
+    selected(&SELECTION)
+}
+
+fn selected(selection: &[&str]) -> Vec<Scenario> {
     let vocabulary = Vocabulary::builtin();
     let all = load::builtin(&vocabulary).unwrap();
-    let chosen = select(&all, &SELECTION.map(str::to_owned), &vocabulary).unwrap();
+    let selection: Vec<String> = selection.iter().map(ToString::to_string).collect();
+    let chosen = select(&all, &selection, &vocabulary).unwrap();
     chosen.into_iter().map(|index| all[index].clone()).collect()
 }
 
@@ -139,6 +146,128 @@ async fn a_server_that_never_comes_back_leaves_everything_open() {
     let logged = gateproof::log::codec::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(matches!(logged.last().unwrap().body, Body::RunEnded { interrupted: false }));
     testbed.shutdown().await;
+}
+
+/// How the harness names itself to the API server.
+const HARNESS: &str = "gateproof/";
+
+/// Turns a disturbance on when the first scenario does.
+struct Disturber {
+    testbed: Arc<Testbed>,
+    way: Way,
+}
+
+/// What goes wrong with the watches of the harness.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    Always(Disturbance),
+    /// A gap, time and again, and whole watches between.
+    Gaps,
+}
+
+impl std::fmt::Debug for Disturber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.way)
+    }
+}
+
+#[async_trait]
+impl Bystander for Disturber {
+    async fn at_step(&self, scenario: &Scenario, _: usize) {
+        if scenario.name == PREFLIGHT {
+            return;
+        }
+        let trouble = self.testbed.server().trouble();
+        match self.way {
+            Way::Always(disturbance) => trouble.disturb(disturbance, HARNESS, 7),
+            Way::Gaps => {
+                let before = trouble.disturbed();
+                trouble.disturb(Disturbance::Expired, HARNESS, 7);
+                while trouble.disturbed() == before {
+                    tokio::task::yield_now().await;
+                }
+                trouble.calm();
+            }
+        }
+    }
+}
+
+struct Disturbed {
+    outcomes: Vec<(String, Outcome)>,
+    output: RunOutput,
+    met: u64,
+    /// What the harness asked: verb, resource, how often.
+    requests: Vec<(String, String, u64)>,
+}
+
+/// Runs scenarios whose watches go wrong from the first step on.
+async fn disturbed(way: Way, behaviour: Behaviour, selection: &[&str]) -> Disturbed {
+    let options = TestbedOptions { behaviour, ..TestbedOptions::default() };
+    let testbed = Arc::new(Testbed::start(options).await.unwrap());
+    let mut options = self::options(&testbed, TimingProfile::Embedded);
+    options.bystander = Some(Arc::new(Disturber { testbed: Arc::clone(&testbed), way }));
+    let output = run(options, selected(selection), &mut Silent).await.unwrap();
+    let own = testbed.requests().into_iter().filter(|counted| counted.user_agent.starts_with(HARNESS));
+    Disturbed {
+        outcomes: output.record.scenarios.iter().map(|s| (s.name.clone(), s.outcome)).collect(),
+        output,
+        met: testbed.server().trouble().disturbed(),
+        requests: own.map(|counted| (counted.verb, counted.resource, counted.count)).collect(),
+    }
+}
+
+impl Disturbed {
+    fn logged(&self, test: impl Fn(&Body) -> bool) -> u64 {
+        self.output.events.iter().filter(|event| test(&event.body)).count() as u64
+    }
+
+    /// Lists follow from gaps and doubts, and watches from ends that come ever more slowly.
+    fn assert_few_requests(&self) {
+        let gaps = self.logged(|body| matches!(body, Body::Gap { .. }));
+        let looks: u64 = self
+            .output
+            .events
+            .iter()
+            .map(|event| match &event.body {
+                Body::Looked { found, .. } => found.len() as u64,
+                _ => 0,
+            })
+            .sum();
+        let doubts = self.logged(|body| matches!(body, Body::Blind { doubted: true, .. }));
+        let sum = |verb: &str| self.requests.iter().filter(|(v, ..)| v == verb).map(|(.., count)| count).sum::<u64>();
+        let watched = self.requests.iter().filter(|(verb, ..)| verb == "watch").count() as u64;
+        // The first lists, those of notes that another run left, and of what is left at the end.
+        assert!(sum("list") <= gaps + looks + 4 * watched, "{} lists, {gaps} gaps, {looks} looks", sum("list"));
+        // Ten pauses make up more than ten seconds, and from then on one takes five at least.
+        let by_time = watched * (12 + self.output.record.duration_ms / 5000);
+        assert!(sum("watch") <= by_time + gaps + doubts, "{} watches, {by_time} by the time", sum("watch"));
+    }
+}
+
+/// Whatever happens to the watches, a target that behaves is not to blame, and one that does not is not praised.
+#[rstest]
+#[case::silent(Way::Always(Disturbance::Silent))]
+#[case::swallowed(Way::Always(Disturbance::Swallows(0.3)))]
+#[case::expired_for_ever(Way::Always(Disturbance::Expired))]
+#[case::end_at_once(Way::Always(Disturbance::Ends))]
+#[case::gaps_at_will(Way::Gaps)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn disturbed_watches_blame_nobody_and_praise_nobody(#[case] way: Way) {
+    let faulty = Behaviour::Fault("reports-removed-backends-as-resolved".to_owned());
+    let (plain, faulty) = tokio::join!(
+        disturbed(way, Behaviour::Plain, &["httproute-missing-*", "gateway-attached-*", "gateway-deleted"]),
+        disturbed(way, faulty, &["httproute-missing-backend"]),
+    );
+    for run in [&plain, &faulty] {
+        assert!(run.met > 0, "{way:?} was not met");
+        run.assert_few_requests();
+    }
+    let blamed = plain.outcomes.iter().filter(|(_, o)| matches!(o, Outcome::Failed | Outcome::Late)).count();
+    assert_eq!(blamed, 0, "{:#?}", plain.output.record.scenarios);
+    let passed = plain.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Passed).count();
+    assert!(passed * 2 > plain.outcomes.len(), "{:#?}", plain.output.record.scenarios);
+    assert!(faulty.outcomes.iter().all(|(_, outcome)| *outcome != Outcome::Passed), "{:?}", faulty.outcomes);
+    assert_eq!(faulty.outcomes.len(), 1);
 }
 
 fn unreachable(body: &Body) -> Option<u64> {

@@ -79,6 +79,20 @@ pub enum Action {
         /// Request ids.
         ids: Vec<String>,
     },
+    /// Read objects, to know whether the watches show what is there; ends in `Body::Looked`.
+    Look {
+        /// The step that asks.
+        step: usize,
+        /// Which.
+        objects: Vec<ObjectRef>,
+    },
+    /// Have the watches of these objects begin anew; ends in `Body::Renewed`, behind what that brought.
+    Renew {
+        /// The step that asks.
+        step: usize,
+        /// Which.
+        objects: Vec<ObjectRef>,
+    },
 }
 
 /// What a write is about.

@@ -1,12 +1,16 @@
 //! Writes and their answers: what must be admitted, and what must be refused just so.
 
+use std::time::Duration;
+
 use gateproof_report::record::Severity;
 
 use super::action::{Action, Next, WriteTarget};
 use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
+use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, perform, wait};
 use super::history::Latest;
+use super::settle::lost;
 use crate::log::{Elapsed, Write, WriteOutcome, WriteVerb};
 use crate::scenario::expectations::id;
 use crate::scenario::{Ending, ObjectRef, Refusal, Settle, Verb};
@@ -20,6 +24,7 @@ pub(super) struct Writing {
     /// For deletions: what must be gone.
     going: Vec<ObjectRef>,
     deadline: Deadline,
+    doubt: Doubt,
 }
 
 /// What comes after a step's writes.
@@ -55,7 +60,7 @@ impl Writing {
         };
         let timing = &env.context.timing;
         let deadline = Deadline::new(now, timing.delete, timing.grace);
-        Some(Writing { writes, ordinal: 0, going, deadline })
+        Some(Writing { writes, ordinal: 0, going, deadline, doubt: Doubt::default() })
     }
 
     /// The deadline, for what moves it.
@@ -63,7 +68,20 @@ impl Writing {
         &mut self.deadline
     }
 
+    /// What it waits for.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &ObjectRef> + Clone {
+        self.going.iter()
+    }
+
+    /// The doubts about what is seen, for their answers.
+    pub(super) fn doubt(&mut self) -> &mut Doubt {
+        &mut self.doubt
+    }
+
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        if let Some(next) = self.doubt.next(self.objects(), env) {
+            return next;
+        }
         match self.writes.get(self.ordinal) {
             Some((verb, target)) => perform(Action::Write {
                 step: env.step.index,
@@ -103,6 +121,12 @@ impl Writing {
         if self.ordinal < self.writes.len() {
             return None;
         }
+        match self.doubt.turn(now, env, |sight| env.history.has_shown(sight)) {
+            Turn::Idle | Turn::Believed { .. } => {}
+            Turn::Waiting => return None,
+            Turn::Renewed => self.deadline.renew(now),
+            Turn::Unknown(why) => return Some(AfterWrites::Over(Report::inconclusive(why))),
+        }
         let left = self.going.iter().find_map(|object| match env.history.latest(object) {
             Latest::Current(version) | Latest::Behind { seen: version, .. } => Some((object, version)),
             Latest::Gone | Latest::Unknown => None,
@@ -110,8 +134,16 @@ impl Writing {
         let Some((object, version)) = left else {
             return Some(AfterWrites::Over(Report::default()));
         };
+        let unseen = env.history.blind(self.objects()).map_or(Duration::ZERO, |since| now - since);
+        if let Some(report) = lost(self.deadline.unseen(unseen, now), env) {
+            return Some(AfterWrites::Over(report));
+        }
         match self.deadline.phase(now) {
             Phase::InTime | Phase::Grace => None,
+            Phase::Over if !self.doubt.believes(now, env) => {
+                self.doubt.look(now);
+                None
+            }
             Phase::HarnessLate => Some(AfterWrites::Over(Report::inconclusive(format!(
                 "the harness itself was late while steps[{}] waited for a deletion",
                 env.step.index

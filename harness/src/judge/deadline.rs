@@ -24,18 +24,49 @@ pub(super) struct Deadline {
     pub(super) budget: Duration,
     grace: Duration,
     end: Elapsed,
+    /// How late the harness was since the budget counts.
+    lag: Duration,
     lagged: bool,
     extended: bool,
+    /// For how long changes were not seen, and up to when that is counted.
+    blind: Duration,
+    counted: Elapsed,
 }
 
 impl Deadline {
     pub(super) fn new(start: Elapsed, budget: Duration, grace: Duration) -> Deadline {
-        Deadline { start, budget, grace, end: start + budget, lagged: false, extended: false }
+        Deadline {
+            start,
+            budget,
+            grace,
+            end: start + budget,
+            lag: Duration::ZERO,
+            lagged: false,
+            extended: false,
+            blind: Duration::ZERO,
+            counted: start,
+        }
     }
 
-    /// The harness was late by more than a fifth of a budget.
-    pub(super) fn lag(&mut self) {
-        self.lagged = true;
+    /// The harness was late. A fifth of the budget, in one piece or in many, is too much.
+    pub(super) fn lag(&mut self, by: Duration) {
+        self.lag += by;
+        self.lagged |= self.lag > self.budget / 5;
+    }
+
+    /// Changes were not seen for a while, until `now`. Whatever came meanwhile came no later than it could be seen. Gives for how
+    /// long that was so all in all.
+    pub(super) fn unseen(&mut self, by: Duration, now: Elapsed) -> Duration {
+        let unseen = by.min(now - self.counted);
+        self.counted = now;
+        self.blind += unseen;
+        self.end = self.end + unseen;
+        self.blind
+    }
+
+    /// What is seen now may have been there long ago: the budget counts once more.
+    pub(super) fn renew(&mut self, now: Elapsed) {
+        self.end = self.end.max(now + self.budget);
     }
 
     /// The API server was away. Its clients need a while to come back too, so they get the budget once more, as after a lag.
@@ -53,6 +84,7 @@ impl Deadline {
         if now >= self.end && self.lagged && !self.extended {
             self.extended = true;
             self.lagged = false;
+            self.lag = Duration::ZERO;
             self.end = now + self.budget;
         }
         if now < self.end {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use super::conditions::{generation, uid};
-use crate::log::{Body, Change, Elapsed, Event, ObjectKey, WriteOutcome, WriteVerb};
+use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Sight, WriteOutcome, WriteVerb};
 use crate::scenario::ObjectRef;
 
 /// One version of an object.
@@ -42,9 +42,8 @@ impl Written {
     /// Whether a version is older than this write. resourceVersions are compared where they are numbers, which
     /// Kubernetes promises for its own resources; elsewhere only the generation tells.
     fn is_after(&self, object: &Value) -> bool {
-        let seen = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
-        let newer = match (seen.parse::<u64>(), self.resource_version.parse::<u64>()) {
-            (Ok(seen), Ok(written)) => written > seen,
+        let newer = match (number(object), self.resource_version.parse::<u64>()) {
+            (Some(seen), Ok(written)) => written > seen,
             _ => false,
         };
         newer || self.uid != uid(object) || self.generation > generation(object)
@@ -55,8 +54,14 @@ impl Written {
 #[derive(Debug, Clone, Default)]
 pub struct History {
     tracks: IndexMap<ObjectKey, Track>,
-    /// How often each resource's watch was lost.
-    gaps: IndexMap<String, u32>,
+    /// The kind of each resource whose watch was ever lost.
+    kinds: IndexMap<String, String>,
+    /// How often each kind's watches came back or were listed anew; of those of unknown kind under nothing.
+    breaks: IndexMap<String, u32>,
+    /// The resources whose watches are not open, with since when.
+    blind: IndexMap<String, Elapsed>,
+    /// The kinds of which a watch once did not show what a read showed.
+    doubted: IndexSet<String>,
     gap_pending: Vec<ObjectKey>,
 }
 
@@ -105,21 +110,60 @@ impl History {
                 }
             }
             Body::Gap { resource, .. } => {
-                *self.gaps.entry(resource.clone()).or_default() += 1;
+                let kind = self.kinds.get(resource).cloned().unwrap_or_default();
+                *self.breaks.entry(kind).or_default() += 1;
                 self.gap_pending = self.tracks.keys().cloned().collect();
+            }
+            Body::Blind { resource, kind, doubted, .. } => {
+                self.kinds.insert(resource.clone(), kind.clone());
+                self.blind.entry(resource.clone()).or_insert(event.at);
+                if *doubted {
+                    self.doubted.insert(kind.clone());
+                }
+            }
+            Body::Sighted { resource, kind, .. } => {
+                self.blind.swap_remove(resource);
+                *self.breaks.entry(kind.clone()).or_default() += 1;
             }
             _ => {}
         }
     }
 
-    /// How many times watches were lost so far, all together.
-    pub fn gaps(&self) -> u32 {
-        self.gaps.values().sum()
+    /// How often what was seen of these objects was broken off so far.
+    pub fn breaks<'o>(&self, objects: impl Iterator<Item = &'o ObjectRef>) -> u32 {
+        let kinds: IndexSet<&str> = objects.map(|object| object.kind.as_str()).chain([""]).collect();
+        kinds.into_iter().filter_map(|kind| self.breaks.get(kind)).sum()
     }
 
-    /// How many times the watch was lost so far that was lost most often: what takes all watches at once counts once.
-    pub fn most_gaps(&self) -> u32 {
-        self.gaps.values().copied().max().unwrap_or_default()
+    /// Since when changes of one of these objects are not seen, if that is so now.
+    pub fn blind<'o>(&self, objects: impl Iterator<Item = &'o ObjectRef>) -> Option<Elapsed> {
+        let kinds: IndexSet<&str> = objects.map(|object| object.kind.as_str()).collect();
+        let blind =
+            self.blind.iter().filter(|(resource, _)| self.kinds.get(*resource).is_some_and(|k| kinds.contains(&**k)));
+        blind.map(|(_, since)| *since).min()
+    }
+
+    /// Whether the watch of one of these objects once did not show what was there.
+    pub fn is_doubted<'o>(&self, mut objects: impl Iterator<Item = &'o ObjectRef>) -> bool {
+        objects.any(|object| self.doubted.contains(&object.kind))
+    }
+
+    /// Whether the watch has shown what a read found of an object, or something later.
+    pub fn has_shown(&self, sight: &Sight) -> bool {
+        let track = self.tracks.get(&sight.key);
+        let last = track.and_then(|track| track.versions.last());
+        match (&sight.object, track, last) {
+            (None, Some(track), Some(_)) => track.gone,
+            (None, ..) => true,
+            (Some(_), _, None) | (Some(_), None, _) => false,
+            (Some(found), Some(track), Some(last)) => {
+                let later = match (number(found), number(&last.object)) {
+                    (Some(found), Some(last)) => last >= found,
+                    _ => false,
+                };
+                later || track.versions.iter().any(|known| same_version(&known.object, found))
+            }
+        }
     }
 
     /// The key of an object that was seen or written.
@@ -148,6 +192,22 @@ impl History {
     /// Every version of an object, oldest first.
     pub fn versions(&self, object: &ObjectRef) -> &[Version] {
         self.tracks.iter().find(|(key, _)| names(object, key)).map_or(&[], |(_, track)| &track.versions)
+    }
+}
+
+fn resource_version(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/resourceVersion").and_then(Value::as_str)
+}
+
+/// resourceVersions are numbers where Kubernetes promises so.
+fn number(object: &Value) -> Option<u64> {
+    resource_version(object)?.parse().ok()
+}
+
+fn same_version(one: &Value, other: &Value) -> bool {
+    match (resource_version(one), resource_version(other)) {
+        (None, None) => one == other,
+        (one, other) => one == other,
     }
 }
 

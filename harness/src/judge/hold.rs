@@ -8,14 +8,13 @@ use serde_json::Value;
 
 use super::action::Next;
 use super::conditions::{conditions_in, uid};
+use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, severity, wait};
 use super::expect::{Evaluation, Miss, conditions_in_words, evaluate};
 use super::history::Latest;
+use super::settle::lost;
 use crate::log::Elapsed;
-use crate::scenario::{Hold, HoldFor, Level, Parents, SubjectExpectation};
-
-/// How often a hold starts over because versions may have been missed.
-const RESTARTS: u32 = 3;
+use crate::scenario::{Hold, HoldFor, Level, ObjectRef, Parents, SubjectExpectation};
 
 /// A hold in progress.
 #[derive(Debug, Clone)]
@@ -24,11 +23,12 @@ pub(super) struct Holding {
     start: Elapsed,
     until: Elapsed,
     duration: Duration,
-    gaps: u32,
-    /// [`History::most_gaps`](super::history::History::most_gaps) at the start.
-    lost_before: u32,
-    /// How often one watch was lost since.
-    restarts: u32,
+    breaks: u32,
+    /// How much time it took that it began anew because versions may have been missed.
+    lost: Duration,
+    doubt: Doubt,
+    /// What was seen by watches that were found wrong then.
+    doubted: Option<String>,
     /// The versions of the `unchanged` objects at the start.
     before: Vec<Option<Arc<Value>>>,
     breaches: Vec<Miss>,
@@ -52,25 +52,38 @@ impl Holding {
             start: now,
             until: now + duration,
             duration,
-            gaps: env.history.gaps(),
-            lost_before: env.history.most_gaps(),
-            restarts: 0,
+            breaks: 0,
+            lost: Duration::ZERO,
+            doubt: Doubt::default(),
+            doubted: None,
             before,
             breaches: Vec::new(),
             blind: None,
             patience: now + timing.write,
             checked: 0,
         };
+        holding.breaks = env.history.breaks(holding.objects());
         holding.changed(now, env);
         holding
     }
 
+    /// What it is about.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &ObjectRef> + Clone {
+        let subjects = self.hold.never.iter().chain(&self.hold.always).map(|subject| &subject.subject);
+        subjects.chain(&self.hold.unchanged)
+    }
+
+    /// The doubts about what is seen, for their answers.
+    pub(super) fn doubt(&mut self) -> &mut Doubt {
+        &mut self.doubt
+    }
+
     /// Something may have changed: every version counts, so this is called for each.
     pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
-        if env.history.gaps() != self.gaps {
-            self.gaps = env.history.gaps();
-            self.restarts = env.history.most_gaps() - self.lost_before;
-            self.until = now + self.duration;
+        let breaks = env.history.breaks(self.objects());
+        if breaks != self.breaks {
+            self.breaks = breaks;
+            self.again(now);
         }
         let (mut breaches, mut blind) = (Vec::new(), None);
         for subject in &self.hold.never {
@@ -120,16 +133,38 @@ impl Holding {
         self.patience = self.patience.max(self.until);
     }
 
+    /// It begins anew, because versions may have been missed.
+    fn again(&mut self, now: Elapsed) {
+        self.lost += (now + self.duration) - self.until;
+        self.until = now + self.duration;
+    }
+
     pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        match self.doubt.turn(now, env, |sight| env.history.has_shown(sight)) {
+            Turn::Idle | Turn::Believed { .. } => {}
+            Turn::Waiting => return None,
+            Turn::Renewed => {
+                if let Some(breach) = self.breaches.drain(..).next() {
+                    self.doubted = Some(format!("{}: {}, by a watch that was behind", breach.expectation, breach.seen));
+                }
+                self.again(now);
+                self.changed(now, env);
+            }
+            Turn::Unknown(why) => return Some(Report::inconclusive(why)),
+        }
         let failed = self.breaches.iter().any(|b| b.severity == Severity::Failure);
-        if !failed && self.restarts > RESTARTS {
-            return Some(Report::inconclusive(format!(
-                "steps[{}]: the watch was lost {} times during the hold, so versions may have been missed",
-                env.step.index, self.restarts
-            )));
+        if let Some(report) = lost(self.lost, env).filter(|_| !failed) {
+            return Some(report);
         }
         if !failed && now < self.end() {
             return None;
+        }
+        if !self.doubt.believes(now, env) && (failed || self.doubt.is_due(self.objects(), env)) {
+            self.doubt.look(now);
+            return None;
+        }
+        if let (Some(doubted), false) = (&self.doubted, failed) {
+            return Some(Report::inconclusive(doubted.clone()));
         }
         let mut report = Report { checked: self.checked, ..Report::default() };
         if let (Some(blind), false) = (&self.blind, failed) {
@@ -150,8 +185,8 @@ impl Holding {
         Some(report)
     }
 
-    pub(super) fn next(&self) -> Next {
-        wait(self.end())
+    pub(super) fn next(&self, env: &Env<'_>) -> Next {
+        self.doubt.next(self.objects(), env).unwrap_or_else(|| wait(self.end()))
     }
 
     /// When it is over if nothing happens.
@@ -169,7 +204,7 @@ fn awaited(subject: &SubjectExpectation, env: &Env<'_>) -> bool {
     }
 }
 
-fn current<'a>(env: &Env<'a>, object: &crate::scenario::ObjectRef) -> Option<&'a Arc<Value>> {
+fn current<'a>(env: &Env<'a>, object: &ObjectRef) -> Option<&'a Arc<Value>> {
     match env.history.latest(object) {
         Latest::Current(version) | Latest::Behind { seen: version, .. } => Some(&version.object),
         Latest::Gone | Latest::Unknown => None,

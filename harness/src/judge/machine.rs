@@ -14,6 +14,7 @@ use super::action::{Context, Next};
 use super::admission::{AfterWrites, Writing};
 use super::contract::ContractState;
 use super::deadline::Deadline;
+use super::doubt::Doubt;
 use super::env::{Env, Report};
 use super::history::History;
 use super::hold::Holding;
@@ -57,6 +58,17 @@ enum Doing {
     Done,
 }
 
+impl Doing {
+    /// Whether it waits for changes of objects of this kind.
+    fn waits_for(&self, kind: &str) -> bool {
+        match self {
+            Doing::Writing(writing) => writing.objects().any(|object| object.kind == kind),
+            Doing::Settling(settling) => settling.objects().any(|object| object.kind == kind),
+            Doing::Waiting | Doing::Holding(_) | Doing::Probing(_) | Doing::Sharing(_) | Doing::Done => false,
+        }
+    }
+}
+
 impl Judge {
     /// A judge for one execution of a bound scenario.
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
@@ -86,9 +98,14 @@ impl Judge {
     pub fn observe(&mut self, event: &Event) {
         let now = event.at;
         match event.body {
-            Body::Lagged { .. } => {
+            Body::Lagged { by } => {
                 if let Some(deadline) = self.deadline() {
-                    deadline.lag();
+                    deadline.lag(Duration::from_micros(by));
+                }
+            }
+            Body::Sighted { ref kind, by, .. } if self.doing.waits_for(kind) => {
+                if let Some(deadline) = self.deadline() {
+                    deadline.unseen(Duration::from_micros(by), now);
                 }
             }
             Body::Waited { by } => {
@@ -121,7 +138,13 @@ impl Judge {
                 self.begin(now);
             }
             Body::ScenarioEnded(ended) => self.ended = Some(ended.clone()),
-            Body::Observed { .. } | Body::Gap { .. } => self.changed(now),
+            Body::Observed { .. } | Body::Gap { .. } | Body::Sighted { .. } => self.changed(now),
+            Body::Looked { step, found, error } if own && *step == self.cursor => {
+                self.answer(|doubt, env| doubt.looked(found, error.as_deref(), now, env));
+            }
+            Body::Renewed { step, error } if own && *step == self.cursor => {
+                self.answer(|doubt, _| doubt.renewed(error.as_deref()));
+            }
             Body::Wrote(write) if own && write.step == self.cursor => {
                 if let Some((mut doing, env)) = self.split() {
                     let after = match &mut doing {
@@ -168,7 +191,7 @@ impl Judge {
             Doing::Waiting => Next::Wait { until: None },
             Doing::Writing(writing) => writing.next(now, &env),
             Doing::Settling(settling) => settling.next(now, &env),
-            Doing::Holding(holding) => holding.next(),
+            Doing::Holding(holding) => holding.next(&env),
             Doing::Probing(probing) => probing.next(now, &env),
             Doing::Sharing(sharing) => sharing.next(now, &env),
             Doing::Done => Next::Finished,
@@ -251,6 +274,17 @@ impl Judge {
         if let Some(report) = report {
             self.over(report, now);
         }
+    }
+
+    fn answer(&mut self, tell: impl FnOnce(&mut Doubt, &Env<'_>)) {
+        let Some((mut doing, env)) = self.split() else { return };
+        match &mut doing {
+            Doing::Writing(writing) => tell(writing.doubt(), &env),
+            Doing::Settling(settling) => tell(settling.doubt(), &env),
+            Doing::Holding(holding) => tell(holding.doubt(), &env),
+            Doing::Waiting | Doing::Probing(_) | Doing::Sharing(_) | Doing::Done => {}
+        }
+        self.doing = doing;
     }
 
     fn changed(&mut self, now: Elapsed) {

@@ -7,6 +7,7 @@
 //! - [`history`], [`conditions`]: what was seen of each object
 //! - [`expect`]: one expectation against one version of an object
 //! - `settle`, `hold`, `probe`, `admission`: one kind of step each
+//! - `doubt`: whether what was seen may be believed, before anybody is blamed for it
 //! - [`statistics`]: the sequential test behind shares
 //! - [`contract`]: the status contract that is always on
 
@@ -16,6 +17,7 @@ mod answer;
 pub mod conditions;
 pub mod contract;
 mod deadline;
+mod doubt;
 mod env;
 pub mod expect;
 pub mod grpc;

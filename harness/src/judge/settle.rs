@@ -1,5 +1,6 @@
 //! Settling: a state is reached, and then what was asked about stays unchanged for the quiet window.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateproof_report::record::{Severity, Stage};
@@ -8,10 +9,12 @@ use serde_json::Value;
 use super::action::Next;
 use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
+use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
 use super::expect::{Evaluation, Miss, evaluate};
-use crate::log::{Elapsed, Timing};
-use crate::scenario::{Settle, SubjectExpectation};
+use super::history::{Latest, Version, names};
+use crate::log::{Elapsed, Sight, Timing};
+use crate::scenario::{ObjectRef, Settle, SubjectExpectation};
 
 /// How many quiet windows a state stands still that is as it must be and not yet as it should be. Many a controller comes to
 /// its word in steps, and the word of a step before must not be taken for its last.
@@ -22,7 +25,12 @@ const OPTIONAL_WINDOWS: u32 = 8;
 pub(super) struct Settling {
     ends: Vec<End>,
     deadline: Deadline,
-    gaps: u32,
+    breaks: u32,
+    doubt: Doubt,
+    /// Whether a read has shown that it did not come in time.
+    missed: bool,
+    /// Whether it was spared that once.
+    spared: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -47,10 +55,22 @@ impl Settling {
             .into_iter()
             .map(|(part, settle)| End { settle, part, seen: Vec::new(), view: Vec::new(), observed: None, met: None })
             .collect();
+        let deadline = Deadline::new(now, budget, timing.grace);
         let mut settling =
-            Settling { ends, deadline: Deadline::new(now, budget, timing.grace), gaps: env.history.gaps() };
+            Settling { ends, deadline, breaks: 0, doubt: Doubt::default(), missed: false, spared: false };
+        settling.breaks = env.history.breaks(settling.objects());
         settling.changed(now, env);
         settling
+    }
+
+    /// What it is about.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &ObjectRef> + Clone {
+        self.ends.iter().flat_map(|end| &end.settle.subjects).map(|subject| &subject.subject)
+    }
+
+    /// The doubts about what is seen, for their answers.
+    pub(super) fn doubt(&mut self) -> &mut Doubt {
+        &mut self.doubt
     }
 
     /// The deadline, for what moves it.
@@ -60,8 +80,9 @@ impl Settling {
 
     /// Something may have changed.
     pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
-        let gap = env.history.gaps() != self.gaps;
-        self.gaps = env.history.gaps();
+        let breaks = env.history.breaks(self.objects());
+        let gap = breaks != self.breaks;
+        self.breaks = breaks;
         for end in &mut self.ends {
             let rules = env.rules(&end.part);
             end.seen =
@@ -81,10 +102,37 @@ impl Settling {
 
     /// What is to be said at `now`, if anything.
     pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let shown =
+            |sight: &Sight| env.history.has_shown(sight) || self.ends.iter().all(|end| end.shows(sight, now, env));
+        match self.doubt.turn(now, env, shown) {
+            Turn::Idle => {}
+            Turn::Waiting => return None,
+            // What came while it was read may have been there before.
+            Turn::Believed { asked } if !self.spared && self.ends.iter().any(|end| end.met > Some(asked)) => {
+                self.spared = true;
+                self.deadline.renew(now);
+            }
+            Turn::Believed { .. } => self.missed |= !self.deadline.met_by(now),
+            Turn::Renewed => {
+                self.deadline.renew(now);
+                self.missed = false;
+            }
+            Turn::Unknown(why) => return Some(Report::inconclusive(why)),
+        }
+        let unseen = env.history.blind(self.objects()).map_or(Duration::ZERO, |since| now - since);
+        let lost = lost(self.deadline.unseen(unseen, now), env);
+        let believed = self.doubt.believes(now, env);
         let is_over = |end: &End, met: Elapsed| now >= met + end.window(env);
         let settled = self.ends.iter().find_map(|end| end.met.filter(|met| is_over(end, *met)).map(|met| (end, met)));
         if let Some((end, met)) = settled {
-            return Some(self.settled(end, met, now, env));
+            if believed || !self.doubt.is_due(self.objects(), env) {
+                return Some(self.settled(end, met, now, env));
+            }
+            self.doubt.look(now);
+            return None;
+        }
+        if lost.is_some() {
+            return lost;
         }
         let phase = self.deadline.phase(now);
         // What was reached in time may still be in its quiet window.
@@ -93,8 +141,13 @@ impl Settling {
             return None;
         }
         match phase {
-            Phase::InTime | Phase::Grace => None,
-            Phase::Over => Some(self.missed(now, env)),
+            Phase::InTime => None,
+            Phase::Grace if self.missed || believed => None,
+            Phase::Over if believed => Some(self.missed(now, env)),
+            Phase::Grace | Phase::Over => {
+                self.doubt.look(now);
+                None
+            }
             Phase::HarnessLate => Some(Report::inconclusive(format!(
                 "the harness itself was late while it waited for steps[{}] to settle",
                 env.step.index
@@ -103,6 +156,9 @@ impl Settling {
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        if let Some(next) = self.doubt.next(self.objects(), env) {
+            return next;
+        }
         match self.ends.iter().filter_map(|end| Some(end.met? + end.window(env))).min() {
             Some(settled) => wait(settled),
             None => wait(self.deadline.wake(now)),
@@ -180,6 +236,28 @@ impl End {
         let quiet = env.context.timing.quiet;
         if self.seen.iter().all(|e| e.misses.is_empty()) { quiet } else { quiet * OPTIONAL_WINDOWS }
     }
+
+    /// Whether what a read found is, in all that is asked, what was seen.
+    fn shows(&self, sight: &Sight, now: Elapsed, env: &Env<'_>) -> bool {
+        let Some(object) = &sight.object else { return false };
+        let found = Version { seq: 0, at: now, object: Arc::clone(object), after_gap: false };
+        let rules = env.rules(&self.part);
+        let subjects = self.settle.subjects.iter().zip(&self.seen).filter(|(s, _)| names(&s.subject, &sight.key));
+        subjects.into_iter().all(|(subject, seen)| evaluate(subject, Latest::Current(&found), &rules) == *seen)
+    }
+}
+
+/// What is to be said if lost watches cost more time than they may.
+pub(super) fn lost(blind: Duration, env: &Env<'_>) -> Option<Report> {
+    let limit = env.context.timing.gaps;
+    (blind > limit).then(|| {
+        Report::inconclusive(format!(
+            "steps[{}]: the watch was lost for {}, of {} that it may be",
+            env.step.index,
+            seconds(blind),
+            seconds(limit)
+        ))
+    })
 }
 
 /// A miss of each subject as a whole.

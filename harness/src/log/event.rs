@@ -53,12 +53,52 @@ pub enum Body {
         /// The object, without `metadata.managedFields`; Secret data is replaced by digests.
         object: Arc<serde_json::Value>,
     },
-    /// A watch was lost and re-listed: versions may have been missed before this point.
+    /// What a watch was to show was listed anew: versions may have been missed before this point, and those that follow are there
+    /// now.
     Gap {
         /// The resource, such as `httproutes.gateway.networking.k8s.io`.
         resource: String,
         /// Why.
         reason: String,
+    },
+    /// A watch is not open, or not to be believed: what happens to its objects is not seen until it is open again.
+    Blind {
+        /// The resource, such as `httproutes.gateway.networking.k8s.io`.
+        resource: String,
+        /// The kind of its objects.
+        kind: String,
+        /// Why.
+        reason: String,
+        /// Whether it was open, and a read showed what it did not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        doubted: bool,
+    },
+    /// That watch is open again. What it missed stands before this, as versions behind a gap, or comes now.
+    Sighted {
+        /// The resource.
+        resource: String,
+        /// The kind of its objects.
+        kind: String,
+        /// For how long it was not, in microseconds.
+        by: u64,
+    },
+    /// Objects were read, to know whether what the watches showed of them is what is there.
+    Looked {
+        /// The step that asked.
+        step: usize,
+        /// What was found of each.
+        found: Vec<Sight>,
+        /// Why nothing can be said, if so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// Watches that did not show what was there have begun anew, and what there is was logged before this.
+    Renewed {
+        /// The step that asked.
+        step: usize,
+        /// Why they have not, if so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// Somebody told of an object by a Kubernetes Event. Evidence for people: no verdict rests on it.
     KubernetesEvent(Box<KubernetesEvent>),
@@ -87,8 +127,8 @@ pub enum Body {
     },
     /// The run woke up because a time limit of the judge passed; it carries only its time.
     Tick,
-    /// The harness itself was late by more than a fifth of a budget: a deadline missed in this state is not the target's.
-    /// In the scope of the run it was late once by so much, in that of a scenario all in all during an attempt.
+    /// The harness itself was late: what it measured meanwhile is not the target's. In the scope of the run it was late by so
+    /// much since the last of these, in that of a scenario during an attempt.
     Lagged {
         /// By how much, in microseconds.
         by: u64,
@@ -232,6 +272,17 @@ pub struct Write {
     pub sent: Option<Arc<serde_json::Value>>,
     /// What came of it.
     pub outcome: WriteOutcome,
+}
+
+/// What a read found of an object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Sight {
+    /// Which object.
+    pub key: ObjectKey,
+    /// The object, as an observed one is logged; nothing if it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Arc<serde_json::Value>>,
 }
 
 /// What is kept of a Kubernetes Event.

@@ -13,7 +13,7 @@ mod timing;
 pub use echo::EchoText;
 pub use event::{
     BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, RunStarted, Scope,
-    Write, WriteOutcome, WriteVerb,
+    Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
     Exchange, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest, Received,

@@ -74,6 +74,11 @@ pub struct Timing {
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
     pub grace: Duration,
+    /// How much time lost watches may cost a step before it is inconclusive. Nothing in logs that were written before watches
+    /// were doubted: there what a watch showed is believed.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub gaps: Duration,
     /// First pause after a probe that did not agree; doubles up to `backoff_max`.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -115,6 +120,7 @@ impl Timing {
                 hold_min: ms(150),
                 hold_max: s(1),
                 grace: Duration::ZERO,
+                gaps: s(15),
                 backoff_min: ms(5),
                 backoff_max: ms(100),
             },
@@ -134,6 +140,7 @@ impl Timing {
                 hold_min: s(1),
                 hold_max: s(10),
                 grace: s(30),
+                gaps: s(120),
                 backoff_min: ms(50),
                 backoff_max: s(1),
             },
@@ -152,6 +159,7 @@ impl Timing {
             &mut self.request,
             &mut self.write,
             &mut self.delete,
+            &mut self.gaps,
         ] {
             *budget = budget.mul_f64(factor);
         }

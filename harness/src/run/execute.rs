@@ -14,7 +14,7 @@ use super::locks;
 use super::options::Bystander;
 use crate::judge::contract::Contract;
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
-use crate::log::{Bindings, Body, Ended, Event, Scope, Timing, WriteOutcome, WriteVerb};
+use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
@@ -25,6 +25,7 @@ use crate::target::clock;
 use crate::target::discover::Facts;
 use crate::target::lease::{Held, LeaseError, Leases};
 use crate::target::log_writer::LogWriter;
+use crate::target::observe::Looker;
 use crate::target::pod_logs::LogSource;
 use crate::target::pool;
 use crate::target::undo::Undo;
@@ -54,6 +55,8 @@ pub struct Environment {
     pub prober: Prober,
     /// What is observed now.
     pub view: Arc<View>,
+    /// Reads what the observer should have shown.
+    pub looker: Looker,
     /// Backends.
     pub backends: Backends,
     /// The status contract.
@@ -358,8 +361,27 @@ impl Conductor<'_> {
                     }
                 }
             }
+            Action::Look { step, objects } => {
+                let keys = self.keys(&objects);
+                let looks = keys.iter().map(|key| env.looker.look(key));
+                match futures::future::try_join_all(looks).await {
+                    Ok(found) => Body::Looked { step, found, error: None },
+                    Err(error) => Body::Looked { step, found: Vec::new(), error: Some(error.to_string()) },
+                }
+            }
+            Action::Renew { step, objects } => {
+                let keys = self.keys(&objects);
+                let renewed = tokio::time::timeout(env.timing.gaps, env.looker.renew(&keys)).await;
+                let error = renewed.err().map(|_| format!("watches did not begin anew within {:?}", env.timing.gaps));
+                Body::Renewed { step, error }
+            }
         };
         env.log.append(self.scope.clone(), body);
+    }
+
+    fn keys(&self, objects: &[ObjectRef]) -> Vec<ObjectKey> {
+        let writer = &self.env.writer;
+        objects.iter().map(|object| writer.key(&object.kind, object.namespace.as_deref(), &object.name)).collect()
     }
 
     async fn write(&self, step: usize, ordinal: usize, target: WriteTarget) -> crate::log::Write {
@@ -400,7 +422,7 @@ impl Conductor<'_> {
 }
 
 /// The cluster-scoped objects that a scenario wrote, from its log: they do not go with its namespaces.
-pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<crate::log::ObjectKey> {
+pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<ObjectKey> {
     let mut keys = Vec::new();
     for event in events {
         if let Body::Wrote(write) = &event.body

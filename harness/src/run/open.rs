@@ -218,6 +218,7 @@ pub async fn open(
         writer,
         prober: Prober::new(Arc::clone(&target.dialer), timing.request),
         view: Arc::clone(observer.view()),
+        looker: observer.looker().clone(),
         backends: target.backends.clone(),
         contract: Arc::clone(&options.contract),
         timing,

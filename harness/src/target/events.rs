@@ -4,18 +4,15 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::TryStreamExt;
-use kube::core::WatchEvent;
 use serde_json::Value;
 
-use super::api::{Api, ApiError, watch_error};
-use super::clock::{self, Backoff};
+use super::api::{Api, ApiError};
 use super::log_writer::LogWriter;
 use super::names;
-use super::observe::{FIRST_PAUSE, LONGEST_PAUSE, WATCH_SECONDS, advance, refused, scope_of};
+use super::observe::{refused, scope_of};
 use super::view::View;
+use super::watching::Followed;
 use crate::log::{Body, KubernetesEvent, ObjectKey, Scope};
 
 /// Where they are. The core group's version is served by every release.
@@ -57,55 +54,8 @@ impl EventWatcher {
     }
 
     /// Says in the log that Events are missing there, and why.
-    pub(super) fn without(&self, error: &ApiError) {
-        self.log.append(Scope::Run, Body::NoKubernetesEvents { reason: error.to_string() });
-    }
-
-    pub(super) async fn follow(mut self, mut version: String) {
-        let mut pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-        loop {
-            let failed = match self.watch(&mut version).await {
-                Ok(()) => None,
-                Err(error) if error.is_expired() => {
-                    self.without(&error);
-                    self.begin().await.map(|fresh| version = fresh).err()
-                }
-                Err(error) => Some(error),
-            };
-            match failed {
-                None => pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE),
-                Some(error) if refused(&error) => return self.without(&error),
-                Some(error) => {
-                    tracing::debug!(%error, "watch of Events failed");
-                    clock::until(clock::now() + pause.step(Duration::ZERO)).await;
-                }
-            }
-        }
-    }
-
-    async fn watch(&mut self, version: &mut String) -> Result<(), ApiError> {
-        let path = format!(
-            "{PATH}?watch=true&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
-        );
-        let mut events = std::pin::pin!(self.api.watch(&path).await?);
-        while let Some(event) = events.try_next().await.map_err(|error| watch_error(&error))? {
-            match event {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    advance(version, &object);
-                    self.seen(&object);
-                }
-                WatchEvent::Deleted(object) => advance(version, &object),
-                WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
-                WatchEvent::Error(status) => {
-                    return Err(ApiError::Refused {
-                        code: status.code,
-                        reason: status.reason.clone(),
-                        message: status.message.clone(),
-                    });
-                }
-            }
-        }
-        Ok(())
+    pub(super) fn without(&self, why: &impl ToString) {
+        self.log.append(Scope::Run, Body::NoKubernetesEvents { reason: why.to_string() });
     }
 
     fn seen(&mut self, object: &Value) {
@@ -127,6 +77,38 @@ impl EventWatcher {
             return Some(Scope::Scenario(Arc::clone(name)));
         }
         self.view.get(about).map(|object| scope_of(&object, &self.scopes))
+    }
+}
+
+impl Followed for EventWatcher {
+    fn path(&self) -> String {
+        format!("{PATH}?")
+    }
+
+    fn changed(&mut self, object: Value) {
+        self.seen(&object);
+    }
+
+    fn gone(&mut self, _: Value) {}
+
+    fn blind(&mut self, reason: &str, _: bool) {
+        tracing::debug!(reason, "watch of Events lost");
+    }
+
+    fn sighted(&mut self) {}
+
+    async fn relist(&mut self, reason: &str) -> Result<String, ApiError> {
+        let version = self.begin().await?;
+        self.without(&reason);
+        Ok(version)
+    }
+
+    fn is_over(&self, error: &ApiError) -> bool {
+        let over = refused(error);
+        if over {
+            self.without(error);
+        }
+        over
     }
 }
 

@@ -27,4 +27,5 @@ mod services;
 pub mod shape;
 pub mod undo;
 pub mod view;
+mod watching;
 pub mod write;

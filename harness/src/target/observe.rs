@@ -1,31 +1,24 @@
 //! The one observer of a run: a watch per resource for all scenarios together. After its first list it never reads an
-//! object by GET or LIST again, unless a watch is lost.
+//! object by GET or LIST again, unless a watch is lost, or the judge asks whether one may be believed.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::TryStreamExt;
-use kube::core::WatchEvent;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use super::api::{Api, ApiError, encode, watch_error};
-use super::clock::{self, Backoff};
+use super::api::{Api, ApiError, encode};
+use super::clock;
 use super::events::EventWatcher;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
 use super::names::{POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
 use super::redact::redact;
 use super::view::View;
-use crate::log::{Body, Change, ObjectKey, Scope};
+use super::watching::{Followed, Renewal, follow};
+use crate::log::{Body, Change, ObjectKey, Scope, Sight};
 
-/// How long the server is asked to keep a watch open; it is resumed without loss.
-pub(super) const WATCH_SECONDS: u32 = 290;
-/// First pause after a failed watch; doubles.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// Longest pause after a failed watch.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Objects a page of the first list.
 const PAGE: u32 = 500;
 
@@ -51,6 +44,14 @@ impl Selector {
 pub struct Observer {
     view: Arc<View>,
     watches: JoinSet<()>,
+    looker: Looker,
+}
+
+/// Reads what a watch should have shown, and has watches begin anew.
+#[derive(Clone)]
+pub struct Looker {
+    api: Api,
+    watched: Arc<[(Kind, Renewal)]>,
 }
 
 /// Why observation could not begin.
@@ -72,6 +73,8 @@ struct Watcher {
     kind: Kind,
     query: String,
     known: HashSet<ObjectKey>,
+    /// Since when it is not open.
+    blind: Option<Instant>,
 }
 
 impl Observer {
@@ -93,24 +96,33 @@ impl Observer {
                 kind,
                 query: selector.query(),
                 known: HashSet::new(),
+                blind: None,
             };
             async move {
                 let resource = watcher.kind.resource();
-                let version = watcher.list().await.map_err(|error| ObserveError { resource, error })?;
+                let version = watcher.list(None).await.map_err(|error| ObserveError { resource, error })?;
                 Ok((watcher, version))
             }
         });
         let mut watches = JoinSet::new();
+        let mut watched = Vec::new();
         for (watcher, version) in futures::future::try_join_all(lists).await? {
-            watches.spawn(watcher.follow(version));
+            let renewal = Renewal::new();
+            watched.push((watcher.kind.clone(), renewal.clone()));
+            watches.spawn(follow(watcher, api.clone(), version, renewal));
         }
         // Evidence only: a target that shows no Events can be tested all the same.
         let events = EventWatcher::new(api, log, &view, &scopes);
         match events.begin().await {
-            Ok(version) => drop(watches.spawn(events.follow(version))),
+            Ok(version) => drop(watches.spawn(follow(events, api.clone(), version, Renewal::new()))),
             Err(error) => events.without(&error),
         }
-        Ok(Observer { view, watches })
+        Ok(Observer { view, watches, looker: Looker { api: api.clone(), watched: watched.into() } })
+    }
+
+    /// For those who doubt what is known.
+    pub fn looker(&self) -> &Looker {
+        &self.looker
     }
 
     /// What is known now.
@@ -124,91 +136,65 @@ impl Observer {
     }
 }
 
+impl Looker {
+    /// What is there of an object, by a list: the watches show the same, or are not to be believed.
+    pub async fn look(&self, key: &ObjectKey) -> Result<Sight, ApiError> {
+        let watched = self.watched.iter().find(|(kind, _)| shows(kind, key));
+        let Some((kind, _)) = watched else {
+            return Err(ApiError::Transport(format!("nobody watches {}", key.kind)));
+        };
+        let path = kind.collection(key.namespace.as_deref());
+        let name = Selector::Name(key.name.clone());
+        let mut list = self.api.get(&format!("{path}?{}", name.query())).await?;
+        let found = list.pointer_mut("/items/0").map(Value::take);
+        Ok(Sight { key: key.clone(), object: found.map(|object| tidied(kind, object)) })
+    }
+
+    /// Has the watches that show these objects begin anew; returns once everything there has been listed and logged.
+    pub async fn renew(&self, keys: &[ObjectKey]) {
+        let doubted = self.watched.iter().filter(|(kind, _)| keys.iter().any(|key| shows(kind, key)));
+        futures::future::join_all(doubted.map(|(_, renewal)| renewal.renew())).await;
+    }
+}
+
+fn shows(kind: &Kind, key: &ObjectKey) -> bool {
+    kind.group == key.group && kind.kind == key.kind
+}
+
 impl Watcher {
-    /// Lists everything and logs how it differs from what was known. Returns the version to watch from.
-    async fn list(&mut self) -> Result<String, ApiError> {
-        let mut missing = std::mem::take(&mut self.known);
+    /// Lists everything, and once it is complete, logs how it differs from what was known, behind a gap if there is a reason for
+    /// one. Returns the version to watch from.
+    async fn list(&mut self, lost: Option<&str>) -> Result<String, ApiError> {
+        let mut items = Vec::new();
         let mut more = String::new();
-        loop {
+        let version = loop {
             let path = format!("{}?{}&limit={PAGE}{more}", self.kind.collection(None), self.query);
             let mut list = self.api.get(&path).await?;
-            if let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) {
-                for item in items {
-                    if let Some(key) = self.seen(item) {
-                        missing.remove(&key);
-                    }
-                }
+            if let Some(Value::Array(page)) = list.get_mut("items").map(Value::take) {
+                items.extend(page);
             }
             let metadata = |field: &str| {
                 list.pointer("/metadata").and_then(|m| m.get(field)).and_then(Value::as_str).unwrap_or_default()
             };
             if metadata("continue").is_empty() {
-                for key in missing {
-                    self.gone(&key, None);
-                }
-                return Ok(metadata("resourceVersion").to_owned());
+                break metadata("resourceVersion").to_owned();
             }
             more = format!("&continue={}", encode(metadata("continue")));
+        };
+        if let Some(reason) = lost {
+            let (resource, reason) = (self.kind.resource(), reason.to_owned());
+            self.log.append(Scope::Run, Body::Gap { resource, reason });
         }
-    }
-
-    async fn follow(mut self, mut version: String) {
-        let mut pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-        loop {
-            match self.watch(&mut version).await {
-                Ok(()) => pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE),
-                Err(error) if error.is_expired() => {
-                    let resource = self.kind.resource();
-                    self.log.append(Scope::Run, Body::Gap { resource, reason: error.to_string() });
-                    match self.list().await {
-                        Ok(fresh) => version = fresh,
-                        Err(error) => self.back_off(&error, &mut pause).await,
-                    }
-                }
-                Err(error) => self.back_off(&error, &mut pause).await,
+        let mut missing = std::mem::take(&mut self.known);
+        for item in items {
+            if let Some(key) = self.seen(item) {
+                missing.remove(&key);
             }
         }
-    }
-
-    async fn back_off(&self, error: &ApiError, backoff: &mut Backoff) {
-        tracing::debug!(resource = self.kind.resource(), %error, "watch failed");
-        if error.is_absence() {
-            self.api.back().await;
+        for key in missing {
+            self.lost(&key, None);
         }
-        clock::until(clock::now() + backoff.step(Duration::ZERO)).await;
-    }
-
-    /// One watch, from `version` until it ends. Moves `version` along.
-    async fn watch(&mut self, version: &mut String) -> Result<(), ApiError> {
-        let path = format!(
-            "{}?watch=true&{}&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}",
-            self.kind.collection(None),
-            self.query
-        );
-        let mut events = std::pin::pin!(self.api.watch(&path).await?);
-        while let Some(event) = events.try_next().await.map_err(|error| watch_error(&error))? {
-            match event {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    advance(version, &object);
-                    self.seen(object);
-                }
-                WatchEvent::Deleted(object) => {
-                    advance(version, &object);
-                    if let Some(key) = self.key(&object) {
-                        self.gone(&key, Some(object));
-                    }
-                }
-                WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
-                WatchEvent::Error(status) => {
-                    return Err(ApiError::Refused {
-                        code: status.code,
-                        reason: status.reason.clone(),
-                        message: status.message.clone(),
-                    });
-                }
-            }
-        }
-        Ok(())
+        Ok(version)
     }
 
     /// Takes a live version in; logs it if it is news.
@@ -217,18 +203,18 @@ impl Watcher {
         self.known.insert(key.clone());
         let before = self.view.get(&key);
         if before.is_some_and(|before| uid(&before) != uid(&object)) {
-            self.gone(&key, None);
+            self.lost(&key, None);
         }
-        let object = self.tidy(object);
+        let object = tidied(&self.kind, object);
         self.view.take(&key, &object, |change| self.append(key.clone(), change, Arc::clone(&object)));
         Some(key)
     }
 
     /// Notes a deletion; `last` is the final version if the watch gave one.
-    fn gone(&mut self, key: &ObjectKey, last: Option<Value>) {
+    fn lost(&mut self, key: &ObjectKey, last: Option<Value>) {
         self.known.remove(key);
         self.view.remove(key, |known| {
-            let object = last.map_or(known, |last| self.tidy(last));
+            let object = last.map_or(known, |last| tidied(&self.kind, last));
             self.append(key.clone(), Change::Deleted, object);
         });
     }
@@ -247,16 +233,58 @@ impl Watcher {
             name: metadata.get("name")?.as_str()?.to_owned(),
         })
     }
+}
 
-    /// Items of lists carry neither kind nor version.
-    fn tidy(&self, mut object: Value) -> Arc<Value> {
-        if object.get("kind").is_none() {
-            object["kind"] = json!(self.kind.kind);
-            object["apiVersion"] = json!(self.kind.api_version());
-        }
-        redact(&mut object);
-        Arc::new(object)
+impl Followed for Watcher {
+    fn path(&self) -> String {
+        format!("{}?{}&", self.kind.collection(None), self.query)
     }
+
+    fn changed(&mut self, object: Value) {
+        self.seen(object);
+    }
+
+    fn gone(&mut self, object: Value) {
+        if let Some(key) = self.key(&object) {
+            self.lost(&key, Some(object));
+        }
+    }
+
+    fn blind(&mut self, reason: &str, doubted: bool) {
+        if self.blind.is_some() && !doubted {
+            return;
+        }
+        self.blind.get_or_insert_with(clock::now);
+        let (resource, kind, reason) = (self.kind.resource(), self.kind.kind.clone(), reason.to_owned());
+        tracing::debug!(resource, reason, "watch lost");
+        self.log.append(Scope::Run, Body::Blind { resource, kind, reason, doubted });
+    }
+
+    fn sighted(&mut self) {
+        if let Some(since) = self.blind.take() {
+            let by = u64::try_from((clock::now() - since).as_micros()).unwrap_or(u64::MAX);
+            let (resource, kind) = (self.kind.resource(), self.kind.kind.clone());
+            self.log.append(Scope::Run, Body::Sighted { resource, kind, by });
+        }
+    }
+
+    async fn relist(&mut self, reason: &str) -> Result<String, ApiError> {
+        self.list(Some(reason)).await
+    }
+
+    fn is_over(&self, _: &ApiError) -> bool {
+        false
+    }
+}
+
+/// Items of lists carry neither kind nor version.
+fn tidied(kind: &Kind, mut object: Value) -> Arc<Value> {
+    if object.get("kind").is_none() {
+        object["kind"] = json!(kind.kind);
+        object["apiVersion"] = json!(kind.api_version());
+    }
+    redact(&mut object);
+    Arc::new(object)
 }
 
 /// Whom an object concerns, by its labels.
@@ -276,10 +304,4 @@ pub(super) fn refused(error: &ApiError) -> bool {
 
 fn uid(object: &Value) -> Option<&Value> {
     object.pointer("/metadata/uid")
-}
-
-pub(super) fn advance(version: &mut String, object: &Value) {
-    if let Some(next) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
-        next.clone_into(version);
-    }
 }

@@ -38,6 +38,6 @@ mod tls;
 mod wire;
 
 pub use error::{ApiError, Details, StatusCause};
-pub use http::{Body, InProcess, Refusal, RequestCount, Trouble};
+pub use http::{Body, Disturbance, InProcess, Refusal, RequestCount, Trouble};
 pub use server::{Options, Server, StartError};
 pub use tls::TlsError;

@@ -10,8 +10,8 @@ use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
     BackendBinding, Bindings, Body, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer,
-    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, TcpEnd, Timing, TimingProfile,
-    Write, WriteOutcome, WriteVerb,
+    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, Sight, TcpEnd, Timing,
+    TimingProfile, Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
     Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
@@ -262,6 +262,10 @@ pub(super) struct Play {
     pub(super) on_journal: OnJournal,
     journals: u32,
     foreign: bool,
+    /// Versions that no watch shows, from some time on.
+    pub(super) hidden: Vec<(Elapsed, Value)>,
+    pub(super) renewals: u32,
+    pub(super) unreadable: bool,
     pub(super) requests: Vec<ProbeRequest>,
 }
 
@@ -281,6 +285,9 @@ impl Play {
             on_journal: Box::new(|_, _| Vec::new()),
             journals: 0,
             foreign: false,
+            hidden: Vec::new(),
+            renewals: 0,
+            unreadable: false,
             requests: Vec::new(),
         };
         play.push(Scope::Pool("http".into()), seen(Change::Added, &pool_gateway()));
@@ -349,6 +356,20 @@ impl Play {
         panic!("the scenario does not come to an end");
     }
 
+    /// What a read finds: what is hidden from the watch by then, or what it has shown last.
+    fn on_look(&self, object: &ObjectRef) -> Sight {
+        let key = key_of(object);
+        let is_due = |(at, _): &&(Elapsed, Value)| *at <= self.now;
+        let hidden = self.hidden.iter().filter(is_due).filter(|(_, hidden)| ObjectKey::of(hidden) == Some(key.clone()));
+        let shown = self.log.iter().rev().find_map(|event| match &event.body {
+            Body::Observed { key: of, change, object } if *of == key => Some((*change, Arc::clone(object))),
+            _ => None,
+        });
+        let shown = shown.filter(|(change, _)| *change != Change::Deleted).map(|(_, object)| object);
+        let hidden = hidden.last().map(|(_, hidden)| Arc::new(hidden.clone()));
+        Sight { key, object: hidden.or(shown) }
+    }
+
     fn wait(&mut self, until: Option<Elapsed>) {
         self.later.sort_by_key(|(at, _)| *at);
         let first = self.later.first().map(|(at, _)| *at);
@@ -408,6 +429,33 @@ impl Play {
                 let entries = (self.on_journal)(self.journals, &ids);
                 self.journals += 1;
                 self.own(Body::Journal { step, entries });
+            }
+            Action::Look { step, objects } => {
+                self.advance(self.now + ms);
+                let found = objects.iter().map(|object| self.on_look(object)).collect();
+                let error = self.unreadable.then(|| "403".to_owned());
+                self.own(Body::Looked { step, found, error });
+            }
+            Action::Renew { step, objects } => {
+                self.advance(self.now + ms);
+                let found: Vec<Sight> = objects.iter().map(|object| self.on_look(object)).collect();
+                for Sight { key, object } in found {
+                    let (resource, kind) = (key.kind.to_lowercase(), key.kind.clone());
+                    let (reason, doubted) = ("doubted".to_owned(), true);
+                    self.own(Body::Blind {
+                        resource: resource.clone(),
+                        kind: kind.clone(),
+                        reason: reason.clone(),
+                        doubted,
+                    });
+                    self.own(Body::Gap { resource: resource.clone(), reason });
+                    if let Some(object) = object {
+                        self.own(Body::Observed { key, change: Change::Modified, object });
+                    }
+                    self.own(Body::Sighted { resource, kind, by: 1000 });
+                }
+                self.renewals += 1;
+                self.own(Body::Renewed { step, error: None });
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod contract;
+mod doubt;
 mod driver;
 mod hold;
 mod probe;

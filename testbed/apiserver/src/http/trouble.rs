@@ -8,6 +8,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::watch;
 
+use super::disturb::{Disturbance, Disturbances, Disturbed};
 use crate::error::ApiError;
 
 /// A refusal that says nothing of the request: the same one may be taken the next time.
@@ -30,6 +31,7 @@ pub struct Trouble {
     /// Counts up each time that all watches end.
     cuts: watch::Sender<u64>,
     away: watch::Sender<bool>,
+    disturbances: Disturbances,
 }
 
 struct Refusals {
@@ -40,7 +42,12 @@ struct Refusals {
 
 impl Default for Trouble {
     fn default() -> Self {
-        Self { refusals: Mutex::default(), cuts: watch::Sender::new(0), away: watch::Sender::new(false) }
+        Self {
+            refusals: Mutex::default(),
+            cuts: watch::Sender::new(0),
+            away: watch::Sender::new(false),
+            disturbances: Disturbances::default(),
+        }
     }
 }
 
@@ -54,6 +61,27 @@ impl Trouble {
     /// Ends every watch, as a server does that restarts.
     pub fn cut_watches(&self) {
         self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Lets the watches of one client go wrong from now on: of those whose User-Agent begins with `agent`. Chances are drawn by
+    /// the seed.
+    pub fn disturb(&self, disturbance: Disturbance, agent: &str, seed: u64) {
+        self.disturbances.begin(disturbance, agent, seed);
+    }
+
+    /// Ends that. A watch that has missed events is not given them again.
+    pub fn calm(&self) {
+        self.disturbances.end();
+    }
+
+    /// How often a disturbance was met so far: watches ended or answered with 410, pieces of them lost.
+    pub fn disturbed(&self) -> u64 {
+        self.disturbances.met()
+    }
+
+    /// What becomes of a watch of this client.
+    pub(super) fn watch_of(&self, agent: &str) -> Disturbed {
+        self.disturbances.of(agent)
     }
 
     /// Breaks every connection, and every new one, until [`Trouble::come_back`].

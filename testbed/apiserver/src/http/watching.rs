@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
 use super::dispatch::{App, Call};
+use super::disturb::{Disturbance, Disturbed};
 use super::query::WatchOptions;
 use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
@@ -40,6 +41,7 @@ struct Watch {
     next_bookmark: Instant,
     closing: CancellationToken,
     cuts: watch::Receiver<u64>,
+    disturbed: Disturbed,
     /// What is to be sent before any event.
     initial: Option<Vec<u8>>,
     /// Whether a Table of this watch has told its columns.
@@ -81,6 +83,7 @@ pub fn start(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
         next_bookmark: now + BOOKMARK_EVERY,
         closing: app.closing.clone(),
         cuts: app.trouble.cuts(),
+        disturbed: app.trouble.watch_of(call.user_agent()),
         initial: None,
         headed: false,
         over: false,
@@ -132,15 +135,38 @@ impl Watch {
         self.initial = (!out.is_empty()).then_some(out);
     }
 
-    /// The next piece of text, or nothing when the watch is over.
+    /// The next piece of text that is not lost on purpose, or nothing when the watch is over.
     async fn next(&mut self) -> Option<Bytes> {
-        if let Some(initial) = self.initial.take() {
-            return Some(initial.into());
+        loop {
+            let piece = self.piece().await?;
+            if !self.disturbed.loses() {
+                return Some(piece);
+            }
         }
+    }
+
+    async fn piece(&mut self) -> Option<Bytes> {
         if self.over {
             return None;
         }
         loop {
+            match self.disturbed.now() {
+                Some(Disturbance::Ends) => {
+                    self.disturbed.met();
+                    return None;
+                }
+                Some(Disturbance::Expired) => {
+                    self.disturbed.met();
+                    self.over = true;
+                    let mut out = Vec::new();
+                    present::error_event(&mut out, &ApiError::expired("the watch is disturbed"));
+                    return Some(out.into());
+                }
+                Some(Disturbance::Silent | Disturbance::Swallows(_)) | None => {}
+            }
+            if let Some(initial) = self.initial.take() {
+                return Some(initial.into());
+            }
             let mut out = Vec::new();
             match self.subscription.take() {
                 Ok(events) => events.iter().for_each(|event| self.relate(&mut out, event)),
@@ -157,6 +183,7 @@ impl Watch {
             }
             tokio::select! {
                 () = self.subscription.changed() => {}
+                () = self.disturbed.changed() => {}
                 _ = self.reloads.changed() => self.over = !self.is_served(),
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                     self.next_bookmark += BOOKMARK_EVERY;
