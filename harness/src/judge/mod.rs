@@ -7,6 +7,7 @@
 //! - [`history`], [`conditions`]: what was seen of each object
 //! - [`expect`]: one expectation against one version of an object
 //! - `settle`, `hold`, `probe`, `admission`: one kind of step each
+//! - `programmed`: what comes before the first probe through a Gateway
 //! - [`statistics`]: the sequential test behind shares
 //! - [`contract`]: the status contract that is always on
 
@@ -25,6 +26,7 @@ mod location;
 mod machine;
 mod noted;
 mod probe;
+mod programmed;
 mod request;
 mod settle;
 mod shares;

@@ -5,6 +5,7 @@ mod contract;
 mod driver;
 mod hold;
 mod probe;
+mod programmed;
 mod replay;
 mod settle;
 mod statistics;
