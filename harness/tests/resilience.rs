@@ -253,7 +253,7 @@ impl Disturbed {
 #[case::gaps_at_will(Way::Gaps)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn disturbed_watches_blame_nobody_and_praise_nobody(#[case] way: Way) {
-    let faulty = Behaviour::Fault("reports-removed-backends-as-resolved".to_owned());
+    let faulty = Behaviour::of(Some("reports-removed-backends-as-resolved")).unwrap();
     let (plain, faulty) = tokio::join!(
         disturbed(way, Behaviour::Plain, &["httproute-missing-*", "gateway-attached-*", "gateway-deleted"]),
         disturbed(way, faulty, &["httproute-missing-backend"]),

@@ -61,7 +61,7 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             "failures": [{"scenario": "a", "expectation": "b", "contract": "c", "reason": "d", "expires": "2027-01-31"}],
         })],
         // By a unit test.
-        "faults-proof" => return None,
+        "faults-proof" | "faults-variants" => return None,
         "events" => {
             file(&dir.join("gateproof-report/events.jsonl")).lines().map(|l| serde_json::from_str(l).unwrap()).collect()
         }
@@ -80,6 +80,7 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
         "list-profiles" => list("profiles"),
         "list-requirements" => list("requirements"),
         "list-faults" => list("faults"),
+        "list-variants" => list("variants"),
         "explain" => vec![json_of(dir, &["explain", "--format", "json"])],
         "lint" => {
             std::fs::write(dir.join("bad.yaml"), BAD.replacen("parentRefs:", "parentRef:", 1)).unwrap();

@@ -5,8 +5,9 @@ use super::output::{self, Format};
 use super::run::run_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::kill::{self, Complaint, Extent, Matrix, Plan, Proof, Watcher};
+use crate::kill::{self, Complaint, Extent, Matrix, Plan, Proof, Varied, Watcher};
 use crate::scenario::Vocabulary;
+use gateproof_controllers::variants;
 
 /// Run the kill matrix: which misbehaviour is noticed by what
 #[derive(Debug, clap::Args)]
@@ -16,7 +17,8 @@ Examples:
   gateproof faults ignores-reference-grants
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
-  gateproof faults --inversion              negate every asserted value once; the plain reference must fail")]
+  gateproof faults --inversion              negate every asserted value once; the plain reference must fail
+  gateproof faults --variants               every scenario on every legal variant; nothing may complain")]
 pub(crate) struct Args {
     /// Faults; all unless given
     #[arg(value_name = "FAULT")]
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// Negate every asserted value instead of running faults
     #[arg(long, conflicts_with_all = ["full", "holes", "faults"])]
     inversion: bool,
+    /// Run every scenario on every legal variant instead of faults; nothing may complain
+    #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "faults"])]
+    variants: bool,
     /// Draws the others
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -79,6 +84,15 @@ pub(crate) async fn run(args: Args) -> Outcome {
     if args.pinpoint {
         let found = kill::pin_all(&plan, kill::pinned(&plan.scenarios), &Lines).await.map_err(run_failure)?;
         return print_proof(&found, args.format);
+    }
+    if args.variants {
+        let mut varied = Varied::default();
+        for variant in variants::catalogue() {
+            let one = kill::vary(&plan, variant, &plan.scenarios, &Lines).await.map_err(run_failure)?;
+            varied.runs += one.runs;
+            varied.blamed.extend(one.blamed);
+        }
+        return print_varied(&varied, args.format);
     }
     let mut matrix = kill::drive(&plan, &Lines).await;
     if args.holes {
@@ -141,6 +155,18 @@ pub(crate) fn words(complaint: &Complaint) -> String {
         Complaint::Unproven { fault, clause } => format!("{fault}: declares {clause}, which nothing failed for"),
         Complaint::Inconclusive { fault, scenario } => format!("{fault}: {scenario} was inconclusive"),
     }
+}
+
+fn print_varied(varied: &Varied, format: Format) -> Outcome {
+    if format == Format::Json {
+        output::json(varied)?;
+    } else {
+        for one in &varied.blamed {
+            println!("{}: {}: {}", one.variant, one.by, one.why);
+        }
+        println!("{} scenarios run on legal variants, {} complaints", varied.runs, varied.blamed.len());
+    }
+    Ok(if varied.blamed.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
 fn print_proof(found: &Proof, format: Format) -> Outcome {

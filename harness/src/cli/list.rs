@@ -5,6 +5,7 @@ mod requirements;
 
 use clap::Subcommand;
 use gateproof_controllers::faults;
+use gateproof_controllers::variants::{self, Variant};
 use gateproof_suites::{Membership, features, profiles_of};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -18,7 +19,7 @@ use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::scenario::{Scenario, Vocabulary, select};
 
-/// List scenarios, features, profiles, requirements or faults
+/// List scenarios, features, profiles, requirements, faults or variants
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gateproof list scenarios HTTPRoute\n  gateproof list requirements --format json")]
 pub(crate) struct Args {
@@ -43,6 +44,8 @@ enum What {
     Requirements(FormatArg),
     /// Named misbehaviours of the embedded reference
     Faults(FormatArg),
+    /// Named ways of the embedded reference to differ that the specification allows
+    Variants(FormatArg),
 }
 
 /// A scenario.
@@ -81,6 +84,17 @@ pub(crate) struct FaultItem {
     clauses: &'static [&'static str],
 }
 
+/// A named way of the embedded reference to differ that the specification allows.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct VariantItem {
+    /// Its name.
+    name: &'static str,
+    /// What it does.
+    summary: &'static str,
+    /// Why it may.
+    source: &'static str,
+}
+
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
@@ -100,6 +114,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
             list(*format, &items, RequirementItem::cells)?;
             note(*format, Some(requirements::counts(&items)));
             Ok(())
+        }
+        What::Variants(format) => {
+            let item = |one: &Variant| VariantItem { name: one.name, summary: one.summary, source: one.source };
+            let items: Vec<VariantItem> = variants::catalogue().map(item).collect();
+            list(*format, &items, |item| [item.name.to_owned(), item.summary.to_owned()])
         }
         What::Faults(format) => {
             list(*format, &all_faults(), |item| [item.name.to_owned(), item.seam.to_owned(), item.summary.to_owned()])

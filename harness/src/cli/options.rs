@@ -14,8 +14,10 @@ use crate::target::connect::Source;
 use crate::target::schemas::BundledSchemas;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use gateproof_controllers::variants;
 use gateproof_report::known::KnownFailure;
 use gateproof_suites::{profiles, profiles_of};
+use gateproof_testbed::{Behaviour, UnknownBehaviour};
 
 /// Which scenarios.
 #[derive(Debug, Args)]
@@ -143,7 +145,8 @@ pub(crate) fn load_failure(error: LoadError) -> Failure {
 /// Which target.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// The target: `embedded`, or `embedded:FAULT` to see a fault being caught
+    /// The target: `embedded`; `embedded:FAULT` to see a fault being caught, `embedded:variant:NAME` to see a legal variant
+    /// pass, and several of them with `+` in between
     #[arg(long, value_name = "TARGET", default_value = "embedded", conflicts_with = "gateway_class")]
     pub(crate) target: String,
 
@@ -179,7 +182,7 @@ impl Target {
                 name,
             });
         }
-        Ok(TargetChoice::Embedded { fault: fault_of(&self.target)? })
+        Ok(TargetChoice::Embedded { fault: behaviour_of(&self.target)? })
     }
 
     /// The options of a run on it.
@@ -200,15 +203,37 @@ pub(crate) fn source(kubeconfig: Option<PathBuf>, context: Option<String>) -> So
     }
 }
 
-fn fault_of(target: &str) -> Result<Option<String>, Failure> {
-    let (kind, fault) = target.split_once(':').map_or((target, None), |(kind, fault)| (kind, Some(fault)));
+fn behaviour_of(target: &str) -> Result<Option<String>, Failure> {
+    let (kind, names) = target.split_once(':').map_or((target, None), |(kind, names)| (kind, Some(names)));
     if kind != "embedded" {
         return Err(Failure::usage(
             format!("`{target}` is not a target"),
-            "use `embedded`, `embedded:FAULT`, or --gateway-class NAME for a cluster",
+            "use `embedded`, `embedded:FAULT`, `embedded:variant:NAME`, or --gateway-class NAME for a cluster",
         ));
     }
-    fault.map(known_fault).transpose()
+    names.map(known_behaviour).transpose()
+}
+
+/// Names of faults and variants, if there are such.
+pub(crate) fn known_behaviour(names: &str) -> Result<String, Failure> {
+    match Behaviour::of(Some(names)) {
+        Ok(_) => Ok(names.to_owned()),
+        Err(UnknownBehaviour::Fault(name)) if variants::find(&name).is_some() => Err(Failure::usage(
+            format!("there is no fault `{name}`"),
+            format!("did you mean `variant:{name}`? `gateproof list faults` shows all"),
+        )),
+        Err(UnknownBehaviour::Fault(name)) => known_fault(&name),
+        Err(error @ UnknownBehaviour::Twice(_)) => Err(Failure::usage(error, "name it once")),
+        Err(UnknownBehaviour::Variant(name)) => {
+            let near = did_you_mean(&name, variants::catalogue().map(|variant| variant.name));
+            let help = format!("{near}`gateproof list variants` shows all");
+            Err(Failure::usage(format!("there is no variant `{name}`"), help))
+        }
+    }
+}
+
+fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    crate::scenario::suggest(name, names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }
 
 /// A fault's name, if there is one of that name.
@@ -217,7 +242,7 @@ pub(crate) fn known_fault(fault: &str) -> Result<String, Failure> {
         return Ok(fault.to_owned());
     }
     let names = gateproof_controllers::faults::catalogue().iter().map(|fault| fault.name);
-    let near = crate::scenario::suggest(fault, names).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    let near = did_you_mean(fault, names);
     Err(Failure::usage(format!("there is no fault `{fault}`"), format!("{near}`gateproof list faults` shows all")))
 }
 

@@ -13,7 +13,7 @@ use gateproof_suites::Feature;
 use super::output::{self, Format, FormatArg};
 use super::{Failure, Outcome, clean, explain, list, plan, report, testbed};
 use crate::exit_codes;
-use crate::kill::{Matrix, Proof};
+use crate::kill::{Matrix, Proof, Varied};
 use crate::log::codec::Line;
 use crate::run::Preflight;
 use crate::scenario::{self, Diagnostic, Vocabulary};
@@ -63,6 +63,7 @@ const SUBJECTS: &[Subject] = &[
         schema: of::<Vec<list::RequirementItem>>,
     },
     Subject { name: "list-faults", about: "list faults --format json", schema: of::<Vec<list::FaultItem>> },
+    Subject { name: "list-variants", about: "list variants --format json", schema: of::<Vec<list::VariantItem>> },
     Subject { name: "explain", about: "explain --format json", schema: of::<Vec<explain::Explanation>> },
     Subject { name: "lint", about: "lint --format json", schema: of::<Vec<Diagnostic>> },
     Subject { name: "faults", about: "faults --format json", schema: of::<Matrix> },
@@ -71,6 +72,7 @@ const SUBJECTS: &[Subject] = &[
         about: "faults --pinpoint and faults --inversion --format json",
         schema: of::<Proof>,
     },
+    Subject { name: "faults-variants", about: "faults --variants --format json", schema: of::<Varied> },
     Subject { name: "testbed", about: "testbed --format json", schema: of::<testbed::Served> },
     Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report::FileDefect>> },
     Subject { name: "report-compare", about: "report compare --format json", schema: of::<Comparison> },
@@ -137,18 +139,23 @@ fn close(schema: &mut Schema) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::kill::Survivor;
+    use crate::kill::{Blamed, Survivor};
 
     /// A whole proof takes too long to be run for its output.
     #[test]
-    fn the_schema_of_proofs_is_closed() {
+    fn the_schemas_of_proofs_are_closed() {
         let word = || "a".to_owned();
         let survivor = Survivor { scenario: word(), expectation: word(), outcome: word(), why: word() };
-        let found = Proof { survivors: vec![survivor], ..Proof::default() };
-        let mut document = serde_json::to_value(&found).unwrap();
-        let validator = jsonschema::validator_for(&of::<Proof>("faults-proof")).unwrap();
+        is_closed(&Proof { survivors: vec![survivor], ..Proof::default() }, "survivors");
+        let blamed = Blamed { variant: word(), by: word(), why: word() };
+        is_closed(&Varied { runs: 1, blamed: vec![blamed] }, "blamed");
+    }
+
+    fn is_closed<T: Serialize + JsonSchema>(found: &T, list: &str) {
+        let mut document = serde_json::to_value(found).unwrap();
+        let validator = jsonschema::validator_for(&of::<T>("proof")).unwrap();
         assert!(validator.is_valid(&document), "{document}");
-        document["survivors"][0]["more"] = json!(1);
+        document[list][0]["more"] = json!(1);
         assert!(!validator.is_valid(&document));
     }
 }

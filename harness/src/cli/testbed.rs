@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Leave the reference implementation out, for your own controller
     #[arg(long)]
     no_controller: bool,
-    /// Fault of the reference implementation
+    /// Fault or variant of the reference implementation, or several with `+` in between
     #[arg(long, value_name = "NAME", conflicts_with = "no_controller")]
     fault: Option<String>,
     /// Leave Deployments of known echo images to somebody else, instead of running them in this process
@@ -90,11 +90,11 @@ pub(crate) async fn run(args: Args) -> Outcome {
         Some(source) => crds::read(source).await?,
         None => Vec::new(),
     };
-    let fault = args.fault.as_deref().map(options::known_fault).transpose()?;
+    let fault = args.fault.as_deref().map(options::known_behaviour).transpose()?;
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
     let options = TestbedOptions {
-        behaviour: Behaviour::of(fault.as_deref()),
+        behaviour: Behaviour::of(fault.as_deref()).map_err(|error| start_failure(&error.into()))?,
         no_controller: args.no_controller,
         bind: Some(args.listen),
         crds: definitions,

@@ -18,7 +18,7 @@ use crate::scenario::{
 };
 
 /// Clauses behind what is demanded of every subject, whether the manifest says so or not.
-const FRESH: [&str; 2] = ["GEP1364-08", "IMPL-25"];
+pub(super) const FRESH: [&str; 2] = ["GEP1364-08", "IMPL-25"];
 const ENTRIES: [&str; 2] = ["IMPL-20", "blind:Generic.8"];
 const LISTENERS: [&str; 1] = ["blind:Generic.10"];
 

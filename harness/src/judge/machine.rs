@@ -4,7 +4,7 @@
 //! the manifest describes. A miss that only came late does not stop it, since the state is the right one. Whatever
 //! else is found after the first failure (other misses of the same step) is marked as its consequence.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +19,12 @@ use super::env::{Env, Report};
 use super::history::History;
 use super::hold::Holding;
 use super::probe::{Probing, place};
+use super::programmed::{Known, Programming, Standing, standing};
 use super::settle::Settling;
 use super::shares::Sharing;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, Scope};
-use crate::scenario::{Answer, Probe, Scenario, Step, Verb};
+use crate::scenario::{Answer, ObjectRef, Probe, Scenario, Step, Verb};
 
 /// The judge of one execution of a scenario: a state machine that events alone move.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub struct Judge {
     inconclusive: Option<String>,
     slowest: Duration,
     answered: HashSet<String>,
+    /// The Gateways that are known to be programmed.
+    programmed: HashMap<ObjectRef, Known>,
 }
 
 #[derive(Debug, Clone)]
@@ -53,6 +56,8 @@ enum Doing {
     Writing(Writing),
     Settling(Settling),
     Holding(Holding),
+    /// The Gateway of a probe is waited for.
+    Programming(Programming),
     Probing(Box<Probing>),
     Sharing(Box<Sharing>),
     Done,
@@ -64,6 +69,7 @@ impl Doing {
         match self {
             Doing::Writing(writing) => writing.objects().any(|object| object.kind == kind),
             Doing::Settling(settling) => settling.objects().any(|object| object.kind == kind),
+            Doing::Programming(_) => kind == "Gateway",
             Doing::Waiting | Doing::Holding(_) | Doing::Probing(_) | Doing::Sharing(_) | Doing::Done => false,
         }
     }
@@ -90,6 +96,7 @@ impl Judge {
             inconclusive: None,
             slowest: Duration::ZERO,
             answered: HashSet::new(),
+            programmed: HashMap::new(),
         }
     }
 
@@ -192,6 +199,7 @@ impl Judge {
             Doing::Writing(writing) => writing.next(now, &env),
             Doing::Settling(settling) => settling.next(now, &env),
             Doing::Holding(holding) => holding.next(&env),
+            Doing::Programming(programming) => programming.next(now),
             Doing::Probing(probing) => probing.next(now, &env),
             Doing::Sharing(sharing) => sharing.next(now, &env),
             Doing::Done => Next::Finished,
@@ -236,6 +244,7 @@ impl Judge {
         match &mut self.doing {
             Doing::Writing(writing) => Some(writing.deadline()),
             Doing::Settling(settling) => Some(settling.deadline()),
+            Doing::Programming(programming) => Some(programming.deadline()),
             Doing::Probing(probing) => Some(probing.deadline()),
             Doing::Sharing(sharing) => Some(sharing.deadline()),
             Doing::Waiting | Doing::Holding(_) | Doing::Done => None,
@@ -282,7 +291,7 @@ impl Judge {
             Doing::Writing(writing) => tell(writing.doubt(), &env),
             Doing::Settling(settling) => tell(settling.doubt(), &env),
             Doing::Holding(holding) => tell(holding.doubt(), &env),
-            Doing::Waiting | Doing::Probing(_) | Doing::Sharing(_) | Doing::Done => {}
+            Doing::Waiting | Doing::Programming(_) | Doing::Probing(_) | Doing::Sharing(_) | Doing::Done => {}
         }
         self.doing = doing;
     }
@@ -292,6 +301,7 @@ impl Judge {
             match doing {
                 Doing::Settling(settling) => settling.changed(now, env),
                 Doing::Holding(holding) => holding.changed(now, env),
+                Doing::Programming(programming) => programming.changed(now, env),
                 _ => {}
             }
             None
@@ -309,12 +319,24 @@ impl Judge {
             self.after_writes(after, now);
             return;
         }
+        if let Doing::Programming(_) = self.doing {
+            let Some((mut doing, env)) = self.split() else { return };
+            let report = match &mut doing {
+                Doing::Programming(programming) => programming.poll(now, &env),
+                _ => None,
+            };
+            self.doing = doing;
+            match report {
+                Some(report) => self.after_programming(report, now),
+                None => return,
+            }
+        }
         self.drive(now, |doing, env| match doing {
             Doing::Settling(settling) => settling.poll(now, env),
             Doing::Holding(holding) => holding.poll(now, env),
             Doing::Probing(probing) => probing.poll(now, env),
             Doing::Sharing(sharing) => sharing.poll(now, env),
-            Doing::Waiting | Doing::Writing(_) | Doing::Done => None,
+            Doing::Waiting | Doing::Writing(_) | Doing::Programming(_) | Doing::Done => None,
         });
     }
 
@@ -329,8 +351,31 @@ impl Judge {
         }
     }
 
+    /// The Gateway of a probe is programmed, or never was.
+    fn after_programming(&mut self, report: Report, now: Elapsed) {
+        if self.take(report) {
+            self.doing = Doing::Done;
+        } else if let Some(env) = self.env()
+            && let Verb::Probe(probe) = &env.step.verb
+        {
+            let (doing, known) = (self.probing(probe, now, &env), self.known(probe, &env));
+            self.doing = doing;
+            self.programmed.extend(known);
+        }
+    }
+
     /// A step came out.
     fn over(&mut self, report: Report, now: Elapsed) {
+        if self.take(report) {
+            self.doing = Doing::Done;
+        } else {
+            self.cursor += 1;
+            self.begin(now);
+        }
+    }
+
+    /// Notes what a step, or a part of one, came to. Returns whether the scenario stops there.
+    fn take(&mut self, report: Report) -> bool {
         let stops = report.stops();
         self.checked += report.checked;
         for mut finding in report.findings {
@@ -345,12 +390,7 @@ impl Judge {
             self.contract.settled(object);
         }
         self.inconclusive = self.inconclusive.take().or(report.inconclusive);
-        if stops {
-            self.doing = Doing::Done;
-        } else {
-            self.cursor += 1;
-            self.begin(now);
-        }
+        stops
     }
 
     /// Starts the step at the cursor, past those that have no meaning at the target's version.
@@ -360,6 +400,7 @@ impl Judge {
         {
             self.cursor += 1;
         }
+        let mut known = None;
         let doing = match self.env() {
             None => Doing::Done,
             Some(env) => match &env.step.verb {
@@ -367,19 +408,40 @@ impl Judge {
                     Doing::Settling(Settling::new(vec![("settle".to_owned(), settle.clone())], now, &env))
                 }
                 Verb::Hold(hold) => Doing::Holding(Holding::new(hold.clone(), now, &env)),
-                Verb::Probe(probe) => match &probe.answer {
-                    Answer::Shares { parts, margin } => {
-                        Doing::Sharing(Box::new(Sharing::new(Probe::clone(probe), parts.clone(), *margin, now, &env)))
+                Verb::Probe(probe) => {
+                    known = self.known(probe, &env);
+                    let before = self.programmed.get(&probe.target.gateway);
+                    match Programming::of(probe, before, now, &env) {
+                        Some(programming) => Doing::Programming(programming),
+                        None => self.probing(probe, now, &env),
                     }
-                    _ => {
-                        let probing = Probing::new(Probe::clone(probe), now, &env);
-                        let turned = self.answered.contains(&place(probe, &env));
-                        Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
-                    }
-                },
+                }
                 verb => Writing::of(verb, now, &env).map_or(Doing::Done, Doing::Writing),
             },
         };
         self.doing = doing;
+        self.programmed.extend(known);
+    }
+
+    fn probing(&self, probe: &Probe, now: Elapsed, env: &Env<'_>) -> Doing {
+        match &probe.answer {
+            Answer::Shares { parts, margin } => {
+                Doing::Sharing(Box::new(Sharing::new(Probe::clone(probe), parts.clone(), *margin, now, env)))
+            }
+            _ => {
+                let probing = Probing::new(Probe::clone(probe), now, env);
+                let turned = self.answered.contains(&place(probe, env));
+                Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
+            }
+        }
+    }
+
+    /// The Gateway of a probe, if it is seen to be programmed.
+    fn known(&self, probe: &Probe, env: &Env<'_>) -> Option<(ObjectRef, Known)> {
+        let gateway = &probe.target.gateway;
+        match standing(gateway, self.programmed.get(gateway), env) {
+            Standing::Ready(known) => Some((gateway.clone(), known?)),
+            Standing::Waiting(..) | Standing::Unseen => None,
+        }
     }
 }

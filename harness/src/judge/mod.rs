@@ -8,6 +8,7 @@
 //! - [`expect`]: one expectation against one version of an object
 //! - `settle`, `hold`, `probe`, `admission`: one kind of step each
 //! - `doubt`: whether what was seen may be believed, before anybody is blamed for it
+//! - `programmed`: what comes before the first probe through a Gateway
 //! - [`statistics`]: the sequential test behind shares
 //! - [`contract`]: the status contract that is always on
 
@@ -27,6 +28,7 @@ mod location;
 mod machine;
 mod noted;
 mod probe;
+mod programmed;
 mod request;
 mod settle;
 mod shares;

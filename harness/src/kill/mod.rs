@@ -4,7 +4,7 @@
 //! the first failure of at least one scenario. On the plain reference nothing fails. A *narrow* fault makes at most a
 //! tenth of the scenarios fail. Every expectation is the sole failure of its scenario under a narrow fault, a named or a
 //! pinpoint one, or is a hole. Beside the faults, every asserted value is negated once, and the plain reference must then
-//! fail.
+//! fail; and on no legal variant anything may.
 
 mod drive;
 mod inversion;
@@ -12,9 +12,11 @@ mod matrix;
 mod pin;
 mod pinpoint;
 mod trial;
+mod variants;
 
 pub use drive::{Extent, Plan, ShownBy, Watcher, binding_expectations, drive, faults_named};
 pub use inversion::{invert_all, negated};
 pub use matrix::{Complaint, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};
 pub use pinpoint::{pin_all, pinned};
 pub use trial::{Proof, Survivor, Trial};
+pub use variants::{Blamed, Varied, vary};

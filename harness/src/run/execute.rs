@@ -288,7 +288,7 @@ impl Conductor<'_> {
         let Some(lanes) = &mut self.lanes else { return Ok(true) };
         let wanted = actions.iter().filter_map(|action| match action {
             Action::Probe { request, .. } => Some(locks::lane_of(request)),
-            Action::Write { .. } | Action::ReadJournal { .. } => None,
+            _ => None,
         });
         let new: Vec<String> = wanted.filter(|lane| !lanes.contains(lane)).collect();
         if new.is_empty() {

@@ -25,9 +25,9 @@ use crate::target::shape::Ports;
 /// Which target.
 #[derive(Debug, Clone)]
 pub enum TargetChoice {
-    /// The embedded one, perhaps with a fault; it lives as long as the run.
+    /// The embedded one, perhaps with faults and variants; it lives as long as the run.
     Embedded {
-        /// Name of the fault.
+        /// What it does otherwise, such as `deaf` or `deaf+variant:adds-own-conditions`.
         fault: Option<String>,
     },
     /// The embedded one, with something wrong that the holder of the handle says while it runs.

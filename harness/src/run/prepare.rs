@@ -172,7 +172,12 @@ async fn begin(
 ) -> Result<Target, RunError> {
     let located = match &options.target {
         TargetChoice::Embedded { fault } => {
-            embedded::start(Behaviour::of(fault.as_deref()), &options.crds, options.backend_image.is_some()).await?
+            embedded::start(
+                Behaviour::of(fault.as_deref()).map_err(TestbedError::from)?,
+                &options.crds,
+                options.backend_image.is_some(),
+            )
+            .await?
         }
         TargetChoice::Tampered(tamper) => {
             embedded::start(Behaviour::Tampered(tamper.clone()), &options.crds, options.backend_image.is_some()).await?

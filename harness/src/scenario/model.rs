@@ -496,6 +496,8 @@ pub struct Probe {
     pub over: Option<String>,
     /// Whether the automatic contrast is sent around 4xx and 5xx expectations.
     pub contrast: bool,
+    /// Whether it is sent although its Gateway is not `Programmed=True`.
+    pub unprogrammed: bool,
     /// How binding.
     pub level: Level,
 }

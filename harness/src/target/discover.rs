@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::api::{Api, ApiError, encode};
 use super::clock::{self, Backoff};
 use super::kinds::{GATEWAY_GROUP, Kinds};
-use super::observe::{FIRST_PAUSE, LONGEST_PAUSE};
 use crate::scenario::{Channel, Version};
 
 /// Facts about a target that the plan and the reports need.
@@ -97,6 +96,9 @@ pub enum DiscoverError {
         error: ApiError,
     },
 }
+
+/// The first pause before a watch of the class is opened again, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 
 /// What scenarios need discovered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -296,7 +298,7 @@ async fn follow(
     shall: impl Fn(&Value) -> bool,
 ) -> Result<(), ApiError> {
     let selector = format!("fieldSelector={}", encode(&format!("metadata.name={name}")));
-    let mut pause = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+    let mut pause = Backoff::new(PAUSES.0, PAUSES.1);
     loop {
         let list = api.get(&format!("{collection}?{selector}")).await?;
         if let Some(found) = list.pointer("/items/0") {

@@ -1,8 +1,10 @@
 //! The embedded target: API server, reference implementation and data plane put together.
 //!
 //! It knows nothing of who tests it. A [`Testbed`] is a cluster with two GatewayClasses, one of which has room for a single
-//! Gateway, and, unless asked otherwise, an implementation that answers for them; a named fault makes that implementation misbehave in one way.
+//! Gateway, and, unless asked otherwise, an implementation that answers for them; named faults make that implementation misbehave, and named
+//! variants make it differ as the specification allows.
 
+mod behaviour;
 mod ports;
 
 use std::sync::Arc;
@@ -10,15 +12,15 @@ use std::sync::Arc;
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_apiserver::{Options, Server, StartError};
 pub use gateproof_controllers::faults::tamper::Tamper;
-use gateproof_controllers::faults::{self, Fault};
-use gateproof_controllers::runtime::{Controllers, Seams};
+use gateproof_controllers::runtime::Controllers;
 use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
-use gateproof_proxy::{Exchange, Plain, Proxy, ProxyOptions};
+use gateproof_proxy::{Proxy, ProxyOptions};
 use gateproof_workloads::{Place, Workloads};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
+pub use behaviour::{Behaviour, Part, UnknownBehaviour};
 pub use gateproof_apiserver::RequestCount;
 pub use ports::PortMapping;
 
@@ -27,46 +29,6 @@ pub const GATEWAY_CLASS: &str = "gateproof";
 
 /// Name of another GatewayClass of the embedded implementation, which has room for one Gateway only.
 pub const SINGLE_GATEWAY_CLASS: &str = "gateproof-single";
-
-/// How the embedded implementation behaves.
-#[derive(Debug, Clone, Default)]
-pub enum Behaviour {
-    /// As the specification asks.
-    #[default]
-    Plain,
-    /// With the fault of this name.
-    Fault(String),
-    /// As the holder of the handle says, from one moment to the next.
-    Tampered(Tamper),
-}
-
-impl Behaviour {
-    /// With the fault of this name, if there is one.
-    pub fn of(fault: Option<&str>) -> Behaviour {
-        fault.map_or(Behaviour::Plain, |name| Behaviour::Fault(name.to_owned()))
-    }
-
-    fn fault(&self) -> Result<Option<&'static Fault>, TestbedError> {
-        let Behaviour::Fault(name) = self else { return Ok(None) };
-        faults::find(name).map(Some).ok_or_else(|| TestbedError::UnknownFault(name.clone()))
-    }
-
-    fn exchange(&self, fault: Option<&Fault>) -> Arc<dyn Exchange> {
-        match (self, fault) {
-            (Behaviour::Tampered(tamper), _) => Arc::new(tamper.clone()),
-            (_, Some(fault)) => fault.exchange(),
-            (_, None) => Arc::new(Plain),
-        }
-    }
-
-    fn seams(&self, fault: Option<&Fault>) -> Seams {
-        match (self, fault) {
-            (Behaviour::Tampered(tamper), _) => tamper.seams(),
-            (_, Some(fault)) => fault.seams(),
-            (_, None) => Seams::default(),
-        }
-    }
-}
 
 /// How a testbed starts.
 #[derive(Debug, Clone, Default)]
@@ -92,9 +54,9 @@ pub struct TestbedOptions {
 /// Why a testbed did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// There is no such fault.
-    #[error("there is no fault `{0}`")]
-    UnknownFault(String),
+    /// A name of its behaviour means nothing.
+    #[error(transparent)]
+    Behaviour(#[from] UnknownBehaviour),
     /// The API server did not start.
     #[error("cannot start the embedded API server")]
     ApiServer(#[from] StartError),
@@ -121,11 +83,8 @@ impl Testbed {
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: TestbedOptions) -> Result<Testbed, TestbedError> {
-        let fault = options.behaviour.fault()?;
         let mut crds = if options.crds.is_empty() { gateway_api(options.channel) } else { options.crds };
-        if let Some(fault) = fault {
-            fault.reshape(&mut crds);
-        }
+        options.behaviour.reshape(&mut crds);
         let mut server_options = Options {
             crds,
             admit_loopback_endpoints: true,
@@ -139,8 +98,7 @@ impl Testbed {
         let server = Server::start(server_options).await?;
         let network = network(server.addr().port());
         let offset = options.ports.offset(network);
-        let exchange = options.behaviour.exchange(fault);
-        let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, exchange));
+        let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, options.behaviour.exchange()));
         let mut testbed = Testbed { server, proxy, controllers: None, workloads: None, offset };
         if options.workloads {
             testbed.workloads = Some(Workloads::start(testbed.client(), Place::Loopback(pod_network(network))).await?);
@@ -152,7 +110,7 @@ impl Testbed {
             for name in [GATEWAY_CLASS, SINGLE_GATEWAY_CLASS] {
                 create_class(client.clone(), name).await?;
             }
-            let seams = options.behaviour.seams(fault);
+            let seams = options.behaviour.seams();
             if let Behaviour::Tampered(tamper) = &options.behaviour {
                 tamper.attach(client.clone(), offset);
             }

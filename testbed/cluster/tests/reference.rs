@@ -184,7 +184,8 @@ async fn crds_may_go_and_come() {
 async fn every_fault_starts_and_stops() {
     let one = |fault: &'static Fault| async {
         println!("{}", fault.name);
-        let options = TestbedOptions { behaviour: Behaviour::of(Some(fault.name)), ..TestbedOptions::default() };
+        let options =
+            TestbedOptions { behaviour: Behaviour::of(Some(fault.name)).unwrap(), ..TestbedOptions::default() };
         let world = World::with(options).await;
         world.create(route_to("route", "echo")).await;
         world

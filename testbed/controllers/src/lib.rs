@@ -3,7 +3,8 @@
 //! It is written for reading: the specification, executable. A pure function, [`reconcile::reconcile`], turns a
 //! [`snapshot::Snapshot`] of the cluster into the statuses that should be written and the configuration that the data
 //! plane should serve. [`runtime`] watches, calls it and acts on the outcome. Between the two run six seams; a
-//! [`faults::Fault`] replaces one of them, and nothing else knows that faults exist.
+//! [`faults::Fault`] sits in one of them, a [`variants::Variant`] does what the specification leaves open otherwise, and
+//! nothing else knows that they exist.
 
 pub mod faults;
 pub mod model;
@@ -12,3 +13,4 @@ pub mod runtime;
 pub mod settings;
 pub mod snapshot;
 pub mod status;
+pub mod variants;

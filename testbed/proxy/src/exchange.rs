@@ -15,8 +15,7 @@ use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
 use crate::matching::{MatchPredicate, Subject};
 use crate::routing::Routing;
-use crate::server::tcp;
-use crate::tunnel::{self, Upgraded};
+use crate::tunnel::Upgraded;
 
 /// A connection from a client.
 #[derive(Debug, Clone)]
@@ -161,9 +160,14 @@ pub trait Exchange: Send + Sync + 'static {
         end
     }
 
-    /// Carries an upgraded connection between client and backend, until it ends.
-    async fn serve_tunnel(&self, _request: &RequestHead, client: Upgraded, backend: Upgraded) {
-        tunnel::carry(client, backend).await;
+    /// Carries an upgraded connection between client and backend, until it ends, or gives it back to be carried plainly.
+    async fn serve_tunnel(
+        &self,
+        _request: &RequestHead,
+        client: Upgraded,
+        backend: Upgraded,
+    ) -> Option<(Upgraded, Upgraded)> {
+        Some((client, backend))
     }
 
     /// What the client gets. Nothing: the connection (over HTTP/2: the stream) breaks off.
@@ -176,9 +180,14 @@ pub trait Exchange: Send + Sync + 'static {
         drawn
     }
 
-    /// Carries a TCP connection out, until it ends.
-    async fn serve_tcp(&self, _connection: &Connection, stream: TcpStream, choice: TcpChoice) {
-        tcp::carry_out(stream, choice).await;
+    /// Carries a TCP connection out, until it ends, or gives it back to be carried out plainly.
+    async fn serve_tcp(
+        &self,
+        _connection: &Connection,
+        stream: TcpStream,
+        choice: TcpChoice,
+    ) -> Option<(TcpStream, TcpChoice)> {
+        Some((stream, choice))
     }
 }
 

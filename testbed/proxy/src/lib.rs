@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod body;
+mod chain;
 pub mod compiled;
 pub mod config;
 pub mod exchange;
@@ -23,6 +24,7 @@ pub mod tls;
 pub mod tunnel;
 pub mod upstream;
 
+pub use chain::Chain;
 pub use compiled::{Compiled, ListenerKey, Problem};
 pub use config::Config;
 pub use exchange::{Exchange, Plain};

@@ -32,7 +32,10 @@ pub fn open(
     shared.tasks.spawn(closing.run_until_cancelled_owned(async move {
         match tokio::try_join!(client_side, backend_side) {
             Ok((client, backend)) => {
-                exchange.serve_tunnel(&head, TokioIo::new(client), TokioIo::new(backend)).await;
+                let plain = exchange.serve_tunnel(&head, TokioIo::new(client), TokioIo::new(backend)).await;
+                if let Some((client, backend)) = plain {
+                    carry(client, backend).await;
+                }
             }
             Err(error) => tracing::debug!(%error, "upgrade failed"),
         }

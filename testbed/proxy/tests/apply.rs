@@ -11,7 +11,7 @@ use common::*;
 use gateproof_proxy::config::*;
 use gateproof_proxy::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead, TcpChoice};
 use gateproof_proxy::routing::Routing;
-use gateproof_proxy::{BindFailure, Compiled, Exchange, Proxy, ProxyOptions};
+use gateproof_proxy::{BindFailure, Chain, Compiled, Exchange, Plain, Proxy, ProxyOptions};
 use http::{Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -162,15 +162,23 @@ impl Exchange for Odd {
         TcpChoice::Refuse { reason: "odd".to_owned() }
     }
 
-    async fn serve_tcp(&self, _: &Connection, mut stream: TcpStream, choice: TcpChoice) {
+    async fn serve_tcp(
+        &self,
+        _: &Connection,
+        mut stream: TcpStream,
+        choice: TcpChoice,
+    ) -> Option<(TcpStream, TcpChoice)> {
         let _ = stream.write_all(format!("{choice:?}").as_bytes()).await;
+        None
     }
 }
 
 #[tokio::test]
 async fn the_seam_can_change_every_step() {
     let odd = Arc::new(Odd::default());
-    let bed = Bed::with_exchange(&["one", "two"], Arc::clone(&odd) as Arc<dyn Exchange>).await;
+    // Others beside it that change nothing do not get in its way.
+    let chain = Chain(vec![Arc::new(Plain), Arc::clone(&odd) as Arc<dyn Exchange>, Arc::new(Plain)]);
+    let bed = Bed::with_exchange(&["one", "two"], Arc::new(chain)).await;
     bed.apply(rules(vec![route("old", vec![bed.backend(0)])])).await;
     let address = bed.apply(rules(vec![route("new", vec![bed.backend(1)])])).await;
     let answer = get(address, "example.com", "/plain").await;

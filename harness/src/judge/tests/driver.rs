@@ -156,7 +156,10 @@ pub(super) fn pool_gateway() -> Value {
         "metadata": {"name": "gw-http", "namespace": "pool", "uid": "uid-gw", "generation": 1},
         "spec": {"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"},
             {"name": "tcp", "port": 9000, "protocol": "TCP"}]},
-        "status": {"addresses": [{"type": "example.test/odd", "value": "x"}, {"type": "IPAddress", "value": "10.0.0.1"}]},
+        "status": {
+            "addresses": [{"type": "example.test/odd", "value": "x"}, {"type": "IPAddress", "value": "10.0.0.1"}],
+            "conditions": [condition("Accepted=True/Accepted", 1), condition("Programmed=True/Programmed", 1)],
+        },
     })
 }
 
@@ -220,6 +223,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         over: None,
         messages: None,
         contrast: true,
+        unprogrammed: false,
         level: crate::scenario::Level::Must,
     }
 }

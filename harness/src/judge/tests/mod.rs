@@ -6,6 +6,7 @@ mod doubt;
 mod driver;
 mod hold;
 mod probe;
+mod programmed;
 mod replay;
 mod settle;
 mod statistics;

@@ -37,6 +37,7 @@ enum Over {
 pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Probe> {
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
+    let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     if let Some(tcp) = node.get("tcp") {
         for name in ["via", "headers", "body", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
@@ -59,6 +60,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             messages: None,
             answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
             contrast: false,
+            unprogrammed,
             level: level_of_probe,
         });
     }
@@ -122,6 +124,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         messages: is_websocket.then(|| messages(replies)),
         answer: answer(node.get("expect")?, if grpc { Over::Grpc } else { Over::Http }, names, checker)?,
         contrast: boolean(node, "contrast").unwrap_or(true),
+        unprogrammed,
         level: level_of_probe,
     })
 }

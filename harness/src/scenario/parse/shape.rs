@@ -405,6 +405,7 @@ static PROBE: Table = Table {
         ),
         may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
         may("contrast", Shape::Bool, "false: no control request around a 4xx or 5xx expectation"),
+        may("unprogrammed", Shape::Bool, "true: the Gateway's Programmed=True is not waited for before it"),
         LEVEL,
     ],
 };

@@ -7,7 +7,6 @@ use gateproof_proxy::{
     exchange::{Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
-    server::tcp,
 };
 use http::{
     HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version,
@@ -57,12 +56,18 @@ struct HoldsRefused;
 
 #[async_trait]
 impl Exchange for HoldsRefused {
-    async fn serve_tcp(&self, _: &Connection, mut stream: TcpStream, choice: TcpChoice) {
+    async fn serve_tcp(
+        &self,
+        _: &Connection,
+        mut stream: TcpStream,
+        choice: TcpChoice,
+    ) -> Option<(TcpStream, TcpChoice)> {
         if let TcpChoice::Forward(_) = choice {
-            return tcp::carry_out(stream, choice).await;
+            return Some((stream, choice));
         }
         let mut dropped = [0; 1024];
         while stream.read(&mut dropped).await.is_ok_and(|read| read > 0) {}
+        None
     }
 }
 

@@ -1,6 +1,6 @@
 //! Named ways to misbehave, one at a time.
 //!
-//! A fault replaces exactly one seam, so the implementation itself knows of none. It declares the clauses that it
+//! A fault sits in exactly one seam, so the implementation itself knows of none. It declares the clauses that it
 //! breaks; a suite that does not notice has a hole there.
 
 mod config;
@@ -20,7 +20,7 @@ mod tests;
 
 use std::sync::{Arc, LazyLock};
 
-use gateproof_proxy::exchange::{Exchange, Plain};
+use gateproof_proxy::exchange::Exchange;
 use serde_json::Value;
 
 use crate::runtime::seams::{ConfigSeam, Seams, SnapshotSeam, StatusWriterSeam, StatusesSeam};
@@ -38,7 +38,7 @@ pub struct Fault {
     pub seam: Seam,
 }
 
-/// The seam that a fault replaces, with the maker of its replacement: every run gets a fresh one.
+/// The seam that a fault sits in, with the maker of what it puts there: every run gets a fresh one.
 #[derive(Clone, Copy, Debug)]
 pub enum Seam {
     /// What the reconciler gets to see.
@@ -46,7 +46,7 @@ pub enum Seam {
     /// What the statuses should say.
     Statuses(fn() -> Box<dyn StatusesSeam>),
     /// How statuses get into the cluster.
-    StatusWriter(fn() -> Arc<dyn StatusWriterSeam>),
+    StatusWriter(fn(Arc<dyn StatusWriterSeam>) -> Arc<dyn StatusWriterSeam>),
     /// What the data plane is told.
     Config(fn() -> Box<dyn ConfigSeam>),
     /// What the data plane does in one exchange.
@@ -70,24 +70,22 @@ impl Seam {
 }
 
 impl Fault {
-    /// The seams of the runtime with this fault in its place.
-    pub fn seams(&self) -> Seams {
-        let mut seams = Seams::default();
+    /// Takes its place in the seams of the runtime, after what is there.
+    pub fn enter(&self, seams: &mut Seams) {
         match self.seam {
-            Seam::Snapshot(make) => seams.snapshot = make(),
-            Seam::Statuses(make) => seams.statuses = make(),
-            Seam::StatusWriter(make) => seams.writer = make(),
-            Seam::Config(make) => seams.config = make(),
+            Seam::Snapshot(make) => seams.snapshot.push(make()),
+            Seam::Statuses(make) => seams.statuses.push(make()),
+            Seam::StatusWriter(wrap) => seams.writer = wrap(Arc::clone(&seams.writer)),
+            Seam::Config(make) => seams.config.push(make()),
             Seam::Exchange(_) | Seam::ApiSurface(_) => {}
         }
-        seams
     }
 
-    /// The seam of the data plane.
-    pub fn exchange(&self) -> Arc<dyn Exchange> {
+    /// What it puts into the seam of the data plane.
+    pub fn exchange(&self) -> Option<Arc<dyn Exchange>> {
         match self.seam {
-            Seam::Exchange(make) => make(),
-            _ => Arc::new(Plain),
+            Seam::Exchange(make) => Some(make()),
+            _ => None,
         }
     }
 

@@ -5,10 +5,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kube::{
-    Api,
-    api::{DynamicObject, PostParams},
-};
+use kube::{Api, api::DynamicObject};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,18 +19,25 @@ use crate::{
 };
 
 /// A fault in how the status is put together. The function gets the object as it is and the right status.
-struct Merge(fn(&Value, &StatusUpdate, &mut Value));
+struct Merge(Inner, fn(&Value, &StatusUpdate, &mut Value));
+
+/// The writer that is wrapped.
+type Inner = Arc<dyn StatusWriterSeam>;
 
 impl StatusWriterSeam for Merge {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
     fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
-        let mut status = status::merge(live, desired, now);
-        (self.0)(live, desired, &mut status);
+        let mut status = self.0.merge(live, desired, now);
+        (self.1)(live, desired, &mut status);
         status
     }
 }
 
-fn merge(change: fn(&Value, &StatusUpdate, &mut Value)) -> Arc<dyn StatusWriterSeam> {
-    Arc::new(Merge(change))
+fn merge(inner: Inner, change: fn(&Value, &StatusUpdate, &mut Value)) -> Inner {
+    Arc::new(Merge(inner, change))
 }
 
 /// Every list of conditions in a status.
@@ -64,11 +68,15 @@ fn was_visited(live: &Value) -> bool {
 }
 
 /// Moves `lastTransitionTime` with every change, whether or not the status changed.
-struct MovesTimes;
+struct MovesTimes(Inner);
 
 impl StatusWriterSeam for MovesTimes {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
     fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
-        let mut status = status::merge(live, desired, now);
+        let mut status = self.0.merge(live, desired, now);
         if !status::same(live, &status) {
             for condition in lists(&mut status).into_iter().flatten().filter(|condition| is_own(&condition["type"])) {
                 condition["lastTransitionTime"] = now.into();
@@ -79,18 +87,21 @@ impl StatusWriterSeam for MovesTimes {
 }
 
 /// Says the same thing again and again, in a message that counts.
-#[derive(Default)]
-struct Restless(Mutex<u64>);
+struct Restless(Inner, Mutex<u64>);
 
 /// Between two needless writes, so that a machine stays usable.
 const RESTLESS_PAUSE: Duration = Duration::from_millis(50);
 
 #[async_trait]
 impl StatusWriterSeam for Restless {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
     fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
-        let mut status = status::merge(live, desired, now);
+        let mut status = self.0.merge(live, desired, now);
         if desired.kind == Kind::HttpRoute {
-            let mut count = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut count = self.1.lock().unwrap_or_else(PoisonError::into_inner);
             *count += 1;
             for condition in each(&mut status, "/parents").flat_map(|entry| each(entry, "/conditions")) {
                 condition["message"] = format!("reconciled {} times", *count).into();
@@ -99,13 +110,14 @@ impl StatusWriterSeam for Restless {
         status
     }
 
-    async fn before(&self, _: &StatusUpdate) {
+    async fn before(&self, desired: &StatusUpdate) {
+        self.0.before(desired).await;
         tokio::time::sleep(RESTLESS_PAUSE).await;
     }
 }
 
 /// Writes bad news of a TCPRoute late, and everything else at once.
-struct Late;
+struct Late(Inner);
 
 /// Longer than whoever expects an answer at once will wait.
 const LATE: Duration = Duration::from_secs(7);
@@ -118,16 +130,19 @@ fn is_bad_news_of_tcp(object: &DynamicObject) -> bool {
 
 #[async_trait]
 impl StatusWriterSeam for Late {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
     async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
-        let name = object.metadata.name.clone().unwrap_or_default();
         if !is_bad_news_of_tcp(&object) {
-            return api.replace_status(&name, &PostParams::default(), &object).await;
+            return self.0.put(api, object).await;
         }
-        let (api, late) = (api.clone(), object.clone());
+        let (inner, api, late) = (Arc::clone(&self.0), api.clone(), object.clone());
         tokio::spawn(async move {
             tokio::time::sleep(LATE).await;
             // Refused if the object has changed since then: what is late is not to undo what was written after it.
-            if let Err(error) = api.replace_status(&name, &PostParams::default(), &late).await {
+            if let Err(error) = inner.put(&api, late).await {
                 tracing::debug!(%error, "the late status came too late");
             }
         });
@@ -136,16 +151,19 @@ impl StatusWriterSeam for Late {
 }
 
 /// Writes a status only once; what happens to it afterwards goes unnoticed.
-#[derive(Default)]
-struct WritesOnce(Mutex<BTreeMap<(Kind, String), StatusUpdate>>);
+struct WritesOnce(Inner, Mutex<BTreeMap<(Kind, String), StatusUpdate>>);
 
 impl StatusWriterSeam for WritesOnce {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
     fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
         let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         match written.insert((desired.kind, uid), desired.clone()) {
             Some(before) if before == *desired => live.get("status").cloned().unwrap_or_else(|| json!({})),
-            _ => status::merge(live, desired, now),
+            _ => self.0.merge(live, desired, now),
         }
     }
 }
@@ -155,8 +173,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "drops-foreign-conditions",
         summary: "Removes conditions that somebody else put on the object.",
         clauses: &["K8S-11", "GEP1364-19"],
-        seam: Seam::StatusWriter(|| {
-            merge(|_, _, status| {
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |_, _, status| {
                 lists(status).into_iter().for_each(|list| list.retain(|condition| is_own(&condition["type"])));
             })
         }),
@@ -165,8 +183,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "reorders-conditions",
         summary: "Sorts conditions by type, those of others included.",
         clauses: &["K8S-11"],
-        seam: Seam::StatusWriter(|| {
-            merge(|_, _, status| {
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |_, _, status| {
                 for list in lists(status) {
                     list.sort_by_key(|condition| condition["type"].as_str().unwrap_or_default().to_owned());
                 }
@@ -177,8 +195,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "drops-foreign-parents",
         summary: "Removes the entries of other controllers from status.parents.",
         clauses: &["IMPL-20", "IMPL-36"],
-        seam: Seam::StatusWriter(|| {
-            merge(|_, desired, status| {
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |_, desired, status| {
                 if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {
                     parents.retain(|entry| entry["controllerName"] == desired.controller_name.as_str());
                 }
@@ -189,8 +207,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "keeps-parent-entries",
         summary: "Leaves its own entries in status.parents after the parentRef is gone.",
         clauses: &["blind:Generic.8", "blind:HTTPRouteMultipleGateways.1"],
-        seam: Seam::StatusWriter(|| {
-            merge(|live, _, status| {
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |live, _, status| {
                 let before = live.pointer("/status/parents").and_then(Value::as_array).cloned().unwrap_or_default();
                 if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {
                     for entry in before {
@@ -210,14 +228,14 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "moves-transition-times",
         summary: "Sets lastTransitionTime to the time of every write, whether or not the status changed.",
         clauses: &["K8S-07", "blind:Generic.12", "IMPL-20"],
-        seam: Seam::StatusWriter(|| Arc::new(MovesTimes)),
+        seam: Seam::StatusWriter(|inner| Arc::new(MovesTimes(inner))),
     },
     Fault {
         name: "freezes-transition-times",
         summary: "Keeps the first lastTransitionTime of a condition when its status flips.",
         clauses: &["K8S-07"],
-        seam: Seam::StatusWriter(|| {
-            merge(|live, _, status| {
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |live, _, status| {
                 let mut before = live.get("status").cloned().unwrap_or_else(|| json!({}));
                 if !was_visited(live) {
                     return;
@@ -236,8 +254,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "programs-before-accepting",
         summary: "Says Programmed=True on a Gateway while Accepted is still Unknown.",
         clauses: &["IMPL-22"],
-        seam: Seam::StatusWriter(|| {
-            merge(|live, desired, status| {
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |live, desired, status| {
                 if desired.kind == Kind::Gateway && !was_visited(live) {
                     for condition in each(status, "/conditions").filter(|condition| condition["type"] == "Accepted") {
                         condition["status"] = "Unknown".into();
@@ -251,8 +269,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "forgets-observed-generation",
         summary: "Publishes no observedGeneration on routes.",
         clauses: &["GEP1364-08", "IMPL-25"],
-        seam: Seam::StatusWriter(|| {
-            merge(|_, desired, status| {
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |_, desired, status| {
                 if matches!(desired.kind, Kind::HttpRoute | Kind::TcpRoute) {
                     for condition in lists(status).into_iter().flatten() {
                         drop_field(condition, "observedGeneration");
@@ -265,13 +283,13 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "never-stops-writing",
         summary: "Rewrites the status of routes over and over although nothing has changed.",
         clauses: &["K8S-15", "GEP1364-60", "K8S-11", "GEP1364-21", "GEP1364-38", "IMPL-20"],
-        seam: Seam::StatusWriter(|| Arc::new(Restless::default())),
+        seam: Seam::StatusWriter(|inner| Arc::new(Restless(inner, Mutex::default()))),
     },
     Fault {
         name: "writes-once",
         summary: "Does not restore a status that somebody else has wiped.",
         clauses: &["K8S-13"],
-        seam: Seam::StatusWriter(|| Arc::new(WritesOnce::default())),
+        seam: Seam::StatusWriter(|inner| Arc::new(WritesOnce(inner, Mutex::default()))),
     },
     Fault {
         name: "writes-late",
@@ -282,6 +300,6 @@ pub(super) const FAULTS: &[Fault] = &[
             "GEP1364-21",
             "GEP1364-38",
         ],
-        seam: Seam::StatusWriter(|| Arc::new(Late)),
+        seam: Seam::StatusWriter(|inner| Arc::new(Late(inner))),
     },
 ];

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::seams::Seams;
 use self::{
-    seams::Seen,
-    store::{Change, Store},
+    seams::{ConfigSeam, Seen, Several, SnapshotSeam, StatusesSeam},
+    store::Store,
     watch::Watches,
     writer::{Batch, Writer},
 };
@@ -64,19 +64,19 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
     let (changes, mut changed) = mpsc::unbounded_channel();
     let mut watches = Watches::new(client.clone(), changes);
     let mut store = Store::default();
-    let Seams { snapshot, statuses, writer, config } = seams;
+    let Seams { snapshot, statuses, writer, config, again } = seams;
     let writer = Writer::start(client, writer, stop.child_token());
     let mut round =
         Round { proxy, settings, snapshot, statuses, config, addresses: Addresses::default(), binds: Binds::new() };
     loop {
-        let first: Change = tokio::select! {
+        tokio::select! {
             () = stop.cancelled() => break,
+            () = again.notified() => {}
             change = changed.recv() => match change {
-                Some(change) => change,
+                Some(change) => store.absorb(change),
                 None => break,
             },
-        };
-        store.absorb(first);
+        }
         while let Ok(change) = changed.try_recv() {
             store.absorb(change);
         }
@@ -95,9 +95,9 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
 struct Round {
     proxy: Arc<Proxy>,
     settings: Settings,
-    snapshot: Box<dyn seams::SnapshotSeam>,
-    statuses: Box<dyn seams::StatusesSeam>,
-    config: Box<dyn seams::ConfigSeam>,
+    snapshot: Several<dyn SnapshotSeam>,
+    statuses: Several<dyn StatusesSeam>,
+    config: Several<dyn ConfigSeam>,
     addresses: Addresses,
     binds: Binds,
 }

@@ -1,4 +1,5 @@
-//! The seams of the runtime: each a trait whose one plain implementation is [`Plain`].
+//! The seams of the runtime: each a trait. What sits in one works on what the one before it made, and nothing in it is
+//! the plain behaviour; status writers wrap each other, around [`Plain`].
 //!
 //! Two more lie outside: `gateproof_proxy::Exchange` around every exchange of the data plane, and the list of CRDs that
 //! the API server is started with.
@@ -12,6 +13,7 @@ use kube::{
     api::{DynamicObject, PostParams},
 };
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::{
     reconcile::{Outcome, reconcile},
@@ -56,15 +58,41 @@ pub trait ConfigSeam: Send {
     fn edit(&mut self, seen: Seen<'_>, config: &mut Config);
 }
 
-/// How statuses get into the cluster. Every method has the plain behaviour.
+/// What sits in one seam, in order.
+pub type Several<S> = Vec<Box<S>>;
+
+impl SnapshotSeam for Several<dyn SnapshotSeam> {
+    fn view(&mut self, snapshot: Snapshot) -> Snapshot {
+        self.iter_mut().fold(snapshot, |snapshot, one| one.view(snapshot))
+    }
+}
+
+impl StatusesSeam for Several<dyn StatusesSeam> {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        self.iter_mut().for_each(|one| one.edit(seen, statuses));
+    }
+}
+
+impl ConfigSeam for Several<dyn ConfigSeam> {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        self.iter_mut().for_each(|one| one.edit(seen, config));
+    }
+}
+
+/// How statuses get into the cluster. Every method is by default that of the writer within.
 #[async_trait]
 pub trait StatusWriterSeam: Send + Sync {
+    /// The writer that this one wraps.
+    fn within(&self) -> &dyn StatusWriterSeam;
+
     /// Puts the writes of a round in order, or leaves some out.
-    fn arrange(&self, _updates: &mut Vec<StatusUpdate>) {}
+    fn arrange(&self, updates: &mut Vec<StatusUpdate>) {
+        self.within().arrange(updates);
+    }
 
     /// Works out the status to write; `now` is in RFC 3339 with whole seconds.
     fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
-        status::merge(live, desired, now)
+        self.within().merge(live, desired, now)
     }
 
     /// Whether the same desired status over the same object always comes to the same, so that it need not be looked at twice.
@@ -74,44 +102,57 @@ pub trait StatusWriterSeam: Send + Sync {
 
     /// Whether there is anything to write.
     fn is_needed(&self, live: &Value, status: &Value) -> bool {
-        !status::same(live, status)
+        self.within().is_needed(live, status)
     }
 
     /// Waits for what has to come before the write.
-    async fn before(&self, _desired: &StatusUpdate) {}
+    async fn before(&self, desired: &StatusUpdate) {
+        self.within().before(desired).await;
+    }
 
     /// Writes `object`, which is the live one with the new status in it.
+    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
+        self.within().put(api, object).await
+    }
+
+    /// Whether to read the object again and retry after somebody else was faster.
+    fn retries_conflicts(&self) -> bool {
+        self.within().retries_conflicts()
+    }
+}
+
+/// The writer that does what the specification asks for, and that all others are wrapped around.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+#[async_trait]
+impl StatusWriterSeam for Plain {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        self
+    }
+
+    fn arrange(&self, _: &mut Vec<StatusUpdate>) {}
+
+    fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
+        status::merge(live, desired, now)
+    }
+
+    fn is_steady(&self) -> bool {
+        true
+    }
+
+    fn is_needed(&self, live: &Value, status: &Value) -> bool {
+        !status::same(live, status)
+    }
+
+    async fn before(&self, _: &StatusUpdate) {}
+
     async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
         let name = object.metadata.name.clone().unwrap_or_default();
         api.replace_status(&name, &PostParams::default(), &object).await
     }
 
-    /// Whether to read the object again and retry after somebody else was faster.
     fn retries_conflicts(&self) -> bool {
-        true
-    }
-}
-
-/// The behaviour that the specification asks for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
-
-impl SnapshotSeam for Plain {
-    fn view(&mut self, snapshot: Snapshot) -> Snapshot {
-        snapshot
-    }
-}
-
-impl StatusesSeam for Plain {
-    fn edit(&mut self, _: Seen<'_>, _: &mut Vec<StatusUpdate>) {}
-}
-
-impl ConfigSeam for Plain {
-    fn edit(&mut self, _: Seen<'_>, _: &mut Config) {}
-}
-
-impl StatusWriterSeam for Plain {
-    fn is_steady(&self) -> bool {
         true
     }
 }
@@ -119,17 +160,25 @@ impl StatusWriterSeam for Plain {
 /// The seams of one running implementation.
 pub struct Seams {
     /// What the reconciler gets to see.
-    pub snapshot: Box<dyn SnapshotSeam>,
+    pub snapshot: Several<dyn SnapshotSeam>,
     /// What the statuses should say.
-    pub statuses: Box<dyn StatusesSeam>,
+    pub statuses: Several<dyn StatusesSeam>,
     /// How statuses get into the cluster.
     pub writer: Arc<dyn StatusWriterSeam>,
     /// What the data plane is told.
-    pub config: Box<dyn ConfigSeam>,
+    pub config: Several<dyn ConfigSeam>,
+    /// Asks for another round although nothing has changed.
+    pub again: Arc<Notify>,
 }
 
 impl Default for Seams {
     fn default() -> Self {
-        Self { snapshot: Box::new(Plain), statuses: Box::new(Plain), writer: Arc::new(Plain), config: Box::new(Plain) }
+        Self {
+            snapshot: Vec::new(),
+            statuses: Vec::new(),
+            writer: Arc::new(Plain),
+            config: Vec::new(),
+            again: Arc::new(Notify::new()),
+        }
     }
 }

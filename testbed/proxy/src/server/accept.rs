@@ -77,7 +77,12 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
         }
         Service::Tcp(service) => {
             let choice = shared.exchange.on_tcp(&connection, tcp::draw(service));
-            closing.run_until_cancelled(shared.exchange.serve_tcp(&connection, stream, choice)).await;
+            let serve = async {
+                if let Some((stream, choice)) = shared.exchange.serve_tcp(&connection, stream, choice).await {
+                    tcp::carry_out(stream, choice).await;
+                }
+            };
+            closing.run_until_cancelled(serve).await;
         }
     }
 }

@@ -23,8 +23,9 @@ struct Carries(fn(&mut Frame) -> bool);
 
 #[async_trait]
 impl Exchange for Carries {
-    async fn serve_tunnel(&self, _: &RequestHead, client: Upgraded, backend: Upgraded) {
+    async fn serve_tunnel(&self, _: &RequestHead, client: Upgraded, backend: Upgraded) -> Option<(Upgraded, Upgraded)> {
         frames::carry(client, backend, self.0).await;
+        None
     }
 }
 

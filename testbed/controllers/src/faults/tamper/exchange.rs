@@ -13,7 +13,6 @@ use gateproof_proxy::{
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
-    server::tcp,
     tunnel::Upgraded,
 };
 use http::{
@@ -299,7 +298,12 @@ impl Exchange for Tamper {
         Some(response)
     }
 
-    async fn serve_tunnel(&self, request: &RequestHead, client: Upgraded, backend: Upgraded) {
+    async fn serve_tunnel(
+        &self,
+        request: &RequestHead,
+        client: Upgraded,
+        backend: Upgraded,
+    ) -> Option<(Upgraded, Upgraded)> {
         let wrong = self.wrong(request);
         frames::carry(client, backend, |frame| {
             if FrameSort::of(frame).is_some_and(|sort| wrong.contains(&WrongAnswer::ChangedFrame(sort))) {
@@ -308,6 +312,7 @@ impl Exchange for Tamper {
             true
         })
         .await;
+        None
     }
 
     fn on_tcp(&self, _: &Connection, drawn: TcpChoice) -> TcpChoice {
@@ -319,13 +324,19 @@ impl Exchange for Tamper {
         }
     }
 
-    async fn serve_tcp(&self, _: &Connection, mut stream: TcpStream, choice: TcpChoice) {
+    async fn serve_tcp(
+        &self,
+        _: &Connection,
+        mut stream: TcpStream,
+        choice: TcpChoice,
+    ) -> Option<(TcpStream, TcpChoice)> {
         let held = *lock(&self.0.connections) == Some(WrongConnection::Held);
         if !held {
-            return tcp::carry_out(stream, choice).await;
+            return Some((stream, choice));
         }
         let mut dropped = [0; 1024];
         while stream.read(&mut dropped).await.is_ok_and(|read| read > 0) {}
+        None
     }
 }
 

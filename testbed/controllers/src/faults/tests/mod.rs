@@ -5,6 +5,7 @@ mod effect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{catalogue, find};
+use crate::runtime::Seams;
 
 #[test]
 fn names_are_unique_and_found() {
@@ -45,7 +46,7 @@ fn every_seam_has_faults() {
     let mut seams: BTreeMap<&str, usize> = BTreeMap::new();
     for fault in catalogue() {
         *seams.entry(fault.seam.name()).or_default() += 1;
-        fault.seams();
+        fault.enter(&mut Seams::default());
         fault.exchange();
         fault.reshape(&mut Vec::new());
     }

@@ -1,0 +1,158 @@
+//! Waiting until a Gateway is programmed, before the first probe through it.
+//!
+//! A data path that is not there yet says nothing of what it will do, and where each Gateway gets machines of its own that
+//! takes far longer than it takes a data path that is there to agree. So the Gateway's own word is waited for, with the
+//! Gateway's budget, and only then does the budget of the probe begin.
+
+use gateproof_report::record::{Finding, Severity, Stage};
+
+use super::action::Next;
+use super::answer::plain_miss;
+use super::conditions::{find, generation, list, uid};
+use super::deadline::{Deadline, Phase};
+use super::env::{Env, Report, millis, wait};
+use super::expect::FRESH;
+use super::history::Latest;
+use super::probe::prefix;
+use super::settle::seconds;
+use crate::log::Elapsed;
+use crate::scenario::{ObjectRef, Probe};
+
+/// What is said of a Gateway that has the condition, and not as True.
+const PROGRAMMED: [&str; 1] = ["GEP1364-18"];
+/// What is said of one that does not have it.
+const PRESENT: [&str; 1] = ["GEP1364-57"];
+
+/// A Gateway as it was when its `Programmed=True` was seen: its uid and generation.
+pub(super) type Known = (String, i64);
+
+/// How a Gateway stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// There is nothing to wait for: it is programmed, or it is gone and asked for what it left behind.
+    Ready(Option<Known>),
+    /// It is not programmed, and this is what is seen of it, with the clauses that it would break if it stayed so.
+    Waiting(String, &'static [&'static str]),
+    /// The watch has not shown it, or not as it was last written.
+    Unseen,
+}
+
+/// How the Gateway of a probe stands. What is `known` of it already counts until its spec changes.
+pub(super) fn standing(gateway: &ObjectRef, known: Option<&Known>, env: &Env<'_>) -> Standing {
+    let is_known = |uid: &str, generation: i64| known.is_some_and(|known| known.0 == uid && known.1 == generation);
+    let object = match env.history.latest(gateway) {
+        Latest::Gone => return Standing::Ready(None),
+        Latest::Unknown => return Standing::Unseen,
+        Latest::Behind { written, seen } if is_known(uid(&seen.object), written) => return Standing::Ready(None),
+        Latest::Behind { .. } => return Standing::Unseen,
+        Latest::Current(version) => &version.object,
+    };
+    let (uid, current) = (uid(object), generation(object));
+    if is_known(uid, current) {
+        return Standing::Ready(None);
+    }
+    match find(&list(object.pointer("/status/conditions")), "Programmed") {
+        None => Standing::Waiting("no condition Programmed".to_owned(), &PRESENT),
+        Some(condition) if condition.observed_generation != Some(current) => {
+            Standing::Waiting(format!("{condition}, where the generation is {current}"), &FRESH)
+        }
+        Some(condition) if condition.status == "True" => Standing::Ready(Some((uid.to_owned(), current))),
+        Some(condition) => Standing::Waiting(condition.to_string(), &PROGRAMMED),
+    }
+}
+
+/// A wait in progress.
+#[derive(Debug, Clone)]
+pub(super) struct Programming {
+    gateway: ObjectRef,
+    deadline: Deadline,
+    known: Option<Known>,
+    met: Option<Elapsed>,
+}
+
+impl Programming {
+    /// Waits from `now` on, if the Gateway of the probe has to be waited for.
+    pub(super) fn of(probe: &Probe, known: Option<&Known>, now: Elapsed, env: &Env<'_>) -> Option<Programming> {
+        let timing = &env.context.timing;
+        let gateway = &probe.target.gateway;
+        let is_waited_for = !probe.unprogrammed && !matches!(standing(gateway, known, env), Standing::Ready(_));
+        is_waited_for.then(|| Programming {
+            gateway: gateway.clone(),
+            deadline: Deadline::new(now, timing.gateway, timing.grace),
+            known: known.cloned(),
+            met: None,
+        })
+    }
+
+    /// The deadline, for what moves it.
+    pub(super) fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
+    }
+
+    /// Something may have changed.
+    pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
+        let is_ready = matches!(standing(&self.gateway, self.known.as_ref(), env), Standing::Ready(_));
+        self.met = if is_ready { self.met.or(Some(now)) } else { None };
+    }
+
+    pub(super) fn next(&self, now: Elapsed) -> Next {
+        wait(self.met.unwrap_or_else(|| self.deadline.wake(now)))
+    }
+
+    /// What is to be said at `now`, if anything.
+    pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        if let Some(met) = self.met {
+            return Some(self.ready(met, now, env));
+        }
+        match self.deadline.phase(now) {
+            Phase::InTime | Phase::Grace => None,
+            Phase::HarnessLate => Some(Report::inconclusive(format!(
+                "the harness itself was late while it waited for the Gateway of steps[{}] to be programmed",
+                env.step.index
+            ))),
+            Phase::Over => Some(self.missed(now, env)),
+        }
+    }
+
+    fn ready(&self, met: Elapsed, now: Elapsed, env: &Env<'_>) -> Report {
+        let start = self.deadline.start;
+        let reached = millis(met - start);
+        let mut report = Report::default();
+        if !self.deadline.met_by(met) {
+            let seen = format!("it was after {}", seconds(met - start));
+            report.findings.push(self.finding(seen, &PROGRAMMED, true, now, env));
+        }
+        report.stages.push(Stage {
+            step: env.step.index,
+            stage: "programmed".to_owned(),
+            reached_ms: reached,
+            settled_ms: reached,
+            limit_ms: millis(self.deadline.budget),
+            waited_ms: 0,
+        });
+        report
+    }
+
+    fn missed(&self, now: Elapsed, env: &Env<'_>) -> Report {
+        match standing(&self.gateway, self.known.as_ref(), env) {
+            Standing::Waiting(seen, clauses) => {
+                let findings = vec![self.finding(seen, clauses, false, now, env)];
+                Report { findings, checked: 1, ..Report::default() }
+            }
+            Standing::Ready(_) | Standing::Unseen => Report::inconclusive(format!(
+                "{}: the watch has not shown {} as it was written",
+                prefix(env),
+                env.label(&self.gateway)
+            )),
+        }
+    }
+
+    /// What the step proves is about the data path, and nothing was asked of that.
+    fn finding(&self, seen: String, clauses: &[&str], late: bool, now: Elapsed, env: &Env<'_>) -> Finding {
+        let name = env.label(&self.gateway);
+        let expected = format!("{name} is Programmed within {}, before it is probed", seconds(self.deadline.budget));
+        let miss = plain_miss(format!("{}.programmed", prefix(env)), expected, seen, Severity::Failure);
+        let clauses = clauses.iter().map(|&clause| clause.to_owned()).collect();
+        Finding { clauses, ..env.finding(&miss, "programmed", late, now) }
+    }
+}

@@ -1,0 +1,99 @@
+//! Proof that nothing complains of what the specification leaves open.
+//!
+//! Every scenario passes on every legal variant, without a warning, and no rule of the contract is broken. What is
+//! complained of is looked at again with little else going on.
+
+use std::sync::Arc;
+
+use gateproof_controllers::variants::{self, Variant};
+use gateproof_report::record::{Outcome, RunRecord};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::drive::{Plan, Watcher};
+use crate::log::Timing;
+use crate::run::{self, RunError, RunOptions, Silent, TargetChoice};
+use crate::scenario::Scenario;
+
+/// Scenarios at once in a second look.
+const PATIENT_JOBS: usize = 4;
+
+/// What legal variants came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Varied {
+    /// How many scenarios were run, on all variants together.
+    pub runs: usize,
+    /// What was complained of.
+    pub blamed: Vec<Blamed>,
+}
+
+/// A complaint of what is legal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Blamed {
+    /// The variant.
+    pub variant: String,
+    /// The scenario, or the rule of the contract.
+    pub by: String,
+    /// What it says.
+    pub why: String,
+}
+
+/// Runs scenarios on a variant.
+///
+/// # Errors
+/// If the embedded target cannot be tested at all.
+pub async fn vary(
+    plan: &Plan,
+    variant: &Variant,
+    scenarios: &[Scenario],
+    watcher: &dyn Watcher,
+) -> Result<Varied, RunError> {
+    let first = with(plan, variant, scenarios.to_vec(), None).await?;
+    let (doubtful, mut blamed): (Vec<Blamed>, Vec<Blamed>) =
+        complaints(variant, &first).partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
+    let again: Vec<Scenario> =
+        scenarios.iter().filter(|scenario| doubtful.iter().any(|one| one.by == scenario.name)).cloned().collect();
+    if !again.is_empty() {
+        let second = with(plan, variant, again, Some(PATIENT_JOBS)).await?;
+        blamed.extend(complaints(variant, &second));
+    }
+    watcher.ran(variant.name, blamed.len());
+    Ok(Varied { runs: scenarios.len(), blamed })
+}
+
+async fn with(
+    plan: &Plan,
+    variant: &Variant,
+    scenarios: Vec<Scenario>,
+    jobs: Option<usize>,
+) -> Result<RunRecord, RunError> {
+    let target = TargetChoice::Embedded { fault: Some(format!("variant:{}", variant.name)) };
+    let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+    options.jobs = jobs.unwrap_or(options.jobs);
+    // Who waits for the wrong thing has no time left when the right one comes.
+    options.timing = Some(Timing { converge: variants::DELAY / 2, ..options.timing() });
+    Ok(run::run(options, scenarios, &mut Silent).await?.record)
+}
+
+fn complaints(variant: &Variant, record: &RunRecord) -> impl Iterator<Item = Blamed> {
+    let blamed = |by: &str, why: String| Blamed { variant: variant.name.to_owned(), by: by.to_owned(), why };
+    let mut all = Vec::new();
+    for scenario in &record.scenarios {
+        let found = scenario.findings.iter().map(|finding| {
+            blamed(&scenario.name, format!("{}: {}, seen: {}", finding.expectation, finding.expected, finding.seen))
+        });
+        let before = all.len();
+        all.extend(found);
+        let is_fine = matches!(scenario.outcome, Outcome::Passed | Outcome::NotSupported);
+        if !is_fine && all.len() == before {
+            let why = scenario.reason.clone().unwrap_or_default();
+            all.push(blamed(&scenario.name, format!("{:?}: {why}", scenario.outcome)));
+        }
+    }
+    for rule in record.contract.iter().filter(|rule| !rule.breaches.is_empty()) {
+        all.push(blamed(&rule.name, format!("{:?}", rule.breaches[0])));
+    }
+    all.into_iter()
+}

@@ -1,0 +1,151 @@
+//! How the embedded implementation behaves: faults and legal variants, as many at once as one likes.
+
+use std::sync::Arc;
+
+use gateproof_controllers::faults::tamper::Tamper;
+use gateproof_controllers::faults::{self, Fault};
+use gateproof_controllers::runtime::Seams;
+use gateproof_controllers::variants::{self, Variant};
+use gateproof_proxy::{Chain, Exchange};
+use serde_json::Value;
+
+/// What a name starts with that is a variant's.
+const VARIANT: &str = "variant:";
+
+/// How the embedded implementation behaves.
+#[derive(Debug, Clone, Default)]
+pub enum Behaviour {
+    /// As the specification asks.
+    #[default]
+    Plain,
+    /// With these faults and variants, each of which works on what the one before it made.
+    Named(Vec<Part>),
+    /// As the holder of the handle says, from one moment to the next.
+    Tampered(Tamper),
+}
+
+/// A part of a behaviour.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// A misbehaviour.
+    Fault(&'static Fault),
+    /// What the specification leaves open, done otherwise.
+    Variant(&'static Variant),
+}
+
+/// A name that means nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownBehaviour {
+    /// There is no such fault.
+    #[error("there is no fault `{0}`")]
+    Fault(String),
+    /// There is no such variant.
+    #[error("there is no variant `{0}`")]
+    Variant(String),
+    /// It stands there already.
+    #[error("`{0}` is named twice")]
+    Twice(String),
+}
+
+impl Behaviour {
+    /// With what is named, such as `deaf+variant:adds-own-conditions`; plain without a name.
+    ///
+    /// # Errors
+    /// The first name that means nothing.
+    pub fn of(names: Option<&str>) -> Result<Behaviour, UnknownBehaviour> {
+        let Some(names) = names else { return Ok(Behaviour::Plain) };
+        let names: Vec<&str> = names.split('+').collect();
+        let part = |(index, name): (usize, &&str)| {
+            if names[..index].contains(name) {
+                return Err(UnknownBehaviour::Twice((*name).to_owned()));
+            }
+            Part::of(name)
+        };
+        names.iter().enumerate().map(part).collect::<Result<_, _>>().map(Behaviour::Named)
+    }
+
+    fn parts(&self) -> &[Part] {
+        match self {
+            Behaviour::Named(parts) => parts,
+            Behaviour::Plain | Behaviour::Tampered(_) => &[],
+        }
+    }
+
+    fn faults(&self) -> impl Iterator<Item = &'static Fault> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Fault(fault) => Some(*fault),
+            Part::Variant(_) => None,
+        })
+    }
+
+    /// Changes the definitions that the API server is about to serve.
+    pub(crate) fn reshape(&self, crds: &mut Vec<Value>) {
+        self.faults().for_each(|fault| fault.reshape(crds));
+    }
+
+    /// The seam of the data plane.
+    pub(crate) fn exchange(&self) -> Arc<dyn Exchange> {
+        match self {
+            Behaviour::Tampered(tamper) => Arc::new(tamper.clone()),
+            Behaviour::Plain | Behaviour::Named(_) => {
+                Arc::new(Chain(self.faults().filter_map(Fault::exchange).collect()))
+            }
+        }
+    }
+
+    /// The seams of the runtime.
+    pub(crate) fn seams(&self) -> Seams {
+        if let Behaviour::Tampered(tamper) = self {
+            return tamper.seams();
+        }
+        let mut seams = Seams::default();
+        for part in self.parts() {
+            match part {
+                Part::Fault(fault) => fault.enter(&mut seams),
+                Part::Variant(variant) => variant.enter(&mut seams),
+            }
+        }
+        seams
+    }
+}
+
+impl Part {
+    fn of(name: &str) -> Result<Part, UnknownBehaviour> {
+        match name.strip_prefix(VARIANT) {
+            Some(name) => {
+                let found = variants::find(name).map(Part::Variant);
+                found.ok_or_else(|| UnknownBehaviour::Variant(name.to_owned()))
+            }
+            None => faults::find(name).map(Part::Fault).ok_or_else(|| UnknownBehaviour::Fault(name.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn names_are_taken_as_they_stand() {
+        let behaviour =
+            Behaviour::of(Some("deaf+variant:adds-own-conditions+answers-404-for-missing-backends")).unwrap();
+        let names = behaviour.parts().iter().map(|part| match part {
+            Part::Fault(fault) => fault.name,
+            Part::Variant(variant) => variant.name,
+        });
+        let expected = ["deaf", "adds-own-conditions", "answers-404-for-missing-backends"];
+        assert_eq!(names.collect::<Vec<_>>(), expected);
+        assert!(matches!(Behaviour::of(None), Ok(Behaviour::Plain)));
+    }
+
+    #[test]
+    fn a_name_that_means_nothing_is_an_error() {
+        let error = |names: &str| Behaviour::of(Some(names)).unwrap_err();
+        assert_eq!(error("deaf+def"), UnknownBehaviour::Fault("def".to_owned()));
+        assert_eq!(error("deaf+"), UnknownBehaviour::Fault(String::new()));
+        assert_eq!(error("adds-own-conditions"), UnknownBehaviour::Fault("adds-own-conditions".to_owned()));
+        assert_eq!(error("variant:deaf"), UnknownBehaviour::Variant("deaf".to_owned()));
+        assert_eq!(error("deaf+deaf"), UnknownBehaviour::Twice("deaf".to_owned()));
+    }
+}

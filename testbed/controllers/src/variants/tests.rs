@@ -1,0 +1,104 @@
+#![allow(clippy::unwrap_used)]
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use gateproof_proxy::Config;
+use serde_json::json;
+
+use super::{catalogue, find};
+use crate::{
+    faults,
+    reconcile::reconcile,
+    runtime::{
+        Seams,
+        seams::{ConfigSeam, Seen, StatusesSeam},
+    },
+    settings::{CONTROLLER_NAME, Settings},
+    snapshot::{Bind, Kind, Snapshot},
+    status::{Condition, DesiredStatus, StatusUpdate},
+};
+
+#[test]
+fn names_are_unique_and_of_no_fault() {
+    let names: BTreeSet<&str> = catalogue().map(|variant| variant.name).collect();
+    assert_eq!(names.len(), catalogue().count());
+    for name in names {
+        assert!(name.split('-').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase())), "{name}");
+        assert!(find(name).is_some_and(|variant| variant.name == name) && faults::find(name).is_none(), "{name}");
+    }
+    assert!(find("no-such-variant").is_none());
+}
+
+#[test]
+fn every_variant_has_a_summary_and_a_source() {
+    for variant in catalogue() {
+        for text in [variant.summary, variant.source] {
+            assert!(text.ends_with('.') && text.len() > 20 && !text.contains("  "), "{}: {text}", variant.name);
+        }
+        variant.enter(&mut Seams::default());
+    }
+}
+
+fn cluster() -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    let group = "gateway.networking.k8s.io/v1";
+    let class = json!({"apiVersion": group, "kind": "GatewayClass", "metadata": {"name": "c", "uid": "c"},
+        "spec": {"controllerName": CONTROLLER_NAME}});
+    let listener = json!({"name": "http", "port": 80, "protocol": "HTTP"});
+    let gateway = json!({"apiVersion": group, "kind": "Gateway",
+        "metadata": {"name": "g", "namespace": "n", "uid": "g", "generation": 1},
+        "spec": {"gatewayClassName": "c", "listeners": [listener]}});
+    snapshot.put(Kind::GatewayClass, class).unwrap();
+    snapshot.put(Kind::Gateway, gateway).unwrap();
+    snapshot
+}
+
+/// One round as the runtime does it, where the data plane binds whatever it is told.
+fn round(seams: &mut Seams, snapshot: &mut Snapshot) -> (Config, Vec<StatusUpdate>) {
+    let settings = Settings::default();
+    let outcome = reconcile(snapshot, &settings);
+    snapshot.addresses = outcome.addresses;
+    let mut config = outcome.config;
+    seams.config.edit(Seen { snapshot, settings: &settings }, &mut config);
+    snapshot.binds = config.listeners.iter().map(|one| ((one.address, one.port), Bind::Bound)).collect();
+    let mut statuses = reconcile(snapshot, &settings).statuses;
+    seams.statuses.edit(Seen { snapshot, settings: &settings }, &mut statuses);
+    (config, statuses)
+}
+
+fn said(conditions: &[Condition]) -> String {
+    let programmed = conditions.iter().find(|condition| condition.r#type == "Programmed").unwrap();
+    format!("{}/{}", programmed.status, programmed.reason)
+}
+
+/// Served listeners, addresses, and what the Gateway and its listener say.
+fn gateway(config: &Config, statuses: &[StatusUpdate]) -> (usize, usize, String, String) {
+    let of = |update: &StatusUpdate| match &update.status {
+        DesiredStatus::Gateway { conditions, addresses, listeners } => {
+            Some((config.listeners.len(), addresses.len(), said(conditions), said(&listeners[0].conditions)))
+        }
+        _ => None,
+    };
+    statuses.iter().find_map(of).unwrap()
+}
+
+#[rstest::rstest]
+#[case("starts-data-planes-late", 1, "False/NoResources")]
+#[case("assigns-addresses-late", 0, "False/AddressNotAssigned")]
+#[tokio::test(start_paused = true)]
+async fn a_data_plane_comes_after_its_listeners_were_programmed(
+    #[case] name: &str,
+    #[case] addresses: usize,
+    #[case] before: &str,
+) {
+    let mut seams = Seams::default();
+    find(name).unwrap().enter(&mut seams);
+    let mut snapshot = cluster();
+    let (config, statuses) = round(&mut seams, &mut snapshot);
+    let (programmed, before) = ("True/Programmed".to_owned(), before.to_owned());
+    assert_eq!(gateway(&config, &statuses), (0, addresses, before, programmed.clone()));
+    let again = Arc::clone(&seams.again);
+    tokio::time::timeout(Duration::from_secs(60), again.notified()).await.unwrap();
+    let (config, statuses) = round(&mut seams, &mut snapshot);
+    assert_eq!(gateway(&config, &statuses), (1, 1, programmed.clone(), programmed));
+}

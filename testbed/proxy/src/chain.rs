@@ -1,0 +1,98 @@
+//! Several behaviours at the seam around exchanges: each works on what the one before it made.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::request::Parts;
+use http::{Request, Response};
+use tokio::net::TcpStream;
+
+use crate::body::Body;
+use crate::compiled::{Compiled, CompiledRoute};
+use crate::exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice};
+use crate::routing::Routing;
+use crate::tunnel::Upgraded;
+
+/// Behaviours in order; none at all is the plain one.
+#[derive(Clone, Default)]
+pub struct Chain(pub Vec<Arc<dyn Exchange>>);
+
+#[async_trait]
+impl Exchange for Chain {
+    fn choose_config(
+        &self,
+        connection: &Connection,
+        current: &Arc<Compiled>,
+        previous: &[Arc<Compiled>],
+    ) -> Arc<Compiled> {
+        self.0.iter().fold(Arc::clone(current), |chosen, one| one.choose_config(connection, &chosen, previous))
+    }
+
+    fn on_route(&self, request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        self.0.iter().fold(found, |found, one| one.on_route(request, routing, found))
+    }
+
+    fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        self.0.iter().fold(drawn, |drawn, one| one.on_backend(request, route, drawn))
+    }
+
+    async fn on_forward(&self, request: &RequestHead, mut parts: Parts) -> Parts {
+        for one in &self.0 {
+            parts = one.on_forward(request, parts).await;
+        }
+        parts
+    }
+
+    fn on_try(&self, request: &RequestHead, number: u32, sent: Request<Body>) -> Request<Body> {
+        self.0.iter().fold(sent, |sent, one| one.on_try(request, number, sent))
+    }
+
+    fn on_mirror(&self, request: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
+        self.0.iter().try_fold(copy, |copy, one| one.on_mirror(request, copy))
+    }
+
+    fn on_answer(&self, request: &RequestHead, answer: &mut http::response::Parts) {
+        self.0.iter().for_each(|one| one.on_answer(request, answer));
+    }
+
+    fn body_end(&self, request: &RequestHead, end: Option<tokio::time::Instant>) -> Option<tokio::time::Instant> {
+        self.0.iter().fold(end, |end, one| one.body_end(request, end))
+    }
+
+    async fn serve_tunnel(
+        &self,
+        request: &RequestHead,
+        client: Upgraded,
+        backend: Upgraded,
+    ) -> Option<(Upgraded, Upgraded)> {
+        let mut both = (client, backend);
+        for one in &self.0 {
+            both = one.serve_tunnel(request, both.0, both.1).await?;
+        }
+        Some(both)
+    }
+
+    async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        for one in &self.0 {
+            response = one.on_response(request, response).await?;
+        }
+        Some(response)
+    }
+
+    fn on_tcp(&self, connection: &Connection, drawn: TcpChoice) -> TcpChoice {
+        self.0.iter().fold(drawn, |drawn, one| one.on_tcp(connection, drawn))
+    }
+
+    async fn serve_tcp(
+        &self,
+        connection: &Connection,
+        stream: TcpStream,
+        choice: TcpChoice,
+    ) -> Option<(TcpStream, TcpChoice)> {
+        let mut both = (stream, choice);
+        for one in &self.0 {
+            both = one.serve_tcp(connection, both.0, both.1).await?;
+        }
+        Some(both)
+    }
+}
