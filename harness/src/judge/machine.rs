@@ -15,9 +15,10 @@ use super::admission::{AfterWrites, Writing};
 use super::contract::ContractState;
 use super::deadline::Deadline;
 use super::doubt::Doubt;
-use super::env::{Env, Report};
+use super::env::{Env, Report, millis, wait};
 use super::history::History;
 use super::hold::Holding;
+use super::others::{Foreign, Others};
 use super::probe::{Probing, place};
 use super::programmed::{Known, Programming, Standing, standing};
 use super::settle::Settling;
@@ -34,6 +35,7 @@ pub struct Judge {
     bindings: Bindings,
     history: History,
     contract: ContractState,
+    others: Others,
     started: Elapsed,
     ended: Option<Ended>,
     cursor: usize,
@@ -60,6 +62,12 @@ enum Doing {
     Programming(Programming),
     Probing(Box<Probing>),
     Sharing(Box<Sharing>),
+    /// Something failed. What others did may be seen later than what came of it, so they get a quiet window.
+    Doubting {
+        until: Elapsed,
+        /// How many findings there were before.
+        findings: usize,
+    },
     Done,
 }
 
@@ -70,7 +78,12 @@ impl Doing {
             Doing::Writing(writing) => writing.objects().any(|object| object.kind == kind),
             Doing::Settling(settling) => settling.objects().any(|object| object.kind == kind),
             Doing::Programming(_) => kind == "Gateway",
-            Doing::Waiting | Doing::Holding(_) | Doing::Probing(_) | Doing::Sharing(_) | Doing::Done => false,
+            Doing::Waiting
+            | Doing::Holding(_)
+            | Doing::Probing(_)
+            | Doing::Sharing(_)
+            | Doing::Doubting { .. }
+            | Doing::Done => false,
         }
     }
 }
@@ -85,6 +98,7 @@ impl Judge {
             bindings: Bindings::default(),
             history: History::default(),
             contract,
+            others: Others::default(),
             started: Elapsed(0),
             ended: None,
             cursor: 0,
@@ -133,6 +147,7 @@ impl Judge {
         // Limits that passed before the event count before it.
         self.poll(now);
         self.history.observe(event);
+        self.others.observe(event);
         // Pool Gateways and the GatewayClass are held against the contract once for the run, not for each scenario.
         let own = matches!(event.scope, Scope::Scenario(_));
         if own || matches!(event.body, Body::Gap { .. }) {
@@ -142,6 +157,7 @@ impl Judge {
             Body::ScenarioStarted(bindings) => {
                 self.bindings = (**bindings).clone();
                 self.started = now;
+                self.others.begin(bindings);
                 self.begin(now);
             }
             Body::ScenarioEnded(ended) => self.ended = Some(ended.clone()),
@@ -183,6 +199,29 @@ impl Judge {
             before = Some(self.cursor);
             self.poll(now);
         }
+        // What a write under way explains is known when it is answered.
+        if !matches!(self.doing, Doing::Waiting | Doing::Writing(_) | Doing::Done) {
+            for foreign in self.others.interference() {
+                self.interfered(&foreign);
+            }
+        }
+    }
+
+    /// Somebody did something to an object that only the run should change: if it was the target, that is a breach of its own,
+    /// and otherwise nothing can be said of what depends on it.
+    fn interfered(&mut self, foreign: &Foreign) {
+        if self.others.is_targets(foreign)
+            && self.contract.touched(&foreign.key, &foreign.what, foreign.seq, &self.bindings.scenario)
+        {
+            return;
+        }
+        if let Doing::Doubting { findings, .. } = self.doing {
+            self.findings.truncate(findings);
+        }
+        let after = millis(foreign.at.max(self.started) - self.started);
+        let by = if foreign.by.is_empty() { "nobody known".to_owned() } else { foreign.by.join(", ") };
+        self.inconclusive = Some(format!("{} was {} by {by}, seen after {after} ms", foreign.key, foreign.what));
+        self.doing = Doing::Done;
     }
 
     /// What the run has to do. The same question gets the same answer until an event was observed, so it is to be
@@ -202,6 +241,7 @@ impl Judge {
             Doing::Programming(programming) => programming.next(now),
             Doing::Probing(probing) => probing.next(now, &env),
             Doing::Sharing(sharing) => sharing.next(now, &env),
+            Doing::Doubting { until, .. } => wait(*until),
             Doing::Done => Next::Finished,
         }
     }
@@ -235,7 +275,7 @@ impl Judge {
     /// The step that it is at; none before the start and after the end.
     pub fn step(&self) -> Option<usize> {
         match self.doing {
-            Doing::Waiting | Doing::Done => None,
+            Doing::Waiting | Doing::Doubting { .. } | Doing::Done => None,
             _ => Some(self.cursor),
         }
     }
@@ -247,7 +287,7 @@ impl Judge {
             Doing::Programming(programming) => Some(programming.deadline()),
             Doing::Probing(probing) => Some(probing.deadline()),
             Doing::Sharing(sharing) => Some(sharing.deadline()),
-            Doing::Waiting | Doing::Holding(_) | Doing::Done => None,
+            Doing::Waiting | Doing::Holding(_) | Doing::Doubting { .. } | Doing::Done => None,
         }
     }
 
@@ -291,7 +331,7 @@ impl Judge {
             Doing::Writing(writing) => tell(writing.doubt(), &env),
             Doing::Settling(settling) => tell(settling.doubt(), &env),
             Doing::Holding(holding) => tell(holding.doubt(), &env),
-            Doing::Waiting | Doing::Programming(_) | Doing::Probing(_) | Doing::Sharing(_) | Doing::Done => {}
+            _ => {}
         }
         self.doing = doing;
     }
@@ -309,6 +349,12 @@ impl Judge {
     }
 
     fn poll(&mut self, now: Elapsed) {
+        if let Doing::Doubting { until, .. } = self.doing {
+            if now >= until {
+                self.doing = Doing::Done;
+            }
+            return;
+        }
         if let Doing::Writing(_) = self.doing {
             let Some((mut doing, env)) = self.split() else { return };
             let after = match &mut doing {
@@ -336,7 +382,7 @@ impl Judge {
             Doing::Holding(holding) => holding.poll(now, env),
             Doing::Probing(probing) => probing.poll(now, env),
             Doing::Sharing(sharing) => sharing.poll(now, env),
-            Doing::Waiting | Doing::Writing(_) | Doing::Programming(_) | Doing::Done => None,
+            Doing::Waiting | Doing::Writing(_) | Doing::Programming(_) | Doing::Doubting { .. } | Doing::Done => None,
         });
     }
 
@@ -353,8 +399,9 @@ impl Judge {
 
     /// The Gateway of a probe is programmed, or never was.
     fn after_programming(&mut self, report: Report, now: Elapsed) {
+        let findings = self.findings.len();
         if self.take(report) {
-            self.doing = Doing::Done;
+            self.stop(findings, now);
         } else if let Some(env) = self.env()
             && let Verb::Probe(probe) = &env.step.verb
         {
@@ -366,12 +413,19 @@ impl Judge {
 
     /// A step came out.
     fn over(&mut self, report: Report, now: Elapsed) {
+        let findings = self.findings.len();
         if self.take(report) {
-            self.doing = Doing::Done;
+            self.stop(findings, now);
         } else {
             self.cursor += 1;
             self.begin(now);
         }
+    }
+
+    /// The scenario stops: at once if nothing can be said, and a little later if something failed.
+    fn stop(&mut self, findings: usize, now: Elapsed) {
+        let until = now + self.context.timing.quiet;
+        self.doing = if self.inconclusive.is_some() { Doing::Done } else { Doing::Doubting { until, findings } };
     }
 
     /// Notes what a step, or a part of one, came to. Returns whether the scenario stops there.

@@ -9,6 +9,7 @@
 //! - `settle`, `hold`, `probe`, `admission`: one kind of step each
 //! - `doubt`: whether what was seen may be believed, before anybody is blamed for it
 //! - `programmed`: what comes before the first probe through a Gateway
+//! - `others`: what others did to what the run made
 //! - [`statistics`]: the sequential test behind shares
 //! - [`contract`]: the status contract that is always on
 
@@ -27,6 +28,7 @@ mod hold;
 mod location;
 mod machine;
 mod noted;
+mod others;
 mod probe;
 mod programmed;
 mod request;

@@ -44,13 +44,17 @@ pub enum Body {
     ScenarioStarted(Box<Bindings>),
     /// A write was asked of the API server and answered.
     Wrote(Box<Write>),
+    /// The harness wrote an object for its own ends: a namespace, a backend, a Gateway of the pool, what is put back. Beside what
+    /// scenarios write, nothing of these is to be changed by anybody.
+    Made(Box<Write>),
     /// A watch delivered a version of an object. `Deleted` carries the last version.
     Observed {
         /// Which object.
         key: ObjectKey,
         /// What the watch said.
         change: Change,
-        /// The object, without `metadata.managedFields`; Secret data is replaced by digests.
+        /// The object. Of `metadata.managedFields` it has the newest entries, without the fields; Secret data is replaced by
+        /// digests.
         object: Arc<serde_json::Value>,
     },
     /// What a watch was to show was listed anew: versions may have been missed before this point, and those that follow are there

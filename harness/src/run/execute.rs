@@ -218,6 +218,7 @@ impl Conductor<'_> {
     async fn create(&self, objects: impl Iterator<Item = Value>) -> Result<(), SetupError> {
         let writes = objects.map(|object| async move {
             let written = self.env.writer.apply(0, 0, &object).await;
+            self.env.log.append(self.scope.clone(), Body::Made(Box::new(written.clone())));
             match written.outcome {
                 WriteOutcome::Admitted { .. } => Ok(()),
                 outcome => {
@@ -337,7 +338,9 @@ impl Conductor<'_> {
         let env = self.env;
         let body = match action {
             Action::Write { step, ordinal, verb: _, target } => {
-                Body::Wrote(Box::new(self.write(step, ordinal, target).await))
+                let write = self.write(step, ordinal, target).await;
+                self.tell_of_shared(&write);
+                Body::Wrote(Box::new(write))
             }
             Action::Probe { step, attempt, role, id, request, not_before } => {
                 clock::until(env.log.instant(not_before)).await;
@@ -382,6 +385,21 @@ impl Conductor<'_> {
     fn keys(&self, objects: &[ObjectRef]) -> Vec<ObjectKey> {
         let writer = &self.env.writer;
         objects.iter().map(|object| writer.key(&object.kind, object.namespace.as_deref(), &object.name)).collect()
+    }
+
+    /// Those who share what a scenario writes must know that it was the run.
+    fn tell_of_shared(&self, write: &crate::log::Write) {
+        let name = self.bindings.gateways.values().find(|gateway| {
+            write.key.kind == "Gateway"
+                && write.key.namespace.as_ref() == Some(&gateway.namespace)
+                && write.key.name == gateway.name
+        });
+        let shared = match name {
+            Some(gateway) => Scope::Pool(Arc::from(gateway.name.as_str())),
+            None if write.key.kind == "GatewayClass" && write.key.name == self.bindings.gateway_class => Scope::Run,
+            None => return,
+        };
+        self.env.log.append(shared, Body::Made(Box::new(write.clone())));
     }
 
     async fn write(&self, step: usize, ordinal: usize, target: WriteTarget) -> crate::log::Write {

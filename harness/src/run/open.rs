@@ -189,9 +189,9 @@ pub async fn open(
     let patience = timing.gateway + timing.gateway_class;
     let leases = Leases::new(target.api.clone(), &run_id, patience, options.interrupt.token());
     let created = async {
-        pool::open(&writer, &run_id, &options.namespace_labels).await?;
+        pool::open(&writer, &log, &run_id, &options.namespace_labels).await?;
         let life = leases.live().await?;
-        pool::create(&writer, &run_id, &facts.gateway_class, &instances).await?;
+        pool::create(&writer, &log, &run_id, &facts.gateway_class, &instances).await?;
         Ok::<_, RunError>(life)
     };
     let life = match created.await {

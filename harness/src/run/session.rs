@@ -219,7 +219,7 @@ impl Task {
             running.stop().await;
         }
         // What is kept to be looked at is the run's own; the rest of the cluster is put back before its notes go.
-        let unrestored = env.undo.restore(&execution.bindings.token).await;
+        let unrestored = env.undo.restore(&execution.bindings.token, &env.log).await;
         let needs_notes = !unrestored.is_empty();
         send(Report::Cleaned(unrestored));
         if !needs_notes && !stays(self.keep, &end) {
@@ -247,7 +247,7 @@ fn keys_of(env: &Environment, name: &Arc<str>, bindings: &Bindings) -> Vec<Objec
 
 /// Restores and removes what an execution left whose task broke off.
 async fn remove(env: &Environment, tidy: &Tidy, name: &Arc<str>, bindings: &Bindings) -> Vec<Leftover> {
-    let mut left = env.undo.restore(&bindings.token).await;
+    let mut left = env.undo.restore(&bindings.token, &env.log).await;
     if left.is_empty() {
         left.extend(tidy.remove(keys_of(env, name, bindings)).await);
     }

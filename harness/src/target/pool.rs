@@ -7,11 +7,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::kinds::GATEWAY_GROUP;
+use super::log_writer::LogWriter;
 use super::names::{self, pool_namespace};
 use super::shape::{Ports, Protocol, Shape, certificate, gateway};
 use super::view::View;
 use super::write::Writer;
-use crate::log::{ObjectKey, WriteOutcome};
+use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
 
 /// A pool Gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,20 +89,32 @@ pub fn layout(demand: &BTreeMap<Shape, Demand>, ports: &Ports, limit: usize) -> 
 ///
 /// # Errors
 /// If it is not taken.
-pub async fn open(writer: &Writer, run_id: &str, namespace_labels: &[(String, String)]) -> Result<(), PoolError> {
-    apply(writer, &namespace(run_id, None, &pool_namespace(run_id), namespace_labels)).await
+pub async fn open(
+    writer: &Writer,
+    log: &LogWriter,
+    run_id: &str,
+    namespace_labels: &[(String, String)],
+) -> Result<(), PoolError> {
+    apply(writer, log, Scope::Run, &namespace(run_id, None, &pool_namespace(run_id), namespace_labels)).await
 }
 
 /// Creates the pool's Gateways.
 ///
 /// # Errors
 /// If one of them is not taken, or not the certificate that they need.
-pub async fn create(writer: &Writer, run_id: &str, class: &str, instances: &[Instance]) -> Result<(), PoolError> {
+pub async fn create(
+    writer: &Writer,
+    log: &LogWriter,
+    run_id: &str,
+    class: &str,
+    instances: &[Instance],
+) -> Result<(), PoolError> {
     if instances.iter().any(|instance| instance.shape.protocol == Protocol::Https) {
-        apply(writer, &certificate(run_id)?).await?;
+        apply(writer, log, Scope::Run, &certificate(run_id)?).await?;
     }
     let gateways = instances.iter().map(|instance| async move {
-        apply(writer, &gateway(run_id, class, &instance.name, instance.shape, instance.port)).await
+        let gateway = gateway(run_id, class, &instance.name, instance.shape, instance.port);
+        apply(writer, log, Scope::Pool(Arc::clone(&instance.name)), &gateway).await
     });
     futures::future::try_join_all(gateways).await?;
     Ok(())
@@ -116,8 +129,9 @@ pub fn namespace(run_id: &str, token: Option<&str>, name: &str, extra: &[(String
     serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
 }
 
-async fn apply(writer: &Writer, object: &Value) -> Result<(), PoolError> {
+async fn apply(writer: &Writer, log: &LogWriter, scope: Scope, object: &Value) -> Result<(), PoolError> {
     let written = writer.apply(0, 0, object).await;
+    log.append(scope, Body::Made(Box::new(written.clone())));
     match written.outcome {
         WriteOutcome::Admitted { .. } => Ok(()),
         outcome => Err(PoolError::Write { object: written.key.to_string(), outcome: describe(&outcome) }),

@@ -11,10 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::api::{Api, ApiError, encode};
 use super::clean::{CleanScope, Leftover};
+use super::log_writer::LogWriter;
 use super::names::{self, RUN_LABEL};
 use super::pool::describe;
 use super::write::{PatchType, Whose, Writer, is_ours};
-use crate::log::{Bindings, ObjectKey, WriteOutcome};
+use crate::log::{Bindings, Body, ObjectKey, Scope, Write, WriteOutcome};
 
 /// Label of notes.
 pub const UNDO_LABEL: &str = "gateproof.dev/undo";
@@ -134,10 +135,11 @@ impl Undo {
         }
     }
 
-    /// Restores what an execution patched, and returns what could not be restored. The notes of that stay.
-    pub async fn restore(&self, token: &str) -> Vec<Leftover> {
+    /// Restores what an execution patched, logs that, and returns what could not be restored. The notes of that stay.
+    pub async fn restore(&self, token: &str, log: &LogWriter) -> Vec<Leftover> {
         let notes = self.take(token);
-        restore(&self.api, &self.writer, &notes).await.1
+        let tell = |write: &Write| log.append(Scope::Run, Body::Made(Box::new(write.clone())));
+        restore(&self.api, &self.writer, &notes, tell).await.1
     }
 
     fn take(&self, token: &str) -> Vec<Note> {
@@ -183,7 +185,7 @@ pub async fn restore_all(api: &Api, writer: &Writer, scope: &CleanScope) -> Resu
             found.needed.push(namespace);
             continue;
         };
-        let (mut restored, mut leftovers) = restore(api, writer, &[note]).await;
+        let (mut restored, mut leftovers) = restore(api, writer, &[note], |_| {}).await;
         if !leftovers.is_empty() {
             found.needed.push(namespace);
         }
@@ -193,7 +195,7 @@ pub async fn restore_all(api: &Api, writer: &Writer, scope: &CleanScope) -> Resu
     Ok(found)
 }
 
-async fn restore(api: &Api, writer: &Writer, notes: &[Note]) -> (Vec<String>, Vec<Leftover>) {
+async fn restore(api: &Api, writer: &Writer, notes: &[Note], tell: impl Fn(&Write)) -> (Vec<String>, Vec<Leftover>) {
     let (mut restored, mut leftovers) = (Vec::new(), Vec::new());
     for note in notes {
         let left = |why: String| Leftover {
@@ -204,8 +206,9 @@ async fn restore(api: &Api, writer: &Writer, notes: &[Note]) -> (Vec<String>, Ve
             Ok(Some(uid)) => {
                 let (key, whose) = (note.key.clone(), Whose::Noted { uid });
                 let subresource = note.subresource.as_deref();
-                let patch = writer.patch(0, 0, key, &whose, PatchType::Merge, subresource, &note.restore);
-                match patch.await.outcome {
+                let patch = writer.patch(0, 0, key, &whose, PatchType::Merge, subresource, &note.restore).await;
+                tell(&patch);
+                match patch.outcome {
                     WriteOutcome::Admitted { .. } => restored.push(note.key.to_string()),
                     WriteOutcome::Refused { code: 404, .. } => {}
                     outcome => {

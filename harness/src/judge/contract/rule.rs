@@ -36,11 +36,12 @@ pub enum Rule {
     CountPresent,
     Quiescent,
     Sorted,
+    ObjectsUntouched,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 32] = [
+    pub const ALL: [Rule; 33] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -73,6 +74,7 @@ impl Rule {
         Rule::CountPresent,
         Rule::Quiescent,
         Rule::Sorted,
+        Rule::ObjectsUntouched,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -110,6 +112,7 @@ impl Rule {
             Rule::CountPresent => "count-present",
             Rule::Quiescent => "quiescent",
             Rule::Sorted => "sorted",
+            Rule::ObjectsUntouched => "objects-untouched",
         }
     }
 

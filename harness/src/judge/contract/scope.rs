@@ -28,7 +28,8 @@ impl Contract {
             | Rule::TypePrefixed
             | Rule::ForeignPreserved
             | Rule::ForeignOrder
-            | Rule::Quiescent => any(&|_| true),
+            | Rule::Quiescent
+            | Rule::ObjectsUntouched => any(&|_| true),
             Rule::MessagePresent => self.message_required,
             Rule::ObservedGenerationPresent
             | Rule::ObservedGenerationNotAhead

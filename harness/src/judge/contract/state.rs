@@ -146,6 +146,19 @@ impl ContractState {
         self.take(&key, &last, found);
     }
 
+    /// The target did something to an object beside its status. Returns whether the contract has a rule about that.
+    pub fn touched(&mut self, key: &ObjectKey, what: &str, seq: u64, scenario: &str) -> bool {
+        let contract = self.contract.clone();
+        let Some(kind) = contract.kind(&key.group, &key.kind) else { return false };
+        if !contract.holds(Rule::ObjectsUntouched, kind, self.version) {
+            return false;
+        }
+        let found = vec![held(Rule::ObjectsUntouched, "spec".to_owned(), false, || what.to_owned())];
+        let (object, at, scenario) = (Arc::new(Value::Null), Elapsed(0), scenario.to_owned());
+        self.take(key, &Last { object, seq, at, deleted: false, scenario, turned: None }, found);
+        true
+    }
+
     /// Takes in an event about objects that no scenario settles: pool Gateways and the GatewayClass. One of them is settled
     /// once it is what a run waits for, and no other version of it comes for a quiet window. What changed its generation was
     /// a wish, and standing still no answer to it: that takes as long as a scenario would wait.

@@ -1,0 +1,295 @@
+//! What others did to what the run made, or to the class under test: nothing but the target decides a verdict.
+//!
+//! Known are an object's uid and the fields that the run sent. What the run did itself explains itself, and so do its
+//! consequences: what goes with a namespace or an owner that it deleted. Status, finalizers, defaults and whatever others add beside
+//! what was sent is no interference.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::conditions::{array, uid};
+use crate::log::{Bindings, Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
+
+/// Field manager of our own writes.
+const OURS: &str = "gateproof";
+
+/// What somebody else did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Foreign {
+    /// To which object.
+    pub(super) key: ObjectKey,
+    /// What.
+    pub(super) what: String,
+    /// Where in the log.
+    pub(super) seq: u64,
+    /// When it was seen.
+    pub(super) at: Elapsed,
+    /// Who, as far as the object tells.
+    pub(super) by: Vec<String>,
+}
+
+/// What is known of the objects that others should leave alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Others {
+    made: HashMap<ObjectKey, Made>,
+    class: Option<String>,
+    /// Those of which something was seen that is yet to be explained.
+    unexplained: Vec<ObjectKey>,
+    /// Who writes statuses of Gateway API: the target.
+    writes_statuses: HashSet<String>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Made {
+    uid: String,
+    /// The fields that must stay; nothing if that is not known.
+    sent: Option<Value>,
+    /// resourceVersion of the run's last write.
+    written: String,
+    deleted: bool,
+    seen: Option<Seen>,
+}
+
+#[derive(Debug, Clone)]
+struct Seen {
+    object: std::sync::Arc<Value>,
+    gone: bool,
+    seq: u64,
+    at: Elapsed,
+}
+
+impl Others {
+    /// The scenario begins, on this class.
+    pub(super) fn begin(&mut self, bindings: &Bindings) {
+        self.class = Some(bindings.gateway_class.clone());
+    }
+
+    /// Takes in an event.
+    pub(super) fn observe(&mut self, event: &Event) {
+        match &event.body {
+            Body::Made(write) | Body::Wrote(write) => self.wrote(write),
+            Body::Observed { key, change, object } => {
+                self.learn(object);
+                let is_class = key.kind == "GatewayClass" && matches!(event.scope, Scope::Run);
+                if is_class && !self.made.contains_key(key) {
+                    // What it is when the run first sees it, it has to stay.
+                    let sent = object.get("spec").map(|spec| serde_json::json!({"spec": spec}));
+                    let made = Made { uid: uid(object).to_owned(), sent, ..Made::default() };
+                    self.made.insert(key.clone(), made);
+                }
+                let Some(made) = self.made.get_mut(key) else { return };
+                let gone = *change == Change::Deleted;
+                made.seen = Some(Seen { object: object.clone(), gone, seq: event.seq, at: event.at });
+                self.doubt(key);
+            }
+            _ => {}
+        }
+    }
+
+    fn doubt(&mut self, key: &ObjectKey) {
+        if !self.unexplained.contains(key) {
+            self.unexplained.push(key.clone());
+        }
+    }
+
+    /// Who writes statuses of Gateway API.
+    fn learn(&mut self, object: &Value) {
+        let gateway_api =
+            object.get("apiVersion").and_then(Value::as_str).is_some_and(|v| v.contains("gateway.networking"));
+        if gateway_api {
+            let of_status = managers(object).filter(|(_, subresource)| *subresource == "status");
+            self.writes_statuses.extend(of_status.map(|(manager, _)| manager.to_owned()).filter(|name| name != OURS));
+        }
+    }
+
+    fn wrote(&mut self, write: &Write) {
+        let WriteOutcome::Admitted { uid, resource_version, .. } = &write.outcome else { return };
+        let made = self.made.entry(write.key.clone()).or_default();
+        match write.verb {
+            WriteVerb::Apply => {
+                let sent = write.sent.as_deref().cloned();
+                let seen = made.seen.take().filter(|seen| super::conditions::uid(&seen.object) == uid);
+                *made = Made { uid: uid.clone(), sent, written: resource_version.clone(), deleted: false, seen };
+            }
+            WriteVerb::Patch => {
+                made.uid.clone_from(uid);
+                made.written.clone_from(resource_version);
+                made.sent = made.sent.take().zip(write.sent.as_deref()).and_then(|(sent, patch)| patched(sent, patch));
+            }
+            WriteVerb::Delete => made.deleted = true,
+        }
+        self.doubt(&write.key);
+    }
+
+    /// What nothing that the run did explains. To be asked while no write of the scenario is under way: a watch may be faster than
+    /// the answer to a write.
+    pub(super) fn interference(&mut self) -> Vec<Foreign> {
+        let mut found = Vec::new();
+        for key in std::mem::take(&mut self.unexplained) {
+            // A class of another run, or another one of this cluster.
+            if key.kind == "GatewayClass" && key.namespace.is_none() && self.is_other_class(&key) {
+                continue;
+            }
+            let deleted: Vec<&ObjectKey> =
+                self.made.iter().filter(|(_, made)| made.deleted).map(|(key, _)| key).collect();
+            let Some(made) = self.made.get(&key) else { continue };
+            let Some(seen) = &made.seen else { continue };
+            let goes_along = goes_along(&key, &seen.object, &deleted);
+            if made.deleted || goes_along {
+                continue;
+            }
+            let what = made.difference(seen);
+            if let Some(what) = what {
+                let by = if seen.gone { Vec::new() } else { authors(&seen.object) };
+                found.push(Foreign { key: key.clone(), what, seq: seen.seq, at: seen.at, by });
+                // It is told once.
+                self.made.remove(&key);
+            } else if let Some(made) = self.made.get_mut(&key) {
+                made.settle();
+            }
+        }
+        found
+    }
+
+    fn is_other_class(&self, key: &ObjectKey) -> bool {
+        self.class.as_ref().is_some_and(|class| *class != key.name)
+            && self.made.get(key).is_some_and(|made| made.written.is_empty())
+    }
+
+    /// Whether it was the target itself, as far as it is known: whoever changed it writes statuses too.
+    pub(super) fn is_targets(&self, foreign: &Foreign) -> bool {
+        !foreign.by.is_empty() && foreign.by.iter().all(|name| self.writes_statuses.contains(name))
+    }
+}
+
+impl Made {
+    /// How an object differs from what the run made, if others changed it.
+    fn difference(&self, seen: &Seen) -> Option<String> {
+        if seen.gone {
+            return Some("deleted".to_owned());
+        }
+        if uid(&seen.object) != self.uid {
+            return Some("deleted and made anew".to_owned());
+        }
+        if seen.object.pointer("/metadata/deletionTimestamp").is_some() {
+            return Some("deleted".to_owned());
+        }
+        // What comes of a write at once is the server's doing, and that of whoever it asks.
+        let sent = self.sent.as_ref().filter(|_| is_after(&seen.object, &self.written))?;
+        missing(sent, &seen.object, "").map(|path| format!("changed at {path}"))
+    }
+
+    /// The version that came of the write itself says which of the fields stay as they were sent.
+    fn settle(&mut self) {
+        let Some(seen) = self.seen.as_ref().filter(|seen| resource_version(&seen.object) == self.written) else {
+            return;
+        };
+        self.sent = self.sent.take().and_then(|sent| common(sent, &seen.object));
+    }
+}
+
+/// Whether a version is newer than the run's last write, if it ever wrote. resourceVersions that are no numbers say nothing.
+fn is_after(object: &Value, written: &str) -> bool {
+    match (resource_version(object).parse::<u64>(), written.parse::<u64>()) {
+        (Ok(seen), Ok(written)) => seen > written,
+        _ => written.is_empty(),
+    }
+}
+
+fn resource_version(object: &Value) -> &str {
+    object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether an object goes with its namespace or an owner, which the run deleted.
+fn goes_along(key: &ObjectKey, object: &Value, deleted: &[&ObjectKey]) -> bool {
+    let owners = array(object.pointer("/metadata/ownerReferences"));
+    deleted.iter().any(|gone| {
+        let lies_in = gone.kind == "Namespace" && gone.group.is_empty() && key.namespace.as_ref() == Some(&gone.name);
+        let owns = |owner: &Value| owner["kind"] == gone.kind.as_str() && owner["name"] == gone.name.as_str();
+        lies_in || owners.iter().any(owns)
+    })
+}
+
+/// The managers of the newest entries of `metadata.managedFields`, each with its subresource.
+fn managers(object: &Value) -> impl Iterator<Item = (&str, &str)> {
+    array(object.pointer("/metadata/managedFields")).iter().filter_map(|entry| {
+        let subresource = entry.get("subresource").and_then(Value::as_str).unwrap_or_default();
+        Some((entry.get("manager")?.as_str()?, subresource))
+    })
+}
+
+/// Who wrote the newest of an object beside its status, as far as it tells.
+fn authors(object: &Value) -> Vec<String> {
+    let beside_status = managers(object).filter(|(manager, subresource)| *manager != OURS && subresource.is_empty());
+    beside_status.map(|(manager, _)| manager.to_owned()).collect()
+}
+
+/// What was sent, with what was changed of it since; nothing if that cannot be told.
+fn patched(mut sent: Value, patch: &Value) -> Option<Value> {
+    if patch.is_array() {
+        let patch: json_patch::Patch = serde_json::from_value(patch.clone()).ok()?;
+        if patch.0.iter().all(|operation| operation.path().to_string().starts_with("/status")) {
+            return Some(sent);
+        }
+        json_patch::patch(&mut sent, &patch).ok()?;
+        return Some(sent);
+    }
+    let mut patch = patch.clone();
+    patch.as_object_mut()?.remove("status");
+    json_patch::merge(&mut sent, &patch);
+    Some(sent)
+}
+
+/// The path of the first value of `sent` that `seen` does not have. What is sent empty may be left out, and `seen` may have more.
+fn missing(sent: &Value, seen: &Value, path: &str) -> Option<String> {
+    match (sent, seen) {
+        (Value::Object(sent), Value::Object(seen)) => {
+            sent.iter().filter(|(name, _)| is_kept(path, name)).find_map(|(name, value)| {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                match seen.get(name) {
+                    None => (!is_empty(value)).then_some(path),
+                    Some(seen) => missing(value, seen, &path),
+                }
+            })
+        }
+        (Value::Array(sent), Value::Array(seen)) if sent.len() == seen.len() => sent
+            .iter()
+            .zip(seen)
+            .enumerate()
+            .find_map(|(index, (sent, seen))| missing(sent, seen, &format!("{path}[{index}]"))),
+        (Value::Number(sent), Value::Number(seen)) if sent.as_f64() == seen.as_f64() => None,
+        (sent, seen) => (sent != seen).then(|| path.to_owned()),
+    }
+}
+
+/// What of `sent` is in `seen` as it was sent.
+fn common(sent: Value, seen: &Value) -> Option<Value> {
+    match (sent, seen) {
+        (Value::Object(sent), Value::Object(seen)) => {
+            let fields =
+                sent.into_iter().filter_map(|(name, value)| Some((name.clone(), common(value, seen.get(&name)?)?)));
+            Some(Value::Object(fields.collect()))
+        }
+        (sent, seen) => missing(&sent, seen, "").is_none().then_some(sent),
+    }
+}
+
+/// Fields that the server does not give back as they were sent.
+fn is_kept(path: &str, name: &str) -> bool {
+    match path {
+        "" => !matches!(name, "apiVersion" | "stringData"),
+        "metadata" => !matches!(name, "managedFields" | "resourceVersion" | "uid"),
+        _ => true,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.values().all(is_empty),
+        Value::String(text) => text.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
