@@ -27,7 +27,7 @@ use crate::target::shape::Ports;
 pub enum TargetChoice {
     /// The embedded one, perhaps with faults and variants; it lives as long as the run.
     Embedded {
-        /// What it does otherwise, such as `deaf` or `deaf+variant:adds-own-conditions`.
+        /// What it does otherwise, such as `ignores-reference-grants` or `ignores-reference-grants+variant:adds-own-conditions`.
         fault: Option<String>,
     },
     /// The embedded one, with something wrong that the holder of the handle says while it runs.

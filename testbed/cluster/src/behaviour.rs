@@ -48,7 +48,7 @@ pub enum UnknownBehaviour {
 }
 
 impl Behaviour {
-    /// With what is named, such as `deaf+variant:adds-own-conditions`; plain without a name.
+    /// With what is named, such as `ignores-reference-grants+variant:adds-own-conditions`; plain without a name.
     ///
     /// # Errors
     /// The first name that means nothing.
@@ -128,13 +128,15 @@ mod tests {
 
     #[test]
     fn names_are_taken_as_they_stand() {
-        let behaviour =
-            Behaviour::of(Some("deaf+variant:adds-own-conditions+answers-404-for-missing-backends")).unwrap();
+        let behaviour = Behaviour::of(Some(
+            "ignores-reference-grants+variant:adds-own-conditions+answers-404-for-missing-backends",
+        ))
+        .unwrap();
         let names = behaviour.parts().iter().map(|part| match part {
             Part::Fault(fault) => fault.name,
             Part::Variant(variant) => variant.name,
         });
-        let expected = ["deaf", "adds-own-conditions", "answers-404-for-missing-backends"];
+        let expected = ["ignores-reference-grants", "adds-own-conditions", "answers-404-for-missing-backends"];
         assert_eq!(names.collect::<Vec<_>>(), expected);
         assert!(matches!(Behaviour::of(None), Ok(Behaviour::Plain)));
     }
@@ -142,10 +144,16 @@ mod tests {
     #[test]
     fn a_name_that_means_nothing_is_an_error() {
         let error = |names: &str| Behaviour::of(Some(names)).unwrap_err();
-        assert_eq!(error("deaf+def"), UnknownBehaviour::Fault("def".to_owned()));
-        assert_eq!(error("deaf+"), UnknownBehaviour::Fault(String::new()));
+        assert_eq!(error("ignores-reference-grants+def"), UnknownBehaviour::Fault("def".to_owned()));
+        assert_eq!(error("ignores-reference-grants+"), UnknownBehaviour::Fault(String::new()));
         assert_eq!(error("adds-own-conditions"), UnknownBehaviour::Fault("adds-own-conditions".to_owned()));
-        assert_eq!(error("variant:deaf"), UnknownBehaviour::Variant("deaf".to_owned()));
-        assert_eq!(error("deaf+deaf"), UnknownBehaviour::Twice("deaf".to_owned()));
+        assert_eq!(
+            error("variant:ignores-reference-grants"),
+            UnknownBehaviour::Variant("ignores-reference-grants".to_owned())
+        );
+        assert_eq!(
+            error("ignores-reference-grants+ignores-reference-grants"),
+            UnknownBehaviour::Twice("ignores-reference-grants".to_owned())
+        );
     }
 }

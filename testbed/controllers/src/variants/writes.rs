@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ops::BitOr,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -44,7 +45,7 @@ impl StatusWriterSeam for InTwo {
 /// Says of `Programmed` that it is not known yet, wherever it is True. Returns whether it is anywhere.
 fn leave_open(status: &mut Value) -> bool {
     match status {
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| leave_open(item) || any),
+        Value::Array(items) => items.iter_mut().map(leave_open).fold(false, BitOr::bitor),
         Value::Object(fields) if fields.get("type").is_some_and(|of| of == "Programmed") => {
             let is_true = fields.get("status").is_some_and(|status| status == "True");
             if is_true {
@@ -56,7 +57,7 @@ fn leave_open(status: &mut Value) -> bool {
             }
             is_true
         }
-        Value::Object(fields) => fields.values_mut().fold(false, |any, value| leave_open(value) || any),
+        Value::Object(fields) => fields.values_mut().map(leave_open).fold(false, BitOr::bitor),
         _ => false,
     }
 }

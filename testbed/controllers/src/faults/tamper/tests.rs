@@ -31,7 +31,7 @@ fn tampered(kind: Kind, name: &str) -> Tamper {
 #[test]
 fn a_plain_handle_changes_nothing() {
     let (live, update) = (json!({}), update());
-    assert_eq!(Tamper::default().merge(&live, &update, "now"), status::merge(&live, &update, "now"));
+    assert_eq!(Tamper::default().merge(&live, &update, "now"), crate::status::merge(&live, &update, "now"));
     assert_eq!(tampered(Kind::GatewayClass, "other").merge(&live, &update, "now")["conditions"][0]["status"], "True");
 }
 
