@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-use gateproof_report::record::Stage;
+use gateproof_report::record::{ProbeRecord, Stage};
 use indexmap::IndexMap;
 
 use super::action::{Action, Next};
@@ -22,9 +22,10 @@ use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
 use super::expect::Miss;
 use super::grpc;
-use super::request::{RequestError, build};
+use super::request::{RequestError, build, contrast_host, request_id};
 use super::settle::seconds;
-use super::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
+use super::statistics::{COUNTINGS, Decision, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
+use super::stays::{Flap, Staying};
 use crate::log::{Elapsed, Exchange, JournalEntry, Role};
 use crate::scenario::{Answer, GrpcCode, Noted, Probe};
 
@@ -50,31 +51,25 @@ pub(super) struct Probing {
     /// How the last agreeing answer ended: its status, or the code of a call.
     last_end: Option<u32>,
     misses: Vec<Miss>,
-    /// While mirrors are counted: answers that are still owed.
-    counting: Option<Counting>,
+    /// What becomes of the data path once it has agreed.
+    staying: Staying,
+    /// While requests are sent in batches: answers that the one under way still owes.
+    owed: u32,
+    /// While mirrors are counted: how many requests.
+    counting: Option<usize>,
     countings: u32,
 }
 
-/// A counting of mirrored requests in progress.
-#[derive(Debug, Clone, Copy)]
-struct Counting {
-    /// Requests to count.
-    requests: usize,
-    /// Answers that the batch under way still owes.
-    owed: u32,
-}
-
-impl Counting {
-    /// The next batch, if so many were counted.
-    fn batch(self, counted: usize) -> Counting {
-        let owed = u32::try_from(BATCH.min(self.requests.saturating_sub(counted))).unwrap_or_default();
-        Counting { owed, ..self }
-    }
+/// The next batch of so many requests, of which some were counted.
+fn batch(requests: usize, counted: usize) -> u32 {
+    u32::try_from(BATCH.min(requests.saturating_sub(counted))).unwrap_or_default()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asking {
     Main,
+    /// Whether it stays as it agreed.
+    Staying,
     Contrast,
     Journal {
         reads: u32,
@@ -97,6 +92,8 @@ impl Probing {
             streak_began: now,
             last_end: None,
             misses: Vec::new(),
+            staying: Staying::default(),
+            owed: 0,
             counting: None,
             countings: 0,
         }
@@ -114,6 +111,8 @@ impl Probing {
             Asking::Journal { .. } | Asking::Again => {
                 return perform(Action::ReadJournal { step, ids: self.streak.clone() });
             }
+            Asking::Staying if now < self.not_before => return wait(self.not_before),
+            Asking::Staying => return self.next_batch(now, env),
             Asking::Main if self.counting.is_some() => return self.next_batch(now, env),
             Asking::Main => (Role::Main, self.attempt, None),
             Asking::Contrast => (Role::Contrast, 0, Some(contrast_host(env))),
@@ -133,9 +132,8 @@ impl Probing {
 
     fn next_batch(&self, now: Elapsed, env: &Env<'_>) -> Next {
         let Ok(request) = build(&self.probe, None, env) else { return wait(self.deadline.wake(now)) };
-        let owed = self.counting.map_or(0, |counting| counting.owed);
         Next::Perform(
-            (self.attempt..self.attempt + owed)
+            (self.attempt..self.attempt + self.owed)
                 .map(|attempt| Action::Probe {
                     step: env.step.index,
                     attempt,
@@ -178,12 +176,24 @@ impl Probing {
         self.attempt += 1;
         let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
         let good = agrees(&misses, self.probe.level);
+        self.staying.note(exchange, &misses, good, env.bindings);
+        self.owed = self.owed.saturating_sub(1);
         if self.counting.is_some() {
             return self.counted(good, misses, exchange, now, env);
         }
+        if self.asking == Asking::Staying {
+            self.staying.count(good);
+            // Where it is repeated, no streak was left.
+            if good && self.streak.len() < env.context.timing.consecutive as usize {
+                self.streak.push(exchange.id.clone());
+                self.last_end = end(exchange);
+                self.misses = misses;
+            }
+            return if self.owed > 0 { None } else { self.stayed(now, env) };
+        }
         self.misses = misses;
         if !good {
-            return self.missed(now, env);
+            return self.disagreed(now, env);
         }
         if self.streak.is_empty() {
             self.streak_began = exchange.started;
@@ -195,11 +205,74 @@ impl Probing {
         if self.streak.len() < env.context.timing.consecutive as usize {
             return None;
         }
+        // Over a connection that is kept nothing fresh is asked.
+        let fresh = self.probe.over.is_none();
+        if let Some(more) = self.staying.reached(now, env).filter(|_| fresh) {
+            (self.asking, self.owed) = (Asking::Staying, more);
+            return None;
+        }
+        self.streaked(now, env)
+    }
+
+    /// The data path agrees and stays so.
+    fn streaked(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.asking = Asking::Main;
         if !mirrors(&self.probe).is_empty() || noted(&self.probe).is_some() {
             self.asking = Asking::Journal { reads: 0 };
             return None;
         }
         self.agreed(now, env)
+    }
+
+    /// The answers of a batch are there that tell whether it stays.
+    fn stayed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        match self.staying.decide(env) {
+            Decision::MoreProbes(more) => {
+                self.owed = more;
+                None
+            }
+            Decision::Agree => self.streaked(now, env),
+            Decision::Disagree => self.flapped(now, env),
+            Decision::Undecided => Some(self.undecided(env)),
+        }
+    }
+
+    fn undecided(&self, env: &Env<'_>) -> Report {
+        let words = self.staying.in_words();
+        Report::inconclusive(format!("{}: whether it stays cannot be told: {words}", prefix(env)))
+    }
+
+    fn flapped(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.asking = Asking::Main;
+        if let Some(blind) = self.staying.blind() {
+            return Some(Report::inconclusive(blind));
+        }
+        match self.staying.flapped(self.probe.level, now, env) {
+            Flap::Fails(finding) => Some(Report { findings: vec![finding], checked: 1, ..Report::default() }),
+            Flap::Unrest => match self.disagreed(now, env) {
+                // It has been repeated already.
+                Some(over) if over.inconclusive.is_none() => Some(self.undecided(env)),
+                next => next,
+            },
+        }
+    }
+
+    /// An answer disagreed. If the budget is used up, what had agreed before has another chance at rest.
+    fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let report = self.missed(now, env)?;
+        if report.inconclusive.is_none()
+            && self.probe.over.is_none()
+            && let Some((rest, more)) = self.staying.repeat(now, env)
+        {
+            (self.asking, self.not_before, self.owed) = (Asking::Staying, rest, more);
+            return None;
+        }
+        Some(report)
+    }
+
+    /// What came of all attempts, for the record.
+    pub(super) fn record(&self, step: usize) -> ProbeRecord {
+        self.staying.record(step)
     }
 
     /// An answer came while mirrors are counted.
@@ -211,22 +284,20 @@ impl Probing {
         now: Elapsed,
         env: &Env<'_>,
     ) -> Option<Report> {
-        let counting = self.counting.as_mut()?;
-        counting.owed = counting.owed.saturating_sub(1);
-        let counting = *counting;
+        let requests = self.counting?;
         if good {
             self.streak.push(exchange.id.clone());
         } else if self.misses.is_empty() {
             self.misses = misses;
         }
-        if counting.owed > 0 {
+        if self.owed > 0 {
             return None;
         }
         if !agrees(&self.misses, self.probe.level) {
             return self.miscounted(now, env);
         }
-        if self.streak.len() < counting.requests {
-            self.counting = Some(counting.batch(self.streak.len()));
+        if self.streak.len() < requests {
+            self.owed = batch(requests, self.streak.len());
         } else {
             self.asking = Asking::Journal { reads: 0 };
         }
@@ -245,7 +316,7 @@ impl Probing {
         let (reads, is_last) = match self.asking {
             Asking::Journal { reads } => (reads, false),
             Asking::Again => (JOURNAL_READS, true),
-            Asking::Main | Asking::Contrast => return None,
+            Asking::Main | Asking::Staying | Asking::Contrast => return None,
         };
         let level = severity(self.probe.level);
         self.misses = mirrors(&self.probe)
@@ -287,7 +358,7 @@ impl Probing {
             let requests = requests_to_notice(MIRRORED_SHARE, OVERLOOKED, COUNTINGS);
             self.streak.clear();
             self.asking = Asking::Main;
-            self.counting = Some(Counting { requests, owed: 0 }.batch(0));
+            (self.counting, self.owed) = (Some(requests), batch(requests, 0));
             return None;
         }
         if reads + 1 < JOURNAL_READS {
@@ -368,6 +439,7 @@ impl Probing {
             let miss = plain_miss(prefix(env), expected, seen, severity(self.probe.level));
             report.findings.push(env.finding(&miss, "converged", true, now));
         }
+        report.findings.extend(self.staying.blips(self.probe.level, now, env));
         report.findings.extend(self.misses.iter().map(|m| env.finding(m, "converged", false, now)));
         report.stages.push(Stage {
             step: env.step.index,
@@ -403,14 +475,6 @@ pub(super) fn prefix(env: &Env<'_>) -> String {
     format!("steps[{}].probe", env.step.index)
 }
 
-pub(super) fn request_id(env: &Env<'_>, role: Role, attempt: u32) -> String {
-    let role = match role {
-        Role::Main => "",
-        Role::Contrast => "c",
-    };
-    format!("{}-{}-{role}{attempt}", env.bindings.token, env.step.index)
-}
-
 pub(super) fn harness_late(env: &Env<'_>) -> Report {
     Report::inconclusive(format!("the harness itself was late while it probed in steps[{}]", env.step.index))
 }
@@ -419,10 +483,6 @@ pub(super) fn harness_late(env: &Env<'_>) -> Report {
 fn end(exchange: &Exchange) -> Option<u32> {
     let answer = exchange.http.as_ref()?;
     if grpc::is_call(exchange) { grpc::code(answer).map(|code| code.0) } else { Some(u32::from(answer.status)) }
-}
-
-fn contrast_host(env: &Env<'_>) -> String {
-    format!("contrast-{}.invalid", env.bindings.token)
 }
 
 fn noted(probe: &Probe) -> Option<&IndexMap<String, Noted>> {

@@ -55,6 +55,7 @@ pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
         reason: None,
         findings: Vec::new(),
         stages: Vec::new(),
+        probes: Vec::new(),
         duration_ms,
     };
     match &entry.end {
@@ -63,6 +64,7 @@ pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
             record.reason.clone_from(&verdict.reason);
             record.findings.clone_from(&verdict.findings);
             record.stages.clone_from(&verdict.stages);
+            record.probes.clone_from(&verdict.probes);
         }
         End::NotRun { outcome, reason } => {
             record.outcome = *outcome;

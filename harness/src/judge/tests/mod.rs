@@ -10,3 +10,4 @@ mod programmed;
 mod replay;
 mod settle;
 mod statistics;
+mod stays;
