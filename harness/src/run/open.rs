@@ -163,16 +163,7 @@ pub async fn open(
     let tokens = executions.map(|(index, name)| (names::token(&run_id, index), name)).collect();
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
-    let mut watched = resources(facts, watched, &run_id);
-    if let (Some(slices), Backends::Deployed(_)) =
-        (facts.kinds.of("discovery.k8s.io", "EndpointSlice"), &target.backends)
-    {
-        // They tell when deployed backends are ready, and which Pods those are.
-        let slices = (slices.clone(), Selector::Run(run_id.clone()));
-        if !watched.contains(&slices) {
-            watched.push(slices);
-        }
-    }
+    let watched = resources(facts, watched, &run_id);
     let observer = Observer::start(&target.api, &log, watched, tokens).await?;
     let lateness = Lateness::default();
     let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));

@@ -323,6 +323,11 @@ impl Play {
         self.log.push(event);
     }
 
+    /// The harness has written something for its own ends.
+    pub(super) fn made(&mut self, body: Body) {
+        self.push(Scope::Pool("http".into()), body);
+    }
+
     /// The run writes a pool Gateway once the scenario has started, under the very step and ordinal of its first write.
     pub(super) fn pool_write(&mut self) {
         self.foreign = true;
@@ -465,7 +470,7 @@ impl Play {
     }
 }
 
-fn key_of(object: &ObjectRef) -> ObjectKey {
+pub(super) fn key_of(object: &ObjectRef) -> ObjectKey {
     let group =
         if object.kind.ends_with("Route") || object.kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
     ObjectKey {
