@@ -64,7 +64,7 @@ fn again(out: &mut String, record: &RunRecord) {
         .scenarios
         .iter()
         .filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late | Outcome::Inconclusive))
-        .map(|s| reproduce::command(&record.arguments, &s.name))
+        .map(|s| reproduce::command(&record.again(), &s.name))
         .collect();
     if lines.is_empty() {
         return;

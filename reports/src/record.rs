@@ -1,5 +1,7 @@
 //! What a run came to. The format of `record.json`.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,9 @@ pub struct RunRecord {
     /// it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// A file that holds these arguments, one a line, if they are too many for a line of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options_file: Option<String>,
     /// Whether the user broke it off.
     pub interrupted: bool,
     /// Every selected scenario in order of name, each in exactly one state.
@@ -56,6 +61,16 @@ pub struct RunRecord {
     pub known_failures: Vec<KnownFailureRecord>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
+}
+
+impl RunRecord {
+    /// The arguments with which a scenario is run again as it was, as they are typed.
+    pub fn again(&self) -> Cow<'_, [String]> {
+        match &self.options_file {
+            Some(file) => Cow::Owned(vec!["--options-from".to_owned(), file.clone()]),
+            None => Cow::Borrowed(&self.arguments),
+        }
+    }
 }
 
 /// What was tested.

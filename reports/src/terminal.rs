@@ -138,7 +138,7 @@ pub fn summary(record: &RunRecord) -> String {
         }
         let silent = matches!(scenario.outcome, Outcome::Passed | Outcome::Skipped | Outcome::NotSupported);
         if !silent || (warned && scenario.outcome == Outcome::Passed) {
-            let _ = writeln!(out, "{}", failure(scenario, &record.arguments));
+            let _ = writeln!(out, "{}", failure(scenario, &record.again()));
         }
     }
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty() && r.severity != Severity::Note) {

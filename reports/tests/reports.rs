@@ -49,6 +49,7 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
             features: ["Gateway", "HTTPRoute", "HTTPRouteCORS", "ReferenceGrant"].map(str::to_owned).to_vec(),
         },
         arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
+        options_file: None,
         interrupted: false,
         scenarios,
         outside_profiles: vec![],

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::options::source;
-use super::output::{self, Format};
+use super::output::{self, Format, say};
 use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -83,17 +83,17 @@ pub(crate) async fn run(args: Args) -> Outcome {
         return Ok(code);
     }
     for object in &cleaned.restored {
-        println!("restored {}", printable(object));
+        say!("restored {}", printable(object));
     }
     for object in &cleaned.removed {
-        println!("removed {}", printable(object));
+        say!("removed {}", printable(object));
     }
     for leftover in &cleaned.leftovers {
-        println!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
+        say!("still there: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis));
     }
     if !cleaned.restored.is_empty() {
-        println!("{} restored", cleaned.restored.len());
+        say!("{} restored", cleaned.restored.len());
     }
-    println!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
+    say!("{} removed, {} left", cleaned.removed.len(), cleaned.leftovers.len());
     Ok(code)
 }

@@ -1,7 +1,7 @@
 //! `gateproof faults`: the kill matrix.
 
 use super::options::{contract, known_fault, load_scenarios};
-use super::output::{self, Format};
+use super::output::{self, Format, say, tell};
 use super::run::run_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -53,7 +53,7 @@ struct Lines;
 
 impl Watcher for Lines {
     fn ran(&self, name: &str, failed: usize) {
-        eprintln!("{name}: {failed} failed");
+        tell!("{name}: {failed} failed");
     }
 }
 
@@ -97,21 +97,21 @@ pub(crate) async fn run(args: Args) -> Outcome {
 
 fn print_matrix(matrix: &Matrix) {
     for row in &matrix.rows {
-        println!("{}{}", row.fault, if row.narrow { "" } else { "  (not narrow)" });
+        say!("{}{}", row.fault, if row.narrow { "" } else { "  (not narrow)" });
         for (scenario, first) in &row.kills {
-            println!("  {scenario}: {}", first.join(", "));
+            say!("  {scenario}: {}", first.join(", "));
         }
         for rule in &row.contract {
-            println!("  {rule}");
+            say!("  {rule}");
         }
     }
     if matrix.pinpointed.is_some() && !matrix.holes.is_empty() {
-        println!("\nholes:");
-        matrix.holes.iter().for_each(|hole| println!("  {hole}"));
+        say!("\nholes:");
+        matrix.holes.iter().for_each(|hole| say!("  {hole}"));
     }
     if !matrix.complaints.is_empty() {
-        println!("\ncomplaints:");
-        matrix.complaints.iter().for_each(|complaint| println!("  {}", words(complaint)));
+        say!("\ncomplaints:");
+        matrix.complaints.iter().for_each(|complaint| say!("  {}", words(complaint)));
     }
     let narrow = matrix.rows.iter().filter(|row| row.narrow).count();
     let (faults, signatures, all) = (matrix.rows.len(), matrix.signatures, matrix.expectations);
@@ -123,7 +123,7 @@ fn print_matrix(matrix: &Matrix) {
         }
         None => format!("{} fail alone under one of them", all - left),
     };
-    println!(
+    say!(
         "\n{faults} faults, {narrow} narrow, {signatures} signatures; {all} expectations, {proof}; {} complaints",
         matrix.complaints.len()
     );
@@ -148,9 +148,9 @@ fn print_proof(found: &Proof, format: Format) -> Outcome {
         output::json(found)?;
     } else {
         for survivor in &found.survivors {
-            println!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
+            say!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
-        println!(
+        say!(
             "{} expectations tried ({} not binding at this version), {} have no opposite, {} did not fail alone",
             found.tried,
             found.unbound,

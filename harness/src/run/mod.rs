@@ -122,6 +122,9 @@ async fn run_on(
     let outcomes = session(&env, &tidy, options, set_up, reporter).await;
     let Outcomes { entries: ran, interrupted, mut leftovers, kept, logs } = outcomes;
     leftovers.extend(trial.removed().await);
+    if leftovers.is_empty() && kept.is_empty() {
+        options.interrupt.holds(None);
+    }
     drop(lag);
     observer.stop().await;
     let entries: Vec<Entry> = entries.into_iter().chain(ran).collect();
@@ -166,6 +169,9 @@ async fn preflight_on(
     let preflight = trial.preflight.clone();
     let mut leftovers = trial.removed().await;
     leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&set_up.run_id))]).await);
+    if leftovers.is_empty() {
+        options.interrupt.holds(None);
+    }
     drop(lag);
     observer.stop().await;
     if options.interrupt.is_triggered() {

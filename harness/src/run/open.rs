@@ -171,6 +171,7 @@ pub async fn open(
         // Taking Gateways down takes about as long as setting them up.
         budget: timing.gateway,
     };
+    options.interrupt.holds(Some(&run_id));
     let created = pool::create(&writer, &run_id, &facts.gateway_class, &options.namespace_labels, &instances).await;
     if let Err(error) = created {
         tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await;
@@ -346,6 +347,7 @@ fn run_started(
         date: clock::date(),
         target: options.target.name(),
         arguments: options.arguments.clone(),
+        options_file: options.options_file.clone(),
         embedded: options.target.is_embedded(),
         gateway_class: facts.gateway_class.clone(),
         controller_name: facts.controller_name.clone(),

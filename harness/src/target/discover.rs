@@ -68,7 +68,7 @@ pub enum DiscoverError {
         value: String,
     },
     /// No such class.
-    #[error("the target has no GatewayClass `{name}`; it has: {}", known.join(", "))]
+    #[error("the target has no GatewayClass `{name}`; it has {}", there(known))]
     ClassMissing {
         /// Asked for.
         name: String,
@@ -93,6 +93,13 @@ pub enum DiscoverError {
         /// What went wrong.
         error: ApiError,
     },
+}
+
+fn there(classes: &[String]) -> String {
+    if classes.is_empty() {
+        return "none at all: the controller is not installed, or its class is still to be created".to_owned();
+    }
+    format!("these: {}", classes.join(", "))
 }
 
 /// What scenarios need discovered.

@@ -1,15 +1,32 @@
-//! What the log keeps of an object: no managed fields, no secrets.
+//! What the log keeps of an object: no managed fields, no secrets, no token of a run.
 
+use gateproof_echo::TOKEN_VARIABLE;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Removes `metadata.managedFields`, and replaces the values of a Secret's `data` and `stringData` by their digests.
+/// Removes `metadata.managedFields`, and replaces the values of a Secret's `data` and `stringData`, and the token of
+/// deployed backends, by their digests.
 pub fn redact(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
+    redact_token(object);
     if object.get("kind").and_then(Value::as_str) == Some("Secret") {
         redact_secret(object);
+    }
+}
+
+/// Replaces the value of the variable by which deployed backends know their run: who has it can read and use their journal.
+fn redact_token(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let is_token = fields.get("name").and_then(Value::as_str) == Some(TOKEN_VARIABLE);
+            for (name, field) in fields {
+                if is_token && name == "value" { *field = digest(field) } else { redact_token(field) }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact_token),
+        _ => {}
     }
 }
 
@@ -24,9 +41,13 @@ pub fn redact_secret(object: &mut Value) {
 
 fn digest_values(data: &mut Map<String, Value>) {
     for value in data.values_mut() {
-        let bytes = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        *value = Value::String(format!("sha256:{:x}", Sha256::digest(bytes.as_bytes())));
+        *value = digest(value);
     }
+}
+
+fn digest(value: &Value) -> Value {
+    let bytes = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Value::String(format!("sha256:{:x}", Sha256::digest(bytes.as_bytes())))
 }
 
 #[cfg(test)]
@@ -47,6 +68,21 @@ mod tests {
         let shown = secret.pointer("/data/tls.key").and_then(Value::as_str).unwrap_or_default();
         assert!(shown.starts_with("sha256:") && shown.len() == digest.len() && !shown.contains("c2VjcmV0"));
         assert_eq!(secret.pointer("/metadata/managedFields"), None);
+    }
+
+    #[test]
+    fn the_token_of_backends_becomes_a_digest_wherever_it_stands() {
+        let env = json!([{"name": "POD_NAME", "value": "a"}, {"name": "GATEPROOF_TOKEN", "value": "c2VjcmV0"}]);
+        let pod = json!({"spec": {"containers": [{"name": "echo", "env": env}]}});
+        for mut object in [pod.clone(), json!({"kind": "Deployment", "spec": {"template": pod}})] {
+            redact(&mut object);
+            let text = object.to_string();
+            assert!(
+                text.contains(r#""name":"GATEPROOF_TOKEN","value":"sha256:"#) && !text.contains("c2VjcmV0"),
+                "{text}"
+            );
+            assert!(text.contains(r#""name":"POD_NAME","value":"a""#), "{text}");
+        }
     }
 
     #[test]
