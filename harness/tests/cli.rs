@@ -3,6 +3,7 @@
 
 mod process;
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 
@@ -455,7 +456,8 @@ fn features_come_from_a_report() {
     let ended = run(dir.path(), &["run", "httproute-simple", "tcproute-simple", "--features-from", report]);
     expect(&ended, 0, &["1 passed, 0 failed, 1 not supported", "that are left out: FromTheFuture"]);
     let record: Value =
-        serde_json::from_str(&std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap())
+            .unwrap();
     assert_eq!(record["optionsFile"], "gateproof-report/options.txt");
     let features = record["target"]["features"].clone();
     assert!(features.as_array().unwrap().len() > 40, "{features}");
@@ -463,7 +465,8 @@ fn features_come_from_a_report() {
     let again = ["run", "httproute-simple", "--options-from", "gateproof-report/options.txt"];
     expect(&run(dir.path(), &again), 0, &["1 passed, 0 failed"]);
     let record: Value =
-        serde_json::from_str(&std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap())
+            .unwrap();
     assert_eq!(record["target"]["features"], features);
 }
 
@@ -496,4 +499,34 @@ fn what_cannot_be_printed_is_told() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("cannot write to standard output") && !said.contains("panicked"), "{said}");
+}
+
+/// What passed is run again where the contract alone was broken: nothing red turns green by it.
+#[test]
+fn a_broken_contract_stays_broken_when_it_is_run_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = ["run", "--target", "embedded:observes-no-generation-of-listeners"];
+    let broken = [&target[..], &["httproute-simple", "tcproute-simple"]].concat();
+    expect(&run(dir.path(), &broken), 1, &["0 failed", "FAILED contract/"]);
+    for _ in 0..2 {
+        let again = run(dir.path(), &[&target[..], &["--rerun-failed", "gateproof-report"]].concat());
+        expect(&again, 1, &["0 failed", "FAILED contract/"]);
+    }
+    let warned = [&broken[..], &["--contract", "warn"]].concat();
+    expect(&run(dir.path(), &warned), 0, &["0 failed", "FAILED contract/"]);
+    let again = run(dir.path(), &["run", "--rerun-failed", "gateproof-report"]);
+    expect(&again, 0, &["nothing to run again"]);
+}
+
+#[test]
+fn an_echo_says_where_it_listens() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = process::gateproof(dir.path());
+    let mut echo = command.arg("echo").env("HTTP_PORT", "0").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(echo.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    process::signal(&echo, "INT");
+    assert!(echo.wait().unwrap().success());
+    let port = line.trim().strip_prefix("listens on 0.0.0.0:").and_then(|rest| rest.strip_suffix(" (Http)"));
+    assert!(port.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0)), "{line}");
 }

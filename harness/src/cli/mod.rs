@@ -8,6 +8,7 @@ mod crds;
 mod echo;
 mod explain;
 mod faults;
+mod interrupt;
 mod lint;
 mod list;
 mod options;

@@ -34,7 +34,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     let (scenarios, all) = args.selection.among_all()?;
     let mut options = args.target.options().await?;
     args.tuning.apply(&mut options, &all)?;
-    super::run::clean_up_on_ctrl_c(&options)?;
+    super::interrupt::clean_up_on_ctrl_c(&options)?;
     let mut reporter = Reporter::of_preflight();
     let outcome = run::preflight(options, scenarios, &mut reporter).await;
     reporter.finish();

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::StartError;
 use gateproof_report::record::RunRecord;
-use gateproof_report::reproduce::line;
 use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
@@ -14,13 +13,14 @@ use super::options::{Selection, Target, known_failures};
 use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
-use super::{Failure, Outcome, claims, options_from, report, reports, reproduce};
+use super::{Failure, Outcome, claims, interrupt, options_from, report, reports, reproduce};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
-use crate::run::{self, FeatureChoice, Keep, Preflight, RunError, RunOptions, RunOutput, Skip, TargetChoice};
+use crate::run::{self, FeatureChoice, Keep, Preflight, RunError, RunOptions, RunOutput, Skip};
 use crate::scenario::pattern::matches;
 use crate::scenario::{Channel, Scenario, Version};
-use crate::target::connect::{ConnectError, Source};
+use crate::target::api::chain;
+use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
 use crate::target::discover::DiscoverError;
 use crate::target::forward::{Behind, ServiceName};
@@ -392,7 +392,7 @@ async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
         dir.write(&[OPTIONS], &text)?;
         options.options_file = Some(args.report_dir.join(OPTIONS).display().to_string());
     }
-    clean_up_on_ctrl_c(&options)?;
+    interrupt::clean_up_on_ctrl_c(&options)?;
 
     let mut reporter = Reporter::new();
     let output = run::run(options, scenarios, &mut reporter).await.map_err(run_failure)?;
@@ -407,32 +407,6 @@ async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
     }
     tell(&output, &args.report_dir, args.format.format);
     Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
-}
-
-/// Breaks the run off at Ctrl-C, so that it cleans up.
-pub(crate) fn clean_up_on_ctrl_c(options: &RunOptions) -> Result<(), Failure> {
-    let target = options.target.clone();
-    let handled = options.interrupt.on_ctrl_c(move |left| tell!("{}", last_words(&target, left)));
-    handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))
-}
-
-/// What a process says that leaves at once, given the run that has objects in the cluster.
-fn last_words(target: &TargetChoice, left: Option<&str>) -> String {
-    match (target, left) {
-        (TargetChoice::Cluster { source, .. }, Some(run_id)) => {
-            let (kubeconfig, context) = match source {
-                Source::File { path, context } => (path.to_str(), context.as_deref()),
-                Source::Usual { context } => (None, context.as_deref()),
-                _ => (None, None),
-            };
-            let mut words = vec!["gateproof", "clean", "--run", run_id];
-            words.extend(kubeconfig.into_iter().flat_map(|path| ["--kubeconfig", path]));
-            words.extend(context.into_iter().flat_map(|name| ["--context", name]));
-            format!("left without cleaning up; `{}` removes what is left", line(words))
-        }
-        (TargetChoice::Cluster { .. }, None) => "left at once; nothing of the run is in the cluster".to_owned(),
-        _ => "left at once; the embedded target is gone with everything in it".to_owned(),
-    }
 }
 
 /// What a person may want to know beside the record.
@@ -501,16 +475,6 @@ pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
 
 fn preflight_text(preflight: &Preflight) -> String {
     format!("the target cannot be tested\n{}", preflight.to_string().trim_end())
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
 }
 
 /// What the process says of a record.
