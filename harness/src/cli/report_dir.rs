@@ -62,7 +62,7 @@ impl ReportDir {
         }
         let listed = self.listed()?;
         let there = |name: &&str| fs::symlink_metadata(self.root.join(name)).is_ok();
-        if listed.is_some() || REPORTS.iter().any(|name| there(&name)) {
+        if listed.is_some() || REPORTS.iter().any(there) {
             let last = if is_unfinished(&self.root) { PREVIOUS } else { RECORD };
             let previous = fs::read_to_string(self.root.join(last)).ok();
             self.remove(&listed.unwrap_or_default())?;
