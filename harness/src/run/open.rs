@@ -24,7 +24,6 @@ use super::{Progress, known};
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
-use crate::target::backends::Backends;
 use crate::target::clean::Leftover;
 use crate::target::discover::{Acceptance, Facts};
 use crate::target::kinds::{GATEWAY_GROUP, Kind};
@@ -177,6 +176,7 @@ pub async fn open(
         // Taking Gateways down takes about as long as setting them up.
         budget: timing.gateway,
     };
+    options.interrupt.holds(Some(&run_id));
     let patience = timing.gateway + timing.gateway_class;
     let leases = Leases::new(target.api.clone(), &run_id, patience, options.interrupt.token());
     let created = async {
@@ -366,6 +366,7 @@ fn run_started(
         date: clock::date(),
         target: options.target.name(),
         arguments: options.arguments.clone(),
+        options_file: options.options_file.clone(),
         embedded: options.target.is_embedded(),
         gateway_class: facts.gateway_class.clone(),
         controller_name: facts.controller_name.clone(),

@@ -103,7 +103,7 @@ pub enum RunError {
     },
     /// Nothing to hold the target to.
     #[error(
-        "GatewayClass `{class}` claims no features in status.supportedFeatures; name them with --features, or hold it to all with --all-features"
+        "GatewayClass `{class}` claims no features in status.supportedFeatures; name them with --features, take them from a published report with --features-from, or hold it to all with --all-features"
     )]
     NoFeatures {
         /// The class.
