@@ -155,7 +155,7 @@ mod tests {
         let lateness = Lateness::default();
         let _measuring = measure(Arc::clone(&log), lateness.clone(), Duration::from_millis(20));
         tokio::task::yield_now().await;
-        occupy(PERIOD + Duration::from_millis(60));
+        occupy(PERIOD + Duration::from_millis(70));
         assert!(lateness.total() >= Duration::from_millis(20), "before the measurement has its turn");
         let event = tokio::time::timeout(Duration::from_secs(5), events.recv()).await.unwrap().unwrap();
         assert!(matches!(event.body, Body::Lagged { by } if by >= 20_000), "{event:?}");
