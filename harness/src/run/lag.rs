@@ -26,7 +26,7 @@ pub fn threshold(timing: &Timing) -> Duration {
 }
 
 /// The lateness of an attempt from which on it is logged: what is measured within an attempt is far shorter than any budget.
-pub const ATTEMPT: Duration = Duration::from_millis(10);
+pub const ATTEMPT: Duration = Duration::from_millis(50);
 
 /// How late this process has been since its measurement began.
 #[derive(Debug, Clone, Default)]

@@ -372,7 +372,7 @@ impl Play {
             _ => None,
         });
         let shown = shown.filter(|(change, _)| *change != Change::Deleted).map(|(_, object)| object);
-        let hidden = hidden.last().map(|(_, hidden)| Arc::new(hidden.clone()));
+        let hidden = hidden.next_back().map(|(_, hidden)| Arc::new(hidden.clone()));
         Sight { key, object: hidden.or(shown) }
     }
 
