@@ -260,7 +260,7 @@ pub(super) struct Play {
     judge: Judge,
     pub(super) log: Vec<Event>,
     now: Elapsed,
-    later: Vec<(Elapsed, Body)>,
+    later: Vec<(Elapsed, Scope, Body)>,
     pub(super) on_write: OnWrite,
     pub(super) on_probe: OnProbe,
     pub(super) on_journal: OnJournal,
@@ -300,7 +300,13 @@ impl Play {
 
     /// Something that happens at a time, in milliseconds.
     pub(super) fn at(mut self, millis: u64, body: Body) -> Play {
-        self.later.push((Elapsed(millis * 1000), body));
+        self.later.push((Elapsed(millis * 1000), Scope::Scenario("test".into()), body));
+        self
+    }
+
+    /// Something about the whole run that happens at a time.
+    pub(super) fn run_at(mut self, millis: u64, body: Body) -> Play {
+        self.later.push((Elapsed(millis * 1000), Scope::Run, body));
         self
     }
 
@@ -381,13 +387,13 @@ impl Play {
     }
 
     fn wait(&mut self, until: Option<Elapsed>) {
-        self.later.sort_by_key(|(at, _)| *at);
-        let first = self.later.first().map(|(at, _)| *at);
+        self.later.sort_by_key(|(at, ..)| *at);
+        let first = self.later.first().map(|(at, ..)| *at);
         match (first, until) {
             (Some(at), until) if until.is_none_or(|until| at <= until) => {
-                let (at, body) = self.later.remove(0);
+                let (at, scope, body) = self.later.remove(0);
                 self.now = self.now.max(at);
-                self.own(body);
+                self.push(scope, body);
             }
             (_, Some(until)) => {
                 self.now = self.now.max(until);
@@ -399,11 +405,11 @@ impl Play {
 
     /// One millisecond passes with each answer, and what is due by then comes first.
     fn advance(&mut self, to: Elapsed) {
-        self.later.sort_by_key(|(at, _)| *at);
-        while self.later.first().is_some_and(|(at, _)| *at <= to) {
-            let (at, body) = self.later.remove(0);
+        self.later.sort_by_key(|(at, ..)| *at);
+        while self.later.first().is_some_and(|(at, ..)| *at <= to) {
+            let (at, scope, body) = self.later.remove(0);
             self.now = self.now.max(at);
-            self.own(body);
+            self.push(scope, body);
         }
         self.now = self.now.max(to);
     }
@@ -420,7 +426,7 @@ impl Play {
                     WriteTarget::Delete(target) => (key_of(target), None),
                 };
                 for (delay, body) in later {
-                    self.later.push((self.now + Duration::from_millis(delay), body));
+                    self.later.push((self.now + Duration::from_millis(delay), Scope::Scenario("test".into()), body));
                 }
                 let api_version = "gateway.networking.k8s.io/v1".to_owned();
                 self.own(Body::Wrote(Box::new(Write { step, ordinal, verb, key, api_version, sent, outcome })));
