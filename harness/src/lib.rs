@@ -4,6 +4,9 @@
 //! verdict ([`judge`]) → report (the package `gateproof-report`). Layers point down only: `cli` → `run` →
 //! {`probe`, `judge`}; `probe` → `target` → `log`; `judge` → {`scenario`, `log`}.
 
+// The macros of the standard library panic where a pipe is closed; `cli::output` prints.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod cli;
 pub mod exit_codes;
 #[cfg(any(test, fuzzing))]

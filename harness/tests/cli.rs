@@ -3,6 +3,7 @@
 
 mod process;
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 
@@ -213,6 +214,8 @@ fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
 #[case::fault_of_a_testbed(&["testbed", "--fault", "ignores-reference-grant"], &["did you mean `ignores-reference-grants`?"])]
 #[case::fault_of_the_matrix(&["faults", "ignores-reference-grant"], &["did you mean `ignores-reference-grants`?"])]
 #[case::target(&["run", "--target", "kind"], &["`kind` is not a target"])]
+#[case::options(&["run", "--options-from", "nothing"], &["cannot read nothing"])]
+#[case::features_from(&["run", "--features-from", "nothing"], &["cannot read nothing"])]
 #[case::feature(&["run", "--features", "HTTPRout"], &["there is no feature `HTTPRout`", "did you mean `HTTPRoute`?"])]
 #[case::ports(&["run", "--ports", "foo=1"], &["`foo=1` names no ports"])]
 #[case::dial(&["run", "--dial", "here"], &["`here` is not a dial rule"])]
@@ -252,6 +255,7 @@ fn a_name_of_nothing_is_a_usage_error(#[case] arguments: &[&str], #[case] parts:
 #[case::log(&["replay", "given"], "{}\n", 2, &["given: line 1 of the log", "missing field"])]
 #[case::empty_log(&["replay", "given"], "", 2, &["the log does not begin with the start of a run"])]
 #[case::report(&["report", "lint", "given"], "kind: Pod\n", 2, &["given:"])]
+#[case::report_without_profiles(&["run", "--features-from", "given"], "apiVersion: a\ndate: b\ngatewayAPIVersion: v1\nimplementation: {contact: [], organization: a, project: b, url: c, version: d}\nkind: ConformanceReport\nprofiles: []\n", 2, &["given claims no feature that is known"])]
 #[case::no_manifest(&["run", "-f", "given"], "", 2, &["given"])]
 #[case::reports_into_a_file(&["run", "tcproute-simple", "--report-dir", "given"], "", 3, &["cannot write given", "--report-dir"])]
 fn a_file_of_something_else_is_refused(
@@ -430,4 +434,123 @@ fn a_replay_comes_to_the_same_verdicts() {
     let (reports, verdicts) = (first.out.rfind("reports: ").unwrap(), &first.out);
     assert_eq!(again.out, verdicts[..reports]);
     expect(&run(dir.path(), &["run", "--rerun-failed", "gateproof-report"]), 0, &["1 passed, 0 failed"]);
+}
+
+/// What is in a directory.
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[rstest]
+#[case::bad_manifest(&["run", "-f", "case.yaml"])]
+#[case::bad_name(&["run", "nosuch"])]
+#[case::nothing_to_connect_to(&["run", "--gateway-class", "some", "--kubeconfig", "kubeconfig"])]
+fn a_run_that_could_not_start_leaves_no_report_of_another(#[case] arguments: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let reports = dir.path().join("gateproof-report");
+    kubeconfig(dir.path());
+    write(dir.path(), "case.yaml", &GOOD.replacen("parentRefs:", "parentRef:", 1));
+    std::fs::create_dir_all(reports.join("failures")).unwrap();
+    write(&reports, "failures/mine.txt", "mine");
+    expect(&run(dir.path(), &["run", "tcproute-simple"]), 0, &["1 passed, 0 failed"]);
+    assert!(reports.join("junit.xml").exists() && !reports.join("unfinished.txt").exists());
+    let ended = run(dir.path(), arguments);
+    assert!(matches!(ended.code, Some(2 | 3)), "{}", ended.said());
+    assert_eq!(std::fs::read_to_string(reports.join("failures/mine.txt")).unwrap(), "mine");
+    assert!(names(&reports).iter().all(|name| !name.starts_with("junit") && name != "record.json"), "{reports:?}");
+    for verb in [&["replay", "gateproof-report"][..], &["report", "render", "gateproof-report"]] {
+        expect(&run(dir.path(), verb), 2, &["the run of gateproof-report did not end", "unfinished.txt says more"]);
+    }
+    // The run before passed, so nothing is to be run again, and nothing is lost by asking.
+    let again = run(dir.path(), &["run", "--rerun-failed", "gateproof-report"]);
+    expect(&again, 0, &["this is about the one before", "nothing to run again"]);
+}
+
+#[test]
+fn features_come_from_a_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = "gateproof-report/conformance-report.yaml";
+    expect(&run(dir.path(), &["run", "httproute-simple", "--all-features"]), 0, &["1 passed"]);
+    let text = std::fs::read_to_string(dir.path().join(report)).unwrap();
+    write(dir.path(), report, &text.replacen("supportedFeatures:", "supportedFeatures:\n    - FromTheFuture", 1));
+    // The report stands where the run's own goes.
+    let ended = run(dir.path(), &["run", "httproute-simple", "tcproute-simple", "--features-from", report]);
+    expect(&ended, 0, &["1 passed, 0 failed, 1 not supported", "that are left out: FromTheFuture"]);
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap())
+            .unwrap();
+    assert_eq!(record["optionsFile"], "gateproof-report/options.txt");
+    let features = record["target"]["features"].clone();
+    assert!(features.as_array().unwrap().len() > 40, "{features}");
+    // The file means what it was made of.
+    let again = ["run", "httproute-simple", "--options-from", "gateproof-report/options.txt"];
+    expect(&run(dir.path(), &again), 0, &["1 passed, 0 failed"]);
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap())
+            .unwrap();
+    assert_eq!(record["target"]["features"], features);
+}
+
+/// Reads one line, and has enough.
+#[rstest]
+#[case(&["list", "scenarios"])]
+#[case(&["list", "requirements", "--format", "json"])]
+#[case(&["list", "faults"])]
+#[case(&["explain"])]
+#[case(&["plan"])]
+#[case(&["schema"])]
+#[case(&["rbac"])]
+#[case(&["lint", "--format", "json"])]
+#[case(&["run", "tcproute-simple"])]
+#[case(&["--help"])]
+fn a_reader_who_leaves_is_no_failure(#[case] arguments: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let (reader, out) = std::io::pipe().unwrap();
+    let err = out.try_clone().unwrap();
+    drop(reader);
+    let status = process::gateproof(dir.path()).args(arguments).stdout(out).stderr(err).status().unwrap();
+    assert_eq!(status.code(), Some(0), "{status}");
+}
+
+#[test]
+fn what_cannot_be_printed_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = process::gateproof(dir.path()).args(["list", "scenarios"]).stdout(full).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("cannot write to standard output") && !said.contains("panicked"), "{said}");
+}
+
+/// What passed is run again where the contract alone was broken: nothing red turns green by it.
+#[test]
+fn a_broken_contract_stays_broken_when_it_is_run_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = ["run", "--target", "embedded:observes-no-generation-of-listeners"];
+    let broken = [&target[..], &["httproute-simple", "tcproute-simple"]].concat();
+    expect(&run(dir.path(), &broken), 1, &["0 failed", "FAILED contract/"]);
+    for _ in 0..2 {
+        let again = run(dir.path(), &[&target[..], &["--rerun-failed", "gateproof-report"]].concat());
+        expect(&again, 1, &["0 failed", "FAILED contract/"]);
+    }
+    let warned = [&broken[..], &["--contract", "warn"]].concat();
+    expect(&run(dir.path(), &warned), 0, &["0 failed", "FAILED contract/"]);
+    let again = run(dir.path(), &["run", "--rerun-failed", "gateproof-report"]);
+    expect(&again, 0, &["nothing to run again"]);
+}
+
+#[test]
+fn an_echo_says_where_it_listens() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = process::gateproof(dir.path());
+    let mut echo = command.arg("echo").env("HTTP_PORT", "0").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(echo.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    process::signal(&echo, "INT");
+    assert!(echo.wait().unwrap().success());
+    let port = line.trim().strip_prefix("listens on 0.0.0.0:").and_then(|rest| rest.strip_suffix(" (Http)"));
+    assert!(port.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0)), "{line}");
 }

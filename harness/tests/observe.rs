@@ -15,7 +15,7 @@ use gateproof::target::names;
 use gateproof::target::observe::{Observer, Selector};
 use gateproof::target::pool::namespace;
 use gateproof::target::write::{PatchType, Whose, Writer};
-use gateproof_apiserver::{Options, Server};
+use gateproof_apiserver::{Disturbance, Options, Server};
 use serde_json::{Value, json};
 
 const RUN: &str = "abcdef";
@@ -61,6 +61,7 @@ async fn seen(bench: &Bench, test: impl Fn(&HashMap<ObjectKey, Arc<Value>>) -> b
     tokio::time::timeout(Duration::from_secs(10), bench.observer.view().until(test)).await.unwrap();
 }
 
+/// Nobody asks for a look here: that happens only before a target is blamed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fresh_objects_are_never_read_again() {
     let bench = bench(Options::default()).await;
@@ -88,6 +89,41 @@ async fn fresh_objects_are_never_read_again() {
         .collect();
     let scope = Scope::Scenario(Arc::from("scenario-a"));
     assert_eq!(of_last, [(Change::Added, scope.clone()), (Change::Modified, scope)]);
+    bench.server.shutdown().await;
+}
+
+/// The one read beside the first list: somebody doubts what a watch has shown, because a target is to be blamed for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doubts_are_one_list_an_object_and_a_renewal_is_one_a_watch() {
+    let bench = bench(Options::default()).await;
+    let looker = bench.observer.looker();
+    bench.writer.apply(0, 0, &namespace(RUN, None, "one", &[])).await;
+    seen(&bench, |live| live.contains_key(&key("Namespace", None, "one"))).await;
+    // From here on the watches are open, and show nothing.
+    bench.server.trouble().disturb(Disturbance::Silent, "gateproof/", 1);
+    let mut service = object("Service", "one", "s", Some("abcdef-0"));
+    service["spec"] = json!({"ports": [{"port": 80}]});
+    bench.writer.apply(0, 0, &service).await;
+    let lists = |resource: &str| reads(&bench).get(&("list".to_owned(), resource.to_owned())).copied().unwrap_or(0);
+    let before = reads(&bench);
+    let service = key("Service", Some("one"), "s");
+    let found = looker.look(&service).await.unwrap();
+    assert_eq!((found.key.clone(), found.object.is_some()), (service.clone(), true));
+    assert!(looker.look(&key("Service", Some("one"), "t")).await.unwrap().object.is_none());
+    assert_eq!(lists("services"), before[&("list".to_owned(), "services".to_owned())] + 2);
+    assert!(bench.observer.view().get(&service).is_none());
+
+    looker.renew(std::slice::from_ref(&service)).await;
+    assert_eq!(bench.observer.view().get(&service), found.object);
+    assert_eq!(lists("services"), before[&("list".to_owned(), "services".to_owned())] + 3);
+    assert_eq!(reads(&bench).values().sum::<u64>(), before.values().sum::<u64>() + 3);
+    let events = bench.log.events();
+    let at = |test: &dyn Fn(&Body) -> bool| events.iter().position(|event| test(&event.body)).unwrap();
+    let blind = at(&|body| matches!(body, Body::Blind { resource, doubted: true, .. } if resource == "services"));
+    let gap = at(&|body| matches!(body, Body::Gap { resource, .. } if resource == "services"));
+    let shown = at(&|body| matches!(body, Body::Observed { key, .. } if *key == service));
+    assert!(blind < gap && gap < shown);
+    assert!(bench.server.trouble().disturbed() > 0);
     bench.server.shutdown().await;
 }
 

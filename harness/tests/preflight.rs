@@ -240,6 +240,7 @@ async fn a_target_that_can_be_tested_is() {
     arguments[0] = "preflight";
     let asked = run(testbed.dir.path(), &arguments);
     assert_eq!(asked.code, Some(0), "{}", asked.said());
+    assert_eq!(asked.said().matches("the target can be tested").count(), 1, "{}", asked.said());
     for part in ["✓ permissions", "✓ address", "✓ data path", "✓ backend", "the target can be tested"] {
         assert!(asked.out.contains(part), "no `{part}` in {}", asked.out);
     }

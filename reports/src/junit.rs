@@ -22,7 +22,7 @@ pub fn render(record: &RunRecord) -> Result<String, String> {
     let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
     for scenario in &record.scenarios {
         let suite = suites.entry(&scenario.suite).or_insert_with(|| TestSuite::new(scenario.suite.clone()));
-        suite.add_test_case(scenario_case(scenario, &record.arguments));
+        suite.add_test_case(scenario_case(scenario, &record.again()));
     }
     report.add_test_suites(suites.into_values());
     if !record.contract.is_empty() {

@@ -5,23 +5,23 @@ use std::fmt::Write;
 use crate::record::{Outcome, RunRecord, Severity};
 use crate::{reproduce, terminal};
 
-/// The record as Markdown. Text from the target is escaped: it can hold anything.
+/// The record as Markdown. Text from the target is shown as code: it can hold anything.
 pub fn render(record: &RunRecord) -> String {
     let mut out = String::new();
     let target = &record.target;
-    let _ = writeln!(out, "# Gateproof: {}\n", escape(&target.name));
+    let _ = writeln!(out, "# Gateproof: {}\n", code(&target.name));
     if target.embedded {
         let _ = writeln!(out, "The target was the embedded reference, not a real implementation.\n");
     }
     let _ = writeln!(
         out,
-        "{} by {} · class `{}` · controller `{}` · Gateway API {} {}\n",
-        escape(&record.date),
-        escape(&record.producer),
-        escape(&target.gateway_class),
-        escape(&target.controller_name),
-        escape(&target.gateway_api_version),
-        escape(&target.gateway_api_channel)
+        "{} by {} · class {} · controller {} · Gateway API {} {}\n",
+        code(&record.date),
+        code(&record.producer),
+        code(&target.gateway_class),
+        code(&target.controller_name),
+        code(&target.gateway_api_version),
+        code(&target.gateway_api_channel)
     );
     let _ = writeln!(out, "**{}**\n", terminal::counts(record));
     if record.interrupted {
@@ -31,16 +31,20 @@ pub fn render(record: &RunRecord) -> String {
     for scenario in record.scenarios.iter().filter(|s| s.outcome != Outcome::Passed) {
         let first = scenario.findings.iter().find(|f| f.severity == Severity::Failure);
         let why = match (first, &scenario.reason) {
-            (_, Some(reason)) if scenario.outcome == Outcome::KnownFailure => reason.clone(),
-            (Some(f), _) => format!("expected {}; saw {} ({})", f.expected, f.seen, f.clauses.join(", ")),
-            (None, Some(reason)) => reason.clone(),
+            (_, Some(reason)) if scenario.outcome == Outcome::KnownFailure => code(reason),
+            (Some(f), _) => {
+                let clauses =
+                    if f.clauses.is_empty() { String::new() } else { format!(" ({})", code(&f.clauses.join(", "))) };
+                format!("expected {}; saw {}{clauses}", code(&f.expected), code(&f.seen))
+            }
+            (None, Some(reason)) => code(reason),
             (None, None) => String::new(),
         };
-        let _ = writeln!(out, "| {} | {} | {} |", scenario.name, terminal::word(scenario.outcome), escape(&why));
+        let _ = writeln!(out, "| {} | {} | {why} |", code(&scenario.name), terminal::word(scenario.outcome));
     }
     contract(&mut out, record);
     if let Some(line) = terminal::outside_profiles(record) {
-        let _ = writeln!(out, "\n{}", escape(&line));
+        let _ = writeln!(out, "\n{}", code(&line));
     }
     stale(&mut out, record);
     again(&mut out, record);
@@ -54,7 +58,7 @@ fn stale(out: &mut String, record: &RunRecord) {
         let _ = writeln!(out, "\nOut of date in the file of known failures:\n");
     }
     for line in lines {
-        let _ = writeln!(out, "- {}", escape(&line));
+        let _ = writeln!(out, "- {}", code(&line));
     }
 }
 
@@ -64,7 +68,7 @@ fn again(out: &mut String, record: &RunRecord) {
         .scenarios
         .iter()
         .filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Late | Outcome::Inconclusive))
-        .map(|s| reproduce::command(&record.arguments, &s.name))
+        .map(|s| reproduce::command(&record.again(), &s.name))
         .collect();
     if lines.is_empty() {
         return;
@@ -79,30 +83,30 @@ fn again(out: &mut String, record: &RunRecord) {
 fn contract(out: &mut String, record: &RunRecord) {
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty()) {
         let first = &rule.breaches[0];
-        let why = format!("{} breaches, first: {} {}: {}", rule.breaches.len(), first.object, first.path, first.seen);
+        let place = code(&format!("{} {}", first.object, first.path));
+        let why = format!("{} breaches, first: {place}: {}", rule.breaches.len(), code(&first.seen));
         let (mark, why) = match &rule.known {
-            Some(reason) => ("KNOWN FAILURE", reason.clone()),
+            Some(reason) => ("KNOWN FAILURE", code(reason)),
             None if rule.severity == Severity::Failure => ("FAILED", why),
             None => ("WARNING", why),
         };
-        let _ = writeln!(out, "| {} | {mark} | {} |", rule.name, escape(&why));
+        let _ = writeln!(out, "| {} | {mark} | {why} |", code(&rule.name));
     }
 }
 
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '|' | '`' | '*' | '_' | '[' | ']' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\n' | '\r' => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+/// A text that others chose, as code: within it nothing is a link, an image, HTML, a mention or a number of an issue, neither to
+/// Markdown nor to the sites that make more of it afterwards. Good for cells of tables too.
+fn code(text: &str) -> String {
+    let text = terminal::printable(text);
+    // A cell ends at a bar even within code, unless a backslash is before it, and that one must not belong to another one.
+    let text = text.replace("\\|", "\\u{5c}|").replace('|', "\\|");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    // Code that begins or ends with a fence's letter or a space needs one more; of nothing there can be no code.
+    let space = if text.trim_matches(' ').is_empty() || text.starts_with([' ', '`']) || text.ends_with([' ', '`']) {
+        " "
+    } else {
+        ""
+    };
+    if text.is_empty() { String::new() } else { format!("{fence}{space}{text}{space}{fence}") }
 }

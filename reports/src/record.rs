@@ -1,5 +1,6 @@
 //! What a run came to. The format of `record.json`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -44,6 +45,9 @@ pub struct RunRecord {
     /// it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// A file that holds these arguments, one a line, if they are too many for a line of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options_file: Option<String>,
     /// Whether the user broke it off.
     pub interrupted: bool,
     /// Every selected scenario in order of name, each in exactly one state.
@@ -71,6 +75,16 @@ pub struct LeftoverRecord {
     pub object: String,
     /// What holds it, as far as it can be told.
     pub diagnosis: String,
+}
+
+impl RunRecord {
+    /// The arguments with which a scenario is run again as it was, as they are typed.
+    pub fn again(&self) -> Cow<'_, [String]> {
+        match &self.options_file {
+            Some(file) => Cow::Owned(vec!["--options-from".to_owned(), file.clone()]),
+            None => Cow::Borrowed(&self.arguments),
+        }
+    }
 }
 
 /// What was tested.

@@ -6,8 +6,12 @@ use std::borrow::Cow;
 /// The number of a repeat is left out, since it is no part of the scenario's name.
 pub fn command(arguments: &[String], scenario: &str) -> String {
     let name = scenario.split('#').next().unwrap_or_default();
-    let words = ["gateproof", "run", name].into_iter().chain(arguments.iter().map(String::as_str));
-    words.map(quoted).collect::<Vec<_>>().join(" ")
+    line(["gateproof", "run", name].into_iter().chain(arguments.iter().map(String::as_str)))
+}
+
+/// Words as a line for a shell.
+pub fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// A word as a POSIX shell reads it back.

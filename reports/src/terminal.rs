@@ -11,7 +11,9 @@ use crate::reproduce;
 /// written as an escape, line ends too, so that no message can pass for lines of ours.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+        let turns =
+            matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        c.is_control() || turns
     };
     if !text.contains(steers) {
         return Cow::Borrowed(text);
@@ -138,7 +140,7 @@ pub fn summary(record: &RunRecord) -> String {
         }
         let silent = matches!(scenario.outcome, Outcome::Passed | Outcome::Skipped | Outcome::NotSupported);
         if !silent || (warned && scenario.outcome == Outcome::Passed) {
-            let _ = writeln!(out, "{}", failure(scenario, &record.arguments));
+            let _ = writeln!(out, "{}", failure(scenario, &record.again()));
         }
     }
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty() && r.severity != Severity::Note) {

@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use gateproof_report::compare::{Agreement, Here, Published, Test, compare};
 use gateproof_report::conformance::{
     ConformanceReport, Extended, Identity, LeftOut, ProfileReport, ProfileRule, Statistics, Status, TestResult, Why,
-    Withheld, build, lint,
+    Withheld, build, claimed, lint,
 };
 use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
-use gateproof_report::record::{Breach, ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, Target};
+use gateproof_report::record::{
+    Breach, ContractRecord, Finding, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Severity, Target,
+};
 use gateproof_report::{junit, markdown, terminal};
 use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use rstest::rstest;
 
 /// What every profile of these tests is about.
@@ -50,11 +53,13 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
             features: ["Gateway", "HTTPRoute", "HTTPRouteCORS", "ReferenceGrant"].map(str::to_owned).to_vec(),
         },
         arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
+        options_file: None,
         interrupted: false,
         scenarios,
         outside_profiles: vec![],
         contract: vec![],
         known_failures: vec![],
+        leftovers: vec![],
         duration_ms: 1234,
     }
 }
@@ -176,7 +181,7 @@ fn what_no_profile_counts_is_named_if_it_was_run() {
     assert!(!terminal::summary(&record).contains(line) && !markdown::render(&record).contains(line));
     record.outside_profiles = vec!["mixed".to_owned(), "unclaimed".to_owned()];
     assert!(terminal::summary(&record).contains(&format!("{line}\n")), "{}", terminal::summary(&record));
-    assert!(markdown::render(&record).contains(&format!("{line}\n")));
+    assert!(markdown::render(&record).contains(&format!("`{line}`\n")));
 }
 
 /// Whoever reads the report is not to be told less because somebody expected it.
@@ -235,7 +240,6 @@ fn known_failures_and_stale_entries_are_told_in_every_report() {
         assert!(xml.contains(part), "{part} is missing in {xml}");
     }
     assert_eq!(xml.matches("<failure").count(), 2, "{xml}");
-    assert!(!markdown::render(&record).contains("<b>"));
     let text = terminal::summary(&record);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "KNOWN FAILURE a-broken: #12 (until 2026-11-30, known.yaml:4)");
@@ -247,10 +251,10 @@ fn known_failures_and_stale_entries_are_told_in_every_report() {
     assert_eq!(lines.len(), 5, "{text}");
     let page = markdown::render(&record);
     for part in [
-        "| a-broken | KNOWN FAILURE | #12",
-        "| contract/HTTPRoute/tri-state | KNOWN FAILURE | #13",
-        "- UNEXPECTED PASS",
-        "- EXPIRED",
+        "| `a-broken` | KNOWN FAILURE | `#12",
+        "| `contract/HTTPRoute/tri-state` | KNOWN FAILURE | `#13",
+        "- `UNEXPECTED PASS",
+        "- `EXPIRED",
     ] {
         assert!(page.contains(part), "{part} is missing in {page}");
     }
@@ -308,8 +312,20 @@ fn junit_and_markdown_keep_every_state_apart_and_escape() {
             seq: 7,
         }],
     });
+    let left = LeftoverRecord { object: "Namespace/gp-<b>".to_owned(), diagnosis: "finalizers a/b".to_owned() };
+    record.leftovers.push(left);
     let xml = junit::render(&record).unwrap();
-    for part in ["<failure", "<error", "type=\"inconclusive\"", "no route to the address", "contract/HTTPRoute"] {
+    for part in [
+        "name=\"clean-up\"",
+        "left behind",
+        "gp-&lt;b&gt;",
+        "finalizers a/b",
+        "<failure",
+        "<error",
+        "type=\"inconclusive\"",
+        "no route to the address",
+        "contract/HTTPRoute",
+    ] {
         assert!(xml.contains(part), "{part} is missing in {xml}");
     }
     // Each place where a failure is told says how to run just that one, as it was run.
@@ -320,7 +336,6 @@ fn junit_and_markdown_keep_every_state_apart_and_escape() {
         }
     }
     assert!(!xml.contains("<script>"));
-    assert!(!markdown::render(&record).contains("<script>"));
     insta::assert_snapshot!("terminal_summary", terminal::summary(&record));
 }
 
@@ -350,6 +365,123 @@ proptest! {
             .sum();
         prop_assert_eq!(total as usize, counted);
         prop_assert_eq!(report.profiles.iter().any(|p| p.core.result == TestResult::Failure), failed);
+    }
+}
+
+/// A record in which every text that others chose is this one.
+fn all_of(text: &str) -> RunRecord {
+    let own = || text.to_owned();
+    let mut known_scenario = scenario(text, &["Gateway"], Outcome::KnownFailure);
+    known_scenario.reason = Some(own());
+    let mut failed = scenario(text, &["Gateway"], Outcome::Failed);
+    failed.findings.push(finding(text, text));
+    let mut unclear = scenario(text, &["Gateway"], Outcome::Inconclusive);
+    unclear.reason = Some(own());
+    let mut record = record(vec![known_scenario, failed, unclear]);
+    let target = &mut record.target;
+    for field in [
+        &mut target.name,
+        &mut target.gateway_class,
+        &mut target.controller_name,
+        &mut target.gateway_api_version,
+        &mut target.gateway_api_channel,
+    ] {
+        *field = own();
+    }
+    record.arguments = vec![own()];
+    record.outside_profiles = vec![own()];
+    let breach = Breach { scenario: own(), object: own(), path: own(), seen: own(), seq: 7 };
+    record.contract = [None, Some(own())]
+        .map(|known| ContractRecord {
+            name: own(),
+            clauses: vec![],
+            severity: Severity::Failure,
+            objects: 1,
+            known,
+            breaches: vec![breach.clone()],
+        })
+        .to_vec();
+    let mut stale = known(KnownState::UnexpectedPass, &[text]);
+    stale.entry.reason = own();
+    stale.entry.place = own();
+    record.known_failures = vec![stale];
+    record
+}
+
+/// What a page is made of beside what stands in code, and what stands in code.
+fn parsed(page: &str) -> (String, Vec<String>) {
+    let (mut others, mut codes, mut block) = (String::new(), vec![], false);
+    for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+        match event {
+            Event::Code(text) => codes.push(text.to_string()),
+            Event::Start(Tag::CodeBlock(_)) => block = true,
+            Event::End(TagEnd::CodeBlock) => block = false,
+            Event::Text(text) if block => codes.push(text.to_string()),
+            // The parser splits texts as it likes.
+            Event::Text(text) => others.push_str(&text),
+            other => others.push_str(&format!("{other:?}")),
+        }
+    }
+    (others, codes)
+}
+
+#[rstest]
+#[case::mention("ask @octocat")]
+#[case::issue("see #123, GH-123 or a/b#123")]
+#[case::link("[here](https://example.com) https://example.com www.example.com <me@example.com>")]
+#[case::image("![x](https://example.com/x.png)")]
+#[case::html("<script>alert(1)</script> &lt; <!-- ")]
+#[case::table("a | b \\| c \\\\| d")]
+#[case::code("`a` ``b`` ```")]
+#[case::ends("`")]
+#[case::nothing("  ")]
+#[case::lines("a\n\n# b\n    c")]
+#[case::directions("a\u{202e}b\u{61c}c\u{2066}d")]
+fn what_others_say_is_nothing_but_code(#[case] text: &str) {
+    let (others, codes) = parsed(&markdown::render(&all_of(text)));
+    assert_eq!(others, parsed(&markdown::render(&all_of("x"))).0);
+    let turns =
+        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    assert!(!codes.concat().contains(turns), "{codes:?}");
+}
+
+#[test]
+fn code_says_what_was_said() {
+    let text = "`a` || b ``c`` <i> @me #1";
+    let (_, codes) = parsed(&markdown::render(&all_of(text)));
+    assert!(codes.iter().filter(|code| *code == text).count() > 10, "{codes:?}");
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_anything_of_the_page(text in prop_oneof![".+", "[`|\\\\ a<>&*_\\[\\]()!#@\n-]{1,12}"]) {
+        prop_assert_eq!(parsed(&markdown::render(&all_of(&text))).0, parsed(&markdown::render(&all_of("x"))).0);
+    }
+}
+
+#[test]
+fn a_report_claims_what_its_profiles_are_about_and_list() {
+    let extended =
+        |names: &[&str]| Extended { supported_features: set(names).into_iter().collect(), ..Extended::default() };
+    let profile = |name: &str, names: &[&str]| ProfileReport {
+        name: name.to_owned(),
+        extended: Some(extended(names)),
+        ..ProfileReport::default()
+    };
+    let profiles = vec![profile("HTTP", &["HTTPRouteCORS"]), profile("GATEWAY-NEW", &["NewRoute"])];
+    let report = ConformanceReport { profiles, ..ConformanceReport::default() };
+    let claims = claimed(&report, &[http()]);
+    assert_eq!(claims.features, set(&["Gateway", "ReferenceGrant", "HTTPRoute", "HTTPRouteCORS", "NewRoute"]));
+    assert_eq!(claims.unknown_profiles, ["GATEWAY-NEW"]);
+}
+
+#[test]
+fn a_file_of_options_keeps_the_line_short() {
+    let mut record = record(vec![scenario("broken", &["Gateway"], Outcome::Inconclusive)]);
+    record.options_file = Some("reports/options.txt".to_owned());
+    let line = "gateproof run broken --options-from reports/options.txt";
+    for text in [terminal::summary(&record), markdown::render(&record), junit::render(&record).unwrap()] {
+        assert!(text.contains(line) && !text.contains("embedded:deaf"), "{text}");
     }
 }
 

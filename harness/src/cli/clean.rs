@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::options::source;
-use super::output::{self, Format};
+use super::output::{self, Format, say, tell};
 use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -130,42 +130,40 @@ fn agreed() -> bool {
     if !input.is_terminal() {
         return true;
     }
-    eprint!(
-        "This removes what every run of gateproof made in this cluster, those under way too. Type `yes` to go on: "
-    );
+    tell!("This removes what every run of gateproof made in this cluster, those under way too. Type `yes` to go on:");
     let mut answer = String::new();
     input.read_line(&mut answer).is_ok() && answer.trim() == "yes"
 }
 
 fn wait(runs: &BTreeSet<String>, time: Duration) {
     let runs: Vec<_> = runs.iter().map(|run| printable(run)).collect();
-    eprintln!("looking for {} s whether these runs are under way: {}", time.as_secs(), runs.join(", "));
+    tell!("looking for {} s whether these runs are under way: {}", time.as_secs(), runs.join(", "));
 }
 
 fn print(document: &Document) {
     for object in &document.restored {
-        println!("restored {}", printable(object));
+        say!("restored {}", printable(object));
     }
     for object in &document.removed {
-        println!("removed {}", printable(object));
+        say!("removed {}", printable(object));
     }
     for Remnant { object, diagnosis } in &document.leftovers {
-        println!("still there: {}: {}", printable(object), printable(diagnosis));
+        say!("still there: {}: {}", printable(object), printable(diagnosis));
     }
     for object in &document.others {
-        println!("left alone: {}: it has the label of a run, and no run made it", printable(object));
+        say!("left alone: {}: it has the label of a run, and no run made it", printable(object));
     }
     for run in &document.alive {
-        println!(
+        say!(
             "left alone: run {}, which is under way; `gateproof clean --run ID` takes it all the same",
             printable(run)
         );
     }
     for run in &document.unknown {
-        println!("left alone: run {}, which has no Lease; `gateproof clean --run ID` takes it", printable(run));
+        say!("left alone: run {}, which has no Lease; `gateproof clean --run ID` takes it", printable(run));
     }
     if !document.restored.is_empty() {
-        println!("{} restored", document.restored.len());
+        say!("{} restored", document.restored.len());
     }
-    println!("{} removed, {} left", document.removed.len(), document.leftovers.len());
+    say!("{} removed, {} left", document.removed.len(), document.leftovers.len());
 }

@@ -7,7 +7,7 @@ use gateproof_report::conformance::ConformanceReport;
 use gateproof_report::terminal::printable;
 use gateproof_suites::upstream_tests;
 
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome, report, reports};
 use crate::exit_codes;
 use crate::scenario::Version;
@@ -46,11 +46,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Format::Json => output::json(&comparison)?,
         Format::Text => {
             let who = &published.implementation;
-            println!("published: {} {}, Gateway API {release}", printable(&who.project), printable(&who.version));
-            println!(
-                "here:      {}, Gateway API {}",
-                printable(&record.target.name),
-                record.target.gateway_api_version
+            let here = &record.target;
+            output::columns(
+                &[
+                    ["published:", &format!("{} {}, Gateway API {release}", who.project, who.version)],
+                    ["here:", &format!("{}, Gateway API {}", here.name, here.gateway_api_version)],
+                ]
+                .map(|row| row.map(|cell| printable(cell).into_owned())),
             );
             print(&comparison);
         }
@@ -78,13 +80,15 @@ fn print(comparison: &Comparison) {
     let of = |wanted: Agreement| comparison.tests.iter().filter(move |line| line.agreement == wanted);
     output::columns(&ORDER.into_iter().flat_map(of).map(row).collect::<Vec<_>>());
     for miscount in &comparison.miscounts {
-        println!(
+        say!(
             "{}: the report counts {} tests, its features select {} of those that are known",
-            miscount.profile, miscount.counted, miscount.known
+            miscount.profile,
+            miscount.counted,
+            miscount.known
         );
     }
     let counts = ORDER.map(|wanted| format!("{} {}", comparison.count(wanted), agreement(wanted)));
-    println!("{} tests: {}", comparison.tests.len(), counts.join(", "));
+    say!("{} tests: {}", comparison.tests.len(), counts.join(", "));
 }
 
 fn agreement(agreement: Agreement) -> &'static str {

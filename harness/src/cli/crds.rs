@@ -8,6 +8,7 @@ use gateproof_apiserver::crds::parse_bundle;
 use serde_json::Value;
 
 use super::Failure;
+use super::output::tell;
 
 /// Where definitions come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub(crate) async fn read(source: &Source) -> Result<Vec<Value>, Failure> {
         )
     })?;
     for note in &bundle.notes {
-        eprintln!("{name}: {note}");
+        tell!("{name}: {note}");
     }
     Ok(bundle.definitions)
 }

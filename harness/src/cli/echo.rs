@@ -1,5 +1,6 @@
 //! `gateproof echo`: the backend, as in a Pod.
 
+use super::output::say;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::interrupt::Signals;
@@ -18,7 +19,8 @@ pub(crate) struct Args {}
 pub(crate) async fn run(_: Args) -> Outcome {
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle signals: {error}"), "nothing was started"))?;
-    gateproof_echo::env::serve_from_env(signals.next())
+    let listening = |address, protocol| say!("listens on {address} ({protocol:?})");
+    gateproof_echo::env::serve_from_env(signals.next(), listening)
         .await
         .map_err(|error| Failure::environment(error, "`gateproof help echo` lists the variables"))?;
     Ok(exit_codes::PASSED)

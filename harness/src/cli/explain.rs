@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::options::Selection;
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::scenario::{Level, Scenario, expectations, select};
@@ -126,31 +126,31 @@ fn explanation(scenario: &Scenario) -> Explanation {
 }
 
 fn print(explanation: &Explanation) {
-    println!("{} ({})\n  {}\n", explanation.name, explanation.file, explanation.summary);
-    println!("features: {}", explanation.features.join(", "));
+    say!("{} ({})\n  {}\n", explanation.name, explanation.file, explanation.summary);
+    say!("features: {}", explanation.features.join(", "));
     for (word, version) in [("since", &explanation.since), ("until", &explanation.until)] {
         if let Some(version) = version {
-            println!("{word}: {version}");
+            say!("{word}: {version}");
         }
     }
-    println!("\nproves:");
+    say!("\nproves:");
     for clause in &explanation.proves {
         match (&clause.text, &clause.source) {
-            (Some(text), Some(source)) => println!("  {}  {text}\n    {source}", clause.id),
-            (Some(text), None) => println!("  {}  unseen by upstream: {text}", clause.id),
-            _ => println!("  {}", clause.id),
+            (Some(text), Some(source)) => say!("  {}  {text}\n    {source}", clause.id),
+            (Some(text), None) => say!("  {}  unseen by upstream: {text}", clause.id),
+            _ => say!("  {}", clause.id),
         }
     }
-    println!("\nexpectations:");
-    for expectation in &explanation.expectations {
+    say!("\nexpectations:");
+    let row = |expectation: &Asserted| {
         let level = format!("{:?}", expectation.level).to_uppercase();
-        println!("  {level:<6} line {:<4} {}", expectation.line, expectation.id);
-    }
+        [format!("  {level}"), format!("line {}", expectation.line), expectation.id.clone()]
+    };
+    output::columns(&explanation.expectations.iter().map(row).collect::<Vec<_>>());
     if !explanation.faults.is_empty() {
-        println!("\nfaults that break one of these clauses (try --target embedded:NAME):");
-        for fault in &explanation.faults {
-            println!("  {}  {}", fault.name, fault.summary);
-        }
+        say!("\nfaults that break one of these clauses (try --target embedded:NAME):");
+        let row = |fault: &Killer| [format!("  {}", fault.name), fault.summary.clone()];
+        output::columns(&explanation.faults.iter().map(row).collect::<Vec<_>>());
     }
-    println!();
+    say!("");
 }

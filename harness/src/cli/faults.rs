@@ -1,7 +1,7 @@
 //! `gateproof faults`: the kill matrix.
 
 use super::options::{contract, known_fault, load_scenarios};
-use super::output::{self, Format};
+use super::output::{self, Format, say, tell};
 use super::run::run_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -58,7 +58,7 @@ struct Lines;
 
 impl Watcher for Lines {
     fn ran(&self, name: &str, failed: usize) {
-        eprintln!("{name}: {failed} failed");
+        tell!("{name}: {failed} failed");
     }
 }
 
@@ -111,21 +111,21 @@ pub(crate) async fn run(args: Args) -> Outcome {
 
 fn print_matrix(matrix: &Matrix) {
     for row in &matrix.rows {
-        println!("{}{}", row.fault, if row.narrow { "" } else { "  (not narrow)" });
+        say!("{}{}", row.fault, if row.narrow { "" } else { "  (not narrow)" });
         for (scenario, first) in &row.kills {
-            println!("  {scenario}: {}", first.join(", "));
+            say!("  {scenario}: {}", first.join(", "));
         }
         for rule in &row.contract {
-            println!("  {rule}");
+            say!("  {rule}");
         }
     }
     if matrix.pinpointed.is_some() && !matrix.holes.is_empty() {
-        println!("\nholes:");
-        matrix.holes.iter().for_each(|hole| println!("  {hole}"));
+        say!("\nholes:");
+        matrix.holes.iter().for_each(|hole| say!("  {hole}"));
     }
     if !matrix.complaints.is_empty() {
-        println!("\ncomplaints:");
-        matrix.complaints.iter().for_each(|complaint| println!("  {}", words(complaint)));
+        say!("\ncomplaints:");
+        matrix.complaints.iter().for_each(|complaint| say!("  {}", words(complaint)));
     }
     let narrow = matrix.rows.iter().filter(|row| row.narrow).count();
     let (faults, signatures, all) = (matrix.rows.len(), matrix.signatures, matrix.expectations);
@@ -137,7 +137,7 @@ fn print_matrix(matrix: &Matrix) {
         }
         None => format!("{} fail alone under one of them", all - left),
     };
-    println!(
+    say!(
         "\n{faults} faults, {narrow} narrow, {signatures} signatures; {all} expectations, {proof}; {} complaints",
         matrix.complaints.len()
     );
@@ -162,9 +162,9 @@ fn print_varied(varied: &Varied, format: Format) -> Outcome {
         output::json(varied)?;
     } else {
         for one in &varied.blamed {
-            println!("{}: {}: {}", one.variant, one.by, one.why);
+            say!("{}: {}: {}", one.variant, one.by, one.why);
         }
-        println!("{} scenarios run on legal variants, {} complaints", varied.runs, varied.blamed.len());
+        say!("{} scenarios run on legal variants, {} complaints", varied.runs, varied.blamed.len());
     }
     Ok(if varied.blamed.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
 }
@@ -174,9 +174,9 @@ fn print_proof(found: &Proof, format: Format) -> Outcome {
         output::json(found)?;
     } else {
         for survivor in &found.survivors {
-            println!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
+            say!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
-        println!(
+        say!(
             "{} expectations tried ({} not binding at this version), {} have no opposite, {} did not fail alone",
             found.tried,
             found.unbound,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::options::{check, texts};
-use super::output::{self, Format};
+use super::output::{self, Format, say, tell};
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::scenario::{Diagnostic, Vocabulary};
@@ -36,12 +36,12 @@ fn print(problems: &[Diagnostic], scenarios: usize, format: Format) -> Result<()
         return output::json(problems);
     }
     for problem in problems {
-        eprintln!("{:?}", miette::Report::new(problem.clone()));
+        tell!("{:?}", miette::Report::new(problem.clone()));
     }
     if problems.is_empty() {
-        println!("{scenarios} scenarios, no problems");
+        say!("{scenarios} scenarios, no problems");
     } else {
-        println!("{} problems", problems.len());
+        say!("{} problems", problems.len());
     }
     Ok(())
 }

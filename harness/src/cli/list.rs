@@ -14,7 +14,7 @@ use serde::Serialize;
 pub(crate) use self::profiles::ProfileItem;
 pub(crate) use self::requirements::RequirementItem;
 use super::options::Selection;
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::scenario::{Scenario, Vocabulary, select};
@@ -142,7 +142,7 @@ fn list<T: Serialize, const N: usize>(
 /// Says something about a whole list, to people.
 fn note(format: FormatArg, text: Option<String>) {
     if let (Format::Text, Some(text)) = (format.format, text) {
-        println!("\n{text}");
+        say!("\n{text}");
     }
 }
 

@@ -1,14 +1,18 @@
 //! The command line: one file a verb. Verbs parse, call the library and print; they decide nothing.
 
+mod causes;
+mod claims;
 mod clean;
 mod compare;
 mod crds;
 mod echo;
 mod explain;
 mod faults;
+mod interrupt;
 mod lint;
 mod list;
 mod options;
+mod options_from;
 mod output;
 mod plan;
 mod preflight;
@@ -16,6 +20,7 @@ mod progress;
 mod rbac;
 mod replay;
 mod report;
+mod report_dir;
 mod reports;
 mod reproduce;
 mod run;
@@ -30,6 +35,7 @@ use gateproof_report::terminal;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
+use self::output::tell;
 use crate::exit_codes;
 
 /// Tests implementations of the Kubernetes Gateway API against the specification.
@@ -138,8 +144,15 @@ pub async fn main() -> ExitCode {
     // Whoever has installed one already has installed a provider too, which is all that is needed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     log_to_stderr();
-    let cli = Cli::parse();
-    let outcome = match cli.verb {
+    let cli = match options_from::expanded(std::env::args_os().collect()) {
+        Ok(words) => Cli::parse_from(words),
+        Err(failure) => return ended(Err(failure)),
+    };
+    ended(run_verb(cli).await)
+}
+
+async fn run_verb(cli: Cli) -> Outcome {
+    match cli.verb {
         Verb::Run(args) => run::run(*args).await,
         Verb::Preflight(args) => preflight::run(*args).await,
         Verb::Rbac(args) => rbac::run(&args),
@@ -155,16 +168,22 @@ pub async fn main() -> ExitCode {
         Verb::Clean(args) => clean::run(args).await,
         Verb::Echo(args) => echo::run(args).await,
         Verb::Report(args) => report::run(&args),
-    };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(Failure::Usage(report)) => {
-            eprintln!("{report:?}");
-            ExitCode::from(exit_codes::USAGE)
-        }
-        Err(Failure::Environment(report)) => {
-            eprintln!("{report:?}");
-            ExitCode::from(exit_codes::INCONCLUSIVE)
-        }
     }
+}
+
+/// Says what went wrong, and ends with the exit code of its kind.
+fn ended(outcome: Outcome) -> ExitCode {
+    let outcome = match (outcome, output::lost()) {
+        (Ok(exit_codes::PASSED), Some(error)) => {
+            Err(Failure::environment(format!("cannot write to standard output: {error}"), "everything else was done"))
+        }
+        (outcome, _) => outcome,
+    };
+    let (report, code) = match outcome {
+        Ok(code) => return ExitCode::from(code),
+        Err(Failure::Usage(report)) => (report, exit_codes::USAGE),
+        Err(Failure::Environment(report)) => (report, exit_codes::INCONCLUSIVE),
+    };
+    tell!("{report:?}");
+    ExitCode::from(code)
 }

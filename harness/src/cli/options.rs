@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::output::tell;
 use super::{Failure, crds};
 use crate::judge::contract::Contract;
 use crate::run::{RunOptions, TargetChoice};
@@ -120,7 +121,7 @@ pub(crate) fn known_failures(file: &Path, all: &[Scenario], contract: &Contract)
     let nameable = Nameable { scenarios: all, rules: &rules };
     known::parse(&file.display().to_string(), &text, &Vocabulary::builtin(), nameable).map_err(|problems| {
         for problem in &problems {
-            eprintln!("{:?}", miette::Report::new(problem.clone()));
+            tell!("{:?}", miette::Report::new(problem.clone()));
         }
         Failure::usage(
             format!("{} problem(s) in {}", problems.len(), file.display()),
@@ -133,7 +134,7 @@ pub(crate) fn known_failures(file: &Path, all: &[Scenario], contract: &Contract)
 pub(crate) fn load_failure(error: LoadError) -> Failure {
     if let LoadError::Manifests(problems) = &error {
         for problem in problems {
-            eprintln!("{:?}", miette::Report::new(problem.clone()));
+            tell!("{:?}", miette::Report::new(problem.clone()));
         }
     }
     Failure::usage(

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::options::{Selection, Target};
-use super::output::{self, Format};
+use super::output::{self, Format, say};
 use super::run::{Tuning, run_failure};
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -62,7 +62,7 @@ impl Word {
 }
 
 /// Runs the verb.
-pub(crate) async fn run(args: Args) -> Outcome {
+pub(crate) async fn run(mut args: Args) -> Outcome {
     let (scenarios, all) = args.selection.among_all()?;
     let mut options = args.target.options().await?;
     args.tuning.apply(&mut options, &all)?;
@@ -81,7 +81,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
     if args.format == Format::Json {
         output::json(&rows)?;
     } else {
-        println!(
+        say!(
             "class {} ({}), Gateway API {}",
             printable(&facts.gateway_class),
             printable(&facts.controller_name),
@@ -90,7 +90,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         let cells = |row: &Row| [row.name.clone(), row.decision.text().to_owned(), row.reason.clone()];
         output::columns(&rows.iter().map(cells).collect::<Vec<_>>());
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
-        println!("{runs} of {} would run", plan.len());
+        say!("{runs} of {} would run", plan.len());
     }
     Ok::<u8, Failure>(exit_codes::PASSED)
 }

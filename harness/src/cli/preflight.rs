@@ -4,7 +4,7 @@ use gateproof_report::terminal::printable;
 
 use super::Outcome;
 use super::options::{Selection, Target};
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
 use super::progress::Reporter;
 use super::run::{Tuning, run_failure};
 use crate::exit_codes;
@@ -30,12 +30,12 @@ pub(crate) struct Args {
 }
 
 /// Runs the verb.
-pub(crate) async fn run(args: Args) -> Outcome {
+pub(crate) async fn run(mut args: Args) -> Outcome {
     let (scenarios, all) = args.selection.among_all()?;
     let mut options = args.target.options().await?;
     args.tuning.apply(&mut options, &all)?;
-    super::run::clean_up_on_ctrl_c(&options)?;
-    let mut reporter = Reporter::new();
+    super::interrupt::clean_up_on_ctrl_c(&options)?;
+    let mut reporter = Reporter::of_preflight();
     let outcome = run::preflight(options, scenarios, &mut reporter).await;
     reporter.finish();
     let json = args.format.format == Format::Json;
@@ -58,8 +58,8 @@ fn print(preflight: &Preflight, json: bool) -> Result<(), super::Failure> {
         return output::json(preflight);
     }
     for line in preflight.to_string().lines() {
-        println!("{}", printable(line));
+        say!("{}", printable(line));
     }
-    println!("the target can be tested");
+    say!("the target can be tested");
     Ok(())
 }

@@ -4,6 +4,7 @@ use gateproof_report::record::{Outcome, ScenarioRecord};
 use gateproof_report::terminal::{self, printable};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::output::tell;
 use crate::run::{Decision, Planned, Preflight, Progress};
 use crate::target::discover::Facts;
 
@@ -11,12 +12,19 @@ use crate::target::discover::Facts;
 pub(crate) struct Reporter {
     bar: ProgressBar,
     failed: usize,
+    /// Whether somebody else tells what preflight came to.
+    told: bool,
 }
 
 impl Reporter {
     /// A reporter that has not heard of anything.
     pub(crate) fn new() -> Reporter {
-        Reporter { bar: ProgressBar::new(0), failed: 0 }
+        Reporter { bar: ProgressBar::new(0), failed: 0, told: false }
+    }
+
+    /// One for the verb that prints what preflight came to.
+    pub(crate) fn of_preflight() -> Reporter {
+        Reporter { told: true, ..Reporter::new() }
     }
 
     /// Takes the bar away.
@@ -36,7 +44,7 @@ impl Progress for Reporter {
             printable(&facts.bundle)
         );
         if self.bar.is_hidden() {
-            eprintln!("{text}");
+            tell!("{text}");
         } else {
             self.bar.println(text);
         }
@@ -48,15 +56,18 @@ impl Progress for Reporter {
 
     fn waiting(&mut self, what: &str) {
         let text = format!("waiting for {}", printable(what));
-        if self.bar.is_hidden() { eprintln!("{text}") } else { self.bar.println(text) }
+        if self.bar.is_hidden() { tell!("{text}") } else { self.bar.println(text) }
     }
 
     fn ready(&mut self, preflight: &Preflight) {
+        if self.told {
+            return;
+        }
         let mut text = "the target can be tested".to_owned();
         if !preflight.without.is_empty() {
             text.push_str(&printable(&format!(", without {}", preflight.without.join(", "))));
         }
-        if self.bar.is_hidden() { eprintln!("{text}") } else { self.bar.println(text) }
+        if self.bar.is_hidden() { tell!("{text}") } else { self.bar.println(text) }
     }
 
     fn started(&mut self, _: &str) {}
@@ -70,7 +81,7 @@ impl Progress for Reporter {
         self.bar.set_message(format!("{} not passed", self.failed));
         let line = format!("{} {}", terminal::word(record.outcome), record.name);
         if self.bar.is_hidden() {
-            eprintln!("{line}");
+            tell!("{line}");
         } else {
             self.bar.println(line);
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::options::Selection;
 use super::run::BackendsArg;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, output};
 use crate::exit_codes;
 use crate::run::permissions::{Permissions, Ways, kinds_of};
 use crate::scenario::Isolation;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for (index, object) in objects(args, &permissions).iter().enumerate() {
         let text = serde_yaml::to_string(object)
             .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
-        print!("{}{text}", if index > 0 { "---\n" } else { "" });
+        output::out(format_args!("{}{text}", if index > 0 { "---\n" } else { "" }));
     }
     Ok(exit_codes::PASSED)
 }

@@ -6,6 +6,7 @@ use gateproof_report::terminal;
 
 use super::options::{contract, load_scenarios};
 use super::output::{self, Format, FormatArg};
+use super::report_dir::{EVENTS, file_of};
 use super::run::exit_code;
 use super::{Failure, Outcome};
 use crate::log;
@@ -27,7 +28,7 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let file = if args.log.is_dir() { args.log.join("events.jsonl") } else { args.log.clone() };
+    let file = file_of(&args.log, EVENTS)?;
     let text = std::fs::read_to_string(&file).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}", file.display()), "name a report directory")
     })?;
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.format.format == Format::Json {
         output::json(&record)?;
     } else {
-        print!("{}", terminal::summary(&record));
+        output::out(format_args!("{}", terminal::summary(&record)));
     }
     Ok(exit_code(&record, true))
 }

@@ -9,7 +9,8 @@ use gateproof_report::{junit, markdown, terminal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
+use super::report_dir::{RECORD, file_of};
 use super::{Failure, Outcome, compare};
 use crate::exit_codes;
 
@@ -70,7 +71,7 @@ pub(crate) struct FileDefect {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.verb {
         Verb::Render { record, form } => {
-            print!("{}", render(&read_record(record)?, *form)?);
+            output::out(format_args!("{}", render(&read_record(record)?, *form)?));
             Ok(exit_codes::PASSED)
         }
         Verb::Lint { files, format } => lint(files, format.format),
@@ -90,7 +91,7 @@ fn render(record: &RunRecord, form: Form) -> Result<String, Failure> {
 
 /// Reads `record.json`, given itself or the directory that it is in.
 pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Failure> {
-    let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
+    let file = file_of(path, RECORD)?;
     let text = read(&file)?;
     serde_json::from_str(&text).map_err(|error| {
         Failure::usage(format!("{}: not a run record: {error}", file.display()), "name the report directory of a run")
@@ -122,7 +123,7 @@ fn lint(files: &[PathBuf], format: Format) -> Outcome {
         output::json(&found)?;
     } else {
         for FileDefect { file, field, problem } in &found {
-            println!("{file}: {field} {problem}");
+            say!("{file}: {field} {problem}");
         }
     }
     Ok(if found.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })

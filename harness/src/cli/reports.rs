@@ -1,7 +1,5 @@
-//! The report directory: what a run writes, and what a later one reads of it.
+//! What a run writes into its report directory.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,7 +7,9 @@ use gateproof_report::conformance::{self, Identity, LeftOut, ProfileRule};
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use gateproof_report::{junit, markdown, terminal};
 
-use super::{Failure, report};
+use super::Failure;
+use super::output::tell;
+use super::report_dir::{CONFORMANCE, JUNIT, RECORD, ReportDir, SUMMARY};
 use crate::log::Body;
 use crate::run::{RunOutput, events_of};
 use crate::scenario::Scenario;
@@ -43,103 +43,67 @@ pub(crate) struct IdentityArgs {
     mode: String,
 }
 
-/// Writes one report directory.
-pub(crate) struct Writer {
-    dir: PathBuf,
+/// Writes every report of a run.
+pub(crate) fn write(dir: &mut ReportDir, output: &RunOutput, identity: &IdentityArgs) -> Result<(), Failure> {
+    let record = &output.record;
+    let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
+    dir.write(&[JUNIT], &junit::render(record).map_err(internal)?)?;
+    dir.write(&[SUMMARY], &markdown::render(record))?;
+    let who = Identity {
+        contact: identity.contact.clone(),
+        organization: identity.organization.clone(),
+        project: identity.project.clone(),
+        url: identity.url.clone(),
+        version: identity.version.clone(),
+    };
+    let who = if record.target.embedded { embedded() } else { who };
+    let left_out =
+        |scenario: &Arc<Scenario>| LeftOut { name: scenario.name.clone(), features: scenario.features.clone() };
+    let left_out: Vec<LeftOut> = output.left_out.iter().map(left_out).collect();
+    let (report, withheld) = conformance::build(record, &left_out, &profile_rules(), who, identity.mode.clone());
+    if !withheld.is_empty() {
+        let all: Vec<String> = withheld.iter().map(ToString::to_string).collect();
+        tell!("no result in the ConformanceReport for {}", all.join(", "));
+    }
+    dir.write(&[CONFORMANCE], &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
+    for scenario in record.scenarios.iter().filter(|s| is_failure(s) || s.outcome == Outcome::KnownFailure) {
+        evidence(dir, scenario, output)?;
+    }
+    dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|e| internal(e.to_string()))?)
 }
 
-impl Writer {
-    /// Makes the directory, so that a run does not end without a place for its reports.
-    pub(crate) fn create(dir: &Path) -> Result<Writer, Failure> {
-        let writer = Writer { dir: dir.to_owned() };
-        fs::create_dir_all(dir).map_err(|error| writer.failure(dir, &error))?;
-        let failures = writer.dir.join("failures");
-        if failures.exists() {
-            fs::remove_dir_all(&failures).map_err(|error| writer.failure(&failures, &error))?;
-        }
-        Ok(writer)
-    }
-
-    /// Where the log is streamed to.
-    pub(crate) fn events_file(&self) -> PathBuf {
-        self.dir.join("events.jsonl")
-    }
-
-    /// Writes every report.
-    pub(crate) fn write(&self, output: &RunOutput, identity: &IdentityArgs) -> Result<(), Failure> {
-        let record = &output.record;
-        let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
-        self.file("record.json", &serde_json::to_string_pretty(record).map_err(|e| internal(e.to_string()))?)?;
-        self.file("junit.xml", &junit::render(record).map_err(internal)?)?;
-        self.file("summary.md", &markdown::render(record))?;
-        let who = Identity {
-            contact: identity.contact.clone(),
-            organization: identity.organization.clone(),
-            project: identity.project.clone(),
-            url: identity.url.clone(),
-            version: identity.version.clone(),
+/// One folder for a scenario that did not pass: what was expected, the status history, the exchanges, Kubernetes
+/// Events, and what the controller's Pods said.
+fn evidence(dir: &mut ReportDir, scenario: &ScenarioRecord, output: &RunOutput) -> Result<(), Failure> {
+    let mut file = |name: &str, text: &str| dir.write(&["failures", &scenario.name, name], text);
+    file("failure.txt", &terminal::failure(scenario, &output.record.again()))?;
+    let [mut objects, mut exchanges, mut writes, mut told] = [const { String::new() }; 4];
+    for event in events_of(&output.events, &scenario.name) {
+        let into = match &event.body {
+            Body::Observed { .. } => &mut objects,
+            Body::Probed { .. } | Body::Journal { .. } => &mut exchanges,
+            Body::Wrote(_) => &mut writes,
+            Body::KubernetesEvent(_) | Body::NoKubernetesEvents { .. } => &mut told,
+            _ => continue,
         };
-        let who = if record.target.embedded { embedded() } else { who };
-        let left_out =
-            |scenario: &Arc<Scenario>| LeftOut { name: scenario.name.clone(), features: scenario.features.clone() };
-        let left_out: Vec<LeftOut> = output.left_out.iter().map(left_out).collect();
-        let (report, withheld) = conformance::build(record, &left_out, &profile_rules(), who, identity.mode.clone());
-        if !withheld.is_empty() {
-            let all: Vec<String> = withheld.iter().map(ToString::to_string).collect();
-            eprintln!("no result in the ConformanceReport for {}", all.join(", "));
+        if let Ok(line) = serde_json::to_string(event) {
+            into.push_str(&line);
+            into.push('\n');
         }
-        self.file("conformance-report.yaml", &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
-        for scenario in record.scenarios.iter().filter(|s| is_failure(s) || s.outcome == Outcome::KnownFailure) {
-            self.evidence(scenario, output)?;
+    }
+    file("status-history.jsonl", &objects)?;
+    file("exchanges.jsonl", &exchanges)?;
+    file("kubernetes-events.jsonl", &told)?;
+    file("writes.jsonl", &writes)?;
+    let logs = output.logs.get(&scenario.name).map(Vec::as_slice).unwrap_or_default();
+    let mut missing = String::new();
+    for PodLog { name, text } in logs {
+        match text {
+            Ok(text) => file(&format!("{name}.log"), text)?,
+            Err(why) => missing.push_str(&format!("{name}: {why}\n")),
         }
-        Ok(())
     }
-
-    /// One folder for a scenario that did not pass: what was expected, the status history, the exchanges, Kubernetes
-    /// Events, and what the controller's Pods said.
-    fn evidence(&self, scenario: &ScenarioRecord, output: &RunOutput) -> Result<(), Failure> {
-        let folder = format!("failures/{}", scenario.name);
-        fs::create_dir_all(self.dir.join(&folder)).map_err(|error| self.failure(&self.dir.join(&folder), &error))?;
-        self.file(&format!("{folder}/failure.txt"), &terminal::failure(scenario, &output.record.arguments))?;
-        let [mut objects, mut exchanges, mut writes, mut told] = [const { String::new() }; 4];
-        for event in events_of(&output.events, &scenario.name) {
-            let into = match &event.body {
-                Body::Observed { .. } => &mut objects,
-                Body::Probed { .. } | Body::Journal { .. } => &mut exchanges,
-                Body::Wrote(_) => &mut writes,
-                Body::KubernetesEvent(_) | Body::NoKubernetesEvents { .. } => &mut told,
-                _ => continue,
-            };
-            if let Ok(line) = serde_json::to_string(event) {
-                into.push_str(&line);
-                into.push('\n');
-            }
-        }
-        self.file(&format!("{folder}/status-history.jsonl"), &objects)?;
-        self.file(&format!("{folder}/exchanges.jsonl"), &exchanges)?;
-        self.file(&format!("{folder}/kubernetes-events.jsonl"), &told)?;
-        self.file(&format!("{folder}/writes.jsonl"), &writes)?;
-        let logs = output.logs.get(&scenario.name).map(Vec::as_slice).unwrap_or_default();
-        for PodLog { name, text } in logs {
-            match text {
-                Ok(text) => self.file(&format!("{folder}/{name}.log"), text)?,
-                Err(why) => self.file(&format!("{folder}/no-logs.txt"), &format!("{name}: {why}\n"))?,
-            }
-        }
-        Ok(())
-    }
-
-    fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.dir.join(name);
-        fs::write(&path, text).map_err(|error| self.failure(&path, &error))
-    }
-
-    fn failure(&self, path: &Path, error: &std::io::Error) -> Failure {
-        Failure::environment(
-            format!("cannot write {}: {error}", path.display()),
-            "name a directory that can be written with --report-dir",
-        )
-    }
+    if missing.is_empty() { Ok(()) } else { file("no-logs.txt", &missing) }
 }
 
 fn is_failure(scenario: &ScenarioRecord) -> bool {
@@ -165,15 +129,6 @@ pub(crate) fn profile_rules() -> Vec<ProfileRule> {
         extended: profile.extended().map(str::to_owned).collect(),
     };
     gateproof_suites::profiles().iter().map(rule).collect()
-}
-
-/// Names of the scenarios that failed, came late or were inconclusive in an earlier run.
-pub(crate) fn failed(dir: &Path) -> Result<Vec<String>, Failure> {
-    let record = report::read_record(dir)?;
-    let name = |s: &ScenarioRecord| s.name.split('#').next().unwrap_or_default().to_owned();
-    let mut names: Vec<String> = record.scenarios.iter().filter(|s| is_failure(s)).map(name).collect();
-    names.dedup();
-    Ok(names)
 }
 
 #[cfg(test)]

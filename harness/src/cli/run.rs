@@ -4,20 +4,22 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::StartError;
-use gateproof_report::known::KnownFailureRecord;
-use gateproof_report::record::{ContractRecord, Outcome as End, RunRecord};
+use gateproof_report::record::RunRecord;
 use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
+use super::causes::{causes, to_rerun};
 use super::options::{Selection, Target, known_failures};
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
-use super::{Failure, Outcome, reports, reproduce};
+use super::report_dir::{OPTIONS, ReportDir, last_record};
+use super::{Failure, Outcome, claims, interrupt, options_from, report, reports, reproduce};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
 use crate::run::{self, FeatureChoice, Keep, Preflight, RunError, RunOptions, RunOutput, Skip};
 use crate::scenario::pattern::matches;
 use crate::scenario::{Channel, Scenario, Version};
+use crate::target::api::chain;
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
 use crate::target::discover::DiscoverError;
@@ -41,9 +43,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "gateproof-report")]
     pub(crate) report_dir: PathBuf,
 
-    /// Run only what failed, came late or was inconclusive in the run whose reports are in DIR
+    /// Run only what kept the exit code of the run whose reports are in DIR from 0
     #[arg(long, value_name = "DIR")]
     pub(crate) rerun_failed: Option<PathBuf>,
+
+    /// More options from a file, one word a line, such as the one of a report directory
+    #[arg(long, value_name = "FILE")]
+    pub(crate) options_from: Option<PathBuf>,
 
     /// What a broken MUST of the status contract does to the run
     #[arg(long, value_enum, default_value_t = ContractEffect::Fail)]
@@ -120,6 +126,9 @@ pub(crate) struct Tuning {
     /// Hold the target to these features instead of those that its GatewayClass claims
     #[arg(long, value_name = "FEATURE", value_delimiter = ',', conflicts_with = "all_features")]
     pub(crate) features: Vec<String>,
+    /// The same, with what a ConformanceReport says of it: a published one, or conformance-report.yaml of another run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "all_features"])]
+    pub(crate) features_from: Option<PathBuf>,
     /// Hold the target to every feature
     #[arg(long)]
     pub(crate) all_features: bool,
@@ -215,7 +224,8 @@ fn positive(text: &str) -> Result<f64, String> {
 
 impl Tuning {
     /// Applies the arguments to options. `all` are all scenarios, selected or not.
-    pub(crate) fn apply(&self, options: &mut RunOptions, all: &[Scenario]) -> Result<(), Failure> {
+    pub(crate) fn apply(&mut self, options: &mut RunOptions, all: &[Scenario]) -> Result<(), Failure> {
+        self.read_features()?;
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;
         options.repeat = self.repeat;
@@ -273,6 +283,14 @@ impl Tuning {
                 "build one with `docker build -f images/Dockerfile -t REGISTRY/gateproof .`, and push it to where the cluster pulls",
             )),
         }
+    }
+
+    /// Reads the report that names the features, from then on as if they had been named themselves.
+    fn read_features(&mut self) -> Result<(), Failure> {
+        if let Some(file) = self.features_from.take() {
+            self.features = claims::read(&file)?;
+        }
+        Ok(())
     }
 
     fn features(&self) -> Result<FeatureChoice, Failure> {
@@ -337,14 +355,27 @@ fn yaml_file(file: &PathBuf) -> Result<serde_json::Value, Failure> {
 }
 
 /// Runs the verb.
-pub(crate) async fn run(mut args: Args) -> Outcome {
+pub(crate) async fn run(args: Args) -> Outcome {
+    let mut dir = ReportDir::at(&args.report_dir);
+    let outcome = run_into(args, &mut dir).await;
+    if let Err(failure) = &outcome {
+        dir.broken_off(failure);
+    }
+    outcome
+}
+
+async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
+    // What is read here may stand in the directory that is taken next.
     if let Some(dir) = &args.rerun_failed {
-        args.selection.selectors.extend(reports::failed(dir)?);
-        if args.selection.selectors.is_empty() {
-            eprintln!("everything passed in {}; nothing to run again", dir.display());
+        let again = to_rerun(&report::read_record(&last_record(dir)?)?);
+        if again.is_empty() {
+            tell!("everything passed in {}; nothing to run again", dir.display());
             return Ok(exit_codes::PASSED);
         }
+        args.selection.selectors.extend(again);
     }
+    args.tuning.read_features()?;
+    dir.take()?;
     let (scenarios, all) = args.selection.among_all()?;
     let mut options = args.target.options().await?;
     args.tuning.apply(&mut options, &all)?;
@@ -355,35 +386,33 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     options.preflight &= !args.skip_preflight;
     options.logs_from.clone_from(&args.logs_from);
     options.arguments = reproduce::arguments(&args);
-    let writer = reports::Writer::create(&args.report_dir)?;
-    options.events_file = Some(writer.events_file());
-    clean_up_on_ctrl_c(&options)?;
+    dir.begin()?;
+    options.events_file = Some(dir.events_file()?);
+    if let Some(text) = options_from::file(&options.arguments) {
+        dir.write(&[OPTIONS], &text)?;
+        options.options_file = Some(args.report_dir.join(OPTIONS).display().to_string());
+    }
+    interrupt::clean_up_on_ctrl_c(&options)?;
 
     let mut reporter = Reporter::new();
     let output = match run::run(options, scenarios, &mut reporter).await {
         Err(RunError::Interrupted) => {
-            eprintln!("interrupted before anything was applied");
+            tell!("interrupted before anything was applied");
             return Ok(exit_codes::INTERRUPTED);
         }
         output => output.map_err(run_failure)?,
     };
     reporter.finish();
-    writer.write(&output, &args.identity)?;
+    reports::write(dir, &output, &args.identity)?;
+    dir.finish()?;
 
     if args.format.format == Format::Json {
         output::json(&output.record)?;
     } else {
-        print!("{}", terminal::summary(&output.record));
+        output::out(format_args!("{}", terminal::summary(&output.record)));
     }
     tell(&output, &args.report_dir, args.format.format);
     Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
-}
-
-/// Breaks the run off at Ctrl-C, so that it cleans up.
-pub(crate) fn clean_up_on_ctrl_c(options: &RunOptions) -> Result<(), Failure> {
-    let handled =
-        options.interrupt.on_ctrl_c(|| eprintln!("left without cleaning up; `gateproof clean` removes what is left"));
-    handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))
 }
 
 /// What a person may want to know beside the record.
@@ -399,9 +428,9 @@ fn tell(output: &RunOutput, report_dir: &Path, format: Format) {
     lines.push(format!("reports: {}", report_dir.display()));
     for line in lines {
         match format {
-            Format::Text => println!("{line}"),
+            Format::Text => say!("{line}"),
             // Standard output holds one document and nothing else.
-            Format::Json => eprintln!("{line}"),
+            Format::Json => tell!("{line}"),
         }
     }
 }
@@ -461,26 +490,15 @@ fn preflight_text(preflight: &Preflight) -> String {
     format!("the target cannot be tested\n{}", preflight.to_string().trim_end())
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
-}
-
 /// What the process says of a record.
 pub(crate) fn exit_code(record: &RunRecord, contract_fails: bool) -> u8 {
-    let any = |outcome| record.scenarios.iter().any(|s| s.outcome == outcome);
-    let broken = record.contract.iter().any(ContractRecord::fails);
-    let stale = record.known_failures.iter().any(KnownFailureRecord::is_stale);
+    let causes = causes(record, contract_fails);
+    let any = |code| causes.iter().any(|cause| cause.code == code);
     if record.interrupted {
         exit_codes::INTERRUPTED
-    } else if any(End::Failed) || any(End::Late) || stale || (contract_fails && broken) {
+    } else if any(exit_codes::FAILED) {
         exit_codes::FAILED
-    } else if any(End::Inconclusive) || !record.leftovers.is_empty() || !(any(End::Passed) || any(End::KnownFailure)) {
+    } else if any(exit_codes::INCONCLUSIVE) {
         exit_codes::INCONCLUSIVE
     } else {
         exit_codes::PASSED

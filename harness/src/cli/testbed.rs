@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::crds::{self, Source};
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome, options};
 use crate::exit_codes;
 use crate::run::interrupt::Signals;
@@ -68,13 +68,13 @@ pub(crate) struct Served {
 
 impl Served {
     fn print(&self) {
-        println!("API server:  {}", self.server);
-        println!("kubeconfig:  {}", self.kubeconfig);
+        let mut rows = vec![["API server:", &self.server], ["kubeconfig:", &self.kubeconfig]];
         match (&self.gateway_class, &self.dial_rule) {
-            (Some(class), Some(rule)) => println!("GatewayClass: {class}\ndial rule:   {rule}"),
-            _ => println!("controller:  none; start yours with this kubeconfig"),
+            (Some(class), Some(rule)) => rows.extend([["GatewayClass:", class], ["dial rule:", rule]]),
+            _ => rows.push(["controller:", "none; start yours with this kubeconfig"]),
         }
-        println!("Ctrl-C ends it.");
+        output::columns(&rows.into_iter().map(|row| row.map(str::to_owned)).collect::<Vec<_>>());
+        say!("Ctrl-C ends it.");
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use gateproof_workloads::{Place, Workloads};
 
 use super::options::source;
+use super::output::say;
 use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -53,7 +54,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
             "the user needs to write Nodes, Pods, EndpointSlices and Deployments' status",
         )
     })?;
-    println!("Pods of known echo images run at {address}. Ctrl-C ends it.");
+    say!("Pods of known echo images run at {address}. Ctrl-C ends it.");
     signals.next().await;
     workloads.shutdown().await;
     Ok(exit_codes::PASSED)

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::log::Elapsed;
 
+/// How many budgets a harness may lose in little pieces until nothing can be said of the target.
+const STARVED: u32 = 2;
+
 /// Where a budget stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -24,7 +27,7 @@ pub(super) struct Deadline {
     pub(super) budget: Duration,
     grace: Duration,
     end: Elapsed,
-    /// How late the harness was since the budget counts.
+    /// How late the harness was in little pieces.
     lag: Duration,
     lagged: bool,
     extended: bool,
@@ -48,10 +51,19 @@ impl Deadline {
         }
     }
 
-    /// The harness was late. A fifth of the budget, in one piece or in many, is too much.
+    /// The harness was late by so much in one piece, or during one attempt. More than a fifth of the budget, and a target that is
+    /// late as well cannot be told from one that is not.
     pub(super) fn lag(&mut self, by: Duration) {
-        self.lag += by;
-        self.lagged |= self.lag > self.budget / 5;
+        self.lagged |= by > self.budget / 5;
+    }
+
+    /// The harness was late for a while, in however little pieces: that time does not count, up to a limit.
+    pub(super) fn starved(&mut self, by: Duration) {
+        if by <= self.budget / 5 {
+            self.lag += by;
+            self.end = self.end + by;
+        }
+        self.lag(by);
     }
 
     /// Changes were not seen for a while, until `now`. Whatever came meanwhile came no later than it could be seen. Gives for how
@@ -84,10 +96,11 @@ impl Deadline {
         if now >= self.end && self.lagged && !self.extended {
             self.extended = true;
             self.lagged = false;
-            self.lag = Duration::ZERO;
             self.end = now + self.budget;
         }
-        if now < self.end {
+        if self.lag > self.budget * STARVED && now >= self.start + self.budget {
+            Phase::HarnessLate
+        } else if now < self.end {
             Phase::InTime
         } else if self.lagged {
             Phase::HarnessLate

@@ -89,8 +89,14 @@ impl Judge {
         let now = event.at;
         match event.body {
             Body::Lagged { by } => {
+                let by = Duration::from_micros(by);
+                // Of an attempt, it is part of what the whole run knows of.
+                let of_attempt = matches!(event.scope, Scope::Scenario(_));
                 if let Some(deadline) = self.deadline() {
-                    deadline.lag(Duration::from_micros(by));
+                    if of_attempt { deadline.lag(by) } else { deadline.starved(by) }
+                }
+                if let (Doing::Probing(probing), true) = (&mut self.doing, of_attempt) {
+                    probing.lag(by);
                 }
             }
             Body::Sighted { ref kind, by, .. } if self.doing.waits_for(kind) => {

@@ -8,7 +8,7 @@
 use gateproof_report::record::{Finding, ProbeRecord, Severity};
 
 use super::answer::{answered_by, plain_miss};
-use super::env::{Env, severity};
+use super::env::{Env, Report, severity};
 use super::expect::Miss;
 use super::grpc;
 use super::probe::prefix;
@@ -112,6 +112,12 @@ impl Staying {
         (self.disagreed > 0 && self.passed && self.is_at_rest(env)).then(|| self.finding(severity, now, env))
     }
 
+    /// It cannot be told.
+    pub(super) fn undecided(&self, env: &Env<'_>) -> Report {
+        let words = self.in_words();
+        Report::inconclusive(format!("{}: whether it stays cannot be told: {words}", prefix(env)))
+    }
+
     /// Why nothing can be said, if the harness had no way to the address.
     pub(super) fn blind(&self) -> Option<String> {
         let miss = self.miss.as_ref().filter(|miss| miss.blind)?;
@@ -129,7 +135,7 @@ impl Staying {
         env.finding(&Miss { clauses, ..miss }, "staying", false, now)
     }
 
-    pub(super) fn in_words(&self) -> String {
+    fn in_words(&self) -> String {
         let codes: Vec<String> = self.record.codes.iter().map(|(code, count)| format!("{code}: {count}")).collect();
         let last = self.miss.as_ref().map_or_else(String::new, |miss| format!("; the last: {}", miss.seen));
         format!(

@@ -180,6 +180,9 @@ pub struct RunStarted {
     /// The arguments of the command line that decide verdicts, beside the selection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// A file that holds these arguments, one a line, if they are too many for a line of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options_file: Option<String>,
     /// Whether the target is the embedded one.
     pub embedded: bool,
     /// The GatewayClass under test.

@@ -1,5 +1,7 @@
 //! How a run is broken off: once to stop and clean up, twice to leave at once.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -7,6 +9,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     token: CancellationToken,
+    /// The run that has objects in the cluster.
+    run: Arc<Mutex<Option<String>>>,
 }
 
 /// The signals by which people and CI systems end a process.
@@ -65,19 +69,24 @@ impl Interrupt {
         self.token.cancelled().await;
     }
 
-    /// Breaks the run off at the first Ctrl-C, SIGTERM or SIGHUP; at the second the process ends without cleaning up, and `last_words` says
-    /// how to do that later.
+    /// A run has objects in the cluster from now on, or has none any more.
+    pub fn holds(&self, run_id: Option<&str>) {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = run_id.map(str::to_owned);
+    }
+
+    /// Breaks the run off at the first Ctrl-C, SIGTERM or SIGHUP; at the second the process ends without cleaning up, and `last_words`
+    /// says how to do that later, given the run that has objects in the cluster.
     ///
     /// # Errors
     /// If the operating system does not let this process handle signals. From a return without one on, no signal is lost.
-    pub fn on_ctrl_c(&self, last_words: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-        let token = self.token.clone();
+    pub fn on_ctrl_c(&self, last_words: impl FnOnce(Option<&str>) + Send + 'static) -> std::io::Result<()> {
+        let Interrupt { token, run } = self.clone();
         let mut signals = Signals::listen()?;
         tokio::spawn(async move {
             signals.next().await;
             token.cancel();
             signals.next().await;
-            last_words();
+            last_words(run.lock().unwrap_or_else(PoisonError::into_inner).as_deref());
             std::process::exit(ABORTED);
         });
         Ok(())

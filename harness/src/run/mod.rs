@@ -141,6 +141,9 @@ async fn run_on(
     };
     let Outcomes { entries: ran, interrupted, mut leftovers, kept, logs } = outcomes;
     leftovers.extend(trial.removed().await);
+    if leftovers.is_empty() && kept.is_empty() {
+        options.interrupt.holds(None);
+    }
     drop(lag);
     observer.stop().await;
     let entries: Vec<Entry> = entries.into_iter().chain(ran).collect();
@@ -190,6 +193,9 @@ async fn preflight_on(
     let mut leftovers = trial.removed().await;
     set_up.life.end().await;
     leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&set_up.run_id))]).await);
+    if leftovers.is_empty() {
+        options.interrupt.holds(None);
+    }
     drop(lag);
     observer.stop().await;
     if options.interrupt.is_triggered() {

@@ -24,7 +24,6 @@ use super::{Progress, known};
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
-use crate::target::backends::Backends;
 use crate::target::clean::Leftover;
 use crate::target::discover::{Acceptance, Facts};
 use crate::target::kinds::{GATEWAY_GROUP, Kind};
@@ -163,16 +162,7 @@ pub async fn open(
     let tokens = executions.map(|(index, name)| (names::token(&run_id, index), name)).collect();
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
-    let mut watched = resources(facts, watched, &run_id);
-    if let (Some(slices), Backends::Deployed(_)) =
-        (facts.kinds.of("discovery.k8s.io", "EndpointSlice"), &target.backends)
-    {
-        // They tell when deployed backends are ready, and which Pods those are.
-        let slices = (slices.clone(), Selector::Run(run_id.clone()));
-        if !watched.contains(&slices) {
-            watched.push(slices);
-        }
-    }
+    let watched = resources(facts, watched, &run_id);
     let observer = Observer::start(&target.api, &log, watched, tokens).await?;
     let lateness = Lateness::default();
     let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));
@@ -186,6 +176,7 @@ pub async fn open(
         // Taking Gateways down takes about as long as setting them up.
         budget: timing.gateway,
     };
+    options.interrupt.holds(Some(&run_id));
     let patience = timing.gateway + timing.gateway_class;
     let leases = Leases::new(target.api.clone(), &run_id, patience, options.interrupt.token());
     let created = async {
@@ -375,6 +366,7 @@ fn run_started(
         date: clock::date(),
         target: options.target.name(),
         arguments: options.arguments.clone(),
+        options_file: options.options_file.clone(),
         embedded: options.target.is_embedded(),
         gateway_class: facts.gateway_class.clone(),
         controller_name: facts.controller_name.clone(),

@@ -119,6 +119,8 @@ pub struct RunOptions {
     pub unselected: Vec<Arc<Scenario>>,
     /// How the user asked for what decides verdicts, for reports: arguments of `gateproof run` beside the selection.
     pub arguments: Vec<String>,
+    /// A file that holds them, if they are too many for a line of their own.
+    pub options_file: Option<String>,
     /// The status contract.
     pub contract: Arc<Contract>,
     /// Failures that do not fail the run.
@@ -195,6 +197,7 @@ impl RunOptions {
             crds: Vec::new(),
             unselected: Vec::new(),
             arguments: Vec::new(),
+            options_file: None,
             contract,
             known_failures: Vec::new(),
             jobs: DEFAULT_JOBS,

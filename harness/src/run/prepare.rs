@@ -103,7 +103,7 @@ pub enum RunError {
     },
     /// Nothing to hold the target to.
     #[error(
-        "GatewayClass `{class}` claims no features in status.supportedFeatures; name them with --features, or hold it to all with --all-features"
+        "GatewayClass `{class}` claims no features in status.supportedFeatures; name them with --features, take them from a published report with --features-from, or hold it to all with --all-features"
     )]
     NoFeatures {
         /// The class.
@@ -285,6 +285,11 @@ pub fn watched<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<(&'k Kind, Opti
     let applied: Vec<ObjectKey> = applied(scenario).collect();
     let mut found: Vec<(&Kind, Option<String>)> =
         applied.iter().filter_map(|key| kinds.of(&key.group, &key.kind)).map(|kind| (kind, None)).collect();
+    // Who else changes a backend shows there alone.
+    if !scenario.backends.is_empty() {
+        let of_backends = [kinds.of("", "Service"), kinds.of("discovery.k8s.io", "EndpointSlice")];
+        found.extend(of_backends.into_iter().flatten().map(|kind| (kind, None)));
+    }
     for object in references(scenario) {
         let Some(kind) = kinds.named(&object.kind) else { continue };
         let own = applied.iter().any(|key| key.kind == object.kind && key.name == object.name);

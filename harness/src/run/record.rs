@@ -104,6 +104,7 @@ pub fn run_record(
             features: started.features.clone(),
         },
         arguments: started.arguments.clone(),
+        options_file: started.options_file.clone(),
         interrupted,
         scenarios,
         outside_profiles,

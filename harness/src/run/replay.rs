@@ -22,7 +22,7 @@ pub enum ReplayError {
     #[error("the log does not begin with the start of a run")]
     NoStart,
     /// It was not closed.
-    #[error("the log was not closed; scenarios may be cut off: {}", .0.join(", "))]
+    #[error("the log was not closed: its run did not end, or it was cut off{}", .0.iter().map(|name| format!("; {name} is open")).collect::<String>())]
     Open(Vec<String>),
     /// It is of another format.
     #[error("the log is of format {0}; this version reads format {known}", known = record::LOG_FORMAT)]

@@ -70,7 +70,7 @@ pub enum DiscoverError {
         value: String,
     },
     /// No such class.
-    #[error("the target has no GatewayClass `{name}`; it has: {}", known.join(", "))]
+    #[error("the target has no GatewayClass `{name}`{}", others(known))]
     ClassMissing {
         /// Asked for.
         name: String,
@@ -95,6 +95,14 @@ pub enum DiscoverError {
         /// What went wrong.
         error: ApiError,
     },
+}
+
+fn others(classes: &[String]) -> String {
+    if classes.is_empty() {
+        return ", and no other either: the controller is not installed, or its class is still to be created"
+            .to_owned();
+    }
+    format!("; it has: {}", classes.join(", "))
 }
 
 /// The first pause before a watch of the class is opened again, and the longest.
@@ -372,6 +380,15 @@ mod tests {
     #[case(json!([]), &[])]
     fn features_are_read_in_both_forms(#[case] list: Value, #[case] expected: &[&str]) {
         assert_eq!(claimed(&json!({"status": {"supportedFeatures": list}})), expected);
+    }
+
+    #[rstest]
+    #[case(&[], "the target has no GatewayClass `x`, and no other either: the controller is not installed")]
+    #[case(&["a", "b"], "the target has no GatewayClass `x`; it has: a, b")]
+    fn a_class_that_is_missing_is_told_with_what_is_there(#[case] known: &[&str], #[case] begin: &str) {
+        let known = known.iter().map(|name| (*name).to_owned()).collect();
+        let said = DiscoverError::ClassMissing { name: "x".to_owned(), known }.to_string();
+        assert!(said.starts_with(begin), "{said}");
     }
 
     #[rstest]

@@ -305,3 +305,103 @@ pub(super) fn refused(error: &ApiError) -> bool {
 fn uid(object: &Value) -> Option<&Value> {
     object.pointer("/metadata/uid")
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http::{Request, Response, StatusCode};
+    use http_body_util::Full;
+    use hyper::body::Bytes;
+    use kube::client::Body as KubeBody;
+
+    use super::*;
+    use crate::target::kinds::Kinds;
+
+    /// An API server that answers requests for ConfigMaps as the script says, which is told the query and how often it was asked so.
+    struct Scripted {
+        observer: Observer,
+        log: Arc<LogWriter>,
+        asked: Arc<AtomicUsize>,
+    }
+
+    async fn scripted(answer: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'static) -> Scripted {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let times: Arc<Mutex<HashMap<String, usize>>> = Arc::default();
+        let answer = Arc::new(answer);
+        let service = tower::service_fn(move |request: Request<KubeBody>| {
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            let (code, body) = match request.uri().path() {
+                "/api/v1/configmaps" => {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    let what = if query.contains("watch=true") { "watch" } else { "list" };
+                    let more = if query.contains("continue=") { "more" } else { what };
+                    let mut times = times.lock().unwrap();
+                    let before = times.entry(more.to_owned()).or_default();
+                    *before += 1;
+                    answer(more, *before)
+                }
+                _ => (403, json!({"kind": "Status", "code": 403})),
+            };
+            let response = Response::builder().status(StatusCode::from_u16(code).unwrap());
+            async move { Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body.to_string()))).unwrap()) }
+        });
+        let api = Api::new(kube::Client::new(service, "default"));
+        let mut kinds = Kinds::default();
+        kinds.add("", "v1", "ConfigMap", "configmaps", true);
+        let log = Arc::new(LogWriter::start(None).unwrap());
+        let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run("run".to_owned()))).collect();
+        let observer = Observer::start(&api, &log, resources, HashMap::new()).await.unwrap();
+        Scripted { observer, log, asked }
+    }
+
+    fn page(names: &[&str], more: &str) -> (u16, Value) {
+        let items: Vec<Value> = names
+            .iter()
+            .map(|name| json!({"metadata": {"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"}}))
+            .collect();
+        (200, json!({"metadata": {"resourceVersion": "9", "continue": more}, "items": items}))
+    }
+
+    fn expired() -> (u16, Value) {
+        (200, json!({"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": ""}}))
+    }
+
+    async fn pass(seconds: u64) {
+        clock::until(clock::now() + std::time::Duration::from_secs(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_breaks_off_forgets_nothing() {
+        let scripted = scripted(|what, times| match (what, times) {
+            ("watch", _) => expired(),
+            ("list", 1) => page(&["a", "b"], ""),
+            ("list", _) => page(&["a"], "rest"),
+            (_, 1..=3) => (403, json!({"kind": "Status", "code": 403})),
+            _ => page(&["b"], ""),
+        })
+        .await;
+        pass(30).await;
+        let count = |test: fn(&Body) -> bool| scripted.log.events().iter().filter(|event| test(&event.body)).count();
+        assert_eq!(count(|body| matches!(body, Body::Observed { change: Change::Deleted, .. })), 0);
+        assert_eq!(count(|body| matches!(body, Body::Observed { .. })), 2);
+        assert!(count(|body| matches!(body, Body::Gap { .. })) > 1);
+        assert_eq!(scripted.observer.view().keys(|_, _| true).len(), 2);
+    }
+
+    /// A quarter of an hour of it; without pauses it would be a million.
+    #[tokio::test(start_paused = true)]
+    async fn whatever_a_server_does_is_no_reason_for_a_hail_of_requests() {
+        let ends = || (200, Value::Null);
+        for (name, answer) in [("expired", expired as fn() -> (u16, Value)), ("ends", ends)] {
+            let scripted = scripted(move |what, _| if what == "watch" { answer() } else { page(&["a"], "") }).await;
+            pass(900).await;
+            let asked = scripted.asked.load(Ordering::Relaxed);
+            assert!((90..2 * 900 / 5 + 30).contains(&asked), "{name}: {asked}");
+        }
+    }
+}

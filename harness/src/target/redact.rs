@@ -1,10 +1,11 @@
-//! What the log keeps of an object: of its managed fields only who wrote last, and no secrets.
+//! What the log keeps of an object: of its managed fields only who wrote last, no secrets, no token of a run.
 
+use gateproof_echo::TOKEN_VARIABLE;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Keeps of `metadata.managedFields` the newest entries, without fields, and replaces the values of a Secret's `data` and
-/// `stringData` by their digests.
+/// `stringData`, and the token of deployed backends, by their digests.
 pub fn redact(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
         && let Some(entries) = metadata.remove("managedFields")
@@ -14,6 +15,7 @@ pub fn redact(object: &mut Value) {
             metadata.insert("managedFields".to_owned(), newest.into());
         }
     }
+    redact_token(object);
     if object.get("kind").and_then(Value::as_str) == Some("Secret") {
         redact_secret(object);
     }
@@ -31,6 +33,20 @@ fn newest(entries: &Value) -> Vec<Value> {
     entries.iter().filter(|entry| time(entry).as_ref() == Some(&latest)).map(|entry| brief(entry).into()).collect()
 }
 
+/// Replaces the value of the variable by which deployed backends know their run: who has it can read and use their journal.
+fn redact_token(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let is_token = fields.get("name").and_then(Value::as_str) == Some(TOKEN_VARIABLE);
+            for (name, field) in fields {
+                if is_token && name == "value" { *field = digest(field) } else { redact_token(field) }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact_token),
+        _ => {}
+    }
+}
+
 /// Replaces the values of `data` and `stringData`; for patches of Secrets, which name no kind themselves.
 pub fn redact_secret(object: &mut Value) {
     for field in ["data", "stringData"] {
@@ -42,9 +58,13 @@ pub fn redact_secret(object: &mut Value) {
 
 fn digest_values(data: &mut Map<String, Value>) {
     for value in data.values_mut() {
-        let bytes = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        *value = Value::String(format!("sha256:{:x}", Sha256::digest(bytes.as_bytes())));
+        *value = digest(value);
     }
+}
+
+fn digest(value: &Value) -> Value {
+    let bytes = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Value::String(format!("sha256:{:x}", Sha256::digest(bytes.as_bytes())))
 }
 
 #[cfg(test)]
@@ -75,6 +95,21 @@ mod tests {
         redact(&mut object);
         let brief = |manager: &str| json!({"manager": manager, "operation": "Update", "time": new});
         assert_eq!(object, json!({"metadata": {"managedFields": [brief("b"), brief("c")]}}));
+    }
+
+    #[test]
+    fn the_token_of_backends_becomes_a_digest_wherever_it_stands() {
+        let env = json!([{"name": "POD_NAME", "value": "a"}, {"name": "GATEPROOF_TOKEN", "value": "c2VjcmV0"}]);
+        let pod = json!({"spec": {"containers": [{"name": "echo", "env": env}]}});
+        for mut object in [pod.clone(), json!({"kind": "Deployment", "spec": {"template": pod}})] {
+            redact(&mut object);
+            let text = object.to_string();
+            assert!(
+                text.contains(r#""name":"GATEPROOF_TOKEN","value":"sha256:"#) && !text.contains("c2VjcmV0"),
+                "{text}"
+            );
+            assert!(text.contains(r#""name":"POD_NAME","value":"a""#), "{text}");
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ const SILENCE: Duration = Duration::from_secs(75);
 const SHORT_LIFE: Duration = Duration::from_secs(5);
 /// The first pause after a failure, and the longest; each may come out up to twice as long.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
+/// How many watches in a row may end at once without a word until a list has to say what is there.
+const EMPTY: u32 = 3;
 /// Why everything is listed anew that nobody has lost.
 const DOUBTED: &str = "a read showed what it did not";
 
@@ -106,13 +108,14 @@ pub(super) async fn follow<F: Followed>(mut followed: F, api: Api, mut version: 
     let mut asked = renewal.asked.subscribe();
     let mut pauses = pauses();
     let mut missed: Option<String> = None;
+    let mut empty = 0;
     loop {
         let owed = renewal.owed(&mut asked);
         if owed.is_some() && missed.as_deref() != Some(DOUBTED) {
             followed.blind(DOUBTED, true);
             missed = Some(DOUBTED.to_owned());
         }
-        let opened = clock::now();
+        let (opened, before) = (clock::now(), version.clone());
         let end = match &missed {
             None => open(&mut followed, &api, &mut version, &mut asked).await,
             Some(reason) => match followed.relist(reason).await {
@@ -131,22 +134,31 @@ pub(super) async fn follow<F: Followed>(mut followed: F, api: Api, mut version: 
         if has_lived {
             pauses = self::pauses();
         }
-        let reason = match end {
+        if has_lived || version != before {
+            empty = 0;
+        }
+        let (reason, is_away) = match end {
             End::Doubted => continue,
             End::Over if has_lived => continue,
-            End::Over => "it ended at once".to_owned(),
+            End::Over => {
+                empty += 1;
+                ("it ended at once".to_owned(), false)
+            }
             End::Failed(error) if followed.is_over(&error) => return followed.blind(&error.to_string(), false),
             End::Failed(error) => {
-                followed.blind(&error.to_string(), false);
                 if error.is_expired() {
                     missed = Some(error.to_string());
-                } else if error.is_absence() {
-                    api.back().await;
                 }
-                error.to_string()
+                (error.to_string(), error.is_absence())
             }
         };
+        if empty >= EMPTY {
+            missed.get_or_insert_with(|| reason.clone());
+        }
         followed.blind(&reason, false);
+        if is_away {
+            api.back().await;
+        }
         tokio::select! {
             () = clock::until(clock::now() + pauses.next().unwrap_or(PAUSES.1)) => {}
             _ = asked.changed() => {}

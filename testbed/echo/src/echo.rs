@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::{dialogue, http, tcp};
+use crate::{MOST_CONNECTIONS, dialogue, http, tcp};
 
 /// How long [`Echo::shutdown`] lets answers under way end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -165,16 +166,22 @@ async fn accept(
     tasks: TaskTracker,
 ) {
     let mut pause = Duration::from_millis(1);
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let accepted = tokio::select! {
             () = closing.cancelled() => return,
-            accepted = listener.accept() => accepted,
+            // Places are never closed.
+            Ok(place) = Arc::clone(&places).acquire_owned() => tokio::select! {
+                () = closing.cancelled() => return,
+                accepted = listener.accept() => accepted.map(|(stream, peer)| (stream, peer, place)),
+            },
         };
         match accepted {
-            Ok((stream, peer)) => {
+            Ok((stream, peer, place)) => {
                 pause = Duration::from_millis(1);
                 let (backend, closing) = (Arc::clone(&backend), closing.clone());
                 let serving = async move {
+                    let _place = place;
                     match protocol {
                         Protocol::Http | Protocol::H2c | Protocol::Grpc => {
                             http::serve(stream, peer, backend, closing).await

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use crate::TOKEN_VARIABLE;
 use crate::echo::{Echo, EchoError, EchoOptions, Protocol};
 use crate::identity::Identity;
 use crate::journal::Journal;
@@ -31,7 +32,7 @@ pub fn options(variable: impl Fn(&str) -> Option<String>) -> Result<EchoOptions,
             service: text("SERVICE_NAME"),
             pod: text("POD_NAME"),
         },
-        run_token: variable("GATEPROOF_TOKEN").filter(|token| !token.is_empty()),
+        run_token: variable(TOKEN_VARIABLE).filter(|token| !token.is_empty()),
         journal: Journal::default(),
     })
 }
@@ -57,15 +58,20 @@ fn port_of(variable: &'static str, text: &str) -> Result<u16, EchoError> {
     text.parse().map_err(|error| EchoError::Environment { variable, reason: format!("{text:?} is no port: {error}") })
 }
 
-/// Serves the backend that the environment of the process describes until `stop` completes.
+/// Serves the backend that the environment of the process describes until `stop` completes. `listening` is told of each of
+/// its ports, once connections are taken there.
 ///
 /// # Errors
 /// See [`all_options`] and [`Echo::start`].
-pub async fn serve_from_env(stop: impl Future<Output = ()>) -> Result<(), EchoError> {
+pub async fn serve_from_env(
+    stop: impl Future<Output = ()>,
+    mut listening: impl FnMut(SocketAddr, Protocol),
+) -> Result<(), EchoError> {
     let mut echoes = Vec::new();
     for options in all_options(|name| std::env::var(name).ok())? {
+        let protocol = options.protocol;
         let echo = Echo::start(options).await?;
-        tracing::info!(address = %echo.addr(), "echo backend listens");
+        listening(echo.addr(), protocol);
         echoes.push(echo);
     }
     stop.await;

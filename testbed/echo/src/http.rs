@@ -27,7 +27,7 @@ use crate::canonical::canonical;
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
-use crate::{REQUEST_HEADER, TOKEN_HEADER, conduct, delay, grpc, websocket};
+use crate::{HEADER_TIME, REQUEST_HEADER, TOKEN_HEADER, conduct, delay, grpc, websocket};
 
 /// The body of an answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -62,15 +62,25 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
         return;
     }
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).title_case_headers(true);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).title_case_headers(true);
     builder.http2().timer(TokioTimer::new());
+    let asked = CancellationToken::new();
+    let asks = asked.clone();
     let service = service_fn(move |request| {
+        asks.cancel();
         let backend = Arc::clone(&backend);
         async move { answer(&backend, peer, request).await }
     });
+    // The server's own limit begins when it knows the version of HTTP, which a client may never let it know.
+    let never_asked = async {
+        if tokio::time::timeout(HEADER_TIME, asked.cancelled()).await.is_ok() {
+            std::future::pending::<()>().await;
+        }
+    };
     let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = never_asked => return,
         () = closing.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await

@@ -17,6 +17,8 @@ pub mod journal;
 mod tcp;
 mod websocket;
 
+use std::time::Duration;
+
 pub use echo::{Echo, EchoError, EchoOptions, Protocol};
 pub use identity::Identity;
 pub use journal::{Journal, Record};
@@ -26,3 +28,13 @@ pub const REQUEST_HEADER: &str = "x-gateproof-request";
 
 /// The header that carries the run's token to the journal's endpoint.
 pub const TOKEN_HEADER: &str = "x-gateproof-token";
+
+/// The variable that carries the run's token to a backend in a Pod.
+pub const TOKEN_VARIABLE: &str = "GATEPROOF_TOKEN";
+
+/// How many connections of one backend are served at once. More wait to be taken, up to the system's limit.
+pub const MOST_CONNECTIONS: usize = 256;
+
+/// How long a client may take for the headers of a request, and leave a connection without one: longer than proxies leave
+/// theirs, so that it is they who close.
+pub const HEADER_TIME: Duration = Duration::from_secs(120);

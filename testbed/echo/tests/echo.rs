@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
-use gateproof_echo::{Echo, EchoError, EchoOptions, Identity, Journal, Protocol};
+use gateproof_echo::{Echo, EchoError, EchoOptions, HEADER_TIME, Identity, Journal, MOST_CONNECTIONS, Protocol};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -280,4 +280,43 @@ async fn a_dialogue_greets_and_answers_commands() {
         "isTLS": false,
     });
     assert_eq!((about, journal.written()), (expected, 4));
+}
+
+/// The clock runs only while nothing else does, so nobody waits for it.
+#[rstest]
+#[case::nothing("")]
+#[case::a_letter("P")]
+#[case::half_a_request("GET / HTTP/1.1\r\nHost: a")]
+#[case::after_a_request("GET /health HTTP/1.1\r\nHost: a\r\n\r\nGET / HT")]
+#[tokio::test(start_paused = true)]
+async fn who_sends_no_headers_is_left(#[case] sent: &str) {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let began = tokio::time::Instant::now();
+    let mut stream = TcpStream::connect(echo.addr()).await.unwrap();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // How the other side closes does not matter.
+    let _ = tokio::time::timeout(2 * HEADER_TIME, stream.read_to_end(&mut answer)).await.unwrap();
+    assert!(began.elapsed() >= HEADER_TIME, "{:?}", began.elapsed());
+    assert_eq!(answer.starts_with(b"HTTP/1.1 200"), sent.contains("/health"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_wait_for_a_place() {
+    let (echo, _) = start(Protocol::Dialogue, None).await;
+    let connect = || async { BufReader::new(TcpStream::connect(echo.addr()).await.unwrap()) };
+    let mut line = String::new();
+    let mut served = Vec::new();
+    for _ in 0..MOST_CONNECTIONS {
+        let mut stream = connect().await;
+        stream.read_line(&mut line).await.unwrap();
+        served.push(stream);
+    }
+    let mut next = connect().await;
+    line.clear();
+    let early = tokio::time::timeout(Duration::from_secs(1), next.read_line(&mut line)).await;
+    assert!(early.is_err(), "it was served beside {MOST_CONNECTIONS} others: {line}");
+    served.pop();
+    next.read_line(&mut line).await.unwrap();
+    assert!(!line.is_empty());
 }

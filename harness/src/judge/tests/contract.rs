@@ -292,6 +292,8 @@ fn a_history(#[case] rule: Rule, #[case] bad: Vec<Did>, #[case] good: Vec<Did>) 
     assert!(!seen.iter().any(|r| r == rule.name()), "{seen:?}");
 }
 
+/// Who changed an object beside its status stands outside the history of statuses, so it has a case of its own:
+/// `others::what_the_target_changes_is_a_breach_of_its_own` and its neighbours. Rule::ObjectsUntouched, here without anybody.
 #[test]
 fn a_healthy_history_breaks_nothing() {
     let placeholders = gateway(vec![placeholder("Accepted"), placeholder("Programmed")], json!([]));

@@ -260,7 +260,7 @@ pub(super) struct Play {
     judge: Judge,
     pub(super) log: Vec<Event>,
     now: Elapsed,
-    later: Vec<(Elapsed, Body)>,
+    later: Vec<(Elapsed, Scope, Body)>,
     pub(super) on_write: OnWrite,
     pub(super) on_probe: OnProbe,
     pub(super) on_journal: OnJournal,
@@ -300,7 +300,18 @@ impl Play {
 
     /// Something that happens at a time, in milliseconds.
     pub(super) fn at(mut self, millis: u64, body: Body) -> Play {
-        self.later.push((Elapsed(millis * 1000), body));
+        self.later.push((Elapsed(millis * 1000), Scope::Scenario("test".into()), body));
+        self
+    }
+
+    /// Something about the whole run that happens at a time.
+    pub(super) fn run_at(self, millis: u64, body: Body) -> Play {
+        self.in_scope(millis, Scope::Run, body)
+    }
+
+    /// Something that happens at a time, to whomever.
+    pub(super) fn in_scope(mut self, millis: u64, scope: Scope, body: Body) -> Play {
+        self.later.push((Elapsed(millis * 1000), scope, body));
         self
     }
 
@@ -321,6 +332,11 @@ impl Play {
         let event = Event { seq: self.log.len() as u64, at: self.now, scope, body };
         self.judge.observe(&event);
         self.log.push(event);
+    }
+
+    /// The harness has written something for its own ends.
+    pub(super) fn made(&mut self, body: Body) {
+        self.push(Scope::Pool("http".into()), body);
     }
 
     /// The run writes a pool Gateway once the scenario has started, under the very step and ordinal of its first write.
@@ -364,24 +380,25 @@ impl Play {
     fn on_look(&self, object: &ObjectRef) -> Sight {
         let key = key_of(object);
         let is_due = |(at, _): &&(Elapsed, Value)| *at <= self.now;
-        let hidden = self.hidden.iter().filter(is_due).filter(|(_, hidden)| ObjectKey::of(hidden) == Some(key.clone()));
+        let mut hidden =
+            self.hidden.iter().filter(is_due).filter(|(_, hidden)| ObjectKey::of(hidden) == Some(key.clone()));
         let shown = self.log.iter().rev().find_map(|event| match &event.body {
             Body::Observed { key: of, change, object } if *of == key => Some((*change, Arc::clone(object))),
             _ => None,
         });
         let shown = shown.filter(|(change, _)| *change != Change::Deleted).map(|(_, object)| object);
-        let hidden = hidden.last().map(|(_, hidden)| Arc::new(hidden.clone()));
+        let hidden = hidden.next_back().map(|(_, hidden)| Arc::new(hidden.clone()));
         Sight { key, object: hidden.or(shown) }
     }
 
     fn wait(&mut self, until: Option<Elapsed>) {
-        self.later.sort_by_key(|(at, _)| *at);
-        let first = self.later.first().map(|(at, _)| *at);
+        self.later.sort_by_key(|(at, ..)| *at);
+        let first = self.later.first().map(|(at, ..)| *at);
         match (first, until) {
             (Some(at), until) if until.is_none_or(|until| at <= until) => {
-                let (at, body) = self.later.remove(0);
+                let (at, scope, body) = self.later.remove(0);
                 self.now = self.now.max(at);
-                self.own(body);
+                self.push(scope, body);
             }
             (_, Some(until)) => {
                 self.now = self.now.max(until);
@@ -393,11 +410,11 @@ impl Play {
 
     /// One millisecond passes with each answer, and what is due by then comes first.
     fn advance(&mut self, to: Elapsed) {
-        self.later.sort_by_key(|(at, _)| *at);
-        while self.later.first().is_some_and(|(at, _)| *at <= to) {
-            let (at, body) = self.later.remove(0);
+        self.later.sort_by_key(|(at, ..)| *at);
+        while self.later.first().is_some_and(|(at, ..)| *at <= to) {
+            let (at, scope, body) = self.later.remove(0);
             self.now = self.now.max(at);
-            self.own(body);
+            self.push(scope, body);
         }
         self.now = self.now.max(to);
     }
@@ -414,7 +431,7 @@ impl Play {
                     WriteTarget::Delete(target) => (key_of(target), None),
                 };
                 for (delay, body) in later {
-                    self.later.push((self.now + Duration::from_millis(delay), body));
+                    self.later.push((self.now + Duration::from_millis(delay), Scope::Scenario("test".into()), body));
                 }
                 let api_version = "gateway.networking.k8s.io/v1".to_owned();
                 self.own(Body::Wrote(Box::new(Write { step, ordinal, verb, key, api_version, sent, outcome })));
@@ -465,7 +482,7 @@ impl Play {
     }
 }
 
-fn key_of(object: &ObjectRef) -> ObjectKey {
+pub(super) fn key_of(object: &ObjectRef) -> ObjectKey {
     let group =
         if object.kind.ends_with("Route") || object.kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
     ObjectKey {

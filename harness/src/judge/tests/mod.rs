@@ -5,6 +5,7 @@ mod contract;
 mod doubt;
 mod driver;
 mod hold;
+mod others;
 mod probe;
 mod programmed;
 mod replay;

@@ -308,6 +308,18 @@ fn a_mirror_that_leaves_requests_out_is_noticed(#[case] n: u32) {
     assert_eq!(mirroring_all_but_every(u32::MAX), Outcome::Passed);
 }
 
+/// Every attempt takes 60 ms that the harness was late by; from some time on it is in time again.
+#[rstest]
+#[case::always(u64::MAX, Outcome::Inconclusive)]
+#[case::not_at_the_end(5300, Outcome::Failed)]
+fn an_answer_for_which_the_harness_was_late_is_not_the_last(#[case] until: u64, #[case] outcome: Outcome) {
+    let mut play = probing(get(backend("echo"))).probes(|_, _, _| Back::Status(404));
+    for at in (0..20_000).step_by(50).take_while(|at| *at < until) {
+        play = play.at(at, Body::Lagged { by: 60_000 });
+    }
+    assert_eq!(play.run().outcome, outcome);
+}
+
 #[test]
 fn an_answer_that_comes_in_the_grace_time_is_late() {
     let mut context = context();

@@ -187,6 +187,22 @@ fn a_late_harness_gets_its_deadline_extended_once() {
     assert_eq!(late(12000, &[4000, 9000]), Outcome::Inconclusive);
 }
 
+/// The embedded budget is 5 s; the harness is late by 400 ms of each 450, or not at all.
+#[rstest]
+#[case::in_time(6000, 0, Outcome::Failed)]
+#[case::what_was_lost_does_not_count(8900, 10, Outcome::Passed)]
+#[case::nor_more_than_that(9200, 10, Outcome::Failed)]
+#[case::until_nothing_can_be_said(50_000, 60, Outcome::Inconclusive)]
+fn little_delays_of_the_harness_add_up(#[case] at: u64, #[case] delays: u64, #[case] outcome: Outcome) {
+    let bare = route_version(1, &["http"], &[]);
+    let good = route_version(1, &["http"], &[("http", &["Accepted=True/Accepted"])]);
+    let mut play = routed(vec![(1, bare), (at, good)], &["Accepted=True"]);
+    for delay in 1..=delays {
+        play = play.run_at(delay * 450, Body::Lagged { by: 400_000 });
+    }
+    assert_eq!(play.run().outcome, outcome);
+}
+
 /// The embedded budget is 5 s; each outage is given by its end and its length.
 #[rstest]
 #[case::none(6000, &[], Outcome::Failed)]

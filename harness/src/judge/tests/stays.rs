@@ -11,12 +11,10 @@ use crate::scenario::Verb;
 /// A data path that answers so.
 fn play(verbs: Vec<Verb>, context: Context, mut back: impl FnMut(u32, u64) -> Back + 'static) -> Play {
     let mut n = 0;
-    Play::under(scenario(verbs), context)
-        .writes(|_, _| (admitted(1), Vec::new()))
-        .probes(move |at, _, _| {
-            n += 1;
-            back(n, at.0 / 1000)
-        })
+    Play::under(scenario(verbs), context).writes(|_, _| (admitted(1), Vec::new())).probes(move |at, _, _| {
+        n += 1;
+        back(n, at.0 / 1000)
+    })
 }
 
 fn probe() -> Verb {
@@ -65,7 +63,9 @@ fn resets_are_counted_apart_and_backends_named() {
 
 #[test]
 fn a_single_blip_is_a_warning() {
-    let verdict = play(vec![probe()], context(), |n, _| unless(n == 5, Back::Status(503))).run();
+    let mut context = context();
+    context.timing.calm = Duration::ZERO;
+    let verdict = play(vec![probe()], context, |n, _| unless(n == 5, Back::Status(503))).run();
     assert_eq!(verdict.outcome, Outcome::Passed);
     let found: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.as_str(), f.severity)).collect();
     assert_eq!(found, [("steps[0].probe.stays", Severity::Warning)]);
@@ -120,9 +120,7 @@ fn a_hitch_while_others_stir_is_forgiven() {
 
 #[test]
 fn a_harness_that_was_late_blames_nobody() {
-    let mut play = play(vec![probe()], context(), |n, at| {
-        unless(n > 3 && at < 900, Back::Error(ProbeError::TimedOut))
-    });
+    let mut play = play(vec![probe()], context(), |n, at| unless(n > 3 && at < 900, Back::Error(ProbeError::TimedOut)));
     for at in (0..1000).step_by(5) {
         play = play.at(at, Body::Lagged { by: 1000 });
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_echo::TOKEN_HEADER;
+use gateproof_echo::{TOKEN_HEADER, TOKEN_VARIABLE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -111,7 +111,7 @@ impl Deploying {
                 variable("HTTP_PORT", &decl.port.to_string()),
                 variable("TCP_ECHO_SERVER", tcp),
                 variable("JOURNAL_PORT", &JOURNAL_PORT.to_string()),
-                variable("GATEPROOF_TOKEN", &self.run_token),
+                variable(TOKEN_VARIABLE, &self.run_token),
             ],
             "ports": [{"containerPort": decl.port}, {"containerPort": JOURNAL_PORT}],
             "readinessProbe": {"tcpSocket": {"port": JOURNAL_PORT}, "periodSeconds": 1},

@@ -9,6 +9,7 @@ mod frames;
 mod grpc;
 mod http;
 mod snapshot;
+mod specs;
 mod statuses;
 mod surface;
 pub mod tamper;
@@ -107,6 +108,7 @@ pub fn catalogue() -> &'static [Fault] {
             statuses::listeners::FAULTS,
             statuses::routes::FAULTS,
             writer::FAULTS,
+            specs::FAULTS,
             config::certificates::FAULTS,
             config::backends::FAULTS,
             config::attachment::FAULTS,

@@ -1,0 +1,28 @@
+//! `--features-from`: what a ConformanceReport says that an implementation supports.
+
+use std::path::Path;
+
+use gateproof_report::conformance::{ConformanceReport, claimed};
+
+use super::output::tell;
+use super::{Failure, report, reports};
+
+/// The features of a report that are known here. Those of newer releases are told of.
+pub(super) fn read(file: &Path) -> Result<Vec<String>, Failure> {
+    let place = file.display();
+    let published = ConformanceReport::from_yaml(&report::read(file)?)
+        .map_err(|error| Failure::usage(format!("{place}: {error}"), "see the place named above"))?;
+    let claims = claimed(&published, &reports::profile_rules());
+    let is_known = |name: &String| gateproof_suites::features().iter().any(|feature| feature.name == *name);
+    let (known, foreign): (Vec<String>, Vec<String>) = claims.features.into_iter().partition(is_known);
+    for (what, names) in [("profiles", claims.unknown_profiles), ("features", foreign)] {
+        if !names.is_empty() {
+            tell!("{place} names {what} that this version does not know, and that are left out: {}", names.join(", "));
+        }
+    }
+    if known.is_empty() {
+        let help = "name them with --features, or hold the target to all with --all-features";
+        return Err(Failure::usage(format!("{place} claims no feature that is known"), help));
+    }
+    Ok(known)
+}

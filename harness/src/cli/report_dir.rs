@@ -1,0 +1,256 @@
+//! The directory of a run's reports. It holds the files of one run, whole, or says that its run did not end.
+//!
+//! Everything that is written here is on a list beside it, and only what is on that list is ever taken away. Whatever else
+//! stands where a file of ours has to go is set aside under another name.
+
+mod name;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use self::name::{file_name, is_file_name};
+use super::Failure;
+use super::output::tell;
+
+/// The log.
+pub(crate) const EVENTS: &str = "events.jsonl";
+/// The record.
+pub(crate) const RECORD: &str = "record.json";
+/// What the record comes to, for whoever reads it.
+pub(crate) const JUNIT: &str = "junit.xml";
+/// The same as Markdown.
+pub(crate) const SUMMARY: &str = "summary.md";
+/// The same for upstream.
+pub(crate) const CONFORMANCE: &str = "conformance-report.yaml";
+/// The options of the run, if they are too many for a line.
+pub(crate) const OPTIONS: &str = "options.txt";
+
+/// What would be taken for a run's, whoever wrote it.
+const REPORTS: [&str; 5] = [EVENTS, RECORD, JUNIT, SUMMARY, CONFORMANCE];
+/// The list.
+const LIST: &str = "gateproof-files.txt";
+const LIST_HEAD: &str =
+    "# What gateproof wrote here, and takes away when the next run begins; a folder ends with a slash.";
+/// There as long as the rest is not the whole of a run.
+const UNFINISHED: &str = "unfinished.txt";
+const UNFINISHED_HEAD: &str =
+    "The run of this directory has not ended: it is under way, was killed, or could not start.";
+/// What the last run that ended came to, until another one has: what failed then can still be run again.
+const PREVIOUS: &str = "previous-record.json";
+
+/// The report directory of one run.
+pub(crate) struct ReportDir {
+    root: PathBuf,
+    taken: bool,
+    /// What this run has written, as it is listed.
+    ours: BTreeSet<String>,
+}
+
+impl ReportDir {
+    /// One that is not touched yet.
+    pub(crate) fn at(root: &Path) -> ReportDir {
+        ReportDir { root: root.to_owned(), taken: false, ours: BTreeSet::new() }
+    }
+
+    /// Takes away what an earlier run left, if there is anything that could pass for this one's, and says that this run
+    /// has not ended.
+    pub(crate) fn take(&mut self) -> Result<(), Failure> {
+        if self.taken || !self.root.is_dir() {
+            return Ok(());
+        }
+        let listed = self.listed()?;
+        let there = |name: &&str| fs::symlink_metadata(self.root.join(name)).is_ok();
+        if listed.is_some() || REPORTS.iter().any(there) {
+            let last = if is_unfinished(&self.root) { PREVIOUS } else { RECORD };
+            let previous = fs::read_to_string(self.root.join(last)).ok();
+            self.remove(&listed.unwrap_or_default())?;
+            self.mark(previous.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// The same, and makes the directory, so that a run does not end without a place for its reports.
+    pub(crate) fn begin(&mut self) -> Result<(), Failure> {
+        fs::create_dir_all(&self.root).map_err(|error| self.failure(&self.root, &error))?;
+        self.take()?;
+        if self.taken { Ok(()) } else { self.mark(None) }
+    }
+
+    /// Says why the run does not end, where that can be said.
+    pub(crate) fn broken_off(&mut self, why: &Failure) {
+        // Whoever reads the directory is told already that its run did not end.
+        if self.take().is_ok() && self.taken {
+            let (Failure::Usage(report) | Failure::Environment(report)) = why;
+            let _ = self.write(&[UNFINISHED], &format!("{UNFINISHED_HEAD}\nIt was broken off: {report}\n"));
+        }
+    }
+
+    /// The run has ended, and everything of it is written.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        for name in [PREVIOUS, UNFINISHED].into_iter().filter(|name| self.ours.contains(*name)) {
+            let path = self.root.join(name);
+            fs::remove_file(&path).map_err(|error| self.failure(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Where the log is streamed to.
+    pub(crate) fn events_file(&mut self) -> Result<PathBuf, Failure> {
+        self.place(&[EVENTS])
+    }
+
+    /// Writes a file: folders, and its name. Each of them may be any text, and the file is below the directory.
+    pub(crate) fn write(&mut self, parts: &[&str], text: &str) -> Result<(), Failure> {
+        let path = self.place(parts)?;
+        fs::write(&path, text).map_err(|error| self.failure(&path, &error))
+    }
+
+    fn mark(&mut self, previous: Option<&str>) -> Result<(), Failure> {
+        self.taken = true;
+        let path = self.root.join(LIST);
+        fs::write(&path, format!("{LIST_HEAD}\n")).map_err(|error| self.failure(&path, &error))?;
+        self.write(&[UNFINISHED], &format!("{UNFINISHED_HEAD}\n"))?;
+        REPORTS.iter().try_for_each(|name| self.make_room(&self.root.join(name)))?;
+        previous.map_or(Ok(()), |record| self.write(&[PREVIOUS], record))
+    }
+
+    /// The path of a file of ours, with room for it.
+    fn place(&mut self, parts: &[&str]) -> Result<PathBuf, Failure> {
+        let names: Vec<String> = parts.iter().map(|part| file_name(part)).collect();
+        let mut path = self.root.clone();
+        let mut listed = String::new();
+        for (index, name) in names.iter().enumerate() {
+            path.push(name);
+            listed.push_str(name);
+            if index + 1 < names.len() {
+                listed.push('/');
+                self.folder(&path, &listed)?;
+            } else if !self.ours.contains(&listed) {
+                self.make_room(&path)?;
+                self.list(&listed)?;
+            }
+        }
+        Ok(path)
+    }
+
+    /// A link would lead elsewhere, so it is no folder.
+    fn folder(&mut self, path: &Path, listed: &str) -> Result<(), Failure> {
+        if fs::symlink_metadata(path).is_ok_and(|there| there.is_dir()) {
+            return Ok(());
+        }
+        self.make_room(path)?;
+        self.list(listed)?;
+        fs::create_dir(path).map_err(|error| self.failure(path, &error))
+    }
+
+    /// Renames what is in the way. A pipe or a device is there to be written to.
+    fn make_room(&self, path: &Path) -> Result<(), Failure> {
+        let Ok(there) = fs::symlink_metadata(path) else { return Ok(()) };
+        if !(there.is_file() || there.is_dir() || there.is_symlink()) {
+            return Ok(());
+        }
+        let aside = |number: u32| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(if number == 1 { ".before".to_owned() } else { format!(".before-{number}") });
+            PathBuf::from(name)
+        };
+        let free = (1..).map(aside).find(|aside| fs::symlink_metadata(aside).is_err()).unwrap_or_else(|| aside(0));
+        fs::rename(path, &free).map_err(|error| self.failure(path, &error))?;
+        tell!("{} was not written by gateproof, as far as can be known; it is {} now", path.display(), free.display());
+        Ok(())
+    }
+
+    /// Before it is there, so that nothing of a killed run is forgotten.
+    fn list(&mut self, name: &str) -> Result<(), Failure> {
+        let path = self.root.join(LIST);
+        let file = fs::OpenOptions::new().append(true).open(&path);
+        file.and_then(|mut file| writeln!(file, "{name}")).map_err(|error| self.failure(&path, &error))?;
+        self.ours.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// What earlier runs wrote; nothing if there is no list of ours.
+    fn listed(&self) -> Result<Option<Vec<String>>, Failure> {
+        let path = self.root.join(LIST);
+        let Ok(there) = fs::symlink_metadata(&path) else { return Ok(None) };
+        let text = if there.is_file() { fs::read_to_string(&path).unwrap_or_default() } else { String::new() };
+        let mut lines = text.lines();
+        if lines.next() != Some(LIST_HEAD) {
+            self.make_room(&path)?;
+            return Ok(None);
+        }
+        Ok(Some(lines.map(str::to_owned).collect()))
+    }
+
+    /// Removes what is on the list, and nothing that has another thing's form or stands behind a link.
+    fn remove(&self, listed: &[String]) -> Result<(), Failure> {
+        let is_below = |name: &str| name.split('/').all(is_file_name);
+        let (folders, files): (Vec<&str>, Vec<&str>) =
+            listed.iter().map(String::as_str).partition(|n| n.ends_with('/'));
+        for name in files.into_iter().filter(|name| is_below(name)) {
+            let path = self.root.join(name);
+            let is_file = fs::symlink_metadata(&path).is_ok_and(|there| !there.is_dir() && !there.is_symlink());
+            if is_file && self.is_no_detour(name) {
+                fs::remove_file(&path).map_err(|error| self.failure(&path, &error))?;
+            }
+        }
+        for name in folders.iter().rev().map(|name| name.trim_end_matches('/')).filter(|name| is_below(name)) {
+            // What is not empty holds something of somebody else's.
+            if self.is_no_detour(name) {
+                let _ = fs::remove_dir(self.root.join(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every folder on the way to it is a folder.
+    fn is_no_detour(&self, name: &str) -> bool {
+        let ends = name.match_indices('/').map(|(at, _)| at);
+        ends.map(|at| self.root.join(&name[..at]))
+            .all(|way| fs::symlink_metadata(way).is_ok_and(|there| there.is_dir()))
+    }
+
+    fn failure(&self, path: &Path, error: &std::io::Error) -> Failure {
+        Failure::environment(
+            format!("cannot write {}: {error}", path.display()),
+            "name a directory that can be written with --report-dir",
+        )
+    }
+}
+
+fn is_unfinished(dir: &Path) -> bool {
+    fs::read_to_string(dir.join(UNFINISHED)).is_ok_and(|text| text.starts_with(UNFINISHED_HEAD))
+}
+
+/// A file that the user named, or this one of a directory, whose run must have ended.
+///
+/// # Errors
+/// If it did not.
+pub(crate) fn file_of(path: &Path, name: &str) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    if is_unfinished(path) {
+        let help = format!("{} says more; run the scenarios again", path.join(UNFINISHED).display());
+        return Err(Failure::usage(format!("the run of {} did not end", path.display()), help));
+    }
+    Ok(path.join(name))
+}
+
+/// Where the record is that says what failed: that of the last run that ended.
+pub(crate) fn last_record(path: &Path) -> Result<PathBuf, Failure> {
+    let previous = path.join(PREVIOUS);
+    match file_of(path, RECORD) {
+        Err(_) if previous.is_file() => {
+            tell!("the last run of {} did not end; this is about the one before", path.display());
+            Ok(previous)
+        }
+        found => found,
+    }
+}
+
+#[cfg(test)]
+#[path = "report_dir/tests.rs"]
+mod tests;

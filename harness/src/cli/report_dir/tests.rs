@@ -1,0 +1,188 @@
+#![allow(clippy::unwrap_used)]
+use std::os::unix::fs::symlink;
+
+use proptest::prelude::*;
+use rstest::rstest;
+use tempfile::{TempDir, tempdir};
+
+use super::*;
+
+/// Every file and folder below a directory, with what files hold.
+fn below(dir: &Path) -> Vec<(String, String)> {
+    fn walk(root: &Path, at: &Path, found: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            if fs::symlink_metadata(&path).unwrap().is_dir() {
+                found.push((format!("{name}/"), String::new()));
+                walk(root, &path, found);
+            } else {
+                found.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(dir, dir, &mut found);
+    found.sort();
+    found
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    below(dir).into_iter().map(|(name, _)| name).collect()
+}
+
+/// A directory with the reports of a run that ended.
+fn whole() -> TempDir {
+    let dir = tempdir().unwrap();
+    let mut reports = ReportDir::at(dir.path());
+    reports.begin().unwrap();
+    fs::write(reports.events_file().unwrap(), "events").unwrap();
+    for name in [JUNIT, RECORD] {
+        reports.write(&[name], "of the first run").unwrap();
+    }
+    reports.write(&["failures", "a", "failure.txt"], "it failed").unwrap();
+    reports.finish().unwrap();
+    dir
+}
+
+#[test]
+fn a_run_that_ended_leaves_its_reports_and_the_list() {
+    let dir = whole();
+    let expected =
+        ["events.jsonl", "failures/", "failures/a/", "failures/a/failure.txt", LIST, "junit.xml", "record.json"];
+    assert_eq!(names(dir.path()), expected);
+    assert_eq!(file_of(dir.path(), RECORD).ok(), Some(dir.path().join(RECORD)));
+}
+
+/// Whether it could not start, was killed, or is under way: nothing of the run before passes for its own.
+#[rstest]
+#[case::could_not_start(|dir: &Path| ReportDir::at(dir).broken_off(&Failure::usage("no such fault", "")))]
+#[case::killed_before_it_began(|dir: &Path| ReportDir::at(dir).take().unwrap())]
+#[case::killed(|dir: &Path| ReportDir::at(dir).begin().unwrap())]
+fn reports_of_the_run_before_do_not_survive(#[case] run: fn(&Path)) {
+    let dir = whole();
+    run(dir.path());
+    assert_eq!(names(dir.path()), [LIST, PREVIOUS, UNFINISHED]);
+    assert!(file_of(dir.path(), RECORD).is_err());
+    // What failed before can still be run again, however often no run comes to an end.
+    for _ in 0..2 {
+        assert_eq!(fs::read_to_string(last_record(dir.path()).unwrap()).unwrap(), "of the first run");
+        run(dir.path());
+    }
+}
+
+#[test]
+fn why_a_run_did_not_end_is_told() {
+    let dir = whole();
+    ReportDir::at(dir.path()).broken_off(&Failure::usage("there is no fault `x`", ""));
+    let text = fs::read_to_string(dir.path().join(UNFINISHED)).unwrap();
+    assert!(text.starts_with(UNFINISHED_HEAD) && text.contains("there is no fault `x`"), "{text}");
+}
+
+#[test]
+fn the_next_run_replaces_the_whole() {
+    let dir = whole();
+    let mut reports = ReportDir::at(dir.path());
+    reports.begin().unwrap();
+    reports.write(&[RECORD], "of the second run").unwrap();
+    reports.finish().unwrap();
+    assert_eq!(names(dir.path()), [LIST, RECORD]);
+    assert_eq!(fs::read_to_string(dir.path().join(RECORD)).unwrap(), "of the second run");
+}
+
+#[test]
+fn what_is_not_ours_stays() {
+    let dir = whole();
+    let own = [("failures/mine.txt", "mine"), ("failures/a/notes.txt", "mine"), ("list.txt", "mine")];
+    for (name, text) in own {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let mut reports = ReportDir::at(dir.path());
+    reports.begin().unwrap();
+    reports.finish().unwrap();
+    let expected = ["failures/", "failures/a/", "failures/a/notes.txt", "failures/mine.txt", LIST, "list.txt"];
+    assert_eq!(names(dir.path()), expected);
+}
+
+#[test]
+fn a_directory_that_holds_nothing_of_ours_is_left_alone_until_a_run_begins() {
+    let dir = tempdir().unwrap();
+    fs::create_dir(dir.path().join("failures")).unwrap();
+    fs::write(dir.path().join("failures/mine.txt"), "mine").unwrap();
+    let before = below(dir.path());
+    ReportDir::at(dir.path()).broken_off(&Failure::usage("no such fault", ""));
+    assert_eq!(below(dir.path()), before);
+    ReportDir::at(&dir.path().join("nothing")).take().unwrap();
+    assert_eq!(below(dir.path()), before);
+}
+
+/// A report that nobody listed is of an older release, or the user's.
+#[test]
+fn what_stands_in_the_way_is_set_aside() {
+    let dir = tempdir().unwrap();
+    for (name, text) in [(JUNIT, "green"), ("junit.xml.before", "older"), ("failures", "a file"), (LIST, "a list")] {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let mut reports = ReportDir::at(dir.path());
+    reports.begin().unwrap();
+    assert!(!dir.path().join(JUNIT).exists());
+    reports.write(&["failures", "a", "failure.txt"], "it failed").unwrap();
+    let text = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    assert_eq!(["junit.xml.before", "junit.xml.before-2", "failures.before"].map(text), ["older", "green", "a file"]);
+    assert_eq!(text(&format!("{LIST}.before")), "a list");
+}
+
+#[rstest]
+#[case::a_file(JUNIT, &[JUNIT])]
+#[case::a_folder("failures", &["failures", "a", "failure.txt"])]
+fn a_link_leads_nowhere(#[case] link: &str, #[case] file: &[&str]) {
+    let (dir, elsewhere) = (whole(), tempdir().unwrap());
+    fs::create_dir_all(elsewhere.path().join("a")).unwrap();
+    fs::write(elsewhere.path().join("a/failure.txt"), "precious").unwrap();
+    fs::write(elsewhere.path().join("junit.xml"), "precious").unwrap();
+    let before = below(elsewhere.path());
+    let target = if link == JUNIT { elsewhere.path().join(JUNIT) } else { elsewhere.path().to_owned() };
+    let place = dir.path().join(link);
+    fs::rename(&place, dir.path().join("moved")).unwrap();
+    symlink(target, &place).unwrap();
+    let mut reports = ReportDir::at(dir.path());
+    reports.begin().unwrap();
+    reports.write(file, "it failed").unwrap();
+    assert_eq!(below(elsewhere.path()), before);
+    assert_eq!(fs::read_to_string(dir.path().join(file.join("/"))).unwrap(), "it failed");
+}
+
+/// A list that somebody else has changed names nothing outside.
+#[test]
+fn a_list_leads_nowhere() {
+    let around = tempdir().unwrap();
+    fs::write(around.path().join("precious"), "precious").unwrap();
+    let root = around.path().join("reports");
+    fs::create_dir(&root).unwrap();
+    let absolute = around.path().join("precious");
+    let list = format!("{LIST_HEAD}\n../precious\n{}\nfailures/../../precious\n../\n", absolute.display());
+    fs::write(root.join(LIST), list).unwrap();
+    ReportDir::at(&root).begin().unwrap();
+    assert_eq!(fs::read_to_string(absolute).unwrap(), "precious");
+}
+
+proptest! {
+    /// Whatever it is called, a file is below the directory, as deep as it was asked for, and goes with the next run.
+    #[test]
+    fn every_file_is_below_the_directory(parts in prop::collection::vec(prop_oneof!["[a./~]{0,5}", ".{0,300}"], 1..4)) {
+        let around = tempdir().unwrap();
+        let root = around.path().join("reports");
+        let mut reports = ReportDir::at(&root);
+        reports.begin().unwrap();
+        let before = names(&root);
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        reports.write(&parts, "text").unwrap();
+        let files: Vec<String> = names(&root).into_iter().filter(|name| !before.contains(name) && !name.ends_with('/')).collect();
+        prop_assert_eq!(files.len(), 1, "{:?}", files);
+        prop_assert_eq!(files[0].matches('/').count() + 1, parts.len());
+        prop_assert_eq!(fs::read_dir(around.path()).unwrap().count(), 1);
+        reports.finish().unwrap();
+        ReportDir::at(&root).begin().unwrap();
+        prop_assert_eq!(names(&root), [LIST, UNFINISHED]);
+    }
+}

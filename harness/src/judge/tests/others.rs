@@ -1,0 +1,199 @@
+use std::sync::Arc;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::driver::*;
+use crate::judge::others::{Foreign, Others};
+use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
+use gateproof_report::record::Outcome;
+
+fn service(version: &str, ports: Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "echo", "namespace": NS, "uid": "u", "resourceVersion": version},
+        "spec": {"ports": ports, "selector": {"app": "echo"}},
+    })
+}
+
+fn sent() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "echo", "namespace": NS},
+        "spec": {"ports": [{"port": 80}], "selector": {"app": "echo"}, "ipFamilies": [], "externalName": ""},
+    })
+}
+
+fn key() -> ObjectKey {
+    ObjectKey::of(&sent()).unwrap()
+}
+
+fn wrote(verb: WriteVerb, key: ObjectKey, version: &str, sent: Option<Value>) -> Body {
+    let outcome = WriteOutcome::Admitted { uid: "u".to_owned(), generation: 1, resource_version: version.to_owned() };
+    let (api_version, sent) = ("v1".to_owned(), sent.map(Arc::new));
+    Body::Made(Box::new(Write { step: 0, ordinal: 0, verb, key, api_version, sent, outcome }))
+}
+
+fn seen(change: Change, object: &Value) -> Body {
+    Body::Observed { key: ObjectKey::of(object).unwrap(), change, object: Arc::new(object.clone()) }
+}
+
+/// What is found of these events, which come after the Service was made at version 10.
+fn found(events: Vec<Body>) -> Vec<Foreign> {
+    let mut others = Others::default();
+    others.begin(&bindings());
+    let made = wrote(WriteVerb::Apply, key(), "10", Some(sent()));
+    let first = seen(Change::Added, &service("10", json!([{"port": 80, "protocol": "TCP"}])));
+    let mut all = Vec::new();
+    for (seq, body) in [made, first].into_iter().chain(events).enumerate() {
+        let (seq, at) = (seq as u64, Elapsed(seq as u64));
+        others.observe(&Event { seq, at, scope: Scope::Scenario("test".into()), body });
+        all.extend(others.interference());
+    }
+    all
+}
+
+fn other(object: &Value, change: impl FnOnce(&mut Value)) -> Value {
+    let mut object = object.clone();
+    change(&mut object);
+    object
+}
+
+fn ports() -> Value {
+    json!([{"port": 80, "protocol": "TCP"}])
+}
+
+#[rstest]
+#[case::deleted(seen(Change::Deleted, &service("11", ports())), "deleted")]
+#[case::going(seen(Change::Modified, &other(&service("11", ports()), |o| o["metadata"]["deletionTimestamp"] = json!("now"))), "deleted")]
+#[case::made_anew(seen(Change::Added, &other(&service("11", ports()), |o| o["metadata"]["uid"] = json!("v"))), "deleted and made anew")]
+#[case::changed(seen(Change::Modified, &service("11", json!([{"port": 81}]))), "changed at spec.ports[0].port")]
+#[case::more_of_a_list(seen(Change::Modified, &service("11", json!([{"port": 80}, {"port": 81}]))), "changed at spec.ports")]
+#[case::taken_away(seen(Change::Modified, &other(&service("11", ports()), |o| o["spec"] = json!({"ports": ports()}))), "changed at spec.selector")]
+fn what_others_do_is_found(#[case] event: Body, #[case] what: &str) {
+    let found = found(vec![event]);
+    assert_eq!(found.iter().map(|foreign| foreign.what.as_str()).collect::<Vec<_>>(), [what]);
+}
+
+#[rstest]
+#[case::status(seen(Change::Modified, &other(&service("11", ports()), |o| o["status"] = json!({"loadBalancer": {}}))))]
+#[case::more_beside_what_was_sent(seen(Change::Modified, &other(&service("11", ports()), |o| {
+    o["metadata"]["finalizers"] = json!(["a/b"]);
+    o["metadata"]["annotations"] = json!({"a": "b"});
+    o["spec"]["clusterIP"] = json!("10.0.0.1");
+})))]
+#[case::an_old_version(seen(Change::Modified, &service("9", json!([{"port": 81}]))))]
+#[case::versions_that_are_no_numbers(seen(Change::Modified, &service("x", json!([{"port": 81}]))))]
+fn what_is_no_interference_is_none(#[case] event: Body) {
+    assert_eq!(found(vec![event]), []);
+}
+
+fn namespace() -> ObjectKey {
+    ObjectKey { group: String::new(), kind: "Namespace".to_owned(), namespace: None, name: NS.to_owned() }
+}
+
+#[rstest]
+#[case::deleted(vec![wrote(WriteVerb::Delete, key(), "", None), seen(Change::Deleted, &service("11", ports()))])]
+#[case::its_namespace(vec![wrote(WriteVerb::Delete, namespace(), "", None), seen(Change::Deleted, &service("11", ports()))])]
+#[case::its_owner(vec![
+    wrote(WriteVerb::Delete, ObjectKey { kind: "Gateway".to_owned(), ..key() }, "", None),
+    seen(Change::Deleted, &other(&service("11", ports()), |o| o["metadata"]["ownerReferences"] = json!([{"kind": "Gateway", "name": "echo"}]))),
+])]
+#[case::patched(vec![
+    wrote(WriteVerb::Patch, key(), "11", Some(json!({"spec": {"ports": [{"port": 81}]}}))),
+    seen(Change::Modified, &service("11", json!([{"port": 81}]))),
+    seen(Change::Modified, &service("12", json!([{"port": 81}]))),
+])]
+#[case::patched_by_operations(vec![
+    wrote(WriteVerb::Patch, key(), "11", Some(json!([{"op": "replace", "path": "/spec/ports/0/port", "value": 81}]))),
+    seen(Change::Modified, &service("12", json!([{"port": 81}]))),
+])]
+#[case::applied_again(vec![
+    wrote(WriteVerb::Apply, key(), "11", Some(other(&sent(), |o| o["spec"]["ports"] = json!([{"port": 81}])))),
+    seen(Change::Modified, &service("12", json!([{"port": 81}]))),
+])]
+#[case::mutated_on_the_way_in(vec![
+    wrote(WriteVerb::Apply, key(), "11", Some(other(&sent(), |o| o["spec"]["ports"] = json!([{"port": 81}])))),
+    seen(Change::Modified, &service("11", json!([{"port": 82}]))),
+    seen(Change::Modified, &service("12", json!([{"port": 82}]))),
+])]
+fn what_the_run_did_explains_itself(#[case] events: Vec<Body>) {
+    assert_eq!(found(events), []);
+}
+
+fn managed(object: &Value, entries: &[(&str, &str)]) -> Value {
+    let entries: Vec<Value> = entries
+        .iter()
+        .map(|(manager, subresource)| json!({"manager": manager, "operation": "Update", "subresource": subresource, "time": "t"}))
+        .collect();
+    other(object, |o| o["metadata"]["managedFields"] = json!(entries))
+}
+
+/// The route, its spec changed at version 11 by this manager; the controller under test has written its status before.
+fn spec_changed_by(managers: &[(&str, &str)]) -> crate::judge::Verdict {
+    let version = |version: &str| {
+        let route = route_version(1, &["http"], &[("http", GOOD)]);
+        other(&route, |o| o["metadata"]["resourceVersion"] = json!(version))
+    };
+    let good = managed(&version("10"), &[("controller", "status")]);
+    let changed =
+        other(&managed(&version("11"), managers), |o| o["spec"]["parentRefs"][0]["sectionName"] = json!("tls"));
+    let settled = settle(vec![route_subject(&["Accepted=True/Accepted"])]);
+    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), settled])).writes(move |_, _| {
+        let (WriteOutcome::Admitted { uid, generation, .. }, _) = (admitted(1), ()) else { unreachable!() };
+        let outcome = WriteOutcome::Admitted { uid, generation, resource_version: "10".to_owned() };
+        (outcome, vec![(10, modified(&good)), (60, modified(&changed))])
+    });
+    play.run()
+}
+
+#[test]
+fn what_others_change_leaves_the_scenario_open_and_says_who() {
+    let verdict = spec_changed_by(&[("kubectl-edit", "")]);
+    assert_eq!(verdict.outcome, Outcome::Inconclusive, "{verdict:?}");
+    let reason = verdict.reason.unwrap();
+    assert!(reason.contains("HTTPRoute") && reason.contains("changed at spec.parentRefs[0].sectionName"), "{reason}");
+    assert!(reason.contains("kubectl-edit") && reason.contains("61 ms"), "{reason}");
+    assert_eq!(verdict.contract, []);
+    // Whoever wrote the status within the same second did not change the spec.
+    let verdict = spec_changed_by(&[("controller", "status"), ("kubectl-edit", "")]);
+    assert_eq!(verdict.outcome, Outcome::Inconclusive, "{verdict:?}");
+}
+
+#[test]
+fn what_the_target_changes_is_a_breach_of_its_own() {
+    let verdict = spec_changed_by(&[("controller", "")]);
+    let names: Vec<&str> = verdict.contract.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&"contract/HTTPRoute/objects-untouched"), "{names:?}");
+    assert_ne!(verdict.outcome, Outcome::Inconclusive, "{verdict:?}");
+}
+
+#[rstest]
+#[case::at_once(20)]
+#[case::seen_behind_what_came_of_it(90)]
+fn a_failure_is_nobodys_that_came_with_what_others_did(#[case] deleted_ms: u64) {
+    let good = route_version(1, &["http"], &[("http", GOOD)]);
+    let bad = route_version(1, &["http"], &[("http", &["Accepted=False/Gone"])]);
+    let hold = crate::scenario::Verb::Hold(crate::scenario::Hold {
+        duration: crate::scenario::HoldFor::Millis(500),
+        never: Vec::new(),
+        always: vec![route_subject(&["Accepted=True"])],
+        unchanged: Vec::new(),
+    });
+    let gone =
+        Body::Observed { key: key_of(&gateway_ref()), change: Change::Deleted, object: Arc::new(pool_gateway()) };
+    let steps = vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=True"])]), hold];
+    let play = |gone: Option<Body>| {
+        let (good, bad) = (good.clone(), bad.clone());
+        let mut play = Play::new(scenario(steps.clone()))
+            .writes(move |_, _| (admitted(1), vec![(1, modified(&good)), (200, modified(&bad))]));
+        play.made(wrote(WriteVerb::Apply, key_of(&gateway_ref()), "1", None));
+        if let Some(gone) = gone {
+            play = play.at(180 + deleted_ms, gone);
+        }
+        play.run()
+    };
+    assert_eq!(play(None).outcome, Outcome::Failed);
+    let verdict = play(Some(gone));
+    assert_eq!(verdict.outcome, Outcome::Inconclusive, "{verdict:?}");
+    assert!(verdict.reason.unwrap().contains("nobody known"));
+}
