@@ -58,7 +58,8 @@ pub struct Judge {
 impl Judge {
     /// A judge for one execution of a bound scenario.
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
-        let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone());
+        let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone())
+            .calm(context.timing.calm);
         Judge {
             scenario,
             context,
@@ -128,6 +129,8 @@ impl Judge {
         let own = matches!(event.scope, Scope::Scenario(_));
         if own || matches!(event.body, Body::Gap { .. }) {
             self.contract.observe(event);
+        } else {
+            self.contract.around(event);
         }
         match &event.body {
             Body::ScenarioStarted(bindings) => {

@@ -35,7 +35,7 @@ const JOURNAL_READS: u32 = 5;
 
 /// How late the harness may be during what is held against the target. Data paths measure times of a few hundred
 /// milliseconds, and backends within the harness are late as well.
-const TOLERATED: Duration = Duration::from_millis(50);
+pub(super) const TOLERATED: Duration = Duration::from_millis(50);
 /// How often an answer is asked for again, once time is up, for which the harness was late.
 const EXCUSED: u32 = 10;
 
@@ -127,7 +127,9 @@ impl Probing {
             Asking::Journal { .. } | Asking::Again => {
                 return perform(Action::ReadJournal { step, ids: self.streak.clone() });
             }
-            Asking::Staying if now < self.not_before => return wait(self.not_before),
+            Asking::Staying if now < self.staying.due(self.not_before, env) => {
+                return wait(self.staying.due(self.not_before, env));
+            }
             Asking::Staying => return self.next_batch(now, env),
             Asking::Main if self.counting.is_some() => return self.next_batch(now, env),
             Asking::Main => (Role::Main, self.attempt, None),
@@ -198,7 +200,7 @@ impl Probing {
             return self.counted(good, misses, exchange, now, env);
         }
         if self.asking == Asking::Staying {
-            self.staying.count(good);
+            self.staying.count(good, exchange.started);
             // Where it is repeated, no streak was left.
             if good && self.streak.len() < env.context.timing.consecutive as usize {
                 self.streak.push(exchange.id.clone());
@@ -273,9 +275,9 @@ impl Probing {
         let report = self.missed(now, env)?;
         if report.inconclusive.is_none()
             && self.probe.over.is_none()
-            && let Some((rest, more)) = self.staying.repeat(now, env)
+            && let Some(more) = self.staying.repeat(now, env)
         {
-            (self.asking, self.not_before, self.owed) = (Asking::Staying, rest, more);
+            (self.asking, self.not_before, self.owed) = (Asking::Staying, now, more);
             return None;
         }
         Some(report)

@@ -27,8 +27,8 @@ pub(super) struct Staying {
     reached: bool,
     /// Whether the test came out well, and nothing disagreed since.
     passed: bool,
-    /// Whether it was repeated, for the data path to be at rest.
-    repeated: bool,
+    /// Since when it is repeated, for the data path to be at rest.
+    repeated: Option<Elapsed>,
     began: Elapsed,
     n: u32,
     disagreed: u32,
@@ -78,7 +78,10 @@ impl Staying {
     }
 
     /// An answer of the test came.
-    pub(super) fn count(&mut self, good: bool) {
+    pub(super) fn count(&mut self, good: bool, started: Elapsed) {
+        if self.n == 0 {
+            self.began = started;
+        }
         self.n += 1;
         self.disagreed += u32::from(!good);
     }
@@ -96,14 +99,22 @@ impl Staying {
         if self.is_at_rest(env) { Flap::Fails(self.finding(severity(level), now, env)) } else { Flap::Unrest }
     }
 
-    /// Repeats the test once the data path is at rest: returns when, and how many answers it takes first.
-    pub(super) fn repeat(&mut self, now: Elapsed, env: &Env<'_>) -> Option<(Elapsed, u32)> {
-        if !self.reached || self.repeated || env.context.timing.flaps == 0 {
+    /// Repeats the test once the data path is at rest. Returns how many answers it takes first.
+    pub(super) fn repeat(&mut self, now: Elapsed, env: &Env<'_>) -> Option<u32> {
+        if !self.reached || self.repeated.is_some() || env.context.timing.flaps == 0 {
             return None;
         }
-        self.repeated = true;
-        let rest = env.stirred.rest(&env.context.timing).max(now);
-        Some((rest, self.begin(rest, env)))
+        self.repeated = Some(now);
+        Some(self.begin(now, env))
+    }
+
+    /// When the next batch is due. A test that is repeated waits for rest, as long as a step may be kept waiting for others.
+    pub(super) fn due(&self, not_before: Elapsed, env: &Env<'_>) -> Elapsed {
+        let timing = &env.context.timing;
+        match self.repeated {
+            Some(since) if self.n == 0 => not_before.max(env.stirred.rest(timing).min(since + timing.gaps)),
+            _ => not_before,
+        }
     }
 
     /// What is to be said of single answers that disagreed, fewer than a data path fails for.

@@ -1,5 +1,8 @@
 //! What may explain that a data path does not stay as it was: nobody promises that changes come without a hitch.
 
+use std::time::Duration;
+
+use super::probe::TOLERATED;
 use crate::log::{Body, Change, Elapsed, Event, Scope, Timing};
 
 /// When something last happened that the data path of a scenario may be busy with.
@@ -22,9 +25,9 @@ impl Stirred {
                     self.own = Some(event.at);
                 }
             }
-            (Body::Observed { .. } | Body::Made(_), Scope::Pool(_)) | (Body::Lagged { .. }, _) => {
-                self.others = Some(event.at);
-            }
+            (Body::Observed { .. } | Body::Made(_), Scope::Pool(_)) => self.others = Some(event.at),
+            // What was late may be so because of that.
+            (Body::Lagged { by }, _) if Duration::from_micros(*by) > TOLERATED => self.others = Some(event.at),
             _ => {}
         }
     }

@@ -95,7 +95,7 @@ fn a_replica_may_take_its_time_after_a_change(#[case] learns: u64, #[case] outco
 
 /// Others change their routes at the Gateway, and after a while leave it alone, or not.
 #[rstest]
-#[case::for_a_while(4_000, Outcome::Failed)]
+#[case::for_a_while(12_000, Outcome::Failed)]
 #[case::all_the_time(60_000, Outcome::Inconclusive)]
 fn what_others_stir_does_not_count(#[case] until: u64, #[case] outcome: Outcome) {
     let mut play = play(vec![probe()], context(), |n, _| unless(n > 3 && n % 3 == 0, Back::Status(503)));
@@ -122,7 +122,7 @@ fn a_hitch_while_others_stir_is_forgiven() {
 fn a_harness_that_was_late_blames_nobody() {
     let mut play = play(vec![probe()], context(), |n, at| unless(n > 3 && at < 900, Back::Error(ProbeError::TimedOut)));
     for at in (0..1000).step_by(5) {
-        play = play.at(at, Body::Lagged { by: 1000 });
+        play = play.at(at, Body::Lagged { by: 60_000 });
     }
     assert_eq!(play.run().outcome, Outcome::Passed);
 }
