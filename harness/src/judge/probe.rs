@@ -262,25 +262,19 @@ impl Probing {
         }
         match self.staying.flapped(self.probe.level, now, env) {
             Flap::Fails(finding) => Some(Report { findings: vec![finding], checked: 1, ..Report::default() }),
-            Flap::Unrest => match self.disagreed(now, env) {
-                // It has been repeated already.
-                Some(over) if over.inconclusive.is_none() => Some(self.staying.undecided(env)),
-                next => next,
-            },
+            Flap::Unrest => self.disagreed(now, env),
         }
     }
 
-    /// An answer disagreed. If the budget is used up, what had agreed before has another chance at rest.
+    /// An answer disagreed. If the budget is used up, what had agreed before gets its chance at rest.
     fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         let report = self.missed(now, env)?;
-        if report.inconclusive.is_none()
-            && self.probe.over.is_none()
-            && let Some(more) = self.staying.repeat(now, env)
-        {
-            (self.asking, self.not_before, self.owed) = (Asking::Staying, now, more);
-            return None;
+        if report.inconclusive.is_some() || self.probe.over.is_some() || !self.staying.had_agreed(env) {
+            return Some(report);
         }
-        Some(report)
+        let Some(more) = self.staying.repeat(now, env) else { return Some(self.staying.undecided(env)) };
+        (self.asking, self.not_before, self.owed) = (Asking::Staying, now, more);
+        None
     }
 
     /// What came of all attempts, for the record.

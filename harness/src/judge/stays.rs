@@ -2,8 +2,8 @@
 //!
 //! To converge (disagree, then agree) and to stay (agree, then disagree) are two things. Behind the first streak of agreeing
 //! answers comes a sequential test over further fresh connections; what disagrees from there on did not stay. That counts while
-//! the data path is at rest. Before, it has not converged yet, and begins anew; once the budget for that is used up, the test is
-//! repeated at rest, once, and if others do not let it rest, nothing can be said.
+//! the data path is at rest. Before, it has not converged yet, and begins anew; once the budget for that is used up, the test waits for
+//! rest and is repeated, and if others do not let it rest for long, nothing can be said.
 
 use gateproof_report::record::{Finding, ProbeRecord, Severity};
 
@@ -99,16 +99,19 @@ impl Staying {
         if self.is_at_rest(env) { Flap::Fails(self.finding(severity(level), now, env)) } else { Flap::Unrest }
     }
 
-    /// Repeats the test once the data path is at rest. Returns how many answers it takes first.
-    pub(super) fn repeat(&mut self, now: Elapsed, env: &Env<'_>) -> Option<u32> {
-        if !self.reached || self.repeated.is_some() || env.context.timing.flaps == 0 {
-            return None;
-        }
-        self.repeated = Some(now);
-        Some(self.begin(now, env))
+    /// Whether the data path had agreed, so that its answers may be held against it.
+    pub(super) fn had_agreed(&self, env: &Env<'_>) -> bool {
+        self.reached && env.context.timing.flaps > 0
     }
 
-    /// When the next batch is due. A test that is repeated waits for rest, as long as a step may be kept waiting for others.
+    /// Repeats the test once the data path is at rest, as long as a step may be kept waiting for others. Returns how many answers it
+    /// takes first.
+    pub(super) fn repeat(&mut self, now: Elapsed, env: &Env<'_>) -> Option<u32> {
+        let since = *self.repeated.get_or_insert(now);
+        (now < since + env.context.timing.gaps).then(|| self.begin(now, env))
+    }
+
+    /// When the next batch is due. A test that is repeated waits for rest, within the same limit.
     pub(super) fn due(&self, not_before: Elapsed, env: &Env<'_>) -> Elapsed {
         let timing = &env.context.timing;
         match self.repeated {

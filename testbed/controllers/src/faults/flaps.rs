@@ -1,7 +1,7 @@
 //! Faults that come and go: what was right once does not stay so.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc, Mutex, PoisonError,
@@ -50,9 +50,12 @@ impl Exchange for FailsNowAndThen {
     }
 }
 
-/// Serves every second connection, by chance, by each rule as it was first.
+/// Serves every second fresh connection, by chance, by each rule as it was first. What comes over one later is served as it should be.
 #[derive(Default)]
-struct OneOfTwoNeverLearns(Mutex<HashMap<RouteId, MatchOutcome>>);
+struct OneOfTwoNeverLearns {
+    first: Mutex<HashMap<RouteId, MatchOutcome>>,
+    served: Mutex<HashSet<u64>>,
+}
 
 fn goes_to_the_second(connection: u64) -> bool {
     let mut hasher = DefaultHasher::new();
@@ -64,9 +67,10 @@ fn goes_to_the_second(connection: u64) -> bool {
 impl Exchange for OneOfTwoNeverLearns {
     fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
         let MatchOutcome::Rule { route, .. } = &found else { return found };
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let first = known.entry(route.rule.id.clone()).or_insert_with(|| found.clone()).clone();
-        if goes_to_the_second(request.connection.id) { first } else { found }
+        let is_fresh = self.served.lock().unwrap_or_else(PoisonError::into_inner).insert(request.connection.id);
+        if is_fresh && goes_to_the_second(request.connection.id) { first } else { found }
     }
 }
 
@@ -119,7 +123,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "one-of-two-replicas-never-learns",
-        summary: "Serves every second connection, by chance, by each rule as it was first.",
+        summary: "Serves every second fresh connection, by chance, by each rule as it was first.",
         clauses: &["OWN-02", "blind:Generic.2", "GEP1364-49", "IMPL-42", "blind:HTTPRouteServiceTypes.1"],
         seam: Seam::Exchange(|| Arc::new(OneOfTwoNeverLearns::default())),
     },
