@@ -262,7 +262,11 @@ impl Probing {
         }
         match self.staying.flapped(self.probe.level, now, env) {
             Flap::Fails(finding) => Some(Report { findings: vec![finding], checked: 1, ..Report::default() }),
-            Flap::Unrest => self.disagreed(now, env),
+            Flap::Unrest => {
+                // There were many answers already, so the next may wait.
+                self.pause = env.context.timing.backoff_max;
+                self.disagreed(now, env)
+            }
         }
     }
 

@@ -19,11 +19,11 @@ impl Stirred {
     pub(super) fn observe(&mut self, event: &Event) {
         match (&event.body, &event.scope) {
             (Body::Wrote(_) | Body::Made(_), Scope::Scenario(_)) => self.own = Some(event.at),
-            (Body::Observed { key, change, .. }, Scope::Scenario(_)) => {
-                // What has a status of Gateway API changes by that too; Services, slices and Secrets change on their own.
-                if *change == Change::Deleted || !key.group.starts_with("gateway.networking.") {
-                    self.own = Some(event.at);
-                }
+            // What has a status of Gateway API changes by that too; Services, slices and Secrets change on their own.
+            (Body::Observed { key, change, .. }, Scope::Scenario(_))
+                if *change == Change::Deleted || !key.group.starts_with("gateway.networking.") =>
+            {
+                self.own = Some(event.at);
             }
             (Body::Observed { .. } | Body::Made(_), Scope::Pool(_)) => self.others = Some(event.at),
             // What was late may be so because of that.

@@ -210,7 +210,7 @@ fn one_version(#[case] rule: Rule, #[case] bad: Value, #[case] good: Value) {
 
 /// A route that turns so often, every so many milliseconds.
 fn turns(every: u64, times: usize) -> Vec<Did> {
-    let one = |n: usize| good_with(condition(if n % 2 == 0 { GOOD[0] } else { BAD }));
+    let one = |n: usize| good_with(condition(if n.is_multiple_of(2) { GOOD[0] } else { BAD }));
     (0..=times).map(|n| See(if n == 0 { 0 } else { every }, one(n))).collect()
 }
 

@@ -397,7 +397,7 @@ fn by_turns(every: u64, times: u64) -> Play {
     let bad =
         route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
     let good = route_version(1, &["http"], &[("http", GOOD)]);
-    let version = move |n: u64| if n % 2 == 0 { good.clone() } else { bad.clone() };
+    let version = move |n: u64| if n.is_multiple_of(2) { good.clone() } else { bad.clone() };
     routed((0..=times).map(|n| (10 + n * every, version(n))).collect(), &["Accepted=True", "ResolvedRefs=True"])
 }
 

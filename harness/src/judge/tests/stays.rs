@@ -37,7 +37,8 @@ fn record(verdict: &crate::judge::Verdict) -> &ProbeRecord {
 #[case::one_in_two(2)]
 #[case::one_in_four(4)]
 fn what_disagrees_after_the_streak_flaps(#[case] one_in: u32) {
-    let verdict = play(vec![probe()], context(), move |n, _| unless(n > 3 && n % one_in == 0, Back::Status(503))).run();
+    let verdict =
+        play(vec![probe()], context(), move |n, _| unless(n > 3 && n.is_multiple_of(one_in), Back::Status(503))).run();
     assert_eq!(verdict.outcome, Outcome::Failed);
     let finding = &verdict.findings[0];
     assert_eq!((finding.expectation.as_str(), finding.late), ("steps[0].probe.stays", false));
@@ -85,7 +86,7 @@ fn what_disagrees_before_the_streak_converges() {
 #[case::never(u64::MAX, Outcome::Failed)]
 fn a_replica_may_take_its_time_after_a_change(#[case] learns: u64, #[case] outcome: Outcome) {
     let steps = vec![apply(vec![route(&["http"])]), probe()];
-    let stale = move |n: u32, at| unless(n > 3 && n % 2 == 0 && at < learns, Back::Status(404));
+    let stale = move |n: u32, at| unless(n > 3 && n.is_multiple_of(2) && at < learns, Back::Status(404));
     let verdict = play(steps, context(), stale).run();
     assert_eq!(verdict.outcome, outcome, "{:?}", verdict.findings);
     let stays = verdict.findings.iter().all(|f| f.expectation == "steps[1].probe.stays" && !f.late);
@@ -98,7 +99,7 @@ fn a_replica_may_take_its_time_after_a_change(#[case] learns: u64, #[case] outco
 #[case::for_a_while(12_000, Outcome::Failed)]
 #[case::all_the_time(60_000, Outcome::Inconclusive)]
 fn what_others_stir_does_not_count(#[case] until: u64, #[case] outcome: Outcome) {
-    let mut play = play(vec![probe()], context(), |n, _| unless(n > 3 && n % 3 == 0, Back::Status(503)));
+    let mut play = play(vec![probe()], context(), |n, _| unless(n > 3 && n.is_multiple_of(3), Back::Status(503)));
     for at in (0..until).step_by(5) {
         play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
     }
@@ -133,7 +134,7 @@ fn what_flaps_is_never_late() {
     let context = Context { timing: crate::log::Timing::of(crate::log::TimingProfile::Real), ..context() };
     for one_in in [3, 11, 13] {
         let steps = vec![apply(vec![route(&["http"])]), probe()];
-        let flaps = move |n: u32, _| unless(n % one_in == 0, Back::Status(503));
+        let flaps = move |n: u32, _| unless(n.is_multiple_of(one_in), Back::Status(503));
         let verdict = play(steps, context.clone(), flaps).run();
         assert_eq!(verdict.outcome, Outcome::Failed, "{one_in}: {:?}", verdict.findings);
         let part = if one_in == 3 { "status" } else { "stays" };

@@ -60,7 +60,7 @@ struct OneOfTwoNeverLearns {
 fn goes_to_the_second(connection: u64) -> bool {
     let mut hasher = DefaultHasher::new();
     connection.hash(&mut hasher);
-    hasher.finish() % 2 == 0
+    hasher.finish().is_multiple_of(2)
 }
 
 #[async_trait]
