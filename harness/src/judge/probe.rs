@@ -117,7 +117,8 @@ impl Probing {
 
     /// The harness was late during an attempt.
     pub(super) fn lag(&mut self, by: Duration) {
-        self.late += by;
+        // Those of a batch are late for the same reason.
+        self.late = if self.owed > 0 { self.late.max(by) } else { self.late + by };
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
@@ -264,7 +265,7 @@ impl Probing {
             Flap::Fails(finding) => Some(Report { findings: vec![finding], checked: 1, ..Report::default() }),
             Flap::Unrest => {
                 // There were many answers already, so the next may wait.
-                self.pause = env.context.timing.backoff_max;
+                self.pause = env.context.timing.calm;
                 self.disagreed(now, env)
             }
         }
@@ -272,10 +273,11 @@ impl Probing {
 
     /// An answer disagreed. If the budget is used up, what had agreed before gets its chance at rest.
     fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let report = self.missed(now, env)?;
-        if report.inconclusive.is_some() || self.probe.over.is_some() || !self.staying.had_agreed(env) {
-            return Some(report);
+        let is_over = self.deadline.phase(now) == Phase::Over;
+        if !is_over || self.probe.over.is_some() || !self.staying.had_agreed(env) {
+            return self.missed(now, env);
         }
+        self.streak.clear();
         let Some(more) = self.staying.repeat(now, env) else { return Some(self.staying.undecided(env)) };
         (self.asking, self.not_before, self.owed) = (Asking::Staying, now, more);
         None

@@ -41,8 +41,8 @@ pub const FALSE_ALARM: f64 = 1e-6;
 pub const OVERLOOKED: f64 = 1e-4;
 /// Answers between two looks.
 const BATCH: u32 = 40;
-/// Most answers between two looks at whether a data path stays as it is.
-const STAY_BATCH: u32 = 20;
+/// Most answers between two looks at whether a data path stays as it is. More at once would make a small machine late.
+const STAY_BATCH: u32 = 5;
 
 /// How often the counting of a mirror starts over, because the data path may not have converged on every way through it.
 pub const COUNTINGS: u32 = 3;
