@@ -366,7 +366,8 @@ impl Play {
     fn on_look(&self, object: &ObjectRef) -> Sight {
         let key = key_of(object);
         let is_due = |(at, _): &&(Elapsed, Value)| *at <= self.now;
-        let hidden = self.hidden.iter().filter(is_due).filter(|(_, hidden)| ObjectKey::of(hidden) == Some(key.clone()));
+        let mut hidden =
+            self.hidden.iter().filter(is_due).filter(|(_, hidden)| ObjectKey::of(hidden) == Some(key.clone()));
         let shown = self.log.iter().rev().find_map(|event| match &event.body {
             Body::Observed { key: of, change, object } if *of == key => Some((*change, Arc::clone(object))),
             _ => None,
