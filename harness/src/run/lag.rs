@@ -16,6 +16,10 @@ use crate::target::log_writer::LogWriter;
 
 /// How often lateness is measured.
 const PERIOD: Duration = Duration::from_millis(25);
+/// How old what the threads told may be.
+const FRESH: Duration = Duration::from_millis(20);
+/// Threads that wait for so many times what they run get almost nothing.
+const STARVED: u32 = 4;
 /// What timers are late by on a machine that has nothing else to do.
 const USUAL: Duration = Duration::from_millis(2);
 /// The lateness that makes a deadline doubtful: a fifth of the shortest budget.
@@ -36,8 +40,8 @@ pub struct Lateness(Arc<Mutex<Sum>>);
 struct Sum {
     past: Duration,
     due: Option<Instant>,
-    /// When the threads were asked last, and for how long they had waited by then, all together.
-    asked: Option<(Instant, Duration)>,
+    /// What the threads had when they were asked last.
+    asked: Option<Threads>,
     /// How much of `past` they waited since the last delay was added: that delay is the same time again.
     waited: Duration,
 }
@@ -66,31 +70,58 @@ impl Lateness {
 }
 
 impl Sum {
-    /// Adds what the threads have waited since. Many may have waited at once, but no more time than there was went by.
+    /// Adds what the threads have waited since, if they had almost nothing of what they wanted: a process that has a part of the
+    /// processors is slow, and every budget leaves room for that. Many may have waited at once, but no more time than there
+    /// was went by.
     fn ask(&mut self) {
-        let now = clock::now();
-        let Some(waited) = waited() else { return };
-        if let Some((then, before)) = self.asked.replace((now, waited)) {
-            let waited = waited.saturating_sub(before).min(now - then);
-            self.past += waited;
-            self.waited += waited;
+        let Some(now) = threads() else { return };
+        if let Some(then) = self.asked.replace(now) {
+            let time = now.at.saturating_duration_since(then.at);
+            let waited = now.waited.saturating_sub(then.waited);
+            let ran = now.ran.saturating_sub(then.ran);
+            if waited > ran * STARVED {
+                self.past += waited.min(time);
+                self.waited += waited.min(time);
+            }
         }
     }
 }
 
-/// For how long all threads of this process, as there are now, waited for a processor so far.
+/// What the threads of this process had, all together.
+#[derive(Debug, Clone, Copy)]
+struct Threads {
+    at: Instant,
+    ran: Duration,
+    waited: Duration,
+}
+
+/// As it was not long ago: it is read once for all runs of the process.
+fn threads() -> Option<Threads> {
+    static LAST: Mutex<Option<Threads>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = clock::now();
+    if last.is_none_or(|last| now.saturating_duration_since(last.at) >= FRESH) {
+        *last = Some(read(now)?);
+    }
+    *last
+}
+
+/// Reads it of all threads that there are now.
 #[cfg(target_os = "linux")]
-fn waited() -> Option<Duration> {
-    let threads = std::fs::read_dir("/proc/self/task").ok()?.flatten();
-    let nanos = threads.filter_map(|thread| {
-        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
-    });
-    Some(Duration::from_nanos(nanos.sum()))
+fn read(at: Instant) -> Option<Threads> {
+    let mut all = Threads { at, ran: Duration::ZERO, waited: Duration::ZERO };
+    for thread in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+        // One that has just ended has no file.
+        let Ok(text) = std::fs::read_to_string(thread.path().join("schedstat")) else { continue };
+        let mut nanos = text.split_ascii_whitespace().map_while(|number| number.parse().ok().map(Duration::from_nanos));
+        all.ran += nanos.next()?;
+        all.waited += nanos.next()?;
+    }
+    Some(all)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn waited() -> Option<Duration> {
+fn read(_: Instant) -> Option<Threads> {
     None
 }
 
@@ -168,7 +199,7 @@ mod tests {
     fn a_process_that_gets_a_part_of_the_processors_is_late() {
         let lateness = Lateness::default();
         let start = (clock::now(), lateness.total());
-        let threads = 4 * std::thread::available_parallelism().unwrap().get();
+        let threads = 16 * std::thread::available_parallelism().unwrap().get();
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| occupy(Duration::from_millis(200)));
