@@ -348,7 +348,7 @@ impl Conductor<'_> {
                 let exchange = env.prober.attempt(id, request, env.log.now()).await;
                 let late = env.lateness.total().saturating_sub(late_before);
                 // An attempt takes many turns, and little delays of each make it late as much as one long one does.
-                if late > lag::ATTEMPT {
+                if late > lag::threshold(&env.timing) {
                     env.log.append(self.scope.clone(), lag::lagged(late));
                 }
                 Body::Probed { step, attempt, role, exchange: Box::new(exchange) }
