@@ -115,7 +115,13 @@ impl Programming {
         let was_asked = match self.doubt.turn(now, env, |sight| env.history.has_shown(sight)) {
             Turn::Idle => false,
             Turn::Waiting => return None,
-            Turn::Believed { .. } => true,
+            Turn::Believed { asked } => {
+                // What came while it was read may have been there before.
+                if self.met > Some(asked) {
+                    self.deadline.renew(now);
+                }
+                true
+            }
             Turn::Renewed => {
                 self.deadline.renew(now);
                 false
