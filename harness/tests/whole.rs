@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::log::Body;
+use gateproof::run::interrupt::Interrupt;
 use gateproof::run::replay::replay;
-use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::run::{Bystander, RunError, RunOptions, Silent, TargetChoice, run};
 use gateproof::scenario::{Scenario, Vocabulary, load};
 use gateproof_report::record::Outcome;
 
@@ -42,9 +44,27 @@ async fn a_run_is_judged_again_to_the_same_record() {
 async fn an_interrupted_run_cleans_up_and_says_so() {
     let mut options = options();
     options.jobs = 1;
-    options.interrupt.trigger();
+    options.bystander = Some(Arc::new(BreaksOff(options.interrupt.clone())));
     let output = run(options, scenarios(), &mut Silent).await.unwrap();
     assert!(output.record.interrupted);
     assert_eq!(output.leftovers, vec![]);
     assert!(output.record.scenarios.iter().all(|s| s.outcome != Outcome::Passed));
+}
+
+/// Breaks the run off at the first step.
+#[derive(Debug)]
+struct BreaksOff(Interrupt);
+
+#[async_trait]
+impl Bystander for BreaksOff {
+    async fn at_step(&self, _: &Scenario, _: usize) {
+        self.0.trigger();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_broken_off_before_it_begins_applies_nothing() {
+    let options = options();
+    options.interrupt.trigger();
+    assert!(matches!(run(options, scenarios(), &mut Silent).await, Err(RunError::Interrupted)));
 }

@@ -217,7 +217,7 @@ impl Judge {
             Doing::Writing(writing) => writing.next(now, &env),
             Doing::Settling(settling) => settling.next(now, &env),
             Doing::Holding(holding) => holding.next(&env),
-            Doing::Programming(programming) => programming.next(now),
+            Doing::Programming(programming) => programming.next(now, &env),
             Doing::Probing(probing) => probing.next(now, &env),
             Doing::Sharing(sharing) => sharing.next(now, &env),
             Doing::Doubting { until, .. } => wait(*until),
@@ -312,6 +312,7 @@ impl Judge {
             Doing::Writing(writing) => tell(writing.doubt(), &env),
             Doing::Settling(settling) => tell(settling.doubt(), &env),
             Doing::Holding(holding) => tell(holding.doubt(), &env),
+            Doing::Programming(programming) => tell(programming.doubt(), &env),
             _ => {}
         }
         self.doing = doing;

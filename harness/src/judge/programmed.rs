@@ -10,6 +10,7 @@ use super::action::Next;
 use super::answer::plain_miss;
 use super::conditions::{find, generation, list, uid};
 use super::deadline::{Deadline, Phase};
+use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
 use super::expect::FRESH;
 use super::history::Latest;
@@ -68,6 +69,7 @@ pub(super) struct Programming {
     deadline: Deadline,
     known: Option<Known>,
     met: Option<Elapsed>,
+    doubt: Doubt,
 }
 
 impl Programming {
@@ -81,6 +83,7 @@ impl Programming {
             deadline: Deadline::new(now, timing.gateway, timing.grace),
             known: known.cloned(),
             met: None,
+            doubt: Doubt::default(),
         })
     }
 
@@ -89,23 +92,52 @@ impl Programming {
         &mut self.deadline
     }
 
+    /// The doubts about what is seen, for their answers.
+    pub(super) fn doubt(&mut self) -> &mut Doubt {
+        &mut self.doubt
+    }
+
     /// Something may have changed.
     pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
         let is_ready = matches!(standing(&self.gateway, self.known.as_ref(), env), Standing::Ready(_));
         self.met = if is_ready { self.met.or(Some(now)) } else { None };
     }
 
-    pub(super) fn next(&self, now: Elapsed) -> Next {
+    pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        if let Some(next) = self.doubt.next(std::iter::once(&self.gateway), env) {
+            return next;
+        }
         wait(self.met.unwrap_or_else(|| self.deadline.wake(now)))
     }
 
     /// What is to be said at `now`, if anything.
     pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let was_asked = match self.doubt.turn(now, env, |sight| env.history.has_shown(sight)) {
+            Turn::Idle => false,
+            Turn::Waiting => return None,
+            Turn::Believed { asked } => {
+                // What came while it was read may have been there before.
+                if self.met > Some(asked) {
+                    self.deadline.renew(now);
+                }
+                true
+            }
+            Turn::Renewed => {
+                self.deadline.renew(now);
+                false
+            }
+            Turn::Unknown(why) => return Some(Report::inconclusive(why)),
+        };
         if let Some(met) = self.met {
             return Some(self.ready(met, now, env));
         }
+        let believed = was_asked || self.doubt.believes(now, env);
         match self.deadline.phase(now) {
             Phase::InTime | Phase::Grace => None,
+            Phase::Over if !believed => {
+                self.doubt.look(now);
+                None
+            }
             Phase::HarnessLate => Some(Report::inconclusive(format!(
                 "the harness itself was late while it waited for the Gateway of steps[{}] to be programmed",
                 env.step.index

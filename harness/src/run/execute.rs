@@ -30,7 +30,7 @@ use crate::target::pod_logs::LogSource;
 use crate::target::pool;
 use crate::target::undo::Undo;
 use crate::target::view::View;
-use crate::target::write::{PatchType, Writer};
+use crate::target::write::{PatchType, Whose, Writer};
 
 /// What is said of everything that a run could not do because the API server did not come back.
 pub const LOST: &str = "the API server went away and did not come back";
@@ -348,7 +348,7 @@ impl Conductor<'_> {
                 let exchange = env.prober.attempt(id, request, env.log.now()).await;
                 let late = env.lateness.total().saturating_sub(late_before);
                 // An attempt takes many turns, and little delays of each make it late as much as one long one does.
-                if late > lag::ATTEMPT {
+                if late > lag::threshold(&env.timing) {
                     env.log.append(self.scope.clone(), lag::lagged(late));
                 }
                 Body::Probed { step, attempt, role, exchange: Box::new(exchange) }
@@ -413,6 +413,14 @@ impl Conductor<'_> {
                     PatchKind::Json => PatchType::Json,
                 };
                 let (key, subresource) = (key(&target), subresource.as_deref());
+                if let Some(second) = writer.second_slice(&key) {
+                    let own = &Whose::Own;
+                    let write = writer.patch(step, ordinal, second, own, patch_type, subresource, &patch).await;
+                    if !matches!(write.outcome, WriteOutcome::Admitted { .. }) {
+                        return write;
+                    }
+                    self.env.log.append(self.scope.clone(), Body::Made(Box::new(write)));
+                }
                 match self.env.undo.note(self.bindings, &key, patch_type, subresource, &patch).await {
                     Ok(whose) => writer.patch(step, ordinal, key, &whose, patch_type, subresource, &patch).await,
                     Err(error) => writer.not_patched(step, ordinal, key, &error.to_string()),

@@ -107,8 +107,7 @@ impl Writer {
         }
     }
 
-    /// Makes Services whose endpoints are ours fit the backends. What is changed of a backend's slice is changed of that of the
-    /// second family too.
+    /// Makes Services whose endpoints are ours fit the backends.
     #[must_use]
     pub fn with_backends(self, backends: &Backends) -> Writer {
         Writer { backends: ServicesOf::backends(backends), ..self }
@@ -122,6 +121,13 @@ impl Writer {
     /// Whether the run created an object, as far as it knows.
     pub fn owns(&self, key: &ObjectKey) -> bool {
         self.own.get(key).is_some()
+    }
+
+    /// The slice of a backend's second family, if this is the one of the first: what is changed of one is to be changed of both.
+    pub fn second_slice(&self, key: &ObjectKey) -> Option<ObjectKey> {
+        let both = self.backends == ServicesOf::Both && key.kind == "EndpointSlice";
+        let name = BackendDecl::second_slice(&key.name).filter(|_| both)?;
+        Some(ObjectKey { name, ..key.clone() })
     }
 
     /// Creates an object at the newest served version, or makes one that the run created what this one says. With
@@ -191,15 +197,6 @@ impl Writer {
         let mut sent = patch.clone();
         if kind.kind == "Secret" {
             redact_secret(&mut sent);
-        }
-        if let (ServicesOf::Both, "EndpointSlice") = (self.backends, key.kind.as_str())
-            && let Some(name) = BackendDecl::second_slice(&key.name)
-        {
-            let second = ObjectKey { name, ..key.clone() };
-            let end = self.patch_one(kind, &second, whose, patch_type, subresource, patch).await;
-            if !matches!(end, End::Answered(WriteOutcome::Admitted { .. })) {
-                return logged(step, ordinal, verb, kind, second, Some(sent), end);
-            }
         }
         let end = self.patch_one(kind, &key, whose, patch_type, subresource, patch).await;
         logged(step, ordinal, verb, kind, key, Some(sent), end)

@@ -104,6 +104,23 @@ fn a_gateway_that_no_watch_shows_is_not_the_targets_fault() {
     assert_eq!(play.run().outcome, Outcome::Inconclusive);
 }
 
+/// The watch shows nothing more, and a read finds what the Gateway says by now.
+#[rstest]
+#[case::programmed("Programmed=True/Programmed", Outcome::Passed, 1)]
+#[case::not_programmed("Programmed=False/NoResources", Outcome::Failed, 1)]
+fn a_gateway_is_read_before_it_is_blamed(#[case] hidden: &str, #[case] outcome: Outcome, #[case] renewals: u32) {
+    let at_version = |version: &str, text: &str| {
+        let mut gateway = own(1, &[text]);
+        gateway["metadata"]["resourceVersion"] = json!(version);
+        gateway
+    };
+    let mut play =
+        play(vec![asks(through_own())], context(), 0).at(1, modified(&at_version("1", "Programmed=False/Pending")));
+    play.hidden = vec![(crate::log::Elapsed(100_000), at_version("2", hidden))];
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, play.renewals), (outcome, renewals), "{verdict:?}");
+}
+
 /// The budget is 5 s, and once more where the harness was late.
 #[test]
 fn a_late_harness_gets_the_budget_once_more() {
