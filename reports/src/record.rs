@@ -1,6 +1,7 @@
 //! What a run came to. The format of `record.json`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,6 +134,9 @@ pub struct ScenarioRecord {
     /// How long each stage took.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
+    /// What the answers to each probe came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeRecord>,
     /// Milliseconds from its first to its last event.
     pub duration_ms: u64,
 }
@@ -191,6 +195,25 @@ pub struct Stage {
     pub limit_ms: u64,
     /// Declared wait that this stage could not avoid (quiet window, hold), in milliseconds.
     pub waited_ms: u64,
+}
+
+/// What the answers to one probe came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProbeRecord {
+    /// Step, from 0.
+    pub step: usize,
+    /// How many attempts there were, without those that look at something else, such as contrasts.
+    pub n: u64,
+    /// How many disagreed before the data path first agreed as often in a row as it must: it was converging.
+    pub converging: u64,
+    /// How many disagreed after that: it did not stay as it was.
+    pub staying: u64,
+    /// How many of all that disagreed brought no whole answer: refused, reset, or not in time.
+    pub broken: u64,
+    /// How those that disagreed ended, such as `status 503` or `refused`, and how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub codes: BTreeMap<String, u64>,
 }
 
 /// One rule of the status contract for one kind, over the whole run.

@@ -33,6 +33,7 @@ fn scenario(name: &str, features: &[&str], outcome: Outcome) -> ScenarioRecord {
         reason: None,
         findings: vec![],
         stages: vec![],
+        probes: Vec::new(),
         duration_ms: 5,
     }
 }

@@ -19,6 +19,7 @@ fn scenario((name, outcome): (&str, Outcome)) -> ScenarioRecord {
         reason: None,
         findings: vec![],
         stages: vec![],
+        probes: vec![],
         duration_ms: 0,
     }
 }

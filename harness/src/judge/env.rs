@@ -7,6 +7,7 @@ use gateproof_report::record::{Finding, Severity, Stage};
 use super::action::{Action, Context, Next};
 use super::expect::{Miss, Rules};
 use super::history::History;
+use super::stirred::Stirred;
 use super::verdict::ShareRecord;
 use crate::log::{Bindings, Elapsed};
 use crate::scenario::{Clause, Level, ObjectRef, Scenario, Step};
@@ -18,6 +19,7 @@ pub(super) struct Env<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) bindings: &'a Bindings,
     pub(super) history: &'a History,
+    pub(super) stirred: &'a Stirred,
     pub(super) step: &'a Step,
     /// When the scenario began.
     pub(super) started: Elapsed,

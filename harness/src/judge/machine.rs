@@ -8,12 +8,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_report::record::{Finding, Severity, Stage};
+use gateproof_report::record::{Finding, ProbeRecord, Severity, Stage};
 
 use super::action::{Context, Next};
 use super::admission::{AfterWrites, Writing};
 use super::contract::ContractState;
 use super::deadline::Deadline;
+use super::doing::Doing;
 use super::doubt::Doubt;
 use super::env::{Env, Report, millis, wait};
 use super::history::History;
@@ -23,6 +24,7 @@ use super::probe::{Probing, place};
 use super::programmed::{Known, Programming, Standing, standing};
 use super::settle::Settling;
 use super::shares::Sharing;
+use super::stirred::Stirred;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, Scope};
 use crate::scenario::{Answer, ObjectRef, Probe, Scenario, Step, Verb};
@@ -36,6 +38,7 @@ pub struct Judge {
     history: History,
     contract: ContractState,
     others: Others,
+    stirred: Stirred,
     started: Elapsed,
     ended: Option<Ended>,
     cursor: usize,
@@ -43,6 +46,7 @@ pub struct Judge {
     findings: Vec<Finding>,
     stages: Vec<Stage>,
     shares: Vec<ShareRecord>,
+    probes: Vec<ProbeRecord>,
     checked: u64,
     inconclusive: Option<String>,
     slowest: Duration,
@@ -51,47 +55,11 @@ pub struct Judge {
     programmed: HashMap<ObjectRef, Known>,
 }
 
-#[derive(Debug, Clone)]
-enum Doing {
-    /// `ScenarioStarted` has not been seen.
-    Waiting,
-    Writing(Writing),
-    Settling(Settling),
-    Holding(Holding),
-    /// The Gateway of a probe is waited for.
-    Programming(Programming),
-    Probing(Box<Probing>),
-    Sharing(Box<Sharing>),
-    /// Something failed. What others did may be seen later than what came of it, so they get a quiet window.
-    Doubting {
-        until: Elapsed,
-        /// How many findings there were before.
-        findings: usize,
-    },
-    Done,
-}
-
-impl Doing {
-    /// Whether it waits for changes of objects of this kind.
-    fn waits_for(&self, kind: &str) -> bool {
-        match self {
-            Doing::Writing(writing) => writing.objects().any(|object| object.kind == kind),
-            Doing::Settling(settling) => settling.objects().any(|object| object.kind == kind),
-            Doing::Programming(_) => kind == "Gateway",
-            Doing::Waiting
-            | Doing::Holding(_)
-            | Doing::Probing(_)
-            | Doing::Sharing(_)
-            | Doing::Doubting { .. }
-            | Doing::Done => false,
-        }
-    }
-}
-
 impl Judge {
     /// A judge for one execution of a bound scenario.
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
-        let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone());
+        let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone())
+            .calm(context.timing.calm);
         Judge {
             scenario,
             context,
@@ -99,6 +67,7 @@ impl Judge {
             history: History::default(),
             contract,
             others: Others::default(),
+            stirred: Stirred::default(),
             started: Elapsed(0),
             ended: None,
             cursor: 0,
@@ -106,6 +75,7 @@ impl Judge {
             findings: Vec::new(),
             stages: Vec::new(),
             shares: Vec::new(),
+            probes: Vec::new(),
             checked: 0,
             inconclusive: None,
             slowest: Duration::ZERO,
@@ -154,10 +124,13 @@ impl Judge {
         self.poll(now);
         self.history.observe(event);
         self.others.observe(event);
+        self.stirred.observe(event);
         // Pool Gateways and the GatewayClass are held against the contract once for the run, not for each scenario.
         let own = matches!(event.scope, Scope::Scenario(_));
         if own || matches!(event.body, Body::Gap { .. }) {
             self.contract.observe(event);
+        } else {
+            self.contract.around(event);
         }
         match &event.body {
             Body::ScenarioStarted(bindings) => {
@@ -271,6 +244,7 @@ impl Judge {
             findings: self.findings.clone(),
             stages: self.stages.clone(),
             shares: self.shares.clone(),
+            probes: self.probes.clone(),
             checked: self.checked,
             contract: self.contract.breaches().to_vec(),
             contract_watched: self.contract.watched().clone(),
@@ -310,6 +284,7 @@ impl Judge {
             scenario: &self.scenario,
             bindings: &self.bindings,
             history: &self.history,
+            stirred: &self.stirred,
             step,
             started: self.started,
             slowest_settle: self.slowest.max(self.context.slowest_settle),
@@ -445,6 +420,7 @@ impl Judge {
         }
         self.stages.extend(report.stages);
         self.shares.extend(report.shares);
+        self.probes.extend(self.doing.answers(self.cursor));
         self.answered.extend(report.answered);
         self.slowest = self.slowest.max(report.settled_after.unwrap_or_default());
         for object in &report.settled {

@@ -10,7 +10,8 @@
 //! - `doubt`: whether what was seen may be believed, before anybody is blamed for it
 //! - `programmed`: what comes before the first probe through a Gateway
 //! - `others`: what others did to what the run made
-//! - [`statistics`]: the sequential test behind shares
+//! - `stays`, `stirred`: whether the data path stays as it agreed, and what may explain that it does not
+//! - [`statistics`]: the sequential tests behind shares and behind staying
 //! - [`contract`]: the status contract that is always on
 
 mod action;
@@ -19,6 +20,7 @@ mod answer;
 pub mod conditions;
 pub mod contract;
 mod deadline;
+mod doing;
 mod doubt;
 mod env;
 pub mod expect;
@@ -35,6 +37,8 @@ mod request;
 mod settle;
 mod shares;
 pub mod statistics;
+mod stays;
+mod stirred;
 mod verdict;
 
 #[cfg(test)]

@@ -87,6 +87,31 @@ fn different(noted: &Noted, all: &[&JournalEntry], backend: &str) -> Vec<(String
     found
 }
 
+/// What is missing if each of these requests must be noted once by each of these backends, its mirrors.
+pub(super) fn mirrored(
+    backends: &[String],
+    ids: &[String],
+    entries: &[JournalEntry],
+    level: Level,
+    prefix: &str,
+) -> Vec<Miss> {
+    let of_backend = |backend: &String| {
+        let counts = ids.iter().map(|id| entries.iter().filter(|e| e.id == *id && e.backend == *backend).count());
+        let wrong = counts.clone().filter(|&count| count != 1).count();
+        let most = counts.max().unwrap_or(0);
+        (wrong > 0).then(|| {
+            let seen = if most > 1 {
+                format!("backend {backend} noted one of them {most} times")
+            } else {
+                format!("backend {backend} noted {wrong} of {} not at all", ids.len())
+            };
+            let expected = format!("backend {backend} notes each request once, as its mirror");
+            plain_miss(format!("{prefix}.mirrored.{backend}"), expected, seen, severity(level))
+        })
+    };
+    backends.iter().filter_map(of_backend).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;

@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-use gateproof_report::record::Stage;
+use gateproof_report::record::{ProbeRecord, Stage};
 use indexmap::IndexMap;
 
 use super::action::{Action, Next};
@@ -22,9 +22,10 @@ use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
 use super::expect::Miss;
 use super::grpc;
-use super::request::{RequestError, build};
+use super::request::{RequestError, build, contrast_host, request_id};
 use super::settle::seconds;
-use super::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
+use super::statistics::{COUNTINGS, Decision, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
+use super::stays::{Flap, Staying};
 use crate::log::{Elapsed, Exchange, JournalEntry, Role};
 use crate::scenario::{Answer, GrpcCode, Noted, Probe};
 
@@ -34,7 +35,7 @@ const JOURNAL_READS: u32 = 5;
 
 /// How late the harness may be during what is held against the target. Data paths measure times of a few hundred
 /// milliseconds, and backends within the harness are late as well.
-const TOLERATED: Duration = Duration::from_millis(50);
+pub(super) const TOLERATED: Duration = Duration::from_millis(50);
 /// How often an answer is asked for again, once time is up, for which the harness was late.
 const EXCUSED: u32 = 10;
 
@@ -56,34 +57,28 @@ pub(super) struct Probing {
     /// How the last agreeing answer ended: its status, or the code of a call.
     last_end: Option<u32>,
     misses: Vec<Miss>,
+    /// What becomes of the data path once it has agreed.
+    staying: Staying,
+    /// While requests are sent in batches: answers that the one under way still owes.
+    owed: u32,
+    /// While mirrors are counted: how many requests.
+    counting: Option<usize>,
     /// How late the harness was during the attempts of this streak, and how many misses it was late for since time is up.
     late: Duration,
     excused: u32,
-    /// While mirrors are counted: answers that are still owed.
-    counting: Option<Counting>,
     countings: u32,
 }
 
-/// A counting of mirrored requests in progress.
-#[derive(Debug, Clone, Copy)]
-struct Counting {
-    /// Requests to count.
-    requests: usize,
-    /// Answers that the batch under way still owes.
-    owed: u32,
-}
-
-impl Counting {
-    /// The next batch, if so many were counted.
-    fn batch(self, counted: usize) -> Counting {
-        let owed = u32::try_from(BATCH.min(self.requests.saturating_sub(counted))).unwrap_or_default();
-        Counting { owed, ..self }
-    }
+/// The next batch of so many requests, of which some were counted.
+fn batch(requests: usize, counted: usize) -> u32 {
+    u32::try_from(BATCH.min(requests.saturating_sub(counted))).unwrap_or_default()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asking {
     Main,
+    /// Whether it stays as it agreed.
+    Staying,
     Contrast,
     Journal {
         reads: u32,
@@ -106,6 +101,8 @@ impl Probing {
             streak_began: now,
             last_end: None,
             misses: Vec::new(),
+            staying: Staying::default(),
+            owed: 0,
             late: Duration::ZERO,
             excused: 0,
             counting: None,
@@ -120,7 +117,8 @@ impl Probing {
 
     /// The harness was late during an attempt.
     pub(super) fn lag(&mut self, by: Duration) {
-        self.late += by;
+        // Those of a batch are late for the same reason.
+        self.late = if self.owed > 0 { self.late.max(by) } else { self.late + by };
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
@@ -130,6 +128,10 @@ impl Probing {
             Asking::Journal { .. } | Asking::Again => {
                 return perform(Action::ReadJournal { step, ids: self.streak.clone() });
             }
+            Asking::Staying if now < self.staying.due(self.not_before, env) => {
+                return wait(self.staying.due(self.not_before, env));
+            }
+            Asking::Staying => return self.next_batch(now, env),
             Asking::Main if self.counting.is_some() => return self.next_batch(now, env),
             Asking::Main => (Role::Main, self.attempt, None),
             Asking::Contrast => (Role::Contrast, 0, Some(contrast_host(env))),
@@ -149,9 +151,8 @@ impl Probing {
 
     fn next_batch(&self, now: Elapsed, env: &Env<'_>) -> Next {
         let Ok(request) = build(&self.probe, None, env) else { return wait(self.deadline.wake(now)) };
-        let owed = self.counting.map_or(0, |counting| counting.owed);
         Next::Perform(
-            (self.attempt..self.attempt + owed)
+            (self.attempt..self.attempt + self.owed)
                 .map(|attempt| Action::Probe {
                     step: env.step.index,
                     attempt,
@@ -194,12 +195,24 @@ impl Probing {
         self.attempt += 1;
         let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
         let good = agrees(&misses, self.probe.level);
+        self.staying.note(exchange, &misses, good, env.bindings);
+        self.owed = self.owed.saturating_sub(1);
         if self.counting.is_some() {
             return self.counted(good, misses, exchange, now, env);
         }
+        if self.asking == Asking::Staying {
+            self.staying.count(good, exchange.started);
+            // Where it is repeated, no streak was left.
+            if good && self.streak.len() < env.context.timing.consecutive as usize {
+                self.streak.push(exchange.id.clone());
+                self.last_end = end(exchange);
+                self.misses = misses;
+            }
+            return if self.owed > 0 { None } else { self.stayed(now, env) };
+        }
         self.misses = misses;
         if !good {
-            return self.missed(now, env);
+            return self.disagreed(now, env);
         }
         if self.streak.is_empty() {
             self.streak_began = exchange.started;
@@ -211,11 +224,68 @@ impl Probing {
         if self.streak.len() < env.context.timing.consecutive as usize {
             return None;
         }
+        // Over a connection that is kept nothing fresh is asked.
+        let fresh = self.probe.over.is_none();
+        if let Some(more) = self.staying.reached(now, env).filter(|_| fresh) {
+            (self.asking, self.owed) = (Asking::Staying, more);
+            return None;
+        }
+        self.streaked(now, env)
+    }
+
+    /// The data path agrees and stays so.
+    fn streaked(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.asking = Asking::Main;
         if !mirrors(&self.probe).is_empty() || noted(&self.probe).is_some() {
             self.asking = Asking::Journal { reads: 0 };
             return None;
         }
         self.agreed(now, env)
+    }
+
+    /// The answers of a batch are there that tell whether it stays.
+    fn stayed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        match self.staying.decide(env) {
+            Decision::MoreProbes(more) => {
+                self.owed = more;
+                None
+            }
+            Decision::Agree => self.streaked(now, env),
+            Decision::Disagree => self.flapped(now, env),
+            Decision::Undecided => Some(self.staying.undecided(env)),
+        }
+    }
+
+    fn flapped(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.asking = Asking::Main;
+        if let Some(blind) = self.staying.blind() {
+            return Some(Report::inconclusive(blind));
+        }
+        match self.staying.flapped(self.probe.level, now, env) {
+            Flap::Fails(finding) => Some(Report { findings: vec![finding], checked: 1, ..Report::default() }),
+            Flap::Unrest => {
+                // There were many answers already, so the next may wait.
+                self.pause = env.context.timing.calm;
+                self.disagreed(now, env)
+            }
+        }
+    }
+
+    /// An answer disagreed. If the budget is used up, what had agreed before gets its chance at rest.
+    fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let is_over = self.deadline.phase(now) == Phase::Over;
+        if !is_over || self.probe.over.is_some() || !self.staying.had_agreed(env) {
+            return self.missed(now, env);
+        }
+        self.streak.clear();
+        let Some(more) = self.staying.repeat(now, env) else { return Some(self.staying.undecided(env)) };
+        (self.asking, self.not_before, self.owed) = (Asking::Staying, now, more);
+        None
+    }
+
+    /// What came of all attempts, for the record.
+    pub(super) fn record(&self, step: usize) -> ProbeRecord {
+        self.staying.record(step)
     }
 
     /// An answer came while mirrors are counted.
@@ -227,22 +297,20 @@ impl Probing {
         now: Elapsed,
         env: &Env<'_>,
     ) -> Option<Report> {
-        let counting = self.counting.as_mut()?;
-        counting.owed = counting.owed.saturating_sub(1);
-        let counting = *counting;
+        let requests = self.counting?;
         if good {
             self.streak.push(exchange.id.clone());
         } else if self.misses.is_empty() {
             self.misses = misses;
         }
-        if counting.owed > 0 {
+        if self.owed > 0 {
             return None;
         }
         if !agrees(&self.misses, self.probe.level) {
             return self.miscounted(now, env);
         }
-        if self.streak.len() < counting.requests {
-            self.counting = Some(counting.batch(self.streak.len()));
+        if self.streak.len() < requests {
+            self.owed = batch(requests, self.streak.len());
         } else {
             self.asking = Asking::Journal { reads: 0 };
         }
@@ -261,29 +329,10 @@ impl Probing {
         let (reads, is_last) = match self.asking {
             Asking::Journal { reads } => (reads, false),
             Asking::Again => (JOURNAL_READS, true),
-            Asking::Main | Asking::Contrast => return None,
+            Asking::Main | Asking::Staying | Asking::Contrast => return None,
         };
-        let level = severity(self.probe.level);
-        self.misses = mirrors(&self.probe)
-            .iter()
-            .filter_map(|backend| {
-                let counts = self
-                    .streak
-                    .iter()
-                    .map(|id| entries.iter().filter(|e| e.id == *id && e.backend == *backend).count());
-                let wrong = counts.clone().filter(|&count| count != 1).count();
-                let most = counts.max().unwrap_or(0);
-                (wrong > 0).then(|| {
-                    let seen = if most > 1 {
-                        format!("backend {backend} noted one of them {most} times")
-                    } else {
-                        format!("backend {backend} noted {wrong} of {} not at all", self.streak.len())
-                    };
-                    let expected = format!("backend {backend} notes each request once, as its mirror");
-                    plain_miss(format!("{}.mirrored.{backend}", prefix(env)), expected, seen, level)
-                })
-            })
-            .collect();
+        let backends = mirrors(&self.probe);
+        self.misses = super::noted::mirrored(backends, &self.streak, entries, self.probe.level, &prefix(env));
         if let Some(expected) = noted(&self.probe).filter(|_| self.counting.is_none()) {
             let more = super::noted::compare(expected, &self.streak, entries, self.probe.level, &prefix(env));
             self.misses.extend(more);
@@ -303,7 +352,7 @@ impl Probing {
             let requests = requests_to_notice(MIRRORED_SHARE, OVERLOOKED, COUNTINGS);
             self.streak.clear();
             self.asking = Asking::Main;
-            self.counting = Some(Counting { requests, owed: 0 }.batch(0));
+            (self.counting, self.owed) = (Some(requests), batch(requests, 0));
             return None;
         }
         if reads + 1 < JOURNAL_READS {
@@ -389,6 +438,7 @@ impl Probing {
             let miss = plain_miss(prefix(env), expected, seen, severity(self.probe.level));
             report.findings.push(env.finding(&miss, "converged", true, now));
         }
+        report.findings.extend(self.staying.blips(self.probe.level, now, env));
         report.findings.extend(self.misses.iter().map(|m| env.finding(m, "converged", false, now)));
         report.stages.push(Stage {
             step: env.step.index,
@@ -424,14 +474,6 @@ pub(super) fn prefix(env: &Env<'_>) -> String {
     format!("steps[{}].probe", env.step.index)
 }
 
-pub(super) fn request_id(env: &Env<'_>, role: Role, attempt: u32) -> String {
-    let role = match role {
-        Role::Main => "",
-        Role::Contrast => "c",
-    };
-    format!("{}-{}-{role}{attempt}", env.bindings.token, env.step.index)
-}
-
 pub(super) fn harness_late(env: &Env<'_>) -> Report {
     Report::inconclusive(format!("the harness itself was late while it probed in steps[{}]", env.step.index))
 }
@@ -440,10 +482,6 @@ pub(super) fn harness_late(env: &Env<'_>) -> Report {
 fn end(exchange: &Exchange) -> Option<u32> {
     let answer = exchange.http.as_ref()?;
     if grpc::is_call(exchange) { grpc::code(answer).map(|code| code.0) } else { Some(u32::from(answer.status)) }
-}
-
-fn contrast_host(env: &Env<'_>) -> String {
-    format!("contrast-{}.invalid", env.bindings.token)
 }
 
 fn noted(probe: &Probe) -> Option<&IndexMap<String, Noted>> {

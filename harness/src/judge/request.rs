@@ -8,7 +8,7 @@ use super::conditions::array;
 use super::env::Env;
 use super::grpc;
 use super::history::Latest;
-use crate::log::{HttpRequest, ProbeRequest};
+use crate::log::{HttpRequest, ProbeRequest, Role};
 use crate::scenario::Probe;
 
 /// Why a probe cannot be sent.
@@ -114,4 +114,18 @@ fn listener_port(probe: &Probe, object: &Value, name: &str) -> Result<u16, Reque
             None => format!("{name} has no listener for {}", protocols.join(" or ")),
         })
     })
+}
+
+/// The id of an attempt, unique within the run.
+pub(super) fn request_id(env: &Env<'_>, role: Role, attempt: u32) -> String {
+    let role = match role {
+        Role::Main => "",
+        Role::Contrast => "c",
+    };
+    format!("{}-{}-{role}{attempt}", env.bindings.token, env.step.index)
+}
+
+/// A hostname that no route claims.
+pub(super) fn contrast_host(env: &Env<'_>) -> String {
+    format!("contrast-{}.invalid", env.bindings.token)
 }

@@ -16,9 +16,15 @@ use super::history::{Latest, Version, names};
 use crate::log::{Elapsed, Sight, Timing};
 use crate::scenario::{ObjectRef, Settle, SubjectExpectation};
 
-/// How many quiet windows a state stands still that is as it must be and not yet as it should be. Many a controller comes to
-/// its word in steps, and the word of a step before must not be taken for its last.
+/// How many quiet windows a state stands still that is as it must be and not yet as it should be, or that was there already and
+/// went again. Many a controller comes to its word in steps, and the word of a step before must not be taken for its last; and what
+/// comes and goes must not pass by chance.
 const OPTIONAL_WINDOWS: u32 = 8;
+
+/// How often what is asked for comes and goes until that is what is wrong.
+const FLAPS: u32 = 2;
+/// Clauses behind conditions that come and go though nothing is configured.
+const STAYS: [&str; 1] = ["OWN-04"];
 
 /// A settle in progress. With several legal ends, the first that settles counts.
 #[derive(Debug, Clone)]
@@ -42,6 +48,10 @@ struct End {
     observed: Option<Elapsed>,
     /// Since when everything binding has been met with this very view.
     met: Option<Elapsed>,
+    /// How often it was met, and then not.
+    lost: u32,
+    /// Whether conditions that follow from configuration alone had to do with that.
+    flapped: bool,
 }
 
 impl Settling {
@@ -53,7 +63,16 @@ impl Settling {
         let budget = subjects.map(|subject| budget(subject, timing)).max().unwrap_or(timing.route);
         let ends = ends
             .into_iter()
-            .map(|(part, settle)| End { settle, part, seen: Vec::new(), view: Vec::new(), observed: None, met: None })
+            .map(|(part, settle)| End {
+                settle,
+                part,
+                seen: Vec::new(),
+                view: Vec::new(),
+                observed: None,
+                met: None,
+                lost: 0,
+                flapped: false,
+            })
             .collect();
         let deadline = Deadline::new(now, budget, timing.grace);
         let mut settling =
@@ -91,6 +110,10 @@ impl Settling {
             let still = view == end.view && !gap;
             let observed = end.seen.iter().all(Evaluation::observed);
             end.observed = if observed { end.observed.or(Some(now)) } else { None };
+            if end.met.is_some() && !end.seen.iter().all(Evaluation::met) {
+                end.lost += 1;
+                end.flapped |= end.turned(env);
+            }
             end.met = match (end.seen.iter().all(Evaluation::met), still) {
                 (true, true) => end.met.or(Some(now)),
                 (true, false) => Some(now),
@@ -213,6 +236,16 @@ impl Settling {
             report.inconclusive = Some(format!("{}: {}", blind.expectation, blind.seen));
             return report;
         }
+        // At what moment time is up decides nothing.
+        if end.lost >= FLAPS {
+            let expected = format!("stays unchanged for {} once it is as asked", seconds(end.window(env)));
+            let seen = format!("it was as asked {} times, and each time not for long", end.lost);
+            for mut miss in whole_misses(end, &expected, &seen, env) {
+                miss.clauses = STAYS.map(Into::into).into_iter().filter(|_| end.flapped).collect();
+                report.findings.push(env.finding(&miss, "programmed", false, now));
+            }
+            return report;
+        }
         for miss in misses {
             report.findings.push(env.finding(miss, stage_of(miss), false, now));
         }
@@ -234,7 +267,17 @@ impl End {
     /// How long the state that is met has to stand still.
     fn window(&self, env: &Env<'_>) -> Duration {
         let quiet = env.context.timing.quiet;
-        if self.seen.iter().all(|e| e.misses.is_empty()) { quiet } else { quiet * OPTIONAL_WINDOWS }
+        if self.lost == 0 && self.seen.iter().all(|e| e.misses.is_empty()) { quiet } else { quiet * OPTIONAL_WINDOWS }
+    }
+
+    /// Whether what is not as asked follows from configuration alone.
+    fn turned(&self, env: &Env<'_>) -> bool {
+        let contract = &env.context.contract;
+        let subjects = self.settle.subjects.iter().zip(&self.seen);
+        subjects.into_iter().any(|(subject, seen)| {
+            let mut parts = seen.misses.iter().flat_map(|miss| miss.expectation.split('.'));
+            parts.any(|part| contract.is_configured(&subject.subject.kind, part))
+        })
     }
 
     /// Whether what a read found is, in all that is asked, what was seen.

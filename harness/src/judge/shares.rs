@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use gateproof_report::record::Stage;
+use gateproof_report::record::{ProbeRecord, Stage};
 
 use super::action::{Action, Next};
 use super::answer::{in_words, plain_miss, share_of};
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, severity, wait};
-use super::probe::{harness_late, prefix, request_id};
-use super::request::{RequestError, build};
+use super::probe::{harness_late, prefix};
+use super::request::{RequestError, build, request_id};
 use super::statistics::{Decision, SharePlan, next, probability};
+use super::stays::Staying;
 use super::verdict::ShareRecord;
 use crate::log::{Elapsed, Exchange, ProbeError, Role};
 use crate::scenario::{Probe, Share};
@@ -33,6 +34,8 @@ pub(super) struct Sharing {
     others: u32,
     other: Option<String>,
     unreachable: Option<String>,
+    /// All answers, those of tests that started over too.
+    answers: Staying,
 }
 
 impl Sharing {
@@ -56,6 +59,7 @@ impl Sharing {
             others: 0,
             other: None,
             unreachable: None,
+            answers: Staying::default(),
         }
     }
 
@@ -101,7 +105,9 @@ impl Sharing {
         if let Some(ProbeError::Unreachable(why)) = &exchange.error {
             self.unreachable = Some(why.clone());
         }
-        match share_of(exchange, &self.parts, env.bindings) {
+        let part = share_of(exchange, &self.parts, env.bindings);
+        self.answers.note(exchange, &[], part.is_some(), env.bindings);
+        match part {
             Some(part) => self.counts[part] += 1,
             None => {
                 self.others += 1;
@@ -177,6 +183,11 @@ impl Sharing {
                 Some(report)
             }
         }
+    }
+
+    /// What came of all attempts, for the record.
+    pub(super) fn answers(&self, step: usize) -> ProbeRecord {
+        self.answers.record(step)
     }
 
     fn total(&self) -> u32 {

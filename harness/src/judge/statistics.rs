@@ -41,6 +41,8 @@ pub const FALSE_ALARM: f64 = 1e-6;
 pub const OVERLOOKED: f64 = 1e-4;
 /// Answers between two looks.
 const BATCH: u32 = 40;
+/// Most answers between two looks at whether a data path stays as it is. More at once would make a small machine late.
+const STAY_BATCH: u32 = 5;
 
 /// How often the counting of a mirror starts over, because the data path may not have converged on every way through it.
 pub const COUNTINGS: u32 = 3;
@@ -104,6 +106,38 @@ pub fn next(plan: &SharePlan, counts: &[u32], others: u32) -> Decision {
         return Decision::Undecided;
     }
     Decision::MoreProbes(BATCH.min(plan.max_probes - n))
+}
+
+/// What is tested of a data path that has agreed: whether it stays so.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StayPlan {
+    /// The share of disagreeing answers that matters, 0 to 1.
+    pub flaps: f64,
+    /// Most answers to count.
+    pub max_probes: u32,
+}
+
+/// The share of disagreeing answers of a data path that is as it should be: what happens to a connection now and then.
+pub const BLIPS: f64 = 1e-3;
+/// Chance to take a data path for one that stays although it disagrees in the share that matters.
+pub const FLAPS_OVERLOOKED: f64 = 1e-2;
+
+/// Decides by how many of `n` answers disagreed: Wald's test of [`BLIPS`] against the share that matters.
+pub fn stays(plan: &StayPlan, n: u32, disagreed: u32) -> Decision {
+    let ratio = log_ratio(n, disagreed, BLIPS, plan.flaps);
+    if ratio >= (1.0 / FALSE_ALARM).ln() {
+        return Decision::Disagree;
+    }
+    if ratio <= FLAPS_OVERLOOKED.ln() {
+        return Decision::Agree;
+    }
+    if n >= plan.max_probes {
+        return Decision::Undecided;
+    }
+    // As many as would do if all of them agreed, but not too many at once.
+    let enough =
+        (1..STAY_BATCH).find(|more| log_ratio(n + more, disagreed, BLIPS, plan.flaps) <= FLAPS_OVERLOOKED.ln());
+    Decision::MoreProbes(enough.unwrap_or(STAY_BATCH).min(plan.max_probes - n))
 }
 
 /// Exact two-sided binomial probability of the count that deviates most, if the expected shares are true; 0 if something

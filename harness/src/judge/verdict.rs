@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gateproof_report::record::{Breach, Finding, Outcome, Severity, Stage};
+use gateproof_report::record::{Breach, Finding, Outcome, ProbeRecord, Severity, Stage};
 
 use crate::log::{Ended, ObjectKey};
 
@@ -33,6 +33,8 @@ pub struct Verdict {
     pub stages: Vec<Stage>,
     /// Tests of shares.
     pub shares: Vec<ShareRecord>,
+    /// What the answers to each probe came to.
+    pub probes: Vec<ProbeRecord>,
     /// Expectations that were held against something.
     pub checked: u64,
     /// Breaches of the status contract by objects of the scenario, with the rule's name `contract/<kind>/<rule>`.

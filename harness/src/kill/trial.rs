@@ -254,6 +254,7 @@ mod tests {
             reason: None,
             findings,
             stages: Vec::new(),
+            probes: Vec::new(),
             duration_ms: 0,
         }
     }

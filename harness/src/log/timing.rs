@@ -74,6 +74,15 @@ pub struct Timing {
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
     pub grace: Duration,
+    /// A data path that agreed is tested further, so that one that disagrees in this many of a hundred answers is noticed. Zero in
+    /// logs that were written before that was tested.
+    #[serde(default)]
+    pub flaps: u32,
+    /// How long after the last change of what it depends on a target may still be at work: what it does meanwhile breaks no promise
+    /// to stay as it is. Zero in logs that were written before that was asked.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub calm: Duration,
     /// How much time lost watches may cost a step before it is inconclusive. Nothing in logs that were written before watches
     /// were doubted: there what a watch showed is believed.
     #[serde(with = "millis", default)]
@@ -121,6 +130,8 @@ impl Timing {
                 hold_max: s(1),
                 grace: Duration::ZERO,
                 gaps: s(15),
+                flaps: 25,
+                calm: s(1),
                 backoff_min: ms(5),
                 backoff_max: ms(100),
             },
@@ -141,6 +152,8 @@ impl Timing {
                 hold_max: s(10),
                 grace: s(30),
                 gaps: s(120),
+                flaps: 10,
+                calm: s(10),
                 backoff_min: ms(50),
                 backoff_max: s(1),
             },

@@ -33,6 +33,7 @@ fn scenario(name: &str, outcome: Outcome, findings: Vec<Finding>) -> ScenarioRec
         reason: None,
         findings,
         stages: Vec::new(),
+        probes: Vec::new(),
         duration_ms: 0,
     }
 }

@@ -55,6 +55,7 @@ pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
         reason: None,
         findings: Vec::new(),
         stages: Vec::new(),
+        probes: Vec::new(),
         duration_ms,
     };
     match &entry.end {
@@ -63,6 +64,7 @@ pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
             record.reason.clone_from(&verdict.reason);
             record.findings.clone_from(&verdict.findings);
             record.stages.clone_from(&verdict.stages);
+            record.probes.clone_from(&verdict.probes);
         }
         End::NotRun { outcome, reason } => {
             record.outcome = *outcome;
@@ -132,7 +134,7 @@ pub fn contract_records(
     events: &[Arc<Event>],
     verdicts: &[(Arc<str>, &Verdict)],
 ) -> Vec<ContractRecord> {
-    let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned());
+    let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned()).calm(timing.calm);
     for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
         shared.observe_shared(event, timing);
     }

@@ -82,7 +82,7 @@ fn probing(probe: &Probe, timing: &Timing) -> Duration {
         return MANY_REQUESTS;
     }
     let answer = probe.path.split_once('?').map(|(_, query)| gateproof_echo::conduct::takes(query));
-    answer.unwrap_or_default().saturating_mul(timing.consecutive) + AT_ONCE
+    answer.unwrap_or_default().saturating_mul(timing.consecutive + 1) + AT_ONCE
 }
 
 impl Schedule {

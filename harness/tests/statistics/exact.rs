@@ -154,7 +154,7 @@ impl Chain {
 }
 
 /// The chance of each number of hits among `n`.
-fn binomial(n: u32, share: f64) -> Vec<f64> {
+pub fn binomial(n: u32, share: f64) -> Vec<f64> {
     let mut choose = 1.0;
     (0..=n)
         .map(|hits| {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod exact;
+mod staying;
 
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -10,7 +11,8 @@ use std::time::Duration;
 
 use exact::{Chain, Splitter};
 use gateproof::judge::statistics::{
-    COUNTINGS, Decision, FALSE_ALARM, MIRRORED_SHARE, OVERLOOKED, SharePlan, requests_to_notice,
+    BLIPS, COUNTINGS, Decision, FALSE_ALARM, FLAPS_OVERLOOKED, MIRRORED_SHARE, OVERLOOKED, SharePlan,
+    requests_to_notice,
 };
 use gateproof::log::{Timing, TimingProfile};
 use gateproof::run::options::DEFAULT_MAX_PROBES;
@@ -267,4 +269,62 @@ fn a_poor_mirror_is_noticed_as_often_as_is_stated() {
         );
     }
     assert!(mirror_noticed(MIRRORED_SHARE) >= 1.0 - OVERLOOKED);
+}
+
+/// The shares of wrong answers that the page tells of.
+const WRONG: [f64; 5] = [0.5, 0.25, 0.1, 0.05, 0.01];
+
+fn percent(chance: f64) -> String {
+    let rounded = format!("{:.0} %", chance * 100.0);
+    if chance < 1.0 && rounded == "100 %" { "> 99 %".to_owned() } else { rounded }
+}
+
+fn table_of_staying() -> String {
+    let mut out = String::from(
+        "| limits | wrong answers | one probe fails | or warns at least | three probes in a row see nothing |\n|---|---|---|---|---|\n",
+    );
+    for (name, profile) in [("embedded", TimingProfile::Embedded), ("a cluster", TimingProfile::Real)] {
+        for wrong in WRONG {
+            let ends = staying::ends(&staying::plan(profile), wrong);
+            let (flaps, noticed) = (percent(ends.flaps), percent(1.0 - ends.silent));
+            let missed = percent(ends.silent.powi(3));
+            let _ = writeln!(out, "| {name} | {} | {flaps} | {noticed} | {missed} |", percent(wrong));
+        }
+    }
+    out
+}
+
+#[test]
+fn the_page_says_what_is_noticed_of_flapping() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/statistics.md")).unwrap();
+    let table = table_of_staying();
+    assert!(page.contains(&table), "docs/statistics.md lacks:\n{table}");
+    for profile in [TimingProfile::Embedded, TimingProfile::Real] {
+        let Decision::MoreProbes(mut probes) = gateproof::judge::statistics::stays(&staying::plan(profile), 0, 0)
+        else {
+            panic!("nothing is asked")
+        };
+        while let Decision::MoreProbes(more) = gateproof::judge::statistics::stays(&staying::plan(profile), probes, 0) {
+            probes += more;
+        }
+        let all = probes + Timing::of(profile).consecutive;
+        assert!(page.contains(&format!("{all} answers")), "docs/statistics.md does not say that it is {all} answers");
+    }
+}
+
+#[test]
+fn staying_errs_no_more_often_than_is_stated() {
+    for profile in [TimingProfile::Embedded, TimingProfile::Real] {
+        let plan = staying::plan(profile);
+        let alarms = staying::ends(&plan, BLIPS).flaps;
+        assert!(alarms <= FALSE_ALARM, "{profile:?}: {alarms:e}");
+        let flaps = staying::ends(&plan, plan.flaps);
+        assert!(1.0 - flaps.flaps <= FLAPS_OVERLOOKED, "{profile:?}: {flaps:?}");
+        assert!(staying::ends(&plan, 0.0).silent > 1.0 - 1e-9);
+        for wrong in WRONG {
+            let flaps = staying::ends(&plan, wrong).flaps;
+            let drawn = staying::drawn(&plan, wrong, WRONG_RUNS);
+            assert!(is_likely(drawn, flaps, WRONG_RUNS), "{profile:?} {wrong}: {drawn} of {WRONG_RUNS}, {flaps}");
+        }
+    }
 }

@@ -113,6 +113,7 @@ pub(super) struct ConditionTerms {
     pub(super) negative: bool,
     pub(super) explains: bool,
     pub(super) closed: bool,
+    pub(super) configured: bool,
     pub(super) since: Option<Version>,
     pub(super) until: Option<Version>,
     pub(super) reasons: IndexMap<String, Vec<Reason>>,
@@ -244,6 +245,8 @@ struct RawCondition {
     explains: bool,
     #[serde(default)]
     closed: bool,
+    #[serde(default)]
+    configured: bool,
     since: Option<String>,
     until: Option<String>,
     #[serde(default)]
@@ -294,6 +297,12 @@ impl Contract {
             type_form: regex(&spec.forms.r#type)?,
             controller_form: regex(&spec.forms.controller_name)?,
         })
+    }
+
+    /// Whether a condition follows from configuration alone, wherever it stands in this kind.
+    pub fn is_configured(&self, kind: &str, type_: &str) -> bool {
+        let subjects = self.kinds.iter().filter(|of| of.kind == kind).flat_map(|of| &of.subjects);
+        subjects.filter_map(|subject| subject.conditions.get(type_)).any(|terms| terms.configured)
     }
 
     /// Names of the rules that state a clause.
@@ -372,6 +381,7 @@ fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
         negative: raw.negative,
         explains: raw.explains,
         closed: raw.closed,
+        configured: raw.configured,
         since: raw.since.as_deref().map(version).transpose()?,
         until: raw.until.as_deref().map(version).transpose()?,
         reasons,

@@ -9,6 +9,7 @@ mod list;
 mod rule;
 mod scope;
 mod state;
+mod steady;
 mod times;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -37,11 +37,13 @@ pub enum Rule {
     Quiescent,
     Sorted,
     ObjectsUntouched,
+    ConditionsStay,
+    ConditionsDoNotFlap,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 33] = [
+    pub const ALL: [Rule; 35] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -75,6 +77,8 @@ impl Rule {
         Rule::Quiescent,
         Rule::Sorted,
         Rule::ObjectsUntouched,
+        Rule::ConditionsStay,
+        Rule::ConditionsDoNotFlap,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -113,6 +117,8 @@ impl Rule {
             Rule::Quiescent => "quiescent",
             Rule::Sorted => "sorted",
             Rule::ObjectsUntouched => "objects-untouched",
+            Rule::ConditionsStay => "conditions-stay",
+            Rule::ConditionsDoNotFlap => "conditions-do-not-flap",
         }
     }
 

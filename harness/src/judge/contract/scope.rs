@@ -39,6 +39,7 @@ impl Contract {
             | Rule::TransitionTimeNotBackwards
             | Rule::TypeRetired => term(&|_| true),
             Rule::TransitionTimeStays => self.transition != Transition::Either && term(&|_| true),
+            Rule::ConditionsStay | Rule::ConditionsDoNotFlap => in_use(&|terms| terms.configured),
             Rule::MessageExplains => in_use(&|terms| terms.explains),
             Rule::AlwaysFromFirstWrite | Rule::AlwaysPresent => in_use(&|terms| terms.presence == Presence::Always),
             Rule::SupportedVersionPresent => {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_report::record::Breach;
 use indexmap::IndexMap;
@@ -11,6 +12,7 @@ use super::data::{Contract, Kind, Place};
 use super::foreign::Marks;
 use super::list::{Finding, List, check, entries, held, lists, part};
 use super::rule::Rule;
+use super::steady::{Changes, Steady};
 use super::times::{self, Memory};
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
@@ -26,6 +28,8 @@ pub struct ContractState {
     objects: IndexMap<ObjectKey, Seen>,
     found: Vec<Found>,
     watched: BTreeSet<ObjectKey>,
+    changes: Changes,
+    calm: Duration,
 }
 
 /// What is remembered of one object.
@@ -38,6 +42,7 @@ struct Seen {
     /// Condition types of each list that the controller has written to.
     visited: HashMap<String, HashSet<String>>,
     marks: Marks,
+    steady: Steady,
     /// resourceVersions that the harness itself wrote.
     ours: HashSet<String>,
 }
@@ -79,11 +84,26 @@ impl ContractState {
             objects: IndexMap::new(),
             found: Vec::new(),
             watched: BTreeSet::new(),
+            changes: Changes::default(),
+            calm: Duration::ZERO,
         }
+    }
+
+    /// From so long after the last change on, what follows from configuration has to stand still. Without, nothing is asked.
+    #[must_use]
+    pub fn calm(mut self, calm: Duration) -> ContractState {
+        self.calm = calm;
+        self
+    }
+
+    /// Takes in an event about what others share with the objects, and that is held against the contract elsewhere.
+    pub fn around(&mut self, event: &Event) {
+        self.changes.observe(event);
     }
 
     /// Takes in an event.
     pub fn observe(&mut self, event: &Event) {
+        self.changes.observe(event);
         match &event.body {
             Body::Observed { key, change, object } => {
                 let scenario = match &event.scope {
@@ -263,6 +283,13 @@ impl ContractState {
                     found.extend(times::check(&path, before, condition, look.at, transition, may_fall_back));
                 }
                 memories.insert(path, Memory::of(condition, before, look.at));
+            }
+        }
+        if look.ours {
+            seen.steady = Steady::default();
+        } else {
+            for list in &all {
+                found.extend(seen.steady.check(list, &self.changes, self.calm, look.at, self.version));
             }
         }
         seen.memories = memories;

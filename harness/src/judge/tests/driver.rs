@@ -305,8 +305,13 @@ impl Play {
     }
 
     /// Something about the whole run that happens at a time.
-    pub(super) fn run_at(mut self, millis: u64, body: Body) -> Play {
-        self.later.push((Elapsed(millis * 1000), Scope::Run, body));
+    pub(super) fn run_at(self, millis: u64, body: Body) -> Play {
+        self.in_scope(millis, Scope::Run, body)
+    }
+
+    /// Something that happens at a time, to whomever.
+    pub(super) fn in_scope(mut self, millis: u64, scope: Scope, body: Body) -> Play {
+        self.later.push((Elapsed(millis * 1000), scope, body));
         self
     }
 

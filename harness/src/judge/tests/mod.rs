@@ -11,3 +11,4 @@ mod programmed;
 mod replay;
 mod settle;
 mod statistics;
+mod stays;

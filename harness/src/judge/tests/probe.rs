@@ -44,7 +44,7 @@ fn one_stale_answer_in_three_starts_the_count_again() {
         Back::Echo(if n == 3 { "other-pod" } else { "echo-pod" })
     });
     assert_eq!(play.run().outcome, Outcome::Passed);
-    assert_eq!(play.requests.len(), 6);
+    assert_eq!(play.requests.len(), 6 + 17);
 }
 
 #[rstest]

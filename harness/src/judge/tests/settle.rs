@@ -391,3 +391,48 @@ fn a_write_that_leaves_the_generation_is_awaited_by_its_resource_version() {
     assert_eq!(after(Some(700)).stages[3].reached_ms, 700);
     assert_eq!(after(None).outcome, Outcome::Inconclusive);
 }
+
+/// Of references that resolve by turns, `ResolvedRefs` says so every so many milliseconds, so many times.
+fn by_turns(every: u64, times: u64) -> Play {
+    let bad =
+        route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
+    let good = route_version(1, &["http"], &[("http", GOOD)]);
+    let version = move |n: u64| if n.is_multiple_of(2) { good.clone() } else { bad.clone() };
+    routed((0..=times).map(|n| (10 + n * every, version(n))).collect(), &["Accepted=True", "ResolvedRefs=True"])
+}
+
+/// Whether it lasts for the quiet window (150 ms) that it is as asked must not be a matter of chance.
+#[rstest]
+#[case::fast(100)]
+#[case::at_last_as_asked(98)]
+#[case::at_last_otherwise(96)]
+fn what_comes_and_goes_does_not_settle(#[case] every: u64) {
+    let verdict = by_turns(every, 100).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    let found: Vec<_> =
+        verdict.findings.iter().map(|f| (f.expectation.as_str(), f.clauses.last().unwrap().as_str())).collect();
+    assert_eq!(found, [("steps[1].settle.HTTPRoute/route", "OWN-04")]);
+    let broken: Vec<&str> = verdict.contract.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(broken.contains(&"contract/HTTPRoute/conditions-do-not-flap"), "{broken:?}");
+}
+
+#[rstest]
+#[case::twice(2, 10 + 200 + 8 * 150)]
+#[case::four_times(4, 10 + 400 + 8 * 150)]
+fn what_came_and_went_has_to_stand_still_longer(#[case] times: u64, #[case] settled: u64) {
+    let verdict = by_turns(100, times).run();
+    assert_eq!((verdict.outcome, verdict.stages[1].settled_ms), (Outcome::Passed, settled));
+}
+
+/// It stays for longer than the quiet window each time, but once it was seen to go, that is not enough.
+#[test]
+fn what_goes_after_a_quiet_window_does_not_settle_by_chance() {
+    let bad =
+        route_version(1, &["http"], &[("http", &["Accepted=True/Accepted", "ResolvedRefs=False/BackendNotFound"])]);
+    let good = route_version(1, &["http"], &[("http", GOOD)]);
+    let late = (0..30).map(|n| (110 + n * 300, if n % 2 == 0 { bad.clone() } else { good.clone() }));
+    let versions = std::iter::once((10, good.clone())).chain(late).collect();
+    let verdict = routed(versions, &["Accepted=True", "ResolvedRefs=True"]).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    assert_eq!(verdict.findings[0].expectation, "steps[1].settle.HTTPRoute/route");
+}

@@ -5,6 +5,7 @@
 
 mod config;
 mod exchange;
+mod flaps;
 mod frames;
 mod grpc;
 mod http;
@@ -122,6 +123,7 @@ pub fn catalogue() -> &'static [Fault] {
             http::websocket::EXCHANGE,
             http::retry::EXCHANGE,
             surface::FAULTS,
+            flaps::FAULTS,
             grpc::statuses::FAULTS,
             grpc::config::FAULTS,
             grpc::exchange::FAULTS,

@@ -1,0 +1,57 @@
+//! What a judge is doing at a step.
+
+use gateproof_report::record::ProbeRecord;
+
+use super::admission::Writing;
+use super::hold::Holding;
+use super::probe::Probing;
+use super::programmed::Programming;
+use super::settle::Settling;
+use super::shares::Sharing;
+use crate::log::Elapsed;
+
+#[derive(Debug, Clone)]
+pub(super) enum Doing {
+    /// `ScenarioStarted` has not been seen.
+    Waiting,
+    Writing(Writing),
+    Settling(Settling),
+    Holding(Holding),
+    /// The Gateway of a probe is waited for.
+    Programming(Programming),
+    Probing(Box<Probing>),
+    Sharing(Box<Sharing>),
+    /// Something failed. What others did may be seen later than what came of it, so they get a quiet window.
+    Doubting {
+        until: Elapsed,
+        /// How many findings there were before.
+        findings: usize,
+    },
+    Done,
+}
+
+impl Doing {
+    /// Whether it waits for changes of objects of this kind.
+    pub(super) fn waits_for(&self, kind: &str) -> bool {
+        match self {
+            Doing::Writing(writing) => writing.objects().any(|object| object.kind == kind),
+            Doing::Settling(settling) => settling.objects().any(|object| object.kind == kind),
+            Doing::Programming(_) => kind == "Gateway",
+            Doing::Waiting
+            | Doing::Holding(_)
+            | Doing::Probing(_)
+            | Doing::Sharing(_)
+            | Doing::Doubting { .. }
+            | Doing::Done => false,
+        }
+    }
+
+    /// What came of the attempts of a probe.
+    pub(super) fn answers(&self, step: usize) -> Option<ProbeRecord> {
+        match self {
+            Doing::Probing(probing) => Some(probing.record(step)),
+            Doing::Sharing(sharing) => Some(sharing.answers(step)),
+            _ => None,
+        }
+    }
+}

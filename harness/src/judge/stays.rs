@@ -1,0 +1,191 @@
+//! Whether a data path stays as it agreed.
+//!
+//! To converge (disagree, then agree) and to stay (agree, then disagree) are two things. Behind the first streak of agreeing
+//! answers comes a sequential test over further fresh connections; what disagrees from there on did not stay. That counts while
+//! the data path is at rest. Before, it has not converged yet, and begins anew; once the budget for that is used up, the test waits for
+//! rest and is repeated, and if others do not let it rest for long, nothing can be said.
+
+use gateproof_report::record::{Finding, ProbeRecord, Severity};
+
+use super::answer::{answered_by, plain_miss};
+use super::env::{Env, Report, severity};
+use super::expect::Miss;
+use super::grpc;
+use super::probe::prefix;
+use super::statistics::{Decision, StayPlan, stays};
+use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd};
+use crate::scenario::Level;
+
+/// Clauses behind a data path that does not stay as it was.
+const STAYS: [&str; 1] = ["OWN-02"];
+
+/// What the answers to a probe came to so far, and the test in progress.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Staying {
+    record: ProbeRecord,
+    /// Whether the first streak came.
+    reached: bool,
+    /// Whether the test came out well, and nothing disagreed since.
+    passed: bool,
+    /// Since when it is repeated, for the data path to be at rest.
+    repeated: Option<Elapsed>,
+    began: Elapsed,
+    n: u32,
+    disagreed: u32,
+    /// The newest answer that disagreed.
+    miss: Option<Miss>,
+}
+
+/// What is next when a data path did not stay.
+pub(super) enum Flap {
+    /// It is the target's doing.
+    Fails(Finding),
+    /// It may be converging.
+    Unrest,
+}
+
+impl Staying {
+    /// An answer came to the probe itself.
+    pub(super) fn note(&mut self, exchange: &Exchange, misses: &[Miss], good: bool, bindings: &Bindings) {
+        self.record.n += 1;
+        if good {
+            return;
+        }
+        self.miss = misses.iter().max_by_key(|miss| (miss.blind, miss.severity)).cloned();
+        let (end, broken) = end(exchange, bindings);
+        *(if self.reached { &mut self.record.staying } else { &mut self.record.converging }) += 1;
+        self.record.broken += u64::from(broken);
+        *self.record.codes.entry(end).or_default() += 1;
+    }
+
+    /// What came so far, for the record.
+    pub(super) fn record(&self, step: usize) -> ProbeRecord {
+        ProbeRecord { step, ..self.record.clone() }
+    }
+
+    /// The streak came. Returns how many answers the test takes next, if it has not come out well already.
+    pub(super) fn reached(&mut self, now: Elapsed, env: &Env<'_>) -> Option<u32> {
+        self.reached = true;
+        (!self.passed && env.context.timing.flaps > 0).then(|| self.begin(now, env))
+    }
+
+    fn begin(&mut self, now: Elapsed, env: &Env<'_>) -> u32 {
+        (self.began, self.n, self.disagreed) = (now, 0, 0);
+        match stays(&plan(env), 0, 0) {
+            Decision::MoreProbes(more) => more,
+            _ => 0,
+        }
+    }
+
+    /// An answer of the test came.
+    pub(super) fn count(&mut self, good: bool, started: Elapsed) {
+        if self.n == 0 {
+            self.began = started;
+        }
+        self.n += 1;
+        self.disagreed += u32::from(!good);
+    }
+
+    /// What the answers of the test came to.
+    pub(super) fn decide(&mut self, env: &Env<'_>) -> Decision {
+        let decision = stays(&plan(env), self.n, self.disagreed);
+        self.passed = decision == Decision::Agree;
+        decision
+    }
+
+    /// It did not stay.
+    pub(super) fn flapped(&mut self, level: Level, now: Elapsed, env: &Env<'_>) -> Flap {
+        self.passed = false;
+        if self.is_at_rest(env) { Flap::Fails(self.finding(severity(level), now, env)) } else { Flap::Unrest }
+    }
+
+    /// Whether the data path had agreed, so that its answers may be held against it.
+    pub(super) fn had_agreed(&self, env: &Env<'_>) -> bool {
+        self.reached && env.context.timing.flaps > 0
+    }
+
+    /// Repeats the test once the data path is at rest, as long as a step may be kept waiting for others. Returns how many answers it
+    /// takes first.
+    pub(super) fn repeat(&mut self, now: Elapsed, env: &Env<'_>) -> Option<u32> {
+        let since = *self.repeated.get_or_insert(now);
+        (now < since + env.context.timing.gaps).then(|| self.begin(now, env))
+    }
+
+    /// When the next batch is due. A test that is repeated waits for rest, within the same limit.
+    pub(super) fn due(&self, not_before: Elapsed, env: &Env<'_>) -> Elapsed {
+        let timing = &env.context.timing;
+        match self.repeated {
+            Some(since) if self.n == 0 => not_before.max(env.stirred.rest(timing).min(since + timing.gaps)),
+            _ => not_before,
+        }
+    }
+
+    /// What is to be said of single answers that disagreed, fewer than a data path fails for.
+    pub(super) fn blips(&self, level: Level, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
+        let severity = severity(level).min(Severity::Warning);
+        (self.disagreed > 0 && self.passed && self.is_at_rest(env)).then(|| self.finding(severity, now, env))
+    }
+
+    /// It cannot be told.
+    pub(super) fn undecided(&self, env: &Env<'_>) -> Report {
+        let words = self.in_words();
+        Report::inconclusive(format!("{}: whether it stays cannot be told: {words}", prefix(env)))
+    }
+
+    /// Why nothing can be said, if the harness had no way to the address.
+    pub(super) fn blind(&self) -> Option<String> {
+        let miss = self.miss.as_ref().filter(|miss| miss.blind)?;
+        Some(format!("{}: {}", miss.expectation, miss.seen))
+    }
+
+    fn is_at_rest(&self, env: &Env<'_>) -> bool {
+        self.began >= env.stirred.rest(&env.context.timing)
+    }
+
+    fn finding(&self, severity: Severity, now: Elapsed, env: &Env<'_>) -> Finding {
+        let expected = "the data path stays as it agreed, over fresh connections and with no change under way";
+        let miss = plain_miss(format!("{}.stays", prefix(env)), expected.to_owned(), self.in_words(), severity);
+        let clauses = STAYS.map(Into::into).to_vec();
+        env.finding(&Miss { clauses, ..miss }, "staying", false, now)
+    }
+
+    fn in_words(&self) -> String {
+        let codes: Vec<String> = self.record.codes.iter().map(|(code, count)| format!("{code}: {count}")).collect();
+        let last = self.miss.as_ref().map_or_else(String::new, |miss| format!("; the last: {}", miss.seen));
+        format!(
+            "{} of {} answers disagreed after it had agreed; of all {} to this probe, {}{last}",
+            self.disagreed,
+            self.n,
+            self.record.n,
+            codes.join(", ")
+        )
+    }
+}
+
+fn plan(env: &Env<'_>) -> StayPlan {
+    StayPlan { flaps: f64::from(env.context.timing.flaps) / 100.0, max_probes: env.context.max_probes }
+}
+
+/// How an exchange ended, in a word or two, and whether that is without a whole answer. Who answered is named: the code of a
+/// backend is its own.
+fn end(exchange: &Exchange, bindings: &Bindings) -> (String, bool) {
+    let from = answered_by(exchange, bindings).map_or_else(String::new, |name| format!(" from backend {name}"));
+    if let Some(answer) = &exchange.http {
+        return match grpc::code(answer).filter(|_| grpc::is_call(exchange)) {
+            Some(code) => (format!("{code}{from}"), false),
+            None => (format!("status {}{from}", answer.status), false),
+        };
+    }
+    let words = match (&exchange.tcp, &exchange.error) {
+        (Some(TcpEnd::Answered { .. }), _) => return (format!("a line{from}"), false),
+        (Some(TcpEnd::ClosedBeforeAnyByte), _) => "closed before any byte",
+        (Some(TcpEnd::Hung), _) | (None, Some(ProbeError::TimedOut | ProbeError::ConnectTimedOut)) => "not in time",
+        (None, Some(ProbeError::ConnectRefused(_))) => "refused",
+        (None, Some(ProbeError::Handshake(_))) => "no handshake",
+        (None, Some(ProbeError::Broken(_))) => "broken off",
+        (None, Some(ProbeError::Malformed(_))) => "malformed",
+        (None, Some(ProbeError::Unreachable(_))) => "no way to the address",
+        (None, None) => "no answer",
+    };
+    (words.to_owned(), true)
+}

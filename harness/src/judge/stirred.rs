@@ -1,0 +1,42 @@
+//! What may explain that a data path does not stay as it was: nobody promises that changes come without a hitch.
+
+use std::time::Duration;
+
+use super::probe::TOLERATED;
+use crate::log::{Body, Change, Elapsed, Event, Scope, Timing};
+
+/// When something last happened that the data path of a scenario may be busy with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stirred {
+    /// A change of the scenario's own.
+    own: Option<Elapsed>,
+    /// Something at a Gateway that others use too, whose routes show there when they come and go; or the harness was late.
+    others: Option<Elapsed>,
+}
+
+impl Stirred {
+    /// Takes in an event.
+    pub(super) fn observe(&mut self, event: &Event) {
+        match (&event.body, &event.scope) {
+            (Body::Wrote(_) | Body::Made(_), Scope::Scenario(_)) => self.own = Some(event.at),
+            // What has a status of Gateway API changes by that too; Services, slices and Secrets change on their own.
+            (Body::Observed { key, change, .. }, Scope::Scenario(_))
+                if *change == Change::Deleted || !key.group.starts_with("gateway.networking.") =>
+            {
+                self.own = Some(event.at);
+            }
+            (Body::Observed { .. } | Body::Made(_), Scope::Pool(_)) => self.others = Some(event.at),
+            // What was late may be so because of that.
+            (Body::Lagged { by }, _) if Duration::from_micros(*by) > TOLERATED => self.others = Some(event.at),
+            _ => {}
+        }
+    }
+
+    /// From when on the data path is at rest, if nothing else happens: a change of its own it may take up as long as it may take
+    /// to converge.
+    pub(super) fn rest(&self, timing: &Timing) -> Elapsed {
+        let own = self.own.map(|at| at + timing.converge);
+        let others = self.others.map(|at| at + timing.calm);
+        own.max(others).unwrap_or(Elapsed(0))
+    }
+}

@@ -1,0 +1,153 @@
+use std::time::Duration;
+
+use gateproof_report::record::{Outcome, ProbeRecord, Severity};
+use rstest::rstest;
+
+use super::driver::{Back, Play, admitted, apply, asks, backend, context, get, pool_gateway, route, scenario, seen};
+use crate::judge::Context;
+use crate::log::{Body, Change, ProbeError, Scope};
+use crate::scenario::Verb;
+
+/// A data path that answers so.
+fn play(verbs: Vec<Verb>, context: Context, mut back: impl FnMut(u32, u64) -> Back + 'static) -> Play {
+    let mut n = 0;
+    Play::under(scenario(verbs), context).writes(|_, _| (admitted(1), Vec::new())).probes(move |at, _, _| {
+        n += 1;
+        back(n, at.0 / 1000)
+    })
+}
+
+fn probe() -> Verb {
+    asks(get(backend("echo")))
+}
+
+fn echo() -> Back {
+    Back::Echo("echo-pod")
+}
+
+fn unless(bad: bool, back: Back) -> Back {
+    if bad { back } else { echo() }
+}
+
+fn record(verdict: &crate::judge::Verdict) -> &ProbeRecord {
+    verdict.probes.last().unwrap()
+}
+
+#[rstest]
+#[case::one_in_two(2)]
+#[case::one_in_four(4)]
+fn what_disagrees_after_the_streak_flaps(#[case] one_in: u32) {
+    let verdict =
+        play(vec![probe()], context(), move |n, _| unless(n > 3 && n.is_multiple_of(one_in), Back::Status(503))).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    let finding = &verdict.findings[0];
+    assert_eq!((finding.expectation.as_str(), finding.late), ("steps[0].probe.stays", false));
+    assert!(finding.clauses.iter().any(|clause| clause == "OWN-02"), "{:?}", finding.clauses);
+    let record = record(&verdict);
+    assert_eq!((record.converging, record.broken, record.codes["status 503"]), (0, 0, record.staying));
+    assert!(finding.seen.contains(&format!("status 503: {}", record.staying)), "{}", finding.seen);
+}
+
+#[test]
+fn resets_are_counted_apart_and_backends_named() {
+    let answer = |n: u32| match n % 4 {
+        1 if n > 3 => Back::Error(ProbeError::Broken("reset".to_owned())),
+        2 if n > 3 => Back::Echo("other-pod"),
+        _ => echo(),
+    };
+    let verdict = play(vec![probe()], context(), move |n, _| answer(n)).run();
+    let record = record(&verdict);
+    assert_eq!(record.codes["broken off"], record.broken);
+    assert_eq!(record.codes["status 200 from backend other"], record.staying - record.broken);
+    assert!(record.broken > 0 && record.staying > record.broken);
+}
+
+#[test]
+fn a_single_blip_is_a_warning() {
+    let mut context = context();
+    context.timing.calm = Duration::ZERO;
+    let verdict = play(vec![probe()], context, |n, _| unless(n == 5, Back::Status(503))).run();
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    let found: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.as_str(), f.severity)).collect();
+    assert_eq!(found, [("steps[0].probe.stays", Severity::Warning)]);
+    assert_eq!((record(&verdict).staying, record(&verdict).n), (1, 40));
+}
+
+#[test]
+fn what_disagrees_before_the_streak_converges() {
+    let verdict = play(vec![probe()], context(), |n, _| unless(n < 4, Back::Status(404))).run();
+    assert_eq!((verdict.outcome, verdict.findings.len()), (Outcome::Passed, 0));
+    assert_eq!((record(&verdict).n, record(&verdict).converging, record(&verdict).staying), (3 + 3 + 17, 3, 0));
+}
+
+/// One of two replicas learns later, within the budget to converge (5 s) or never.
+#[rstest]
+#[case::in_time(4000, Outcome::Passed)]
+#[case::never(u64::MAX, Outcome::Failed)]
+fn a_replica_may_take_its_time_after_a_change(#[case] learns: u64, #[case] outcome: Outcome) {
+    let steps = vec![apply(vec![route(&["http"])]), probe()];
+    let stale = move |n: u32, at| unless(n > 3 && n.is_multiple_of(2) && at < learns, Back::Status(404));
+    let verdict = play(steps, context(), stale).run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.findings);
+    let stays = verdict.findings.iter().all(|f| f.expectation == "steps[1].probe.stays" && !f.late);
+    assert!(stays, "{:?}", verdict.findings);
+    assert_eq!(verdict.findings.len(), usize::from(outcome == Outcome::Failed));
+}
+
+/// Others change their routes at the Gateway, and after a while leave it alone, or not.
+#[rstest]
+#[case::for_a_while(12_000, Outcome::Failed)]
+#[case::all_the_time(60_000, Outcome::Inconclusive)]
+fn what_others_stir_does_not_count(#[case] until: u64, #[case] outcome: Outcome) {
+    let mut play = play(vec![probe()], context(), |n, _| unless(n > 3 && n.is_multiple_of(3), Back::Status(503)));
+    for at in (0..until).step_by(5) {
+        play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
+    }
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+    assert!(verdict.findings.iter().all(|f| f.expectation == "steps[0].probe.stays"));
+}
+
+#[test]
+fn a_hitch_while_others_stir_is_forgiven() {
+    let mut play = play(vec![probe()], context(), |n, _| unless((4..12).contains(&n), Back::Status(503)));
+    for at in (0..1000).step_by(5) {
+        play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
+    }
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, verdict.findings.len()), (Outcome::Passed, 0));
+    assert_eq!(record(&verdict).staying, 8);
+}
+
+#[test]
+fn a_harness_that_was_late_blames_nobody() {
+    let mut play = play(vec![probe()], context(), |n, at| {
+        unless(n.is_multiple_of(4) && at < 3000, Back::Error(ProbeError::TimedOut))
+    });
+    for at in (0..4000).step_by(5) {
+        play = play.at(at, Body::Lagged { by: 60_000 });
+    }
+    assert_eq!(play.run().outcome, Outcome::Passed);
+}
+
+/// With the limits of a cluster a data path that fails one request in four was late, or passed.
+#[test]
+fn what_flaps_is_never_late() {
+    let context = Context { timing: crate::log::Timing::of(crate::log::TimingProfile::Real), ..context() };
+    for one_in in [3, 11, 13] {
+        let steps = vec![apply(vec![route(&["http"])]), probe()];
+        let flaps = move |n: u32, _| unless(n.is_multiple_of(one_in), Back::Status(503));
+        let verdict = play(steps, context.clone(), flaps).run();
+        assert_eq!(verdict.outcome, Outcome::Failed, "{one_in}: {:?}", verdict.findings);
+        let part = if one_in == 3 { "status" } else { "stays" };
+        assert_eq!(verdict.findings[0].expectation, format!("steps[1].probe.{part}"));
+    }
+}
+
+#[test]
+fn logs_from_before_it_was_tested_replay_as_they_were() {
+    let mut context = context();
+    (context.timing.flaps, context.timing.calm) = (0, Duration::ZERO);
+    let verdict = play(vec![probe()], context, |n, _| unless(n > 3, Back::Status(503))).run();
+    assert_eq!((verdict.outcome, record(&verdict).n), (Outcome::Passed, 3));
+}
