@@ -1,5 +1,7 @@
 //! What every kind of step is given, and what it hands back.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use gateproof_report::record::{Finding, Severity, Stage};
@@ -20,6 +22,8 @@ pub(super) struct Env<'a> {
     pub(super) bindings: &'a Bindings,
     pub(super) history: &'a History,
     pub(super) stirred: &'a Stirred,
+    /// Addresses that accepted a connection.
+    pub(super) reached: &'a BTreeSet<IpAddr>,
     pub(super) step: &'a Step,
     /// When the scenario began.
     pub(super) started: Elapsed,

@@ -8,6 +8,7 @@
 //! - [`expect`]: one expectation against one version of an object
 //! - `settle`, `hold`, `probe`, `admission`: one kind of step each
 //! - `doubt`: whether what was seen may be believed, before anybody is blamed for it
+//! - `contrast`, `reach`: whether an answer is the route's, and whether none is the target's
 //! - `programmed`: what comes before the first probe through a Gateway
 //! - `others`: what others did to what the run made
 //! - `stays`, `stirred`: whether the data path stays as it agreed, and what may explain that it does not
@@ -19,6 +20,7 @@ mod admission;
 mod answer;
 pub mod conditions;
 pub mod contract;
+mod contrast;
 mod deadline;
 mod doing;
 mod doubt;
@@ -33,6 +35,7 @@ mod noted;
 mod others;
 mod probe;
 mod programmed;
+mod reach;
 mod request;
 mod settle;
 mod shares;

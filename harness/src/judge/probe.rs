@@ -1,7 +1,7 @@
 //! Probing until the data path agrees a number of times in a row, with its controls.
 //!
 //! A 4xx or 5xx alone does not prove who answered and why, so after it the *contrast* is sent: the same address and
-//! path under a hostname that no route claims. If that gets the same status, nothing is proven, and the step is
+//! path under a hostname that no route claims. If that gets the same status, or no answer, nothing is proven, and the step is
 //! inconclusive. There is no contrast where it could not tell anything: if a backend's echo is demanded as well, if 404
 //! is among the legal codes (an unclaimed hostname gets 404 too; only a turn proves that one), or if an earlier probe
 //! of the scenario got a backend's answer at the very same place (the *turn*, which proves more). Of a call the code
@@ -18,11 +18,13 @@ use indexmap::IndexMap;
 
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words, plain_miss};
+use super::contrast::{Contrasting, End, Shown};
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
 use super::expect::Miss;
 use super::grpc;
-use super::request::{RequestError, build, contrast_host, request_id};
+use super::reach::{self, Reaching};
+use super::request::{RequestError, build, request_id};
 use super::settle::seconds;
 use super::statistics::{COUNTINGS, Decision, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
 use super::stays::{Flap, Staying};
@@ -59,6 +61,8 @@ pub(super) struct Probing {
     misses: Vec<Miss>,
     /// What becomes of the data path once it has agreed.
     staying: Staying,
+    /// While it is asked whether there is a way to the address.
+    reaching: Option<Reaching>,
     /// While requests are sent in batches: answers that the one under way still owes.
     owed: u32,
     /// While mirrors are counted: how many requests.
@@ -79,7 +83,7 @@ enum Asking {
     Main,
     /// Whether it stays as it agreed.
     Staying,
-    Contrast,
+    Contrast(Contrasting),
     Journal {
         reads: u32,
     },
@@ -102,6 +106,7 @@ impl Probing {
             last_end: None,
             misses: Vec::new(),
             staying: Staying::default(),
+            reaching: None,
             owed: 0,
             late: Duration::ZERO,
             excused: 0,
@@ -123,7 +128,10 @@ impl Probing {
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
         let step = env.step.index;
-        let (role, attempt, host) = match self.asking {
+        if let Some(reaching) = &self.reaching {
+            return reaching.next(now, env);
+        }
+        let (role, attempt, other) = match self.asking {
             Asking::Journal { .. } | Asking::Again if now < self.not_before => return wait(self.not_before),
             Asking::Journal { .. } | Asking::Again => {
                 return perform(Action::ReadJournal { step, ids: self.streak.clone() });
@@ -134,9 +142,9 @@ impl Probing {
             Asking::Staying => return self.next_batch(now, env),
             Asking::Main if self.counting.is_some() => return self.next_batch(now, env),
             Asking::Main => (Role::Main, self.attempt, None),
-            Asking::Contrast => (Role::Contrast, 0, Some(contrast_host(env))),
+            Asking::Contrast(contrast) => (Role::Contrast, contrast.attempt(), Some(contrast.other(env))),
         };
-        match build(&self.probe, host.as_deref(), env) {
+        match build(&self.probe, other.as_ref(), env) {
             Ok(request) => perform(Action::Probe {
                 step,
                 attempt,
@@ -189,14 +197,27 @@ impl Probing {
 
     /// An attempt ended.
     pub(super) fn probed(&mut self, role: Role, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        if role == Role::Contrast {
-            return self.contrasted(exchange, now, env);
+        match (role, &mut self.reaching) {
+            (Role::Main, _) => {}
+            (Role::Contrast, _) => return self.contrasted(exchange, now, env),
+            (Role::Reach, None) => return None,
+            (Role::Reach, Some(reaching)) => {
+                if reaching.answered() {
+                    self.reaching = None;
+                }
+                return None;
+            }
         }
         self.attempt += 1;
+        let exchange = &*reach::seen(exchange, env);
         let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
         let good = agrees(&misses, self.probe.level);
         self.staying.note(exchange, &misses, good, env.bindings);
         self.owed = self.owed.saturating_sub(1);
+        if self.owed == 0 {
+            let gateway = env.history.versions(&self.probe.target.gateway).last();
+            self.reaching = Reaching::after(exchange, gateway.map(|version| &*version.object));
+        }
         if self.counting.is_some() {
             return self.counted(good, misses, exchange, now, env);
         }
@@ -329,7 +350,7 @@ impl Probing {
         let (reads, is_last) = match self.asking {
             Asking::Journal { reads } => (reads, false),
             Asking::Again => (JOURNAL_READS, true),
-            Asking::Main | Asking::Staying | Asking::Contrast => return None,
+            Asking::Main | Asking::Staying | Asking::Contrast(_) => return None,
         };
         let backends = mirrors(&self.probe);
         self.misses = super::noted::mirrored(backends, &self.streak, entries, self.probe.level, &prefix(env));
@@ -396,7 +417,7 @@ impl Probing {
 
     fn agreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         if self.needs_contrast() {
-            self.asking = Asking::Contrast;
+            self.asking = Asking::Contrast(Contrasting::default());
             return None;
         }
         Some(self.converged(now, env))
@@ -418,15 +439,23 @@ impl Probing {
     }
 
     fn contrasted(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let end = end(exchange);
-        if end.is_some() && end == self.last_end {
-            return Some(Report::inconclusive(format!(
-                "{}: a hostname that no route claims gets the same ({}), so the answer does not show what the route does",
-                prefix(env),
-                in_words(exchange, env.bindings)
-            )));
-        }
-        Some(self.converged(now, env))
+        let Asking::Contrast(mut contrast) = self.asking else { return None };
+        let shown = contrast.answered(end(exchange), self.last_end);
+        self.asking = Asking::Contrast(contrast);
+        let because = match shown {
+            Shown::Differs => return Some(self.converged(now, env)),
+            Shown::Again => {
+                self.back_off(now, env);
+                return None;
+            }
+            Shown::Same => "gets the same",
+            Shown::Nothing => "gets no answer",
+        };
+        let seen = in_words(exchange, env.bindings);
+        Some(Report::inconclusive(format!(
+            "{}: a hostname that no route claims {because} ({seen}), so the answer does not show what the route does",
+            prefix(env)
+        )))
     }
 
     fn converged(&self, now: Elapsed, env: &Env<'_>) -> Report {
@@ -479,7 +508,7 @@ pub(super) fn harness_late(env: &Env<'_>) -> Report {
 }
 
 /// How an answer ended: its status, or the code of a call.
-fn end(exchange: &Exchange) -> Option<u32> {
+fn end(exchange: &Exchange) -> End {
     let answer = exchange.http.as_ref()?;
     if grpc::is_call(exchange) { grpc::code(answer).map(|code| code.0) } else { Some(u32::from(answer.status)) }
 }

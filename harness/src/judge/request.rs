@@ -25,8 +25,18 @@ pub(super) enum RequestError {
     NoListener(String),
 }
 
-/// The request for a probe, by what is known of the Gateway now. `host` replaces the Host header of a contrast.
-pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<ProbeRequest, RequestError> {
+/// What a contrast has of its own.
+#[derive(Debug, Clone)]
+pub(super) struct Other {
+    /// The hostname that it asks for.
+    pub(super) host: String,
+    /// Whether that is its server name too, over TLS.
+    pub(super) is_server_name: bool,
+}
+
+/// The request for a probe, or for its contrast, by what is known of the Gateway now.
+pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Result<ProbeRequest, RequestError> {
+    let host = other.map(|other| other.host.as_str());
     let gateway = &probe.target.gateway;
     let name = env.label(gateway);
     let object = match env.history.latest(gateway) {
@@ -48,7 +58,10 @@ pub(super) fn build(probe: &Probe, host: Option<&str>, env: &Env<'_>) -> Result<
         host: address.to_owned(),
         port,
         http2: probe.http2,
-        tls_server_name: probe.tls.then(|| without_port(own_host).to_owned()),
+        tls_server_name: probe.tls.then(|| {
+            let other = other.filter(|other| other.is_server_name).map(|other| other.host.as_str());
+            without_port(other.unwrap_or(own_host)).to_owned()
+        }),
         method: method.clone(),
         target: probe.path.clone(),
         authority: host.unwrap_or(own_host).to_owned(),
@@ -121,11 +134,7 @@ pub(super) fn request_id(env: &Env<'_>, role: Role, attempt: u32) -> String {
     let role = match role {
         Role::Main => "",
         Role::Contrast => "c",
+        Role::Reach => "r",
     };
     format!("{}-{}-{role}{attempt}", env.bindings.token, env.step.index)
-}
-
-/// A hostname that no route claims.
-pub(super) fn contrast_host(env: &Env<'_>) -> String {
-    format!("contrast-{}.invalid", env.bindings.token)
 }

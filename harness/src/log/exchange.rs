@@ -15,6 +15,8 @@ pub enum Role {
     Main,
     /// The control: same address and path, a hostname that no route claims. It must answer differently.
     Contrast,
+    /// Another port of the same address, to know whether there is a way to it at all.
+    Reach,
 }
 
 /// What is to be sent, and where. Names are already bound; the address is the target's, before any dialer maps it.
@@ -229,6 +231,14 @@ pub enum TcpEnd {
 pub enum ProbeError {
     /// The dialer has no way to the address, or the address is not one: never the target's fault.
     Unreachable(String),
+    /// There is no route to the address, says the network. It says so of a port that nobody serves too, so it is an answer where
+    /// another port of the address answers.
+    NoRoute {
+        /// Where the dialer really tried to connect to.
+        to: SocketAddr,
+        /// In the words of the system.
+        why: String,
+    },
     /// The connection was refused or reset while connecting.
     ConnectRefused(String),
     /// Connecting took longer than the budget.

@@ -14,6 +14,7 @@ pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant
     match tokio::time::timeout_at(end, prober.dialer.dial(host, port)).await {
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(DialError::Unreachable(error))) => Err(ProbeError::Unreachable(error)),
+        Ok(Err(DialError::NoRoute { to, why })) => Err(ProbeError::NoRoute { to, why: why.to_string() }),
         Ok(Err(DialError::Refused(error))) => Err(ProbeError::ConnectRefused(error.to_string())),
         Err(_) => Err(ProbeError::ConnectTimedOut),
     }

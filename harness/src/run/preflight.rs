@@ -306,6 +306,7 @@ pub fn scenario() -> Result<Scenario, String> {
 fn unreached(error: &ProbeError) -> Option<String> {
     match error {
         ProbeError::Unreachable(why) => Some(why.clone()),
+        ProbeError::NoRoute { to, why } => Some(format!("{to}: {why}")),
         ProbeError::ConnectRefused(why) => Some(format!("refused: {why}")),
         ProbeError::ConnectTimedOut => Some("nobody answered in time".to_owned()),
         ProbeError::Handshake(_) | ProbeError::Broken(_) | ProbeError::Malformed(_) | ProbeError::TimedOut => None,

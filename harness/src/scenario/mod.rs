@@ -16,6 +16,7 @@ pub mod select;
 mod silence;
 pub mod template;
 mod vocabulary;
+mod witness;
 
 pub use bind::bind;
 pub use diagnostic::Diagnostic;

@@ -16,11 +16,15 @@ use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::{Place, Scenario};
 use super::silence;
 use super::vocabulary::Vocabulary;
+use super::witness;
 use check::Checker;
 use tree::{Mark, Node};
 
 const SILENCE_HELP: &str = "settle an entry of this route first, or in the same settle one of another route that is applied \
                             later, and hold this one after it";
+
+const WITNESS_HELP: &str = "probe the same listener for an answer from a backend, best before this one; or say `contrast: false` \
+                            if no proof is wanted";
 
 /// Where the name of a scenario stands.
 pub(super) struct NamePlace {
@@ -81,6 +85,10 @@ pub(super) fn parse_with_places(
                 for place in silence::met_by_silence(&scenario) {
                     let message = "no entry is what a controller that has not spoken yet has, too".to_owned();
                     checker.report(source.mark_of(place), message, Some(SILENCE_HELP.to_owned()));
+                }
+                for place in witness::given_by_nobody(&scenario) {
+                    let message = "a data path that serves nothing gives this answer, too".to_owned();
+                    checker.report(source.mark_of(place), message, Some(WITNESS_HELP.to_owned()));
                 }
             }
             let name = document.root.get("metadata").and_then(|m| m.get("name"));

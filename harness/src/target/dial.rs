@@ -45,6 +45,14 @@ pub enum DialError {
     /// There is no way to the address: not the target's fault.
     #[error("{0}")]
     Unreachable(String),
+    /// The network knows no route to it.
+    #[error("{to}: {why}")]
+    NoRoute {
+        /// Where to.
+        to: SocketAddr,
+        /// In the words of the system.
+        why: std::io::Error,
+    },
     /// Somebody is there and refuses.
     #[error("{0}")]
     Refused(std::io::Error),
@@ -189,8 +197,7 @@ impl Dialer for StaticDialer {
         let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("the proxy {proxy}: {error}"));
         let stream = match straight(&proxy.host, proxy.port).await {
             // Whoever refuses here is not the target.
-            Err(DialError::Refused(error)) => return Err(unreachable(&error)),
-            Err(DialError::Unreachable(error)) => return Err(unreachable(&error)),
+            Err(error) => return Err(unreachable(&error)),
             Ok(stream) => stream,
         };
         proxy.tunnel(stream, &host, port).await.map(Connection::of)
@@ -211,7 +218,6 @@ impl Connection {
 
 /// A connection to a host of which the name is looked up here.
 async fn straight(host: &str, port: u16) -> Result<TcpStream, DialError> {
-    use std::io::ErrorKind;
     let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("{host}:{port}: {error}"));
     let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],
@@ -224,23 +230,29 @@ async fn straight(host: &str, port: u16) -> Result<TcpStream, DialError> {
                 stream.set_nodelay(true).map_err(DialError::Refused)?;
                 return Ok(stream);
             }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
-                ) =>
-            {
-                last = DialError::Refused(error);
-            }
-            Err(error) => last = unreachable(&error),
+            Err(error) => last = not_connected(address, error),
         }
     }
     Err(last)
 }
 
+/// What it means that a connection did not come about.
+fn not_connected(to: SocketAddr, error: std::io::Error) -> DialError {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => {
+            DialError::Refused(error)
+        }
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => DialError::NoRoute { to, why: error },
+        _ => DialError::Unreachable(format!("{to}: {error}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::io::ErrorKind;
+
     use rstest::rstest;
 
     use super::*;
@@ -279,5 +291,20 @@ mod tests {
         assert_eq!(dialer.map("x", 80), ("one".to_owned(), 1));
         assert_eq!(dialer.map("x", 81), ("two".to_owned(), 2));
         assert_eq!(StaticDialer::default().map("x", 81), ("x".to_owned(), 81));
+    }
+
+    #[rstest]
+    #[case::refused(ErrorKind::ConnectionRefused, "refused")]
+    #[case::reset(ErrorKind::ConnectionReset, "refused")]
+    #[case::no_route(ErrorKind::HostUnreachable, "no route")]
+    #[case::no_network(ErrorKind::NetworkUnreachable, "no route")]
+    #[case::ours(ErrorKind::PermissionDenied, "ours")]
+    fn what_keeps_from_connecting_is_told_apart(#[case] kind: ErrorKind, #[case] meaning: &str) {
+        let told = match not_connected("10.0.0.1:80".parse().unwrap(), kind.into()) {
+            DialError::Refused(_) => "refused",
+            DialError::NoRoute { .. } => "no route",
+            DialError::Unreachable(_) => "ours",
+        };
+        assert_eq!(told, meaning);
     }
 }

@@ -298,6 +298,14 @@ impl Play {
         play
     }
 
+    /// The Gateway of the pool has a listener of this protocol besides.
+    pub(super) fn listen(&mut self, protocol: &str) {
+        let mut gateway = pool_gateway();
+        let listeners = gateway["spec"]["listeners"].as_array_mut().unwrap();
+        listeners.push(json!({"name": "more", "port": 443, "protocol": protocol}));
+        self.push(Scope::Pool("http".into()), seen(Change::Modified, &gateway));
+    }
+
     /// Something that happens at a time, in milliseconds.
     pub(super) fn at(mut self, millis: u64, body: Body) -> Play {
         self.later.push((Elapsed(millis * 1000), Scope::Scenario("test".into()), body));
@@ -540,6 +548,18 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
             exchange.error = Some(error);
             exchange.received = Some(Received { bytes: 20, start: "so much of it".to_owned(), status });
         }
+    }
+    let is_connected = !matches!(
+        exchange.error,
+        Some(
+            ProbeError::Unreachable(_)
+                | ProbeError::NoRoute { .. }
+                | ProbeError::ConnectRefused(_)
+                | ProbeError::ConnectTimedOut
+        )
+    );
+    if is_connected {
+        exchange.connected_to = Some("10.0.0.1:80".parse().unwrap());
     }
     exchange
 }

@@ -2,12 +2,14 @@
 
 mod admission;
 mod contract;
+mod contrast;
 mod doubt;
 mod driver;
 mod hold;
 mod others;
 mod probe;
 mod programmed;
+mod reach;
 mod replay;
 mod settle;
 mod statistics;

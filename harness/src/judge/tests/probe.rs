@@ -81,35 +81,6 @@ fn no_way_to_the_address_is_not_the_targets_fault() {
     assert_eq!(probing(get(backend("echo"))).probes(move |_, _, _| back.clone()).run().outcome, Outcome::Inconclusive);
 }
 
-#[rstest]
-#[case::route_answers(500, 404, true, Outcome::Passed)]
-#[case::everything_answers(500, 500, true, Outcome::Inconclusive)]
-#[case::not_wanted(500, 500, false, Outcome::Passed)]
-#[case::not_for_404(404, 404, true, Outcome::Passed)]
-fn contrast_tells_the_route_from_the_gateway(
-    #[case] main: u16,
-    #[case] other: u16,
-    #[case] wanted: bool,
-    #[case] outcome: Outcome,
-) {
-    let mut probe = get(status(&[main]));
-    probe.contrast = wanted;
-    let mut play =
-        probing(probe).probes(move |_, _, request| Back::Status(if host(request) == "a.test" { main } else { other }));
-    let verdict = play.run();
-    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
-    let contrasts = play.requests.iter().filter(|r| host(r) == "contrast-tok.invalid").count();
-    assert_eq!(contrasts, usize::from(wanted && main != 404));
-}
-
-#[test]
-fn a_turn_makes_the_contrast_needless() {
-    let mut play = Play::new(scenario(vec![asks(get(backend("echo"))), asks(get(status(&[500])))]))
-        .probes(|_, id, _| if id.starts_with("tok-0-") { Back::Echo("echo-pod") } else { Back::Status(500) });
-    assert_eq!(play.run().outcome, Outcome::Passed);
-    assert!(play.requests.iter().all(|r| host(r) == "a.test"));
-}
-
 #[test]
 fn a_deleted_gateway_is_asked_at_the_address_that_it_had() {
     let gateway = pool_gateway();

@@ -1,0 +1,61 @@
+//! Whether no route is an answer.
+
+use gateproof_report::record::Outcome;
+use rstest::rstest;
+
+use super::driver::*;
+use crate::log::{ProbeError, ProbeRequest};
+use crate::scenario::Answer;
+
+fn no_route(to: &str) -> Back {
+    Back::Error(ProbeError::NoRoute { to: to.parse().unwrap(), why: "No route to host".to_owned() })
+}
+
+fn port(request: &ProbeRequest) -> u16 {
+    match request {
+        ProbeRequest::Http(http) => http.port,
+        ProbeRequest::Tcp { port, .. } => *port,
+    }
+}
+
+/// The pool's Gateway has a listener at 9000 beside that at 80.
+#[rstest]
+#[case::of_a_port(Answer::NoAnswer, "10.0.0.1:80", Back::Status(404), Outcome::Passed)]
+#[case::of_a_port_that_should_answer(backend("echo"), "10.0.0.1:80", Back::Status(404), Outcome::Failed)]
+#[case::of_the_host(Answer::NoAnswer, "10.0.0.1:80", no_route("10.0.0.1:9000"), Outcome::Inconclusive)]
+#[case::of_the_host_that_should_answer(
+    backend("echo"),
+    "10.0.0.1:80",
+    no_route("10.0.0.1:9000"),
+    Outcome::Inconclusive
+)]
+#[case::the_other_refuses(
+    backend("echo"),
+    "10.0.0.1:80",
+    Back::Error(ProbeError::ConnectRefused(String::new())),
+    Outcome::Inconclusive
+)]
+#[case::the_other_is_dialled_elsewhere(backend("echo"), "192.0.2.7:80", Back::Status(404), Outcome::Inconclusive)]
+fn no_route_to_a_port_is_no_answer_where_another_port_answers(
+    #[case] wanted: Answer,
+    #[case] to: &'static str,
+    #[case] other: Back,
+    #[case] outcome: Outcome,
+) {
+    let mut play = Play::new(scenario(vec![asks(get(wanted))]))
+        .probes(move |_, _, request| if port(request) == 80 { no_route(to) } else { other.clone() });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+    assert!(play.requests.iter().any(|request| port(request) == 9000));
+}
+
+#[test]
+fn an_address_that_answered_before_needs_no_other_port() {
+    let steps = vec![asks(get(backend("echo"))), asks(get(Answer::NoAnswer))];
+    let mut play = Play::new(scenario(steps)).probes(|_, id, _| match id.starts_with("tok-0-") {
+        true => Back::Echo("echo-pod"),
+        false => no_route("10.0.0.1:80"),
+    });
+    assert_eq!(play.run().outcome, Outcome::Passed);
+    assert!(play.requests.iter().all(|request| port(request) == 80));
+}
