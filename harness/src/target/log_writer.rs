@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::mpsc as threaded;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use tokio::sync::mpsc;
@@ -28,8 +28,12 @@ pub struct LogFileError {
 /// The append-only log of a run.
 pub struct LogWriter {
     start: Instant,
+    ahead: OnceLock<Box<Ahead>>,
     inner: Mutex<Inner>,
 }
+
+/// Says what has to stand before the next event.
+type Ahead = dyn Fn() -> Option<(Scope, Body)> + Send + Sync;
 
 #[derive(Default)]
 struct Inner {
@@ -52,7 +56,11 @@ impl LogWriter {
     /// An empty log whose clock starts now. With a path, every event is also streamed there, one JSON document a line.
     pub fn start(path: Option<&Path>) -> Result<LogWriter, LogFileError> {
         let file = path.map(stream).transpose()?;
-        Ok(LogWriter { start: clock::now(), inner: Mutex::new(Inner { file, ..Inner::default() }) })
+        Ok(LogWriter {
+            start: clock::now(),
+            ahead: OnceLock::new(),
+            inner: Mutex::new(Inner { file, ..Inner::default() }),
+        })
     }
 
     /// The time since the start.
@@ -63,6 +71,12 @@ impl LogWriter {
     /// The moment that `elapsed` stands for.
     pub fn instant(&self, elapsed: Elapsed) -> Instant {
         self.start + std::time::Duration::from_micros(elapsed.0)
+    }
+
+    /// Asks this before every event from now on; the first who is named is asked.
+    pub fn ahead(&self, say: impl Fn() -> Option<(Scope, Body)> + Send + Sync + 'static) {
+        // There is one run to a log.
+        let _ = self.ahead.set(Box::new(say));
     }
 
     /// Appends. What concerns a scenario that has ended is dropped: its last event must stay its last.
@@ -76,6 +90,13 @@ impl LogWriter {
                 inner.closed.insert(Arc::clone(name));
             }
         }
+        if let Some((scope, body)) = self.ahead.get().and_then(|say| say()) {
+            self.push(&mut inner, scope, body);
+        }
+        self.push(&mut inner, scope, body);
+    }
+
+    fn push(&self, inner: &mut Inner, scope: Scope, body: Body) {
         // Read under the lock, so that times never run backwards along the log.
         let at = self.now();
         let seq = inner.next;
@@ -195,6 +216,17 @@ mod tests {
             seen.push(event.seq);
         }
         assert_eq!(seen, [0, 1, 4]);
+    }
+
+    #[test]
+    fn what_is_ahead_comes_before_an_event() {
+        let log = LogWriter::start(None).unwrap();
+        let once = std::sync::atomic::AtomicBool::new(true);
+        log.ahead(move || once.swap(false, std::sync::atomic::Ordering::SeqCst).then_some((Scope::Run, Body::Tick)));
+        log.append(scenario("a"), Body::Tick);
+        log.append(scenario("a"), Body::Tick);
+        let scopes: Vec<Scope> = log.events().iter().map(|event| event.scope.clone()).collect();
+        assert_eq!(scopes, [Scope::Run, scenario("a"), scenario("a")]);
     }
 
     #[test]
