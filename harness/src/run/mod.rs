@@ -7,6 +7,7 @@
 
 pub mod bindings;
 mod embedded;
+mod endpoints;
 pub mod execute;
 #[cfg(test)]
 mod fixtures;

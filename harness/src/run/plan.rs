@@ -7,9 +7,10 @@ use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{cluster_change, is_cluster_scoped, is_unique};
-use crate::scenario::{Scenario, Step, Verb};
+use crate::scenario::{Scenario, Verb};
 use crate::target::discover::Facts;
 
+use super::endpoints::only_hosted;
 use super::options::{FeatureChoice, RunOptions, Skip};
 use super::prepare::applied;
 
@@ -114,9 +115,10 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
     {
         return Decision::Skipped(format!("{change}, which needs --allow-cluster-changes"));
     }
-    if !policy.hosted && changes_endpoints(scenario) {
-        let reason = "it changes EndpointSlices of its backends, which are the cluster's own with --backends deployed";
-        return Decision::Skipped(reason.to_owned());
+    if !policy.hosted
+        && let Some(wanted) = only_hosted(&bound(scenario, facts))
+    {
+        return Decision::Skipped(format!("{wanted}; with --backends deployed the cluster makes them from Pods"));
     }
     Decision::Run
 }
@@ -132,10 +134,11 @@ pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
         .map(|key| format!("{} has no namespace on this target, and `{}` may be somebody else's", key.kind, key.name))
 }
 
-/// Whether a scenario is about endpoints that only hosted backends have.
-fn changes_endpoints(scenario: &Scenario) -> bool {
-    let patches = |step: &Step| matches!(&step.verb, Verb::Patch(patch) if patch.target.kind == "EndpointSlice");
-    scenario.backends.iter().any(|decl| decl.service.is_some() && !decl.ready) || scenario.steps.iter().any(patches)
+/// A scenario with the steps that are done on this target.
+fn bound(scenario: &Scenario, facts: &Facts) -> Scenario {
+    let mut bound = scenario.clone();
+    bound.steps.retain(|step| step.bounds.admits(facts.version, facts.channel));
+    bound
 }
 
 /// The first kind that a scenario applies and the target does not serve.

@@ -105,15 +105,19 @@ fn cluster_changes_need_leave() {
 #[test]
 fn what_is_about_endpoints_of_backends_needs_hosted_ones() {
     let all = load::builtin(&Vocabulary::builtin()).unwrap();
-    let about = |name: &str| all.iter().find(|one| one.name == name).unwrap();
-    assert!(changes_endpoints(about("httproute-unready-endpoint")));
-    assert!(!changes_endpoints(about("httproute-no-endpoints")), "a Service without Pods is anybody's");
-    let named = |hosted: bool| {
-        let scenario = Scenario { backends: about("httproute-unready-endpoint").backends.clone(), ..scenario("a") };
-        decision(scenario, &Policy { hosted, ..policy() })
+    let port_of_endpoints = |since: Option<&str>| {
+        let about = all.iter().find(|one| one.name == "httproute-port-of-endpoints").unwrap();
+        let (backends, mut steps) = (about.backends.clone(), about.steps.clone());
+        steps[0].bounds.since = since.map(|version| version.parse().unwrap());
+        Scenario { backends, steps, ..scenario("a") }
     };
-    assert_eq!(named(true), Decision::Run);
-    assert!(matches!(named(false), Decision::Skipped(reason) if reason.contains("--backends deployed")));
+    let deployed = Policy { hosted: false, ..policy() };
+    assert_eq!(decision(port_of_endpoints(None), &policy()), Decision::Run);
+    let reason =
+        "it changes which endpoints Service/echo has; with --backends deployed the cluster makes them from Pods";
+    assert_eq!(decision(port_of_endpoints(None), &deployed), Decision::Skipped(reason.to_owned()));
+    // The step that does so is not for this version.
+    assert_eq!(decision(port_of_endpoints(Some("1.5")), &deployed), Decision::Run);
 }
 
 #[test]
