@@ -7,11 +7,12 @@ use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{cluster_change, is_cluster_scoped, is_unique};
-use crate::scenario::{Scenario, Verb};
-use crate::target::discover::Facts;
+use crate::scenario::{Channel, Scenario, Verb, Version};
+use crate::target::discover::{Acceptance, Facts};
 
 use super::endpoints::only_hosted;
 use super::options::{FeatureChoice, RunOptions, Skip};
+use super::permissions::kinds_of;
 use super::prepare::applied;
 
 /// What is decided for a scenario.
@@ -132,6 +133,42 @@ pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
     applied(scenario)
         .find(|key| scoped(key) && !is_unique(&key.name))
         .map(|key| format!("{} has no namespace on this target, and `{}` may be somebody else's", key.kind, key.name))
+}
+
+/// What may run on a cluster of which nothing is known but what the options say, in order: all that some release and channel of
+/// Gateway API lets run there.
+pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Scenario>> {
+    let policy = Policy::of(options);
+    let mut facts = Facts {
+        gateway_class: String::new(),
+        single_gateway_class: options.single_gateway_class.clone(),
+        controller_name: String::new(),
+        acceptance: Acceptance::Silent,
+        bundle: String::new(),
+        version: Version { major: 0, minor: 0, patch: 0 },
+        channel: Channel::Experimental,
+        features: gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
+        kinds: kinds_of(scenarios.iter().map(|scenario| &**scenario)),
+    };
+    let features = policy.features(&facts);
+    let mut runs = |scenario: &Scenario| {
+        releases(scenario, options.bundle).into_iter().any(|(version, channel)| {
+            (facts.version, facts.channel) = (version, channel);
+            decide(scenario, &facts, &policy, &features) == Decision::Run
+        })
+    };
+    scenarios.iter().filter(|scenario| runs(scenario)).map(Arc::clone).collect()
+}
+
+/// The release and channel that are known; otherwise some between which all bounds of a scenario lie.
+fn releases(scenario: &Scenario, known: Option<(Version, Channel)>) -> Vec<(Version, Channel)> {
+    if let Some(known) = known {
+        return vec![known];
+    }
+    let first = Version { major: 0, minor: 0, patch: 0 };
+    let bounds = std::iter::once(&scenario.bounds).chain(scenario.steps.iter().map(|step| &step.bounds));
+    let edges = bounds.flat_map(|bounds| [bounds.since, bounds.until]).flatten().chain([first]);
+    edges.flat_map(|version| [(version, Channel::Standard), (version, Channel::Experimental)]).collect()
 }
 
 /// A scenario with the steps that are done on this target.
