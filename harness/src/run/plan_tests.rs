@@ -133,3 +133,41 @@ fn a_full_target_takes_a_class_that_can_be_filled() {
     let named = Facts { single_gateway_class: Some("single".to_owned()), ..facts() };
     assert_eq!(decide(&named), Decision::Run);
 }
+
+#[rstest]
+#[case::anything("1.0", "1.9", &[], true)]
+#[case::at_this_release("1.4", "1.5", &["1.4.0"], true)]
+#[case::not_at_this_one("1.5", "1.6", &["1.4.0"], false)]
+fn what_is_possible_depends_on_what_is_known(
+    #[case] since: &str,
+    #[case] until: &str,
+    #[case] known: &[&str],
+    #[case] expected: bool,
+) {
+    let mut options = options();
+    options.bundle = known.first().map(|version| (version.parse().unwrap(), Channel::Standard));
+    let mut bound = scenario("a");
+    bound.bounds = Bounds { since: since.parse().ok(), until: until.parse().ok(), channel: None };
+    assert_eq!(possible(&[Arc::new(bound)], &options).len(), usize::from(expected));
+}
+
+#[test]
+fn what_is_possible_follows_the_options() {
+    let mut needs_tls = scenario("a");
+    needs_tls.features = vec!["TLSRoute".to_owned()];
+    let all = [Arc::new(needs_tls), Arc::new(scenario("b"))];
+    let names = |options: &RunOptions| -> Vec<String> {
+        possible(&all, options).iter().map(|scenario| scenario.name.clone()).collect()
+    };
+    assert_eq!(names(&options()), ["a", "b"]);
+    assert_eq!(names(&RunOptions { features: FeatureChoice::Only(Vec::new()), ..options() }), ["b"]);
+    assert_eq!(names(&RunOptions { exempt: vec!["TLSRoute".to_owned()], ..options() }), ["b"]);
+    let skip = vec![Skip { pattern: "b".to_owned(), reason: String::new() }];
+    assert_eq!(names(&RunOptions { skip, ..options() }), ["a"]);
+}
+
+fn options() -> RunOptions {
+    let target = crate::run::TargetChoice::Embedded { fault: None };
+    let contract = crate::judge::contract::Contract::parse(gateproof_suites::contracts::GATEWAY_API).unwrap();
+    RunOptions::new(target, Arc::new(contract))
+}
