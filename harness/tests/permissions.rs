@@ -16,6 +16,7 @@ use gateproof_testbed::{Testbed, TestbedOptions};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use process::{Ended, TestbedProcess};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 /// Scenarios that together use every resource and verb that any uses.
@@ -98,12 +99,12 @@ async fn the_table_is_what_is_asked() {
     assert!(asked.len() > 30, "{asked:?}");
 }
 
-/// Creates or replaces what `gateproof rbac` prints, and returns a kubeconfig of the ServiceAccount.
-async fn account(testbed: &TestbedProcess, edit: impl Fn(&mut Value)) -> String {
+/// Creates or replaces what `gateproof rbac` prints for a run with these words, and returns a kubeconfig of the ServiceAccount.
+async fn account(testbed: &TestbedProcess, words: &[&str], edit: impl Fn(&mut Value)) -> String {
     let mut kubeconfig = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &KubeConfigOptions::default()).await.unwrap();
     let client = Client::try_from(config).unwrap();
-    let ended = process::run(testbed.dir.path(), &["rbac", "--allow-cluster-changes", "--port-forward"]);
+    let ended = process::run(testbed.dir.path(), &[&["rbac"], words].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     let send = async |method: &str, path: &str, body: &Value| -> Value {
         let media = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
@@ -181,7 +182,7 @@ const FEW: [&str; 8] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn the_role_suffices() {
     let testbed = TestbedProcess::start(&[]);
-    let kubeconfig = account(&testbed, |_| {}).await;
+    let kubeconfig = account(&testbed, &FEW[1..], |_| {}).await;
     let ended = as_account(&testbed, kubeconfig.clone(), &FEW).await;
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     assert!(!ended.said().contains("left behind"), "{}", ended.said());
@@ -203,7 +204,7 @@ async fn no_verb_can_be_left_out() {
         let edit = |object: &mut Value| without(object, permission.verb, &permission.resource);
         let mut arguments = FEW.to_vec();
         arguments[0] = "preflight";
-        let ended = as_account(&testbed, account(&testbed, edit).await, &arguments).await;
+        let ended = as_account(&testbed, account(&testbed, &FEW[1..], edit).await, &arguments).await;
         assert_eq!(ended.code, Some(3), "without {permission}: {}", ended.said());
         // What is read to find the rest out is refused before anybody asks for a review.
         let told = [permission.to_string(), format!("{} {}", permission.verb, permission.resource)];
@@ -226,7 +227,7 @@ async fn no_verb_can_be_left_out() {
     for permission in more {
         let edit = |object: &mut Value| without(object, permission.verb, &permission.resource);
         let arguments = ["preflight", "--port-forward", "httproute-missing-backend"];
-        let ended = as_account(&testbed, account(&testbed, edit).await, &arguments).await;
+        let ended = as_account(&testbed, account(&testbed, &arguments[1..], edit).await, &arguments).await;
         assert_eq!(ended.code, Some(3), "without {permission}: {}", ended.said());
         let squeezed = ended.said().replace(' ', "");
         assert!(squeezed.contains(&permission.to_string().replace(' ', "")), "{permission}: {}", ended.said());
@@ -234,7 +235,83 @@ async fn no_verb_can_be_left_out() {
     let edit = |object: &mut Value| without(object, "create", "httproutes");
     let unasked =
         ["run", "--skip-preflight", "httproute-missing-backend", "--timing", "embedded", "--timeout-scale", "0.4"];
-    let ended = as_account(&testbed, account(&testbed, edit).await, &unasked).await;
+    let ended = as_account(&testbed, account(&testbed, &unasked[1..], edit).await, &unasked).await;
     assert_eq!(ended.code, Some(3), "{}", ended.said());
     assert!(ended.said().contains("INCONCLUSIVE httproute-missing-backend"), "{}", ended.said());
+}
+
+/// What a role that is printed with these words permits, as `verb resource.group`.
+fn printed(words: &[&str]) -> BTreeSet<String> {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = process::run(dir.path(), &[&["rbac"], words].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let objects = serde_yaml::from_multiple::<Value>(&ended.out).unwrap();
+    let role = objects.iter().find(|object| object["kind"] == "ClusterRole").unwrap();
+    let mut found = BTreeSet::new();
+    for rule in role["rules"].as_array().unwrap() {
+        let all = |field: &str| rule[field].as_array().unwrap().iter().map(|one| one.as_str().unwrap());
+        for resource in all("resources") {
+            found.extend(all("verbs").map(|verb| format!("{verb} {resource}")));
+        }
+    }
+    found
+}
+
+/// Words of a run, and what its role permits with them that it does not without, or the other way round.
+#[rstest]
+#[case::features(&["--features", "Gateway,HTTPRoute"], &[], &["create tcproutes"])]
+#[case::exempt_features(&["--exempt-features", "TCPRoute"], &[], &["create tcproutes"])]
+#[case::release(&["--gateway-api-version", "1.0.0", "--gateway-api-channel", "standard"], &[], &["create grpcroutes"])]
+#[case::skipped(&["--skip", "tcproute-*", "--skip", "gateway-*"], &[], &["create tcproutes"])]
+#[case::cluster_changes(&["--allow-cluster-changes"], &["patch customresourcedefinitions"], &[])]
+#[case::backends(
+    &["--backends", "deployed"],
+    &["create deployments", "get pods/proxy"],
+    &["create endpointslices", "patch endpointslices"]
+)]
+#[case::port_forward(&["--port-forward"], &["create pods/portforward"], &[])]
+#[case::what_says_nothing_of_permissions(&["--jobs", "2", "--report-dir", "x", "--contract", "warn", "--gateway-class", "y"], &[], &[])]
+fn the_role_is_that_of_the_run(#[case] words: &[&str], #[case] more: &[&str], #[case] less: &[&str]) {
+    let (plain, given) = (printed(&[]), printed(words));
+    let without: Vec<&String> = plain.difference(&given).collect();
+    let beside: Vec<&String> = given.difference(&plain).collect();
+    assert!(more.iter().all(|one| beside.iter().any(|found| found == one)), "{beside:?}");
+    assert!(less.iter().all(|one| without.iter().any(|found| found == one)), "{without:?}");
+    assert_eq!((beside.is_empty(), without.is_empty()), (more.is_empty(), less.is_empty()), "{beside:?} {without:?}");
+}
+
+#[test]
+fn the_role_is_for_preflight_too() {
+    let asked = "create httproutes";
+    assert!(printed(&["tcproute-simple"]).contains(asked));
+    assert!(!printed(&["tcproute-simple", "--skip-preflight"]).contains(asked));
+}
+
+#[rstest]
+#[case::unknown_feature(&["--features", "Nothing"], "there is no feature")]
+#[case::embedded(&["--target", "embedded:deaf"], "a role is for a run on a named cluster")]
+#[case::definitions(&["--crds", "x.yaml"], "a role is for a run on a named cluster")]
+fn what_no_role_is_for_is_refused(#[case] words: &[&str], #[case] told: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = process::run(dir.path(), &[&["rbac"], words].concat());
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    assert!(ended.said().contains(told), "{}", ended.said());
+}
+
+#[test]
+fn the_policy_comes_with_the_role_in_both_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    let kinds = |words: &[&str]| -> Vec<String> {
+        let ended = process::run(dir.path(), &[&["rbac", "tcproute-simple"], words].concat());
+        let mut objects = serde_yaml::from_multiple::<Value>(&ended.out).unwrap();
+        if let Some(items) = objects[0]["items"].as_array() {
+            objects = items.clone();
+        }
+        objects.iter().map(|object| object["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    let role = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"];
+    let policy = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
+    assert_eq!(kinds(&[]), role);
+    assert_eq!(kinds(&["--admission-policy"]), [&role[..], &policy].concat());
+    assert_eq!(kinds(&["--admission-policy", "--format", "json"]), [&role[..], &policy].concat());
 }

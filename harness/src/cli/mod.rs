@@ -71,7 +71,7 @@ enum Verb {
     /// Ask whether a target can be tested at all
     Preflight(Box<preflight::Args>),
     /// Print the role that a run needs, and nothing else
-    Rbac(rbac::Args),
+    Rbac(Box<rbac::Args>),
     /// Show what would run, what not, and why
     Plan(Box<plan::Args>),
     /// List scenarios, features, profiles, requirements or faults
@@ -155,7 +155,7 @@ async fn run_verb(cli: Cli) -> Outcome {
     match cli.verb {
         Verb::Run(args) => run::run(*args).await,
         Verb::Preflight(args) => preflight::run(*args).await,
-        Verb::Rbac(args) => rbac::run(&args),
+        Verb::Rbac(args) => rbac::run(*args).await,
         Verb::Plan(args) => plan::run(*args).await,
         Verb::List(args) => list::run(&args),
         Verb::Explain(args) => explain::run(&args),

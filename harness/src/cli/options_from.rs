@@ -6,13 +6,15 @@ use super::Failure;
 
 /// The option, which stays on the line.
 const OPTION: &str = "--options-from";
+/// The verbs that take the options of a run as they stand in such a file.
+const VERBS: [&str; 2] = ["run", "rbac"];
 /// How long a line of options may be before a file has to hold them.
 const LONGEST_LINE: usize = 120;
 const HEAD: &str = "# Options of a run for `gateproof run NAME --options-from FILE`, one word a line.";
 
 /// The words of this process with those of the file that they name, which come before them.
 pub(super) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    if words.get(1).is_none_or(|verb| verb != "run") {
+    if words.get(1).is_none_or(|verb| !VERBS.iter().any(|one| verb == one)) {
         return Ok(words);
     }
     let Some(file) = named(&words) else { return Ok(words) };
@@ -84,6 +86,7 @@ mod tests {
     #[rstest]
     #[case::apart("gateproof run a --options-from FILE --jobs 2")]
     #[case::together("gateproof run a --options-from=FILE --jobs 2")]
+    #[case::for_the_role("gateproof rbac a --options-from=FILE --namespace ci")]
     fn the_words_of_the_file_come_first(#[case] line: &str) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "# A word a line.\n--context\nmy context\n\n").unwrap();

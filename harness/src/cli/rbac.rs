@@ -1,59 +1,96 @@
-//! `gateproof rbac`: the role that runs need, and nothing else.
+//! `gateproof rbac`: the role that a run needs, and nothing else; and the policy that confines it.
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::options::Selection;
-use super::run::BackendsArg;
-use super::{Failure, Outcome, output};
+use super::output::{self, Format};
+use super::run::{self, BackendsArg};
+use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::run::permissions::{Permissions, Ways, kinds_of};
-use crate::scenario::Isolation;
-use crate::target::pod_logs::LogSource;
+use crate::run::admission::{self, Confined};
+use crate::run::permissions::{Permissions, kinds_of};
+use crate::run::{RunOptions, plan, preflight};
+use crate::scenario::Scenario;
 
 /// Print the role that a run needs, and nothing else
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 #[command(after_help = "\
-The role is worked out from what the selected scenarios do. All namespaces of a run are its own and get their names when it begins, so
-it is a ClusterRole.
+Takes the options of the run that it is for, and works out from what that run does what has to be permitted. No cluster is asked: unless the
+features are named, they are all of them. All namespaces of a run are its own and get their names when it begins, so it is a ClusterRole;
+--admission-policy confines it to these namespaces.
 
-Example:
-  gateproof rbac --namespace ci | kubectl apply -f -")]
+Examples:
+  gateproof rbac --namespace ci | kubectl apply -f -
+  gateproof rbac HTTPRoute --features Gateway,HTTPRoute --port-forward
+  gateproof rbac --options-from gateproof-report/options.txt --admission-policy")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    selection: Selection,
     /// Name of ServiceAccount, role and binding
     #[arg(long, value_name = "NAME", default_value = "gateproof")]
     name: String,
     /// Namespace of the ServiceAccount
     #[arg(long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
-    /// Permit what scenarios need that change cluster-scoped objects of a named cluster, too
+    /// Print a ValidatingAdmissionPolicy and its binding, too, by which the ServiceAccount writes nothing but objects of runs (Kubernetes v1.30 or newer)
     #[arg(long)]
-    allow_cluster_changes: bool,
-    /// Permit what `gateproof run --port-forward` asks, too
-    #[arg(long)]
-    port_forward: bool,
-    /// Permit what backends need that run there
-    #[arg(long, value_enum, default_value_t = BackendsArg::Hosted)]
-    backends: BackendsArg,
-    /// Permit reading the logs of the Pods that `gateproof run --logs-from` is given, too
-    #[arg(long, value_name = "NAMESPACE/SELECTOR")]
-    logs_from: Option<LogSource>,
+    admission_policy: bool,
+    #[command(flatten, next_help_heading = "Options of the run")]
+    run: run::Args,
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Outcome {
-    let scenarios = args.selection.scenarios()?;
-    let permitted = |isolation| args.allow_cluster_changes || isolation != Isolation::Cluster;
-    let runs = || scenarios.iter().filter(|scenario| permitted(scenario.isolation));
-    let ways = Ways { port_forward: args.port_forward, deployed: args.backends == BackendsArg::Deployed };
-    let permissions = Permissions::of(runs(), &kinds_of(runs()), ways);
-    for (index, object) in objects(args, &permissions).iter().enumerate() {
+pub(crate) async fn run(mut args: Args) -> Outcome {
+    if !args.run.select_again()? {
+        return Ok(exit_codes::PASSED);
+    }
+    let (options, scenarios) = planned(&mut args.run).await?;
+    let kinds = kinds_of(scenarios.iter().map(|scenario| &**scenario));
+    let permissions = Permissions::of(scenarios.iter().map(|scenario| &**scenario), &kinds, options.ways());
+    let mut objects = objects(&args, &permissions);
+    if args.admission_policy {
+        let username = format!("system:serviceaccount:{}:{}", args.namespace, args.name);
+        let confined = Confined {
+            patched: admission::patched(&scenarios, &kinds, args.run.target.gateway_class.as_deref()),
+            port_forward: options.ways().port_forward,
+        };
+        objects.extend(confined.objects(&args.name, &username));
+    }
+    if args.run.format.format == Format::Json {
+        output::json(&json!({"apiVersion": "v1", "kind": "List", "items": objects}))?;
+        return Ok(exit_codes::PASSED);
+    }
+    for (index, object) in objects.iter().enumerate() {
         let text = serde_yaml::to_string(object)
             .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
-        output::out(format_args!("{}{text}", if index > 0 { "---\n" } else { "" }));
+        output::out(format_args!("{}{}\n", if index > 0 { "---\n" } else { "" }, text.trim_end()));
     }
     Ok(exit_codes::PASSED)
+}
+
+/// What the run would do on any cluster that its options are for.
+async fn planned(args: &mut run::Args) -> Result<(RunOptions, Vec<Arc<Scenario>>), Failure> {
+    if args.target.target != "embedded" || args.target.crds.is_some() {
+        let help = "leave --target and --crds out: the embedded target permits everything";
+        return Err(Failure::usage("a role is for a run on a named cluster", help));
+    }
+    let (scenarios, all) = args.selection.among_all()?;
+    let class = args.target.gateway_class.clone();
+    // No role depends on which class and image these are.
+    args.target.gateway_class.get_or_insert_with(|| "any".to_owned());
+    if args.tuning.backends == BackendsArg::Deployed {
+        args.tuning.backend_image.get_or_insert_with(|| "any".to_owned());
+    }
+    let mut options = args.target.options().await?;
+    args.target.gateway_class = class;
+    args.tuning.apply(&mut options, &all)?;
+    let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
+    let mut planned = plan::possible(&scenarios, &options);
+    if options.preflight && !args.skip_preflight {
+        let mistake = |error| Failure::environment(error, "this is a mistake of gateproof; please report it");
+        planned.push(Arc::new(preflight::scenario().map_err(mistake)?));
+    }
+    Ok((options, planned))
 }
 
 fn objects(args: &Args, permissions: &Permissions) -> Vec<Value> {
@@ -77,7 +114,7 @@ fn objects(args: &Args, permissions: &Permissions) -> Vec<Value> {
             "subjects": subjects,
         }),
     ];
-    if let Some(source) = &args.logs_from {
+    if let Some(source) = &args.run.logs_from {
         // No selector restricts a role, but the namespace does.
         let metadata = json!({"name": format!("{name}-logs"), "namespace": source.namespace});
         let rules = json!([

@@ -116,7 +116,6 @@ pub(crate) struct Tuning {
         value_name = "NAMESPACE/SERVICE",
         num_args = 0..=1,
         require_equals = true,
-        requires = "gateway_class",
         conflicts_with_all = ["dial", "dial_proxy"],
     )]
     pub(crate) port_forward: Option<Option<ServiceName>>,
@@ -222,9 +221,29 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+impl Args {
+    /// Selects what is to be run again, if that was asked for. `false` if there is nothing.
+    pub(crate) fn select_again(&mut self) -> Result<bool, Failure> {
+        let Some(dir) = &self.rerun_failed else { return Ok(true) };
+        let again = to_rerun(&report::read_record(&last_record(dir)?)?);
+        if again.is_empty() {
+            tell!("everything passed in {}; nothing to run again", dir.display());
+            return Ok(false);
+        }
+        self.selection.selectors.extend(again);
+        Ok(true)
+    }
+}
+
 impl Tuning {
     /// Applies the arguments to options. `all` are all scenarios, selected or not.
     pub(crate) fn apply(&mut self, options: &mut RunOptions, all: &[Scenario]) -> Result<(), Failure> {
+        if self.port_forward.is_some() && options.target.is_embedded() {
+            return Err(Failure::usage(
+                "--port-forward goes through the API server of a named cluster",
+                "name its GatewayClass with --gateway-class",
+            ));
+        }
         self.read_features()?;
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;
@@ -366,13 +385,8 @@ pub(crate) async fn run(args: Args) -> Outcome {
 
 async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
     // What is read here may stand in the directory that is taken next.
-    if let Some(dir) = &args.rerun_failed {
-        let again = to_rerun(&report::read_record(&last_record(dir)?)?);
-        if again.is_empty() {
-            tell!("everything passed in {}; nothing to run again", dir.display());
-            return Ok(exit_codes::PASSED);
-        }
-        args.selection.selectors.extend(again);
+    if !args.select_again()? {
+        return Ok(exit_codes::PASSED);
     }
     args.tuning.read_features()?;
     dir.take()?;

@@ -56,7 +56,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         gateways: gateways.collect(),
         backends: backends.collect(),
         cluster_scoped: cluster_scoped(scenario, &names.facts.kinds),
-        names: aliases.into_iter().map(|alias| (alias.clone(), format!("gp-{token}-{alias}"))).collect(),
+        names: aliases.into_iter().map(|alias| (alias.clone(), names::own(&token, &alias))).collect(),
         namespaces,
         ports,
         gateway_class: names.facts.gateway_class.clone(),

@@ -5,8 +5,10 @@
 //! - [`execute`]: one scenario's loop; [`session`]: all of them, and the clean-up
 //! - [`record`]: from the closed log to the run record; [`known`]: what of it the user expects
 
+pub mod admission;
 pub mod bindings;
 mod embedded;
+mod endpoints;
 pub mod execute;
 #[cfg(test)]
 mod fixtures;

@@ -7,10 +7,12 @@ use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{cluster_change, is_cluster_scoped, is_unique};
-use crate::scenario::{Scenario, Step, Verb};
-use crate::target::discover::Facts;
+use crate::scenario::{Channel, Scenario, Verb, Version};
+use crate::target::discover::{Acceptance, Facts};
 
+use super::endpoints::only_hosted;
 use super::options::{FeatureChoice, RunOptions, Skip};
+use super::permissions::kinds_of;
 use super::prepare::applied;
 
 /// What is decided for a scenario.
@@ -114,9 +116,10 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
     {
         return Decision::Skipped(format!("{change}, which needs --allow-cluster-changes"));
     }
-    if !policy.hosted && changes_endpoints(scenario) {
-        let reason = "it changes EndpointSlices of its backends, which are the cluster's own with --backends deployed";
-        return Decision::Skipped(reason.to_owned());
+    if !policy.hosted
+        && let Some(wanted) = only_hosted(&bound(scenario, facts))
+    {
+        return Decision::Skipped(format!("{wanted}; with --backends deployed the cluster makes them from Pods"));
     }
     Decision::Run
 }
@@ -132,10 +135,47 @@ pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
         .map(|key| format!("{} has no namespace on this target, and `{}` may be somebody else's", key.kind, key.name))
 }
 
-/// Whether a scenario is about endpoints that only hosted backends have.
-fn changes_endpoints(scenario: &Scenario) -> bool {
-    let patches = |step: &Step| matches!(&step.verb, Verb::Patch(patch) if patch.target.kind == "EndpointSlice");
-    scenario.backends.iter().any(|decl| decl.service.is_some() && !decl.ready) || scenario.steps.iter().any(patches)
+/// What may run on a cluster of which nothing is known but what the options say, in order: all that some release and channel of
+/// Gateway API lets run there.
+pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Scenario>> {
+    let policy = Policy::of(options);
+    let mut facts = Facts {
+        gateway_class: String::new(),
+        single_gateway_class: options.single_gateway_class.clone(),
+        controller_name: String::new(),
+        acceptance: Acceptance::Silent,
+        bundle: String::new(),
+        version: Version { major: 0, minor: 0, patch: 0 },
+        channel: Channel::Experimental,
+        features: gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
+        kinds: kinds_of(scenarios.iter().map(|scenario| &**scenario)),
+    };
+    let features = policy.features(&facts);
+    let mut runs = |scenario: &Scenario| {
+        releases(scenario, options.bundle).into_iter().any(|(version, channel)| {
+            (facts.version, facts.channel) = (version, channel);
+            decide(scenario, &facts, &policy, &features) == Decision::Run
+        })
+    };
+    scenarios.iter().filter(|scenario| runs(scenario)).map(Arc::clone).collect()
+}
+
+/// The release and channel that are known; otherwise some between which all bounds of a scenario lie.
+fn releases(scenario: &Scenario, known: Option<(Version, Channel)>) -> Vec<(Version, Channel)> {
+    if let Some(known) = known {
+        return vec![known];
+    }
+    let first = Version { major: 0, minor: 0, patch: 0 };
+    let bounds = std::iter::once(&scenario.bounds).chain(scenario.steps.iter().map(|step| &step.bounds));
+    let edges = bounds.flat_map(|bounds| [bounds.since, bounds.until]).flatten().chain([first]);
+    edges.flat_map(|version| [(version, Channel::Standard), (version, Channel::Experimental)]).collect()
+}
+
+/// A scenario with the steps that are done on this target.
+fn bound(scenario: &Scenario, facts: &Facts) -> Scenario {
+    let mut bound = scenario.clone();
+    bound.steps.retain(|step| step.bounds.admits(facts.version, facts.channel));
+    bound
 }
 
 /// The first kind that a scenario applies and the target does not serve.

@@ -105,15 +105,19 @@ fn cluster_changes_need_leave() {
 #[test]
 fn what_is_about_endpoints_of_backends_needs_hosted_ones() {
     let all = load::builtin(&Vocabulary::builtin()).unwrap();
-    let about = |name: &str| all.iter().find(|one| one.name == name).unwrap();
-    assert!(changes_endpoints(about("httproute-unready-endpoint")));
-    assert!(!changes_endpoints(about("httproute-no-endpoints")), "a Service without Pods is anybody's");
-    let named = |hosted: bool| {
-        let scenario = Scenario { backends: about("httproute-unready-endpoint").backends.clone(), ..scenario("a") };
-        decision(scenario, &Policy { hosted, ..policy() })
+    let port_of_endpoints = |since: Option<&str>| {
+        let about = all.iter().find(|one| one.name == "httproute-port-of-endpoints").unwrap();
+        let (backends, mut steps) = (about.backends.clone(), about.steps.clone());
+        steps[0].bounds.since = since.map(|version| version.parse().unwrap());
+        Scenario { backends, steps, ..scenario("a") }
     };
-    assert_eq!(named(true), Decision::Run);
-    assert!(matches!(named(false), Decision::Skipped(reason) if reason.contains("--backends deployed")));
+    let deployed = Policy { hosted: false, ..policy() };
+    assert_eq!(decision(port_of_endpoints(None), &policy()), Decision::Run);
+    let reason =
+        "it changes which endpoints Service/echo has; with --backends deployed the cluster makes them from Pods";
+    assert_eq!(decision(port_of_endpoints(None), &deployed), Decision::Skipped(reason.to_owned()));
+    // The step that does so is not for this version.
+    assert_eq!(decision(port_of_endpoints(Some("1.5")), &deployed), Decision::Run);
 }
 
 #[test]
@@ -128,4 +132,42 @@ fn a_full_target_takes_a_class_that_can_be_filled() {
     assert!(reason.contains("--single-gateway-class"), "{reason}");
     let named = Facts { single_gateway_class: Some("single".to_owned()), ..facts() };
     assert_eq!(decide(&named), Decision::Run);
+}
+
+#[rstest]
+#[case::anything("1.0", "1.9", &[], true)]
+#[case::at_this_release("1.4", "1.5", &["1.4.0"], true)]
+#[case::not_at_this_one("1.5", "1.6", &["1.4.0"], false)]
+fn what_is_possible_depends_on_what_is_known(
+    #[case] since: &str,
+    #[case] until: &str,
+    #[case] known: &[&str],
+    #[case] expected: bool,
+) {
+    let mut options = options();
+    options.bundle = known.first().map(|version| (version.parse().unwrap(), Channel::Standard));
+    let mut bound = scenario("a");
+    bound.bounds = Bounds { since: since.parse().ok(), until: until.parse().ok(), channel: None };
+    assert_eq!(possible(&[Arc::new(bound)], &options).len(), usize::from(expected));
+}
+
+#[test]
+fn what_is_possible_follows_the_options() {
+    let mut needs_tls = scenario("a");
+    needs_tls.features = vec!["TLSRoute".to_owned()];
+    let all = [Arc::new(needs_tls), Arc::new(scenario("b"))];
+    let names = |options: &RunOptions| -> Vec<String> {
+        possible(&all, options).iter().map(|scenario| scenario.name.clone()).collect()
+    };
+    assert_eq!(names(&options()), ["a", "b"]);
+    assert_eq!(names(&RunOptions { features: FeatureChoice::Only(Vec::new()), ..options() }), ["b"]);
+    assert_eq!(names(&RunOptions { exempt: vec!["TLSRoute".to_owned()], ..options() }), ["b"]);
+    let skip = vec![Skip { pattern: "b".to_owned(), reason: String::new() }];
+    assert_eq!(names(&RunOptions { skip, ..options() }), ["a"]);
+}
+
+fn options() -> RunOptions {
+    let target = crate::run::TargetChoice::Embedded { fault: None };
+    let contract = crate::judge::contract::Contract::parse(gateproof_suites::contracts::GATEWAY_API).unwrap();
+    RunOptions::new(target, Arc::new(contract))
 }

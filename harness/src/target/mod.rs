@@ -23,7 +23,7 @@ pub mod proxy;
 pub mod reach;
 mod redact;
 pub mod schemas;
-mod services;
+pub mod services;
 pub mod shape;
 pub mod undo;
 pub mod view;

@@ -18,6 +18,8 @@ pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 pub const MANAGED_BY: &str = "gateproof";
 /// Field manager of every write.
 pub const FIELD_MANAGER: &str = "gateproof";
+/// How the names of all begin that a run makes outside of its namespaces, and of these themselves.
+pub const PREFIX: &str = "gp-";
 /// Domain below which every hostname of a run lies. `.test` is never delegated (RFC 6761).
 pub const DOMAIN: &str = "gateproof.test";
 
@@ -40,12 +42,17 @@ pub fn token(run_id: &str, index: usize) -> String {
 
 /// Namespace of a scenario; at most 63 characters, as aliases are short.
 pub fn namespace(token: &str, alias: &str) -> String {
-    format!("gp-{token}-{alias}")
+    own(token, alias)
+}
+
+/// Name of what a scenario makes outside of namespaces.
+pub fn own(token: &str, alias: &str) -> String {
+    format!("{PREFIX}{token}-{alias}")
 }
 
 /// The token in the name of a scenario's namespace.
 pub fn token_of(namespace: &str) -> Option<&str> {
-    let rest = namespace.strip_prefix("gp-")?;
+    let rest = namespace.strip_prefix(PREFIX)?;
     let (run, behind) = rest.split_once('-')?;
     let (index, _) = behind.split_once('-')?;
     rest.get(..run.len() + 1 + index.len())
@@ -53,13 +60,13 @@ pub fn token_of(namespace: &str) -> Option<&str> {
 
 /// Whether the name of an object without namespace is one of a run's: of a namespace, of the pool's, or of `${name:alias}`.
 pub fn is_of_run(name: &str, run_id: &str) -> bool {
-    let behind = name.strip_prefix("gp-").and_then(|rest| rest.strip_prefix(run_id));
+    let behind = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(run_id));
     behind.is_some_and(|behind| behind.starts_with('-'))
 }
 
 /// Namespace of the pool.
 pub fn pool_namespace(run_id: &str) -> String {
-    format!("gp-{run_id}-pool")
+    own(run_id, "pool")
 }
 
 /// Hostname of a scenario; one label below the domain, so that one wildcard certificate serves them all.

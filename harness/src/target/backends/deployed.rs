@@ -36,6 +36,8 @@ pub struct Deployed {
     backends: Vec<Backend>,
 }
 
+type Labels = serde_json::Map<String, Value>;
+
 /// A backend that has a Pod.
 struct Backend {
     name: String,
@@ -70,31 +72,24 @@ impl Deploying {
         for decl in decls {
             let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
             let labels = names::labels(&bindings.run_id, Some(&bindings.token));
-            if decl.service.is_none() {
-                let mut service = json!({
-                    "apiVersion": "v1",
-                    "kind": "Service",
-                    "metadata": {"name": bound.service, "namespace": bound.namespace, "labels": labels},
-                    "spec": {"selector": names::selector(&bound.service), "ports": [{"port": decl.port, "protocol": "TCP"}]},
-                });
-                if decl.protocol == BackendProtocol::H2c {
-                    service["spec"]["ports"][0]["appProtocol"] = json!("kubernetes.io/h2c");
-                }
-                if decl.headless {
-                    service["spec"]["clusterIP"] = json!("None");
-                }
-                deployed.objects.push(service);
+            let of = decl
+                .service
+                .as_ref()
+                .and_then(|name| decls.iter().find(|other| other.name == *name && other.namespace == decl.namespace));
+            if of.is_none() {
+                deployed.objects.push(service(decl, (&bound.namespace, &bound.service), &labels));
             }
             // A Service without Pods has no endpoints, which is what a backend that is not ready stands for.
             if decl.ready {
-                deployed.objects.push(self.deployment(decl, bound, &labels));
+                let port = of.unwrap_or(decl).port;
+                deployed.objects.push(self.deployment(decl, port, bound, &labels));
                 deployed.backends.push(Backend { name: decl.name.clone(), bound: bound.clone(), pod: None });
             }
         }
         Ok(deployed)
     }
 
-    fn deployment(&self, decl: &BackendDecl, bound: &BackendBinding, labels: &serde_json::Map<String, Value>) -> Value {
+    fn deployment(&self, decl: &BackendDecl, port: u16, bound: &BackendBinding, labels: &Labels) -> Value {
         let own = json!({names::BACKEND_LABEL: bound.identity});
         let mut pod_labels = labels.clone();
         pod_labels.extend(names::selector(&bound.service));
@@ -108,12 +103,12 @@ impl Deploying {
                 variable("POD_NAME", &bound.identity),
                 variable("NAMESPACE", &bound.namespace),
                 variable("SERVICE_NAME", &bound.service),
-                variable("HTTP_PORT", &decl.port.to_string()),
+                variable("HTTP_PORT", &port.to_string()),
                 variable("TCP_ECHO_SERVER", tcp),
                 variable("JOURNAL_PORT", &JOURNAL_PORT.to_string()),
                 variable(TOKEN_VARIABLE, &self.run_token),
             ],
-            "ports": [{"containerPort": decl.port}, {"containerPort": JOURNAL_PORT}],
+            "ports": [{"containerPort": port}, {"containerPort": JOURNAL_PORT}],
             "readinessProbe": {"tcpSocket": {"port": JOURNAL_PORT}, "periodSeconds": 1},
             "securityContext": {
                 "allowPrivilegeEscalation": false,
@@ -141,6 +136,23 @@ impl Deploying {
             },
         })
     }
+}
+
+/// The Service of a backend, which selects its Pods.
+pub fn service(decl: &BackendDecl, (namespace, name): (&str, &str), labels: &Labels) -> Value {
+    let mut service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"selector": names::selector(name), "ports": [{"port": decl.port, "protocol": "TCP"}]},
+    });
+    if decl.protocol == BackendProtocol::H2c {
+        service["spec"]["ports"][0]["appProtocol"] = json!("kubernetes.io/h2c");
+    }
+    if decl.headless {
+        service["spec"]["clusterIP"] = json!("None");
+    }
+    service
 }
 
 impl Deployed {
