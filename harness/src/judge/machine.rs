@@ -53,6 +53,8 @@ pub struct Judge {
     inconclusive: Option<String>,
     slowest: Duration,
     answered: HashSet<String>,
+    /// Probes that were answered as they must be: the step, and when.
+    agreed: Vec<(usize, Elapsed)>,
     /// The Gateways that are known to be programmed.
     programmed: HashMap<ObjectRef, Known>,
 }
@@ -83,6 +85,7 @@ impl Judge {
             inconclusive: None,
             slowest: Duration::ZERO,
             answered: HashSet::new(),
+            agreed: Vec::new(),
             programmed: HashMap::new(),
         }
     }
@@ -404,6 +407,9 @@ impl Judge {
         if self.take(report) {
             self.stop(findings, now);
         } else {
+            if let Doing::Probing(_) = self.doing {
+                self.agreed.push((self.cursor, now));
+            }
             self.cursor += 1;
             self.begin(now);
         }
@@ -465,13 +471,21 @@ impl Judge {
         self.programmed.extend(known);
     }
 
+    /// When the very same was answered as it must be, if nothing changed since.
+    fn agreed_before(&self, probe: &Probe) -> Option<Elapsed> {
+        let is_same =
+            |step: usize| matches!(&self.scenario.steps[step].verb, Verb::Probe(before) if **before == *probe);
+        let (_, at) = self.agreed.iter().rev().find(|(step, _)| is_same(*step))?;
+        self.stirred.is_unchanged(*at).then_some(*at)
+    }
+
     fn probing(&self, probe: &Probe, now: Elapsed, env: &Env<'_>) -> Doing {
         match &probe.answer {
             Answer::Shares { parts, margin } => {
                 Doing::Sharing(Box::new(Sharing::new(Probe::clone(probe), parts.clone(), *margin, now, env)))
             }
             _ => {
-                let probing = Probing::new(Probe::clone(probe), now, env);
+                let probing = Probing::new(Probe::clone(probe), self.agreed_before(probe), now, env);
                 let turned = self.answered.contains(&place(probe, env));
                 Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
             }

@@ -92,7 +92,8 @@ enum Asking {
 }
 
 impl Probing {
-    pub(super) fn new(probe: Probe, now: Elapsed, env: &Env<'_>) -> Probing {
+    /// `agreed` is when the very same was answered as it must be before, if nothing changed since.
+    pub(super) fn new(probe: Probe, agreed: Option<Elapsed>, now: Elapsed, env: &Env<'_>) -> Probing {
         let timing = &env.context.timing;
         Probing {
             probe,
@@ -105,7 +106,7 @@ impl Probing {
             streak_began: now,
             last_end: None,
             misses: Vec::new(),
-            staying: Staying::default(),
+            staying: Staying::idle(agreed),
             reaching: None,
             owed: 0,
             late: Duration::ZERO,
@@ -468,6 +469,7 @@ impl Probing {
             report.findings.push(env.finding(&miss, "converged", true, now));
         }
         report.findings.extend(self.staying.blips(self.probe.level, now, env));
+        report.findings.extend(self.staying.woken(self.probe.level, start, now, env));
         report.findings.extend(self.misses.iter().map(|m| env.finding(m, "converged", false, now)));
         report.stages.push(Stage {
             step: env.step.index,

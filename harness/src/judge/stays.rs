@@ -12,17 +12,24 @@ use super::env::{Env, Report, severity};
 use super::expect::Miss;
 use super::grpc;
 use super::probe::prefix;
+use super::settle::seconds;
 use super::statistics::{Decision, StayPlan, stays};
 use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd};
 use crate::scenario::Level;
 
 /// Clauses behind a data path that does not stay as it was.
 const STAYS: [&str; 1] = ["OWN-02"];
+/// Clauses behind one that has to be asked twice after a while.
+const AGAIN: [&str; 1] = ["OWN-05"];
 
 /// What the answers to a probe came to so far, and the test in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Staying {
     record: ProbeRecord,
+    /// Since when nobody asked, if the very same was answered as it must be in an earlier step and nothing changed since.
+    idle: Option<Elapsed>,
+    /// How many answers disagreed before the first streak.
+    woke: u32,
     /// Whether the first streak came.
     reached: bool,
     /// Whether the test came out well, and nothing disagreed since.
@@ -45,6 +52,11 @@ pub(super) enum Flap {
 }
 
 impl Staying {
+    /// Of a probe that was answered as it must be before, at this time, and nothing changed since.
+    pub(super) fn idle(since: Option<Elapsed>) -> Staying {
+        Staying { idle: since, ..Staying::default() }
+    }
+
     /// An answer came to the probe itself.
     pub(super) fn note(&mut self, exchange: &Exchange, misses: &[Miss], good: bool, bindings: &Bindings) {
         self.record.n += 1;
@@ -53,7 +65,9 @@ impl Staying {
         }
         self.miss = misses.iter().max_by_key(|miss| (miss.blind, miss.severity)).cloned();
         let (end, broken) = end(exchange, bindings);
-        *(if self.reached { &mut self.record.staying } else { &mut self.record.converging }) += 1;
+        self.woke += u32::from(!self.reached);
+        let is_staying = self.reached || self.idle.is_some();
+        *(if is_staying { &mut self.record.staying } else { &mut self.record.converging }) += 1;
         self.record.broken += u64::from(broken);
         *self.record.codes.entry(end).or_default() += 1;
     }
@@ -124,6 +138,19 @@ impl Staying {
     pub(super) fn blips(&self, level: Level, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
         let severity = severity(level).min(Severity::Warning);
         (self.disagreed > 0 && self.passed && self.is_at_rest(env)).then(|| self.finding(severity, now, env))
+    }
+
+    /// What is to be said if it had to be asked more than once although nothing had changed: nobody promises that every request goes
+    /// well, so it is a warning. `began` is when it was asked first.
+    pub(super) fn woken(&self, level: Level, began: Elapsed, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
+        let since = self.idle.filter(|_| self.woke > 0 && env.stirred.is_calm(began, &env.context.timing))?;
+        let expected = "the data path answers at once as it did before, since nothing has changed".to_owned();
+        let last = self.miss.as_ref().map_or_else(String::new, |miss| format!("; the last: {}", miss.seen));
+        let times = if self.woke == 1 { "once".to_owned() } else { format!("{} times", self.woke) };
+        let seen = format!("after {} without a request it disagreed {times}{last}", seconds(began - since));
+        let severity = severity(level).min(Severity::Warning);
+        let miss = plain_miss(format!("{}.again", prefix(env)), expected, seen, severity);
+        Some(env.finding(&Miss { clauses: AGAIN.map(Into::into).to_vec(), ..miss }, "staying", false, now))
     }
 
     /// It cannot be told.
