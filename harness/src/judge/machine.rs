@@ -4,8 +4,7 @@
 //! the manifest describes. A miss that only came late does not stop it, since the state is the right one. Whatever
 //! else is found after the first failure (other misses of the same step) is marked as its consequence.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::net::IpAddr;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +39,6 @@ pub struct Judge {
     contract: ContractState,
     others: Others,
     stirred: Stirred,
-    reached: BTreeSet<IpAddr>,
     started: Elapsed,
     ended: Option<Ended>,
     cursor: usize,
@@ -63,7 +61,7 @@ impl Judge {
     /// A judge for one execution of a bound scenario.
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
         let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone())
-            .calm(context.timing.calm);
+            .limits(&context.timing);
         Judge {
             scenario,
             context,
@@ -72,7 +70,6 @@ impl Judge {
             contract,
             others: Others::default(),
             stirred: Stirred::default(),
-            reached: BTreeSet::new(),
             started: Elapsed(0),
             ended: None,
             cursor: 0,
@@ -164,7 +161,6 @@ impl Judge {
                 }
             }
             Body::Probed { step, role, exchange, .. } if own && *step == self.cursor => {
-                self.reached.extend(exchange.connected_to.map(|address| address.ip()));
                 self.drive(now, |doing, env| match doing {
                     Doing::Probing(probing) => probing.probed(*role, exchange, now, env),
                     Doing::Sharing(sharing) => sharing.probed(exchange, now, env),
@@ -292,7 +288,6 @@ impl Judge {
             bindings: &self.bindings,
             history: &self.history,
             stirred: &self.stirred,
-            reached: &self.reached,
             step,
             started: self.started,
             slowest_settle: self.slowest.max(self.context.slowest_settle),

@@ -39,6 +39,8 @@ pub(super) struct Staying {
     began: Elapsed,
     n: u32,
     disagreed: u32,
+    /// When the first and the newest of all answers began that disagreed behind the first streak.
+    strayed: Option<(Elapsed, Elapsed)>,
     /// The newest answer that disagreed.
     miss: Option<Miss>,
 }
@@ -65,6 +67,10 @@ impl Staying {
         }
         self.miss = misses.iter().max_by_key(|miss| (miss.blind, miss.severity)).cloned();
         let (end, broken) = end(exchange, bindings);
+        if self.reached {
+            let first = self.strayed.map_or(exchange.started, |(first, _)| first);
+            self.strayed = Some((first, exchange.started));
+        }
         self.woke += u32::from(!self.reached);
         let is_staying = self.reached || self.idle.is_some();
         *(if is_staying { &mut self.record.staying } else { &mut self.record.converging }) += 1;
@@ -107,10 +113,15 @@ impl Staying {
         decision
     }
 
-    /// It did not stay.
+    /// It did not stay. Answers that follow upon each other are not independent: what happened once, however much went wrong by
+    /// it, is asked for once more a while later.
     pub(super) fn flapped(&mut self, level: Level, now: Elapsed, env: &Env<'_>) -> Flap {
         self.passed = false;
-        if self.is_at_rest(env) { Flap::Fails(self.finding(severity(level), now, env)) } else { Flap::Unrest }
+        let is_again = self.strayed.is_some_and(|(first, last)| last - first >= env.context.timing.quiet);
+        if is_again && self.is_at_rest(env) {
+            return Flap::Fails(self.finding(severity(level), now, env));
+        }
+        Flap::Unrest
     }
 
     /// Whether the data path had agreed, so that its answers may be held against it.
@@ -134,10 +145,15 @@ impl Staying {
         }
     }
 
-    /// What is to be said of single answers that disagreed, fewer than a data path fails for.
+    /// What is to be said of answers that disagreed, fewer than a data path fails for, or while others may have been why.
     pub(super) fn blips(&self, level: Level, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
-        let severity = severity(level).min(Severity::Warning);
-        (self.disagreed > 0 && self.passed && self.is_at_rest(env)).then(|| self.finding(severity, now, env))
+        let (_, last) = self.strayed.filter(|_| self.passed)?;
+        let most = match self.disagreed > 0 && self.is_at_rest(env) {
+            true => Severity::Warning,
+            false if env.stirred.is_converged(last, &env.context.timing) => Severity::Note,
+            false => return None,
+        };
+        Some(self.finding(severity(level).min(most), now, env))
     }
 
     /// What is to be said if it had to be asked more than once although nothing had changed: nobody promises that every request goes
@@ -180,10 +196,11 @@ impl Staying {
         let codes: Vec<String> = self.record.codes.iter().map(|(code, count)| format!("{code}: {count}")).collect();
         let last = self.miss.as_ref().map_or_else(String::new, |miss| format!("; the last: {}", miss.seen));
         format!(
-            "{} of {} answers disagreed after it had agreed; of all {} to this probe, {}{last}",
+            "{} of {} answers disagreed after it had agreed, {} of them among the last {}; in all {}{last}",
+            self.record.staying,
+            self.record.n,
             self.disagreed,
             self.n,
-            self.record.n,
             codes.join(", ")
         )
     }

@@ -115,8 +115,35 @@ fn a_hitch_while_others_stir_is_forgiven() {
         play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
     }
     let verdict = play.run();
-    assert_eq!((verdict.outcome, verdict.findings.len()), (Outcome::Passed, 0));
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    assert_eq!(verdict.findings.iter().map(|found| found.severity).collect::<Vec<_>>(), [Severity::Note]);
     assert_eq!(record(&verdict).staying, 8);
+}
+
+/// Answers that follow upon each other are not independent.
+#[rstest]
+#[case::once(0, Outcome::Passed, &[Severity::Note])]
+#[case::twice(60_000, Outcome::Failed, &[Severity::Failure])]
+fn what_happens_once_is_asked_for_again(#[case] until: u64, #[case] outcome: Outcome, #[case] severities: &[Severity]) {
+    // All of it within a few milliseconds, and then one answer in three.
+    let back = move |n: u32, at: u64| {
+        unless((4..12).contains(&n) || n > 12 && at < until && n.is_multiple_of(3), Back::Status(503))
+    };
+    let verdict = play(vec![probe()], context(), back).run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.findings);
+    assert_eq!(verdict.findings.iter().map(|found| found.severity).collect::<Vec<_>>(), severities);
+}
+
+#[test]
+fn what_agreed_in_time_is_never_late() {
+    let mut play =
+        play(vec![probe()], context(), |n, at| unless(n > 3 && at < 7_000 && at % 100 < 50, Back::Status(503)));
+    for at in (0..7_000).step_by(5) {
+        play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
+    }
+    let verdict = play.run();
+    assert!(verdict.findings.iter().all(|found| !found.late), "{:?}", verdict.findings);
+    assert_eq!(verdict.outcome, Outcome::Passed, "{:?}", verdict.findings);
 }
 
 #[test]
