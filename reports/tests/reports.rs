@@ -598,7 +598,9 @@ fn only_tests_that_the_published_report_speaks_of_are_compared() {
 fn published_reports_are_read_by_the_same_types() {
     let Some(folder) = official() else {
         // Outside of the capture of tests, for CI to count.
-        std::io::stderr().write_all(b"skipped: reports: there are no published reports (set GATEPROOF_DATA)\n").unwrap();
+        std::io::stderr()
+            .write_all(b"skipped: reports: there are no published reports (set GATEPROOF_DATA)\n")
+            .unwrap();
         return;
     };
     let mut files = Vec::new();
