@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::run::{Bystander, RunOptions, RunOutput, Silent, TargetChoice, run};
-use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof::scenario::{Scenario, Vocabulary, load, parse};
 use gateproof::target::api::Api;
 use gateproof::target::connect::{Source, connect};
 use gateproof_report::record::Outcome;
@@ -21,6 +21,29 @@ const SCENARIO: &str = "httproute-missing-backend";
 /// It settles the route there, and probes it in the next step.
 const STEP: usize = 1;
 
+/// No scenario of ours needs a pool Gateway with TLS; one of a user's may.
+const OVER_TLS: &str = r#"
+apiVersion: gateproof.dev/v1alpha1
+kind: Scenario
+metadata: {name: over-tls}
+spec:
+  summary: A route is served over TLS.
+  features: [Gateway, HTTPRoute]
+  gateways: {gw: https}
+  backends: [echo]
+  steps:
+    - apply:
+        - apiVersion: gateway.networking.k8s.io/v1
+          kind: HTTPRoute
+          metadata: {name: route}
+          spec:
+            parentRefs: ["${gw}"]
+            hostnames: ["${host}"]
+            rules: [{backendRefs: [{name: echo, port: 8080}]}]
+    - settle: {HTTPRoute/route: {Accepted: "True"}}
+    - probe: {get: "https://${host}/", expect: {backend: echo}}
+"#;
+
 #[derive(Debug, Clone, Copy)]
 enum Deed {
     DeletesBackend,
@@ -29,6 +52,7 @@ enum Deed {
     DeletesRoute,
     DeletesNamespace,
     DeletesPool,
+    DeletesCertificate,
     MakesRouteAnew,
 }
 
@@ -91,6 +115,12 @@ impl Other {
                 route.as_object_mut().unwrap().remove("status");
                 self.call(Method::POST, path.rsplit_once('/').unwrap().0, Some(route)).await;
             }
+            Deed::DeletesCertificate => {
+                let secrets = self.list("/api/v1/secrets?labelSelector=gateproof.dev/pool").await;
+                let text = |name: &str| secrets[0]["metadata"][name].as_str().unwrap().to_owned();
+                let path = format!("/api/v1/namespaces/{}/secrets/{}", text("namespace"), text("name"));
+                self.call(Method::DELETE, &path, None).await;
+            }
             Deed::DeletesNamespace | Deed::DeletesPool => {
                 let pool = matches!(self.deed, Deed::DeletesPool);
                 let mut namespaces = self.list("/api/v1/namespaces?labelSelector=gateproof.dev/run").await;
@@ -124,8 +154,12 @@ async fn disturbed(deed: Deed, behaviour: Behaviour) -> (RunOutput, u32) {
     options.dial = vec![testbed.dial_rule().parse().unwrap()];
     options.preflight = false;
     options.bystander = Some(Arc::clone(&other) as Arc<dyn Bystander>);
-    let mut scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
-    scenarios.retain(|scenario| scenario.name == SCENARIO);
+    let vocabulary = Vocabulary::builtin();
+    let mut scenarios = match deed {
+        Deed::DeletesCertificate => parse("over-tls.yaml", OVER_TLS, &vocabulary).unwrap(),
+        _ => load::builtin(&vocabulary).unwrap(),
+    };
+    scenarios.retain(|scenario| [SCENARIO, "over-tls"].contains(&&*scenario.name));
     let output = run(options, scenarios, &mut Silent).await.unwrap();
     testbed.shutdown().await;
     (output, other.done.load(Ordering::SeqCst))
@@ -139,6 +173,7 @@ async fn disturbed(deed: Deed, behaviour: Behaviour) -> (RunOutput, u32) {
 #[case::anew(Deed::MakesRouteAnew, "HTTPRoute/", "deleted")]
 #[case::namespace(Deed::DeletesNamespace, "/gp-", "deleted")]
 #[case::pool(Deed::DeletesPool, "-pool", "deleted")]
+#[case::certificate(Deed::DeletesCertificate, "Secret/", "deleted by nobody known")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_do_is_nobodys_failure_and_nobodys_success(
     #[case] deed: Deed,

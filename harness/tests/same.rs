@@ -7,7 +7,7 @@ use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::run::{RunOptions, Silent, TargetChoice, run};
 use gateproof::scenario::select::select;
 use gateproof::scenario::{Scenario, Vocabulary, load};
-use gateproof_report::record::RunRecord;
+use gateproof_report::record::{ProbeRecord, RunRecord};
 
 /// Routes, Gateways, classes and TCP, with expectations of every level.
 const SELECTION: [&str; 4] = ["gatewayclass-*", "gateway-*", "httproute-missing-*", "TCPRoute"];
@@ -28,6 +28,14 @@ fn timeless(mut record: RunRecord) -> RunRecord {
         for finding in &mut scenario.findings {
             finding.at_ms = 0;
         }
+        // How often it was asked until it agreed is a matter of time too.
+        for probe in &mut scenario.probes {
+            *probe = ProbeRecord { step: probe.step, ..ProbeRecord::default() };
+        }
+        // And so is whether a Gateway had to be waited for before a probe.
+        let converged: Vec<usize> =
+            scenario.stages.iter().filter(|stage| stage.stage == "converged").map(|stage| stage.step).collect();
+        scenario.stages.retain(|stage| stage.stage != "programmed" || !converged.contains(&stage.step));
         for stage in &mut scenario.stages {
             (stage.reached_ms, stage.settled_ms, stage.limit_ms, stage.waited_ms) = (0, 0, 0, 0);
         }

@@ -17,6 +17,7 @@ use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
 use crate::target::clean::{self, CleanScope, Cleaned, Leftover, Runs};
+use crate::target::names;
 use crate::target::write::Writer;
 use crate::target::{api, connect};
 
@@ -86,6 +87,12 @@ impl Document {
     }
 }
 
+impl Document {
+    fn found_nothing(&self) -> bool {
+        self.restored.is_empty() && self.removed.is_empty() && self.leftovers.is_empty() && self.others.is_empty()
+    }
+}
+
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
     let environment = |error: &dyn std::error::Error| {
@@ -94,8 +101,14 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let api = connect::connect(&source(args.kubeconfig, args.context)).await;
     let api = api.map_err(|error| connect_failure(&error))?;
     let mut runs = Runs::default();
-    let scope = match args.run {
-        Some(id) => CleanScope::run(&id),
+    let scope = match &args.run {
+        Some(id) if !names::is_run_id(id) => {
+            return Err(Failure::usage(
+                format!("`{}` is no ID of a run", printable(id)),
+                "it is the value of the label gateproof.dev/run, such as k3f9a2: a run names it when it begins",
+            ));
+        }
+        Some(id) => CleanScope::run(id),
         None if args.all => {
             if !args.yes && !agreed() {
                 return Err(Failure::usage("nothing was removed", "answer `yes`, or add --yes"));
@@ -119,16 +132,21 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let document = Document::of(cleaned, runs);
     match args.format {
         Format::Json => output::json(&document)?,
-        Format::Text => print(&document),
+        Format::Text => {
+            print(&document);
+            if let Some(id) = args.run.filter(|_| document.found_nothing()) {
+                say!("no run {} has anything here", printable(&id));
+            }
+        }
     }
     Ok(code)
 }
 
-/// Asks whoever sits at the terminal. Where nobody does, `--all` was all that there is to say.
+/// Asks whoever sits at the terminal. Where nobody does, nobody agrees.
 fn agreed() -> bool {
     let mut input = std::io::stdin().lock();
     if !input.is_terminal() {
-        return true;
+        return false;
     }
     tell!("This removes what every run of gateproof made in this cluster, those under way too. Type `yes` to go on:");
     let mut answer = String::new();

@@ -10,6 +10,9 @@ use super::request::Other;
 /// How often it is asked until nothing can be said.
 const TRIES: u32 = 6;
 
+/// The answer to a request for another host than that of its connection.
+const MISDIRECTED: u32 = 421;
+
 /// How an exchange ended: its status, or the code of a call.
 pub(super) type End = Option<u32>;
 
@@ -38,14 +41,22 @@ impl Contrasting {
 
     /// What to ask for next.
     pub(super) fn other(self, env: &Env<'_>) -> Other {
-        Other { host: unclaimed(env), is_server_name: self.0.is_multiple_of(2) }
+        Other { host: unclaimed(env), is_server_name: self.is_server_name() }
+    }
+
+    fn is_server_name(self) -> bool {
+        self.0.is_multiple_of(2)
     }
 
     /// An answer came; `main` is how the route's ended.
-    pub(super) fn answered(&mut self, end: End, main: End) -> Shown {
+    pub(super) fn answered(&mut self, end: End, main: End, is_tls: bool) -> Shown {
+        let is_own_connection = !is_tls || self.is_server_name();
         self.0 += 1;
         match end {
             Some(_) if end == main => Shown::Same,
+            // That is said of the connection, not of the route.
+            Some(MISDIRECTED) if !is_own_connection && self.0 < TRIES => Shown::Again,
+            Some(MISDIRECTED) if !is_own_connection => Shown::Nothing,
             Some(_) => Shown::Differs,
             None if self.0 < TRIES => Shown::Again,
             None => Shown::Nothing,

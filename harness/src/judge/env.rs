@@ -1,7 +1,5 @@
 //! What every kind of step is given, and what it hands back.
 
-use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use gateproof_report::record::{Finding, Severity, Stage};
@@ -22,8 +20,6 @@ pub(super) struct Env<'a> {
     pub(super) bindings: &'a Bindings,
     pub(super) history: &'a History,
     pub(super) stirred: &'a Stirred,
-    /// Addresses that accepted a connection.
-    pub(super) reached: &'a BTreeSet<IpAddr>,
     pub(super) step: &'a Step,
     /// When the scenario began.
     pub(super) started: Elapsed,

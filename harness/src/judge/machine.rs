@@ -4,8 +4,7 @@
 //! the manifest describes. A miss that only came late does not stop it, since the state is the right one. Whatever
 //! else is found after the first failure (other misses of the same step) is marked as its consequence.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::net::IpAddr;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +39,6 @@ pub struct Judge {
     contract: ContractState,
     others: Others,
     stirred: Stirred,
-    reached: BTreeSet<IpAddr>,
     started: Elapsed,
     ended: Option<Ended>,
     cursor: usize,
@@ -53,6 +51,8 @@ pub struct Judge {
     inconclusive: Option<String>,
     slowest: Duration,
     answered: HashSet<String>,
+    /// Probes that were answered as they must be: the step, and when.
+    agreed: Vec<(usize, Elapsed)>,
     /// The Gateways that are known to be programmed.
     programmed: HashMap<ObjectRef, Known>,
 }
@@ -61,7 +61,7 @@ impl Judge {
     /// A judge for one execution of a bound scenario.
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
         let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone())
-            .calm(context.timing.calm);
+            .limits(&context.timing);
         Judge {
             scenario,
             context,
@@ -70,7 +70,6 @@ impl Judge {
             contract,
             others: Others::default(),
             stirred: Stirred::default(),
-            reached: BTreeSet::new(),
             started: Elapsed(0),
             ended: None,
             cursor: 0,
@@ -83,6 +82,7 @@ impl Judge {
             inconclusive: None,
             slowest: Duration::ZERO,
             answered: HashSet::new(),
+            agreed: Vec::new(),
             programmed: HashMap::new(),
         }
     }
@@ -161,7 +161,6 @@ impl Judge {
                 }
             }
             Body::Probed { step, role, exchange, .. } if own && *step == self.cursor => {
-                self.reached.extend(exchange.connected_to.map(|address| address.ip()));
                 self.drive(now, |doing, env| match doing {
                     Doing::Probing(probing) => probing.probed(*role, exchange, now, env),
                     Doing::Sharing(sharing) => sharing.probed(exchange, now, env),
@@ -289,7 +288,6 @@ impl Judge {
             bindings: &self.bindings,
             history: &self.history,
             stirred: &self.stirred,
-            reached: &self.reached,
             step,
             started: self.started,
             slowest_settle: self.slowest.max(self.context.slowest_settle),
@@ -404,6 +402,9 @@ impl Judge {
         if self.take(report) {
             self.stop(findings, now);
         } else {
+            if let Doing::Probing(_) = self.doing {
+                self.agreed.push((self.cursor, now));
+            }
             self.cursor += 1;
             self.begin(now);
         }
@@ -465,13 +466,21 @@ impl Judge {
         self.programmed.extend(known);
     }
 
+    /// When the very same was answered as it must be, if nothing changed since.
+    fn agreed_before(&self, probe: &Probe) -> Option<Elapsed> {
+        let is_same =
+            |step: usize| matches!(&self.scenario.steps[step].verb, Verb::Probe(before) if **before == *probe);
+        let (_, at) = self.agreed.iter().rev().find(|(step, _)| is_same(*step))?;
+        self.stirred.is_unchanged(*at).then_some(*at)
+    }
+
     fn probing(&self, probe: &Probe, now: Elapsed, env: &Env<'_>) -> Doing {
         match &probe.answer {
             Answer::Shares { parts, margin } => {
                 Doing::Sharing(Box::new(Sharing::new(Probe::clone(probe), parts.clone(), *margin, now, env)))
             }
             _ => {
-                let probing = Probing::new(Probe::clone(probe), now, env);
+                let probing = Probing::new(Probe::clone(probe), self.agreed_before(probe), now, env);
                 let turned = self.answered.contains(&place(probe, env));
                 Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
             }

@@ -48,6 +48,8 @@ struct Made {
     /// resourceVersion of the run's last write.
     written: String,
     deleted: bool,
+    /// Who had written the last version that was explained.
+    writers: Vec<Value>,
     seen: Option<Seen>,
 }
 
@@ -110,7 +112,9 @@ impl Others {
             WriteVerb::Apply => {
                 let sent = write.sent.as_deref().cloned();
                 let seen = made.seen.take().filter(|seen| super::conditions::uid(&seen.object) == uid);
-                *made = Made { uid: uid.clone(), sent, written: resource_version.clone(), deleted: false, seen };
+                let writers = std::mem::take(&mut made.writers);
+                let written = resource_version.clone();
+                *made = Made { uid: uid.clone(), sent, written, deleted: false, writers, seen };
             }
             WriteVerb::Patch => {
                 made.uid.clone_from(uid);
@@ -140,13 +144,14 @@ impl Others {
                 continue;
             }
             let what = made.difference(seen);
-            if let Some(what) = what {
-                let by = if seen.gone { Vec::new() } else { authors(&seen.object) };
+            if let Some(Difference { what, tells }) = what {
+                let by = if tells { authors(&seen.object, &made.writers) } else { Vec::new() };
                 found.push(Foreign { key: key.clone(), what, seq: seen.seq, at: seen.at, by });
                 // It is told once.
                 self.made.remove(&key);
             } else if let Some(made) = self.made.get_mut(&key) {
                 made.settle();
+                made.writers = made.seen.as_ref().map(|seen| entries(&seen.object).to_vec()).unwrap_or_default();
             }
         }
         found
@@ -163,21 +168,34 @@ impl Others {
     }
 }
 
+/// How an object differs from what the run made.
+struct Difference {
+    what: String,
+    /// Whether the object says by whom.
+    tells: bool,
+}
+
 impl Made {
     /// How an object differs from what the run made, if others changed it.
-    fn difference(&self, seen: &Seen) -> Option<String> {
+    fn difference(&self, seen: &Seen) -> Option<Difference> {
+        // Whoever deletes leaves no trace of it.
+        let deleted = |what: &str| Some(Difference { what: what.to_owned(), tells: false });
         if seen.gone {
-            return Some("deleted".to_owned());
+            return deleted("deleted");
         }
         if uid(&seen.object) != self.uid {
-            return Some("deleted and made anew".to_owned());
+            return deleted("deleted and made anew");
         }
         if seen.object.pointer("/metadata/deletionTimestamp").is_some() {
-            return Some("deleted".to_owned());
+            return deleted("deleted");
         }
         // What comes of a write at once is the server's doing, and that of whoever it asks.
         let sent = self.sent.as_ref().filter(|_| is_after(&seen.object, &self.written))?;
-        missing(sent, &seen.object, "").map(|path| format!("changed at {path}"))
+        let path = missing(sent, &seen.object, "")?;
+        // Nor does whoever takes a field away, or something out of a list.
+        let place = format!("/{}", path.replace(['.', '['], "/").replace(']', ""));
+        let tells = seen.object.pointer(&place).is_some_and(|value| !value.is_array());
+        Some(Difference { what: format!("changed at {path}"), tells })
     }
 
     /// The version that came of the write itself says which of the fields stay as they were sent.
@@ -211,17 +229,24 @@ fn goes_along(key: &ObjectKey, object: &Value, deleted: &[&ObjectKey]) -> bool {
     })
 }
 
-/// The managers of the newest entries of `metadata.managedFields`, each with its subresource.
-fn managers(object: &Value) -> impl Iterator<Item = (&str, &str)> {
-    array(object.pointer("/metadata/managedFields")).iter().filter_map(|entry| {
-        let subresource = entry.get("subresource").and_then(Value::as_str).unwrap_or_default();
-        Some((entry.get("manager")?.as_str()?, subresource))
-    })
+/// The newest entries of `metadata.managedFields`.
+fn entries(object: &Value) -> &[Value] {
+    array(object.pointer("/metadata/managedFields"))
 }
 
-/// Who wrote the newest of an object beside its status, as far as it tells.
-fn authors(object: &Value) -> Vec<String> {
-    let beside_status = managers(object).filter(|(manager, subresource)| *manager != OURS && subresource.is_empty());
+/// The managers of the newest entries of `metadata.managedFields`, each with its subresource.
+fn managers(object: &Value) -> impl Iterator<Item = (&str, &str)> {
+    entries(object).iter().filter_map(named)
+}
+
+fn named(entry: &Value) -> Option<(&str, &str)> {
+    Some((entry.get("manager")?.as_str()?, entry.get("subresource").and_then(Value::as_str).unwrap_or_default()))
+}
+
+/// Who wrote the newest of an object beside its status, as far as it tells: not who had written the version before already.
+fn authors(object: &Value, before: &[Value]) -> Vec<String> {
+    let new = entries(object).iter().filter(|entry| !before.contains(entry)).filter_map(named);
+    let beside_status = new.filter(|(manager, subresource)| *manager != OURS && subresource.is_empty());
     beside_status.map(|(manager, _)| manager.to_owned()).collect()
 }
 

@@ -23,7 +23,7 @@ use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
 use super::expect::Miss;
 use super::grpc;
-use super::reach::{self, Reaching};
+use super::reach::Reaching;
 use super::request::{RequestError, build, request_id};
 use super::settle::seconds;
 use super::statistics::{COUNTINGS, Decision, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
@@ -56,6 +56,8 @@ pub(super) struct Probing {
     /// Ids of the agreeing answers in a row.
     streak: Vec<String>,
     streak_began: Elapsed,
+    /// When the first streak began: from then on it is no question of being late.
+    first_agreed: Option<Elapsed>,
     /// How the last agreeing answer ended: its status, or the code of a call.
     last_end: Option<u32>,
     misses: Vec<Miss>,
@@ -92,7 +94,8 @@ enum Asking {
 }
 
 impl Probing {
-    pub(super) fn new(probe: Probe, now: Elapsed, env: &Env<'_>) -> Probing {
+    /// `agreed` is when the very same was answered as it must be before, if nothing changed since.
+    pub(super) fn new(probe: Probe, agreed: Option<Elapsed>, now: Elapsed, env: &Env<'_>) -> Probing {
         let timing = &env.context.timing;
         Probing {
             probe,
@@ -103,9 +106,10 @@ impl Probing {
             pause: timing.backoff_min,
             streak: Vec::new(),
             streak_began: now,
+            first_agreed: None,
             last_end: None,
             misses: Vec::new(),
-            staying: Staying::default(),
+            staying: Staying::idle(agreed),
             reaching: None,
             owed: 0,
             late: Duration::ZERO,
@@ -202,22 +206,32 @@ impl Probing {
             (Role::Contrast, _) => return self.contrasted(exchange, now, env),
             (Role::Reach, None) => return None,
             (Role::Reach, Some(reaching)) => {
-                if reaching.answered() {
-                    self.reaching = None;
-                }
-                return None;
+                let judged = reaching.answered(exchange)?;
+                self.reaching = None;
+                return judged
+                    .iter()
+                    .fold(None, |report, exchange| report.or_else(|| self.answered(exchange, now, env)));
             }
         }
+        // Those of a batch are judged together.
+        if self.reaching.as_mut().is_some_and(|reaching| reaching.add(exchange)) {
+            return None;
+        }
+        let gateway = env.history.versions(&self.probe.target.gateway).last();
+        if let Some(reaching) = Reaching::after(exchange, gateway.map(|version| &*version.object)) {
+            self.reaching = Some(reaching);
+            return None;
+        }
+        self.answered(exchange, now, env)
+    }
+
+    /// An attempt counts as it ended.
+    fn answered(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         self.attempt += 1;
-        let exchange = &*reach::seen(exchange, env);
         let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
         let good = agrees(&misses, self.probe.level);
         self.staying.note(exchange, &misses, good, env.bindings);
         self.owed = self.owed.saturating_sub(1);
-        if self.owed == 0 {
-            let gateway = env.history.versions(&self.probe.target.gateway).last();
-            self.reaching = Reaching::after(exchange, gateway.map(|version| &*version.object));
-        }
         if self.counting.is_some() {
             return self.counted(good, misses, exchange, now, env);
         }
@@ -245,6 +259,7 @@ impl Probing {
         if self.streak.len() < env.context.timing.consecutive as usize {
             return None;
         }
+        self.first_agreed.get_or_insert(self.streak_began);
         // Over a connection that is kept nothing fresh is asked.
         let fresh = self.probe.over.is_none();
         if let Some(more) = self.staying.reached(now, env).filter(|_| fresh) {
@@ -440,7 +455,7 @@ impl Probing {
 
     fn contrasted(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         let Asking::Contrast(mut contrast) = self.asking else { return None };
-        let shown = contrast.answered(end(exchange), self.last_end);
+        let shown = contrast.answered(end(exchange), self.last_end, self.probe.tls);
         self.asking = Asking::Contrast(contrast);
         let because = match shown {
             Shown::Differs => return Some(self.converged(now, env)),
@@ -461,13 +476,15 @@ impl Probing {
     fn converged(&self, now: Elapsed, env: &Env<'_>) -> Report {
         let start = self.deadline.start;
         let mut report = Report { checked: 1, ..Report::default() };
-        if !self.deadline.met_by(self.streak_began) {
+        let agreed = self.first_agreed.unwrap_or(self.streak_began);
+        if !self.deadline.met_by(agreed) {
             let expected = format!("the data path agrees within {}", seconds(self.deadline.budget));
-            let seen = format!("it agreed after {}", seconds(self.streak_began - start));
+            let seen = format!("it agreed after {}", seconds(agreed - start));
             let miss = plain_miss(prefix(env), expected, seen, severity(self.probe.level));
             report.findings.push(env.finding(&miss, "converged", true, now));
         }
         report.findings.extend(self.staying.blips(self.probe.level, now, env));
+        report.findings.extend(self.staying.woken(self.probe.level, start, now, env));
         report.findings.extend(self.misses.iter().map(|m| env.finding(m, "converged", false, now)));
         report.stages.push(Stage {
             step: env.step.index,

@@ -1,9 +1,10 @@
 //! Whether no route to a port is the target's answer.
 //!
 //! Some networks say of a port that nobody serves that there is no route to its host. Others say so because there is none from
-//! here. Where the very address accepts connections at another port, it is the former, and the port is refused.
+//! here. Where the very address accepts a connection at another port right after, it is the former, and the port is refused. What was
+//! so before does not count: the way may have been lost since.
 
-use std::borrow::Cow;
+use std::net::IpAddr;
 
 use serde_json::Value;
 
@@ -17,29 +18,32 @@ use crate::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, Role}
 /// Most ports to try.
 const PORTS: usize = 8;
 
-/// An exchange as it counts by what is known of the address.
-pub(super) fn seen<'e>(exchange: &'e Exchange, env: &Env<'_>) -> Cow<'e, Exchange> {
-    match &exchange.error {
-        Some(ProbeError::NoRoute { to, why }) if env.reached.contains(&to.ip()) => {
-            let error = ProbeError::ConnectRefused(format!("{why}, though the address answers at other ports"));
-            Cow::Owned(Exchange { error: Some(error), ..exchange.clone() })
-        }
-        _ => Cow::Borrowed(exchange),
+/// An exchange without a route as it counts where there is a way to the address.
+fn refused(mut exchange: Exchange) -> Exchange {
+    if let Some(ProbeError::NoRoute { why, .. }) = &exchange.error {
+        let why = format!("{why}, though the address answers at another port");
+        exchange.error = Some(ProbeError::ConnectRefused(why));
     }
+    exchange
 }
 
-/// The questions at the other ports of the listeners of a Gateway, after a request to one of them that found no route.
+/// The questions at the other ports of the listeners of a Gateway, after requests to one of them that found no route.
 #[derive(Debug, Clone)]
 pub(super) struct Reaching {
     host: String,
     ports: Vec<u16>,
     owed: usize,
+    /// What the network has no route to.
+    to: IpAddr,
+    is_reached: bool,
+    /// What is to be judged by the answers.
+    exchanges: Vec<Exchange>,
 }
 
 impl Reaching {
     /// Whether there is anything to ask, and what.
     pub(super) fn after(exchange: &Exchange, gateway: Option<&Value>) -> Option<Reaching> {
-        let Some(ProbeError::NoRoute { .. }) = &exchange.error else { return None };
+        let Some(ProbeError::NoRoute { to, .. }) = &exchange.error else { return None };
         let (host, port) = match &exchange.request {
             ProbeRequest::Http(request) => (&request.host, request.port),
             ProbeRequest::Tcp { host, port, .. } => (host, *port),
@@ -51,7 +55,17 @@ impl Reaching {
         }
         ports.truncate(PORTS);
         let owed = ports.len();
-        (owed > 0).then(|| Reaching { host: host.clone(), ports, owed })
+        let (host, to, exchanges) = (host.clone(), to.ip(), vec![exchange.clone()]);
+        (owed > 0).then_some(Reaching { host, ports, owed, to, is_reached: false, exchanges })
+    }
+
+    /// Takes in another request that found no route.
+    pub(super) fn add(&mut self, exchange: &Exchange) -> bool {
+        let is_same = matches!(&exchange.error, Some(ProbeError::NoRoute { to, .. }) if to.ip() == self.to);
+        if is_same {
+            self.exchanges.push(exchange.clone());
+        }
+        is_same
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
@@ -74,9 +88,12 @@ impl Reaching {
         Next::Perform((0..).zip(&self.ports).map(ask).collect())
     }
 
-    /// An answer came. Says whether it was the last.
-    pub(super) fn answered(&mut self) -> bool {
+    /// An answer came. With the last one: the requests, as they count.
+    pub(super) fn answered(&mut self, exchange: &Exchange) -> Option<Vec<Exchange>> {
+        self.is_reached |= exchange.connected_to.is_some_and(|address| address.ip() == self.to);
         self.owed = self.owed.saturating_sub(1);
-        self.owed == 0
+        let is_reached = self.is_reached;
+        let judged = |exchange: Exchange| if is_reached { refused(exchange) } else { exchange };
+        (self.owed == 0).then(|| std::mem::take(&mut self.exchanges).into_iter().map(judged).collect())
     }
 }

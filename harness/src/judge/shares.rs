@@ -9,7 +9,6 @@ use super::answer::{in_words, plain_miss, share_of};
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, severity, wait};
 use super::probe::{harness_late, prefix};
-use super::reach;
 use super::request::{RequestError, build, request_id};
 use super::statistics::{Decision, SharePlan, next, probability};
 use super::stays::Staying;
@@ -103,7 +102,6 @@ impl Sharing {
     pub(super) fn probed(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         self.attempt += 1;
         self.owed = self.owed.saturating_sub(1);
-        let exchange = &*reach::seen(exchange, env);
         if let Some(ProbeError::Unreachable(why) | ProbeError::NoRoute { why, .. }) = &exchange.error {
             self.unreachable = Some(why.clone());
         }

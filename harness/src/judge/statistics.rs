@@ -6,6 +6,8 @@
 //! split among the tests and holds for the whole of them. The same inequality the other way round bounds `overlooked`.
 //! Nothing asks whether the counts are more even than chance would have it: that is never a failure.
 
+use statrs::distribution::{Binomial, DiscreteCDF as _};
+
 /// What is tested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SharePlan {
@@ -166,20 +168,12 @@ pub fn two_sided(n: u32, count: u32, share: f64) -> f64 {
     if share >= 1.0 {
         return if count == n { 1.0 } else { 0.0 };
     }
-    let factorial: Vec<f64> = std::iter::once(0.0)
-        .chain((1..=n).scan(0.0, |sum, k| {
-            *sum += f64::from(k).ln();
-            Some(*sum)
-        }))
-        .collect();
-    let log_factorial = |k: u32| factorial.get(k as usize).copied().unwrap_or(0.0);
-    let mass = |k: u32| {
-        (log_factorial(n) - log_factorial(k) - log_factorial(n - k)
-            + f64::from(k) * share.ln()
-            + f64::from(n - k) * (1.0 - share).ln())
-        .exp()
+    // Shares that it refuses are dealt with above.
+    let Ok(binomial) = Binomial::new(share, u64::from(n)) else { return 1.0 };
+    let lower = binomial.cdf(u64::from(count));
+    let upper = match count.checked_sub(1) {
+        Some(below) => binomial.sf(u64::from(below)),
+        None => 1.0,
     };
-    let lower: f64 = (0..=count).map(mass).sum();
-    let upper: f64 = (count..=n).map(mass).sum();
     (2.0 * lower.min(upper)).min(1.0)
 }

@@ -12,17 +12,24 @@ use super::env::{Env, Report, severity};
 use super::expect::Miss;
 use super::grpc;
 use super::probe::prefix;
+use super::settle::seconds;
 use super::statistics::{Decision, StayPlan, stays};
 use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd};
 use crate::scenario::Level;
 
 /// Clauses behind a data path that does not stay as it was.
 const STAYS: [&str; 1] = ["OWN-02"];
+/// Clauses behind one that has to be asked twice after a while.
+const AGAIN: [&str; 1] = ["OWN-05"];
 
 /// What the answers to a probe came to so far, and the test in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Staying {
     record: ProbeRecord,
+    /// Since when nobody asked, if the very same was answered as it must be in an earlier step and nothing changed since.
+    idle: Option<Elapsed>,
+    /// How many answers disagreed before the first streak.
+    woke: u32,
     /// Whether the first streak came.
     reached: bool,
     /// Whether the test came out well, and nothing disagreed since.
@@ -32,6 +39,8 @@ pub(super) struct Staying {
     began: Elapsed,
     n: u32,
     disagreed: u32,
+    /// When the first and the newest of all answers began that disagreed behind the first streak.
+    strayed: Option<(Elapsed, Elapsed)>,
     /// The newest answer that disagreed.
     miss: Option<Miss>,
 }
@@ -45,6 +54,11 @@ pub(super) enum Flap {
 }
 
 impl Staying {
+    /// Of a probe that was answered as it must be before, at this time, and nothing changed since.
+    pub(super) fn idle(since: Option<Elapsed>) -> Staying {
+        Staying { idle: since, ..Staying::default() }
+    }
+
     /// An answer came to the probe itself.
     pub(super) fn note(&mut self, exchange: &Exchange, misses: &[Miss], good: bool, bindings: &Bindings) {
         self.record.n += 1;
@@ -53,7 +67,13 @@ impl Staying {
         }
         self.miss = misses.iter().max_by_key(|miss| (miss.blind, miss.severity)).cloned();
         let (end, broken) = end(exchange, bindings);
-        *(if self.reached { &mut self.record.staying } else { &mut self.record.converging }) += 1;
+        if self.reached {
+            let first = self.strayed.map_or(exchange.started, |(first, _)| first);
+            self.strayed = Some((first, exchange.started));
+        }
+        self.woke += u32::from(!self.reached);
+        let is_staying = self.reached || self.idle.is_some();
+        *(if is_staying { &mut self.record.staying } else { &mut self.record.converging }) += 1;
         self.record.broken += u64::from(broken);
         *self.record.codes.entry(end).or_default() += 1;
     }
@@ -93,10 +113,15 @@ impl Staying {
         decision
     }
 
-    /// It did not stay.
+    /// It did not stay. Answers that follow upon each other are not independent: what happened once, however much went wrong by
+    /// it, is asked for once more a while later.
     pub(super) fn flapped(&mut self, level: Level, now: Elapsed, env: &Env<'_>) -> Flap {
         self.passed = false;
-        if self.is_at_rest(env) { Flap::Fails(self.finding(severity(level), now, env)) } else { Flap::Unrest }
+        let is_again = self.strayed.is_some_and(|(first, last)| last - first >= env.context.timing.quiet);
+        if is_again && self.is_at_rest(env) {
+            return Flap::Fails(self.finding(severity(level), now, env));
+        }
+        Flap::Unrest
     }
 
     /// Whether the data path had agreed, so that its answers may be held against it.
@@ -120,10 +145,28 @@ impl Staying {
         }
     }
 
-    /// What is to be said of single answers that disagreed, fewer than a data path fails for.
+    /// What is to be said of answers that disagreed, fewer than a data path fails for, or while others may have been why.
     pub(super) fn blips(&self, level: Level, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
+        let (_, last) = self.strayed.filter(|_| self.passed)?;
+        let most = match self.disagreed > 0 && self.is_at_rest(env) {
+            true => Severity::Warning,
+            false if env.stirred.is_converged(last, &env.context.timing) => Severity::Note,
+            false => return None,
+        };
+        Some(self.finding(severity(level).min(most), now, env))
+    }
+
+    /// What is to be said if it had to be asked more than once although nothing had changed: nobody promises that every request goes
+    /// well, so it is a warning. `began` is when it was asked first.
+    pub(super) fn woken(&self, level: Level, began: Elapsed, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
+        let since = self.idle.filter(|_| self.woke > 0 && env.stirred.is_calm(began, &env.context.timing))?;
+        let expected = "the data path answers at once as it did before, since nothing has changed".to_owned();
+        let last = self.miss.as_ref().map_or_else(String::new, |miss| format!("; the last: {}", miss.seen));
+        let times = if self.woke == 1 { "once".to_owned() } else { format!("{} times", self.woke) };
+        let seen = format!("after {} without a request it disagreed {times}{last}", seconds(began - since));
         let severity = severity(level).min(Severity::Warning);
-        (self.disagreed > 0 && self.passed && self.is_at_rest(env)).then(|| self.finding(severity, now, env))
+        let miss = plain_miss(format!("{}.again", prefix(env)), expected, seen, severity);
+        Some(env.finding(&Miss { clauses: AGAIN.map(Into::into).to_vec(), ..miss }, "staying", false, now))
     }
 
     /// It cannot be told.
@@ -153,10 +196,11 @@ impl Staying {
         let codes: Vec<String> = self.record.codes.iter().map(|(code, count)| format!("{code}: {count}")).collect();
         let last = self.miss.as_ref().map_or_else(String::new, |miss| format!("; the last: {}", miss.seen));
         format!(
-            "{} of {} answers disagreed after it had agreed; of all {} to this probe, {}{last}",
+            "{} of {} answers disagreed after it had agreed, {} of them among the last {}; in all {}{last}",
+            self.record.staying,
+            self.record.n,
             self.disagreed,
             self.n,
-            self.record.n,
             codes.join(", ")
         )
     }

@@ -32,6 +32,21 @@ impl Stirred {
         }
     }
 
+    /// Whether nothing of the scenario's own changed since.
+    pub(super) fn is_unchanged(&self, since: Elapsed) -> bool {
+        self.own.is_none_or(|own| own <= since)
+    }
+
+    /// Whether the scenario's own last change is older than the data path may take to converge.
+    pub(super) fn is_converged(&self, at: Elapsed, timing: &Timing) -> bool {
+        self.own.is_none_or(|own| own + timing.converge <= at)
+    }
+
+    /// Whether nothing else that the data path may be busy with was seen for a while before.
+    pub(super) fn is_calm(&self, at: Elapsed, timing: &Timing) -> bool {
+        self.others.is_none_or(|others| others + timing.calm <= at)
+    }
+
     /// From when on the data path is at rest, if nothing else happens: a change of its own it may take up as long as it may take
     /// to converge.
     pub(super) fn rest(&self, timing: &Timing) -> Elapsed {

@@ -290,6 +290,10 @@ pub fn watched<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<(&'k Kind, Opti
         let of_backends = [kinds.of("", "Service"), kinds.of("discovery.k8s.io", "EndpointSlice")];
         found.extend(of_backends.into_iter().flatten().map(|kind| (kind, None)));
     }
+    // And who else changes what a Gateway of the pool terminates TLS with.
+    if scenario.gateways.values().any(|shape| shape.starts_with("https")) {
+        found.extend(kinds.of("", "Secret").map(|kind| (kind, None)));
+    }
     for object in references(scenario) {
         let Some(kind) = kinds.named(&object.kind) else { continue };
         let own = applied.iter().any(|key| key.kind == object.kind && key.name == object.name);

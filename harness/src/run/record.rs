@@ -134,7 +134,7 @@ pub fn contract_records(
     events: &[Arc<Event>],
     verdicts: &[(Arc<str>, &Verdict)],
 ) -> Vec<ContractRecord> {
-    let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned()).calm(timing.calm);
+    let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned()).limits(timing);
     for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
         shared.observe_shared(event, timing);
     }

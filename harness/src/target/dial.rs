@@ -243,7 +243,7 @@ fn not_connected(to: SocketAddr, error: std::io::Error) -> DialError {
         ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => {
             DialError::Refused(error)
         }
-        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => DialError::NoRoute { to, why: error },
+        ErrorKind::HostUnreachable => DialError::NoRoute { to, why: error },
         _ => DialError::Unreachable(format!("{to}: {error}")),
     }
 }
@@ -297,7 +297,7 @@ mod tests {
     #[case::refused(ErrorKind::ConnectionRefused, "refused")]
     #[case::reset(ErrorKind::ConnectionReset, "refused")]
     #[case::no_route(ErrorKind::HostUnreachable, "no route")]
-    #[case::no_network(ErrorKind::NetworkUnreachable, "no route")]
+    #[case::no_network_here(ErrorKind::NetworkUnreachable, "ours")]
     #[case::ours(ErrorKind::PermissionDenied, "ours")]
     fn what_keeps_from_connecting_is_told_apart(#[case] kind: ErrorKind, #[case] meaning: &str) {
         let told = match not_connected("10.0.0.1:80".parse().unwrap(), kind.into()) {

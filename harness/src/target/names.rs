@@ -35,6 +35,14 @@ pub fn run_id() -> String {
     id
 }
 
+/// Whether a text may be the ID of a run.
+pub fn is_run_id(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next().is_some_and(|first| first.is_ascii_lowercase())
+        && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && text.len() <= 40
+}
+
 /// The token of the `index`th execution of a run.
 pub fn token(run_id: &str, index: usize) -> String {
     format!("{run_id}-{index}")
@@ -99,6 +107,7 @@ mod tests {
         for _ in 0..100 {
             let id = run_id();
             assert_eq!(id.len(), 6);
+            assert!(is_run_id(&id));
             assert!(id.starts_with(|c: char| c.is_ascii_lowercase()));
             assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()));
         }

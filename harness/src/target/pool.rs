@@ -109,12 +109,13 @@ pub async fn create(
     class: &str,
     instances: &[Instance],
 ) -> Result<(), PoolError> {
-    if instances.iter().any(|instance| instance.shape.protocol == Protocol::Https) {
-        apply(writer, log, Scope::Run, &certificate(run_id)?).await?;
-    }
     let gateways = instances.iter().map(|instance| async move {
+        let scope = || Scope::Pool(Arc::clone(&instance.name));
+        if instance.shape.protocol == Protocol::Https {
+            apply(writer, log, scope(), &certificate(run_id, &instance.name)?).await?;
+        }
         let gateway = gateway(run_id, class, &instance.name, instance.shape, instance.port);
-        apply(writer, log, Scope::Pool(Arc::clone(&instance.name)), &gateway).await
+        apply(writer, log, scope(), &gateway).await
     });
     futures::future::try_join_all(gateways).await?;
     Ok(())

@@ -145,7 +145,7 @@ pub fn gateway(run_id: &str, class: &str, name: &str, shape: Shape, port: u16) -
     let (protocol, tls) = match shape.protocol {
         Protocol::Http => ("HTTP", None),
         Protocol::Tcp => ("TCP", None),
-        Protocol::Https => ("HTTPS", Some(json!({"mode": "Terminate", "certificateRefs": [{"name": CERTIFICATE}]}))),
+        Protocol::Https => ("HTTPS", Some(json!({"mode": "Terminate", "certificateRefs": [{"name": secret(name)}]}))),
         Protocol::Tls => ("TLS", Some(json!({"mode": "Passthrough"}))),
     };
     let mut listener = json!({
@@ -167,20 +167,25 @@ pub fn gateway(run_id: &str, class: &str, name: &str, shape: Shape, port: u16) -
     })
 }
 
-/// Name of the pool's TLS Secret.
-pub const CERTIFICATE: &str = "certificate";
+/// Name of the TLS Secret of a pool Gateway.
+fn secret(gateway: &str) -> String {
+    format!("{gateway}-certificate")
+}
 
-/// The pool's TLS Secret: one self-signed certificate for every hostname of a run.
-pub fn certificate(run_id: &str) -> Result<Value, rcgen::Error> {
+/// The TLS Secret of a pool Gateway: a self-signed certificate for every hostname of a run. Each has its own, so that what happens to
+/// it concerns the scenarios on that Gateway alone.
+pub fn certificate(run_id: &str, gateway: &str) -> Result<Value, rcgen::Error> {
+    let mut labels = names::labels(run_id, None);
+    labels.insert(POOL_LABEL.to_owned(), json!(gateway));
     let names = vec![format!("*.{}", names::DOMAIN), names::DOMAIN.to_owned()];
     let generated = rcgen::generate_simple_self_signed(names)?;
     Ok(json!({
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
-            "name": CERTIFICATE,
+            "name": secret(gateway),
             "namespace": names::pool_namespace(run_id),
-            "labels": names::labels(run_id, None),
+            "labels": labels,
         },
         "type": "kubernetes.io/tls",
         "data": {"tls.crt": base64(generated.cert.pem()), "tls.key": base64(generated.signing_key.serialize_pem())},
@@ -243,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_certificate_is_a_tls_secret() {
-        let secret = certificate("abc").unwrap();
+        let secret = certificate("abc", "https-1").unwrap();
         assert_eq!(secret["type"], "kubernetes.io/tls");
         assert!(secret["data"]["tls.crt"].as_str().unwrap().len() > 100);
     }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::api::{Api, ApiError, encode};
 use super::clean::{CleanScope, Leftover};
+use super::kinds::GATEWAY_GROUP;
 use super::log_writer::LogWriter;
 use super::names::{self, RUN_LABEL};
 use super::pool::describe;
@@ -26,6 +27,15 @@ pub enum UndoError {
     /// Objects of others are left alone.
     #[error("{object} is not the run's own, and the run was not permitted to change it (--allow-cluster-changes)")]
     NotPermitted {
+        /// Which object.
+        object: String,
+    },
+    /// Nobody would restore it.
+    #[error(
+        "{object} is not the run's own, and of what others own only the GatewayClass and the definitions of Gateway API can be patched: \
+         nothing else is restored"
+    )]
+    NotNoted {
         /// Which object.
         object: String,
     },
@@ -59,6 +69,19 @@ struct Note {
     found: Option<String>,
     subresource: Option<String>,
     restore: Value,
+    /// What each patch was to leave of the fields that are to be restored. Notes of older releases have none.
+    patched: Vec<Value>,
+}
+
+/// Whether runs note what they patch of such an object. Notes lie in the cluster, and whoever restores may be permitted more than who
+/// wrote them: nothing else is restored.
+fn is_noted(key: &ObjectKey) -> bool {
+    let gateway_api = |name: &str| name == GATEWAY_GROUP || name.ends_with(&format!(".{GATEWAY_GROUP}"));
+    match (key.group.as_str(), key.kind.as_str()) {
+        (GATEWAY_GROUP, "GatewayClass") => true,
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => gateway_api(&key.name),
+        _ => false,
+    }
 }
 
 /// Notes what patches change, and restores it.
@@ -99,6 +122,9 @@ impl Undo {
         if !self.permitted {
             return Err(UndoError::NotPermitted { object: key.to_string() });
         }
+        if !is_noted(key) {
+            return Err(UndoError::NotNoted { object: key.to_string() });
+        }
         let live = match self.api.get(&kind.object(key)).await {
             Ok(live) => live,
             // The writer will say so itself.
@@ -122,11 +148,13 @@ impl Undo {
                 found: None,
                 subresource: subresource.map(str::to_owned),
                 restore: json!({}),
+                patched: Vec::new(),
             });
             notes.len() - 1
         });
         let note = &mut notes[place];
         note.restore = also_after(&note.restore, &live, &patched);
+        note.patched.push(part_of(&patched, &note.restore));
         let written = self.writer.apply(0, 0, &note.config_map(&bindings.run_id, &bindings.token)).await;
         self.put(&bindings.token, notes);
         match written.outcome {
@@ -179,7 +207,8 @@ pub async fn restore_all(api: &Api, writer: &Writer, scope: &CleanScope) -> Resu
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
         let run = item.pointer("/metadata/labels").and_then(|labels| labels.get(RUN_LABEL)).and_then(Value::as_str);
         let of_run = run.is_some_and(|run| names::is_of_run(&namespace, run)) && is_ours(&item);
-        let Some(note) = Note::read(&item).filter(|_| of_run) else {
+        let is_note = |note: &Note| of_run && is_noted(&note.key) && note.uid.is_some();
+        let Some(note) = Note::read(&item).filter(is_note) else {
             let diagnosis = "it is no note of what to restore; look at it and delete it".to_owned();
             found.leftovers.push(Leftover { object: format!("ConfigMap/{namespace}/{name}"), diagnosis });
             found.needed.push(namespace);
@@ -203,7 +232,15 @@ async fn restore(api: &Api, writer: &Writer, notes: &[Note], tell: impl Fn(&Writ
             diagnosis: format!("not restored to {}: {why}", note.restore),
         };
         match original(api, writer, note).await {
-            Ok(Some(uid)) => {
+            Ok(Some(live)) => {
+                let changed = note.changed(&live);
+                if !changed.is_empty() {
+                    let paths = changed.join(", ");
+                    leftovers
+                        .push(left(format!("somebody has changed {paths} since; look at it, and delete the note")));
+                    continue;
+                }
+                let uid = live.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
                 let (key, whose) = (note.key.clone(), Whose::Noted { uid });
                 let subresource = note.subresource.as_deref();
                 let patch = writer.patch(0, 0, key, &whose, PatchType::Merge, subresource, &note.restore).await;
@@ -234,8 +271,8 @@ async fn restore(api: &Api, writer: &Writer, notes: &[Note], tell: impl Fn(&Writ
     (restored, leftovers)
 }
 
-/// The uid of the object that a note is about, if it is still the one that was noted.
-async fn original(api: &Api, writer: &Writer, note: &Note) -> Result<Option<String>, ApiError> {
+/// The object that a note is about, if it is still the one that was noted.
+async fn original(api: &Api, writer: &Writer, note: &Note) -> Result<Option<Value>, ApiError> {
     let Some(kind) = writer.kinds().of(&note.key.group, &note.key.kind) else { return Ok(None) };
     let live = match api.get(&kind.object(&note.key)).await {
         Ok(live) => live,
@@ -243,10 +280,27 @@ async fn original(api: &Api, writer: &Writer, note: &Note) -> Result<Option<Stri
         Err(error) => return Err(error),
     };
     let uid = live.pointer("/metadata/uid").and_then(Value::as_str);
-    Ok(uid.filter(|uid| note.uid.as_ref().is_none_or(|noted| noted == uid)).map(str::to_owned))
+    let is_same = uid.is_some_and(|uid| note.uid.as_ref().is_none_or(|noted| noted == uid));
+    Ok(is_same.then_some(live))
 }
 
 impl Note {
+    /// The paths of what is neither as the run left it nor as it was before.
+    fn changed(&self, live: &Value) -> Vec<String> {
+        if self.patched.is_empty() {
+            return Vec::new();
+        }
+        let mut changed = Vec::new();
+        for (path, before) in leaves(&self.restore) {
+            let now = live.pointer(&path).unwrap_or(&Value::Null);
+            let is_ours = self.patched.iter().any(|patched| patched.pointer(&path).unwrap_or(&Value::Null) == now);
+            if !is_ours && now != before {
+                changed.push(path);
+            }
+        }
+        changed
+    }
+
     fn config_map(&self, run_id: &str, token: &str) -> Value {
         let mut labels = names::labels(run_id, Some(token));
         labels.insert(UNDO_LABEL.to_owned(), json!("true"));
@@ -259,6 +313,7 @@ impl Note {
                 "uid": self.uid.as_deref().unwrap_or_default(),
                 "subresource": self.subresource.as_deref().unwrap_or_default(),
                 "restore": self.restore.to_string(),
+                "patched": json!(self.patched).to_string(),
             },
         })
     }
@@ -273,6 +328,7 @@ impl Note {
             found: text("/metadata/uid").map(str::to_owned),
             subresource: text("/data/subresource").filter(|name| !name.is_empty()).map(str::to_owned),
             restore: serde_json::from_str(text("/data/restore")?).ok()?,
+            patched: text("/data/patched").map_or(Some(Vec::new()), |text| serde_json::from_str(text).ok())?,
         })
     }
 }
@@ -287,6 +343,23 @@ fn patched(live: &Value, patch_type: PatchType, patch: &Value) -> Option<Value> 
         }
     }
     Some(patched)
+}
+
+/// The fields of an object that a merge patch is about.
+fn part_of(object: &Value, patch: &Value) -> Value {
+    let (Value::Object(fields), Value::Object(patch)) = (object, patch) else { return object.clone() };
+    let part = |(name, patch): (&String, &Value)| Some((name.clone(), part_of(fields.get(name)?, patch)));
+    Value::Object(patch.iter().filter_map(part).collect())
+}
+
+/// The values of a merge patch that are no objects, each with its JSON pointer.
+fn leaves(patch: &Value) -> Vec<(String, &Value)> {
+    let Value::Object(fields) = patch else { return vec![(String::new(), patch)] };
+    let below = |(name, value): (&String, _)| {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        leaves(value).into_iter().map(move |(path, value)| (format!("/{name}{path}"), value))
+    };
+    fields.iter().flat_map(below).collect()
 }
 
 /// The merge patch that turns one object into another.
@@ -347,32 +420,61 @@ mod tests {
         #[test]
         fn the_way_back_leads_back(original in object(), patches in prop::collection::vec((object(), any::<bool>()), 1..5)) {
             // Each state is patched into the next, if the patch comes through at all.
-            let (mut restore, mut live) = (json!({}), original.clone());
+            let (mut restore, mut live, mut patched) = (json!({}), original.clone(), Vec::new());
             for (next, comes_through) in patches {
                 restore = also_after(&restore, &live, &next);
                 if comes_through {
-                    live = next;
+                    live = next.clone();
                 }
+                patched.push(part_of(&next, &restore));
                 let mut restored = live.clone();
                 json_patch::merge(&mut restored, &restore);
                 prop_assert_eq!(&restored, &original, "{} restores {}", restore, live);
+                let note = Note { restore: restore.clone(), patched: patched.clone(), ..note() };
+                prop_assert_eq!(note.changed(&live), Vec::<String>::new(), "{} is as it was left", live);
             }
         }
     }
 
-    #[test]
-    fn a_note_is_read_as_it_was_written() {
+    fn note() -> Note {
         let key = ObjectKey { group: "g".to_owned(), kind: "K".to_owned(), namespace: None, name: "n".to_owned() };
-        let note = Note {
+        Note {
             namespace: "ns".to_owned(),
             name: "undo-0".to_owned(),
             key,
             uid: Some("u".to_owned()),
             found: None,
             subresource: Some("status".to_owned()),
-            restore: json!({"a": null}),
-        };
-        assert_eq!(Note::read(&note.config_map("r", "t")), Some(note));
+            restore: json!({"metadata": {"annotations": {"x/a": "1", "b": null}}}),
+            patched: vec![json!({"metadata": {"annotations": {"x/a": "2", "b": "2"}}})],
+        }
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        assert_eq!(Note::read(&note().config_map("r", "t")), Some(note()));
         assert_eq!(Note::read(&json!({"metadata": {"name": "x", "namespace": "y"}})), None);
+    }
+
+    #[rstest::rstest]
+    #[case::as_the_run_left_it(json!({"x/a": "2", "b": "2"}), &[])]
+    #[case::restored_in_part(json!({"x/a": "1", "b": "2"}), &[])]
+    #[case::restored(json!({"x/a": "1"}), &[])]
+    #[case::somebody_knew_better(json!({"x/a": "3", "b": "2"}), &["/metadata/annotations/x~1a"])]
+    #[case::somebody_took_it_away(json!({"b": "2"}), &["/metadata/annotations/x~1a"])]
+    #[case::beside_it(json!({"x/a": "2", "b": "2", "c": "3"}), &[])]
+    fn what_others_changed_since_is_left_alone(#[case] annotations: Value, #[case] changed: &[&str]) {
+        assert_eq!(note().changed(&json!({"metadata": {"annotations": annotations}})), changed);
+    }
+
+    #[rstest::rstest]
+    #[case("gateway.networking.k8s.io", "GatewayClass", "any", true)]
+    #[case("apiextensions.k8s.io", "CustomResourceDefinition", "httproutes.gateway.networking.k8s.io", true)]
+    #[case("apiextensions.k8s.io", "CustomResourceDefinition", "certificates.cert-manager.io", false)]
+    #[case("apiextensions.k8s.io", "CustomResourceDefinition", "x.evilgateway.networking.k8s.io", false)]
+    #[case("rbac.authorization.k8s.io", "ClusterRoleBinding", "admins", false)]
+    fn notes_are_about_little(#[case] group: &str, #[case] kind: &str, #[case] name: &str, #[case] noted: bool) {
+        let (group, kind, name) = (group.to_owned(), kind.to_owned(), name.to_owned());
+        assert_eq!(is_noted(&ObjectKey { group, kind, namespace: None, name }), noted);
     }
 }

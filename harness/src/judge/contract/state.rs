@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use gateproof_report::record::Breach;
 use indexmap::IndexMap;
@@ -12,7 +11,7 @@ use super::data::{Contract, Kind, Place};
 use super::foreign::Marks;
 use super::list::{Finding, List, check, entries, held, lists, part};
 use super::rule::Rule;
-use super::steady::{Changes, Steady};
+use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
@@ -29,7 +28,7 @@ pub struct ContractState {
     found: Vec<Found>,
     watched: BTreeSet<ObjectKey>,
     changes: Changes,
-    calm: Duration,
+    calm: Calm,
 }
 
 /// What is remembered of one object.
@@ -85,14 +84,14 @@ impl ContractState {
             found: Vec::new(),
             watched: BTreeSet::new(),
             changes: Changes::default(),
-            calm: Duration::ZERO,
+            calm: Calm::default(),
         }
     }
 
-    /// From so long after the last change on, what follows from configuration has to stand still. Without, nothing is asked.
+    /// What follows from configuration has to stand still under these limits. Without, nothing is asked.
     #[must_use]
-    pub fn calm(mut self, calm: Duration) -> ContractState {
-        self.calm = calm;
+    pub fn limits(mut self, timing: &Timing) -> ContractState {
+        self.calm = Calm::of(timing);
         self
     }
 
@@ -262,6 +261,7 @@ impl ContractState {
     /// All rules against one version; what it shows is remembered for the next.
     fn look(&self, kind: &Kind, seen: &mut Seen, look: &Look<'_>) -> Vec<Finding> {
         let object = look.object;
+        let version = times::Look::of(object, look.at);
         let mut found = Vec::new();
         let all = lists(kind, object, &self.controller);
         let mut memories = HashMap::new();
@@ -280,9 +280,9 @@ impl ContractState {
                 if let (Some(before), Some(_)) = (before, list.terms(condition.type_, self.version)) {
                     let may_fall_back = fallen && condition.type_ == "Accepted";
                     let transition = self.contract.transition;
-                    found.extend(times::check(&path, before, condition, look.at, transition, may_fall_back));
+                    found.extend(times::check(&path, before, condition, version, transition, may_fall_back));
                 }
-                memories.insert(path, Memory::of(condition, before, look.at));
+                memories.insert(path, Memory::of(condition, before, version));
             }
         }
         if look.ours {

@@ -1,7 +1,8 @@
 //! Whether what follows from configuration alone stands still while nothing is configured.
 //!
-//! A controller may be at work for a while after a change, and nothing is said of that. From then on a condition has no reason to
-//! turn until something changes again.
+//! A controller may be at work for as long as a settle may take after a change, and may come to its word in steps; nothing is said of
+//! that. From then on a condition has no reason to turn until something changes again. There and back twice is no coming to a word,
+//! and is counted from shortly after the change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +13,27 @@ use serde_json::Value;
 use super::list::{Finding, List, held};
 use super::rule::Rule;
 use crate::judge::conditions::{find, generation};
-use crate::log::{Body, Change, Elapsed, Event, ObjectKey};
+use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Timing};
 use crate::scenario::Version;
 
 /// How many turns are there and back twice.
 const TWICE: u32 = 4;
+
+/// How long after a change conditions have to stand still.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Calm {
+    /// From then on turns are counted.
+    counts: Duration,
+    /// From then on one turn is too many.
+    settled: Duration,
+}
+
+impl Calm {
+    pub(super) fn of(timing: &Timing) -> Calm {
+        let budgets = [timing.gateway_class, timing.gateway, timing.listener, timing.route];
+        Calm { counts: timing.calm, settled: budgets.into_iter().fold(timing.calm, Duration::max) }
+    }
+}
 
 /// When something last changed that conditions may follow from.
 #[derive(Debug, Clone, Default)]
@@ -80,12 +97,12 @@ impl Steady {
         &mut self,
         list: &List<'_>,
         changes: &Changes,
-        calm: Duration,
+        calm: Calm,
         at: Elapsed,
         version: Version,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
-        if calm.is_zero() || !list.visited() {
+        if calm.counts.is_zero() || !list.visited() {
             return found;
         }
         for (type_, terms) in list.subject.conditions.iter().filter(|(_, t)| t.configured && t.known_at(version)) {
@@ -101,12 +118,13 @@ impl Steady {
             }
             let path = list.path_of(type_);
             let before = self.0.get(&path).filter(|before| before.after == changes.last);
-            let turned = before.is_some_and(|before| before.status != status && at - changes.last >= calm);
+            let turned = before.is_some_and(|before| before.status != status && at - changes.last >= calm.counts);
             let turns = before.map_or(0, |before| before.turns) + u32::from(turned);
             if turned {
                 let was = before.map_or_else(String::new, |before| before.status.clone());
-                let seen = || format!("{status} after {was}, turn {turns} while nothing had changed for {calm:?}");
-                found.push(held(Rule::ConditionsStay, path.clone(), false, seen));
+                let still = at - changes.last;
+                let seen = || format!("{status} after {was}, turn {turns}, and nothing had changed for {still:.1?}");
+                found.push(held(Rule::ConditionsStay, path.clone(), still < calm.settled, seen));
                 found.push(held(Rule::ConditionsDoNotFlap, path.clone(), turns < TWICE, seen));
             }
             self.0.insert(path, Stand { status: status.to_owned(), after: changes.last, turns });

@@ -1,16 +1,14 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::driver::{CONTROLLER, NS, contract};
 use crate::judge::contract::{Contract, ContractError, ContractState, GATEWAY_API, Rule, over_log};
-use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
+use crate::log::{
+    Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
+};
 use crate::scenario::ObjectRef;
-
-/// From then on conditions have to stand still.
-const CALM: Duration = Duration::from_secs(1);
 
 /// What happens to one object.
 #[derive(Clone)]
@@ -26,7 +24,7 @@ use Did::{Gap, Patch, See, Settle};
 
 fn breaches(history: &[Did]) -> Vec<String> {
     let state = ContractState::new(contract(), "v1.6.1".parse().unwrap(), CONTROLLER.to_owned());
-    let mut state = state.calm(CALM);
+    let mut state = state.limits(&Timing::of(TimingProfile::Embedded));
     let mut now = 0;
     let mut key = None;
     for (seq, did) in history.iter().enumerate() {
@@ -297,26 +295,26 @@ fn foreign(section: &str) -> Value {
     vec![See(0, at_version(route(conditions(&GOOD)), "1")), See(5, at_version(route(conditions(&GOOD)), "2"))],
     vec![See(0, at_version(route(conditions(&GOOD)), "1")), See(5, at_version(good_with(condition(BAD)), "2"))])]
 #[case(Rule::ConditionsStay,
-    vec![See(0, route(conditions(&GOOD))), See(1000, good_with(condition(BAD)))],
-    vec![See(0, route(conditions(&GOOD))), See(999, good_with(condition(BAD)))])]
+    vec![See(0, route(conditions(&GOOD))), See(5000, good_with(condition(BAD)))],
+    vec![See(0, route(conditions(&GOOD))), See(4999, good_with(condition(BAD)))])]
 #[case(Rule::ConditionsStay,
-    vec![See(0, route(conditions(&GOOD))), See(1000, good_and(condition("PartiallyInvalid=True:UnsupportedValue")))],
-    vec![See(0, route(conditions(&GOOD))), See(1000, good_and(condition("x.test/Own=True:Fine")))])]
+    vec![See(0, route(conditions(&GOOD))), See(5000, good_and(condition("PartiallyInvalid=True:UnsupportedValue")))],
+    vec![See(0, route(conditions(&GOOD))), See(5000, good_and(condition("x.test/Own=True:Fine")))])]
 #[case(Rule::ConditionsStay,
-    vec![See(0, good_with(condition(BAD))), See(1000, route(conditions(&GOOD)))],
-    vec![See(0, good_with(condition("Accepted=Unknown:Pending"))), See(1000, route(conditions(&GOOD)))])]
+    vec![See(0, good_with(condition(BAD))), See(5000, route(conditions(&GOOD)))],
+    vec![See(0, good_with(condition("Accepted=Unknown:Pending"))), See(5000, route(conditions(&GOOD)))])]
 #[case(Rule::ConditionsStay,
-    vec![See(0, route(conditions(&GOOD))), See(1000, good_with(condition(BAD)))],
-    vec![See(0, route(conditions(&GOOD))), See(1000, at_generation(good_with(condition(BAD)), 2))])]
+    vec![See(0, route(conditions(&GOOD))), See(5000, good_with(condition(BAD)))],
+    vec![See(0, route(conditions(&GOOD))), See(5000, at_generation(good_with(condition(BAD)), 2))])]
 #[case(Rule::ConditionsStay,
-    vec![See(0, route(conditions(&GOOD))), See(1000, good_with(condition(BAD)))],
-    vec![See(0, route(conditions(&GOOD))), See(1000, route(conditions(&GOOD))), Gap, See(1, good_with(condition(BAD)))])]
+    vec![See(0, route(conditions(&GOOD))), See(5000, good_with(condition(BAD)))],
+    vec![See(0, route(conditions(&GOOD))), See(5000, route(conditions(&GOOD))), Gap, See(1, good_with(condition(BAD)))])]
 #[case(Rule::ConditionsStay,
-    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({}), "2"), See(1, at_version(route(conditions(&GOOD)), "3")), See(1000, at_version(good_with(condition(BAD)), "4"))],
-    vec![See(0, at_version(route(conditions(&GOOD)), "1")), See(2000, at_version(route(conditions(&GOOD)), "2")), Patch(json!({}), "3"), See(1500, at_version(good_with(condition(BAD)), "4"))])]
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({}), "2"), See(1, at_version(route(conditions(&GOOD)), "3")), See(5000, at_version(good_with(condition(BAD)), "4"))],
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), See(2000, at_version(route(conditions(&GOOD)), "2")), Patch(json!({}), "3"), See(5500, at_version(good_with(condition(BAD)), "4"))])]
 #[case(Rule::ConditionsStay,
-    vec![See(0, gateway(programmed(), json!([]))), See(1000, gateway(conditions(&["Accepted=False:Invalid", "Programmed=True:Programmed"]), json!([])))],
-    vec![See(0, gateway(programmed(), json!([]))), See(1000, gateway(conditions(&[GOOD[0], "Programmed=False:Pending"]), json!([])))])]
+    vec![See(0, gateway(programmed(), json!([]))), See(5000, gateway(conditions(&["Accepted=False:Invalid", "Programmed=True:Programmed"]), json!([])))],
+    vec![See(0, gateway(programmed(), json!([]))), See(5000, gateway(conditions(&[GOOD[0], "Programmed=False:Pending"]), json!([])))])]
 #[case(Rule::ConditionsDoNotFlap, turns(1100, 4), turns(1100, 3))]
 #[case(Rule::ConditionsDoNotFlap, turns(1100, 4), turns(200, 7))]
 fn a_history(#[case] rule: Rule, #[case] bad: Vec<Did>, #[case] good: Vec<Did>) {

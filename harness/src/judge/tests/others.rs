@@ -74,6 +74,36 @@ fn what_others_do_is_found(#[case] event: Body, #[case] what: &str) {
     assert_eq!(found.iter().map(|foreign| foreign.what.as_str()).collect::<Vec<_>>(), [what]);
 }
 
+fn entry(manager: &str, time: &str) -> Value {
+    json!({"manager": manager, "operation": "Update", "time": time})
+}
+
+/// Nothing of an object tells who deleted it, or who took a field away: whoever wrote last did so before.
+#[rstest]
+#[case::edited(json!([{"port": 81}]), json!([entry("somebody", "2")]), None, &["somebody"])]
+#[case::edited_after_the_target(json!([{"port": 81}]), json!([entry("target", "1"), entry("somebody", "1")]), None, &["somebody"])]
+#[case::taken_away(json!([]), json!([entry("target", "1")]), None, &[])]
+#[case::taken_away_later(json!([]), json!([entry("target", "2")]), None, &[])]
+#[case::deleted_under_a_finalizer(json!([{"port": 80}]), json!([entry("target", "2")]), Some("now"), &[])]
+fn who_did_it_is_said_only_where_it_tells(
+    #[case] ports: Value,
+    #[case] entries: Value,
+    #[case] deleted: Option<&str>,
+    #[case] by: &[&str],
+) {
+    let before =
+        other(&service("11", self::ports()), |o| o["metadata"]["managedFields"] = json!([entry("target", "1")]));
+    let after = other(&service("12", ports), |o| {
+        o["metadata"]["managedFields"] = entries;
+        if let Some(time) = deleted {
+            o["metadata"]["deletionTimestamp"] = json!(time);
+        }
+    });
+    let found = found(vec![seen(Change::Modified, &before), seen(Change::Modified, &after)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].by, by);
+}
+
 #[rstest]
 #[case::status(seen(Change::Modified, &other(&service("11", ports()), |o| o["status"] = json!({"loadBalancer": {}}))))]
 #[case::more_beside_what_was_sent(seen(Change::Modified, &other(&service("11", ports()), |o| {

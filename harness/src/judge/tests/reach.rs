@@ -49,13 +49,14 @@ fn no_route_to_a_port_is_no_answer_where_another_port_answers(
     assert!(play.requests.iter().any(|request| port(request) == 9000));
 }
 
+/// The way may have been lost since.
 #[test]
-fn an_address_that_answered_before_needs_no_other_port() {
+fn what_answered_before_does_not_count() {
     let steps = vec![asks(get(backend("echo"))), asks(get(Answer::NoAnswer))];
-    let mut play = Play::new(scenario(steps)).probes(|_, id, _| match id.starts_with("tok-0-") {
-        true => Back::Echo("echo-pod"),
-        false => no_route("10.0.0.1:80"),
-    });
-    assert_eq!(play.run().outcome, Outcome::Passed);
-    assert!(play.requests.iter().all(|request| port(request) == 80));
+    let mut play =
+        Play::new(scenario(steps)).probes(|_, id, request| match (id.starts_with("tok-0-"), port(request)) {
+            (true, _) => Back::Echo("echo-pod"),
+            (false, port) => no_route(if port == 80 { "10.0.0.1:80" } else { "10.0.0.1:9000" }),
+        });
+    assert_eq!(play.run().outcome, Outcome::Inconclusive);
 }

@@ -6,7 +6,7 @@ use rstest::rstest;
 use super::driver::{Back, Play, admitted, apply, asks, backend, context, get, pool_gateway, route, scenario, seen};
 use crate::judge::Context;
 use crate::log::{Body, Change, ProbeError, Scope};
-use crate::scenario::Verb;
+use crate::scenario::{Probe, Verb};
 
 /// A data path that answers so.
 fn play(verbs: Vec<Verb>, context: Context, mut back: impl FnMut(u32, u64) -> Back + 'static) -> Play {
@@ -115,8 +115,35 @@ fn a_hitch_while_others_stir_is_forgiven() {
         play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
     }
     let verdict = play.run();
-    assert_eq!((verdict.outcome, verdict.findings.len()), (Outcome::Passed, 0));
+    assert_eq!(verdict.outcome, Outcome::Passed);
+    assert_eq!(verdict.findings.iter().map(|found| found.severity).collect::<Vec<_>>(), [Severity::Note]);
     assert_eq!(record(&verdict).staying, 8);
+}
+
+/// Answers that follow upon each other are not independent.
+#[rstest]
+#[case::once(0, Outcome::Passed, &[Severity::Note])]
+#[case::twice(60_000, Outcome::Failed, &[Severity::Failure])]
+fn what_happens_once_is_asked_for_again(#[case] until: u64, #[case] outcome: Outcome, #[case] severities: &[Severity]) {
+    // All of it within a few milliseconds, and then one answer in three.
+    let back = move |n: u32, at: u64| {
+        unless((4..12).contains(&n) || n > 12 && at < until && n.is_multiple_of(3), Back::Status(503))
+    };
+    let verdict = play(vec![probe()], context(), back).run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.findings);
+    assert_eq!(verdict.findings.iter().map(|found| found.severity).collect::<Vec<_>>(), severities);
+}
+
+#[test]
+fn what_agreed_in_time_is_never_late() {
+    let mut play =
+        play(vec![probe()], context(), |n, at| unless(n > 3 && at < 7_000 && at % 100 < 50, Back::Status(503)));
+    for at in (0..7_000).step_by(5) {
+        play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
+    }
+    let verdict = play.run();
+    assert!(verdict.findings.iter().all(|found| !found.late), "{:?}", verdict.findings);
+    assert_eq!(verdict.outcome, Outcome::Passed, "{:?}", verdict.findings);
 }
 
 #[test]
@@ -150,4 +177,44 @@ fn logs_from_before_it_was_tested_replay_as_they_were() {
     (context.timing.flaps, context.timing.calm) = (0, Duration::ZERO);
     let verdict = play(vec![probe()], context, |n, _| unless(n > 3, Back::Status(503))).run();
     assert_eq!((verdict.outcome, record(&verdict).n), (Outcome::Passed, 3));
+}
+
+/// The same is asked twice; the second time the first answers disagree.
+#[rstest]
+#[case::woken(vec![probe(), probe()], 1, Some("steps[1].probe.again"))]
+#[case::at_once(vec![probe(), probe()], 0, None)]
+#[case::something_changed(vec![probe(), apply(vec![route(&["http"])]), probe()], 1, None)]
+#[case::something_else_is_asked(vec![asks(Probe { path: "/other".to_owned(), ..get(backend("echo")) }), probe()], 1, None)]
+fn a_data_path_answers_at_once_as_it_did_before(
+    #[case] verbs: Vec<Verb>,
+    #[case] disagree: u32,
+    #[case] finding: Option<&str>,
+) {
+    let last = verbs.len() - 1;
+    let mut left = disagree;
+    let mut play = Play::new(scenario(verbs)).writes(|_, _| (admitted(1), Vec::new())).probes(move |at, id, _| {
+        // Long enough after the pool's Gateway was first seen.
+        let is_early = id.starts_with("tok-0-") && at.0 < 2_000_000;
+        let is_bad = id.starts_with(&format!("tok-{last}-")) && left > 0;
+        left -= u32::from(is_bad);
+        unless(is_bad || is_early, Back::Status(503))
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{:?}", verdict.findings);
+    let found: Vec<_> = verdict.findings.iter().map(|found| (&*found.expectation, found.severity)).collect();
+    assert_eq!(found, finding.map(|name| (name, Severity::Warning)).into_iter().collect::<Vec<_>>());
+}
+
+/// What comes and goes on a Gateway that others use may be why.
+#[test]
+fn a_busy_gateway_may_hesitate() {
+    let mut asked = 0;
+    let mut play = Play::new(scenario(vec![probe(), probe()]))
+        .in_scope(1900, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()))
+        .probes(move |at, id, _| {
+            asked += u32::from(id.starts_with("tok-1-"));
+            unless(asked == 1 || at.0 < 2_000_000, Back::Status(503))
+        });
+    let verdict = play.run();
+    assert!(verdict.findings.is_empty(), "{:?}", verdict.findings);
 }

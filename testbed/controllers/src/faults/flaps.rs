@@ -7,7 +7,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -42,6 +42,28 @@ struct FailsNowAndThen(AtomicU64);
 impl Exchange for FailsNowAndThen {
     async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
         if request.scheme == "https" && self.0.fetch_add(1, Ordering::Relaxed) % ONE_IN == ONE_IN - 1 {
+            response.headers_mut().clear();
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            *response.body_mut() = body::empty();
+        }
+        Some(response)
+    }
+}
+
+/// Fails the first request to a hostname after a while without any, as connections do that the other side has closed meanwhile.
+#[derive(Default)]
+struct FallsAsleep(Mutex<HashMap<String, Instant>>);
+
+/// So long nobody may have asked.
+const IDLE: Duration = Duration::from_secs(5);
+
+#[async_trait]
+impl Exchange for FallsAsleep {
+    async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        let now = Instant::now();
+        let host = request.host.clone();
+        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(host, now);
+        if before.is_some_and(|before| now - before >= IDLE) {
             response.headers_mut().clear();
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             *response.body_mut() = body::empty();
@@ -120,6 +142,12 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Answers one in ten requests over TLS by 503.",
         clauses: &["OWN-02"],
         seam: Seam::Exchange(|| Arc::new(FailsNowAndThen::default())),
+    },
+    Fault {
+        name: "fails-first-request-after-idling",
+        summary: "Answers the first request to a hostname by 503 if there was none for five seconds.",
+        clauses: &["OWN-05"],
+        seam: Seam::Exchange(|| Arc::new(FallsAsleep::default())),
     },
     Fault {
         name: "one-of-two-replicas-never-learns",
