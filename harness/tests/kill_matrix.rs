@@ -1,14 +1,15 @@
-//! Every named fault is noticed, for the clauses that it declares and no others.
+//! Every named fault is noticed, by the expectations that are said to show it and for the clauses that it declares, and for no
+//! others.
 //!
-//! Each is run with one scenario for each of its clauses, and with another; where those do not prove a clause, with more
-//! that are about it. What that complains of is looked at again with little else going on, so that a busy machine is not
-//! taken for a hole. `gateproof faults --full` runs every fault with every scenario.
+//! Each is run with the scenarios of those expectations, and with another. What that complains of is looked at again with
+//! little else going on, so that a busy machine is not taken for a hole; no more than a few may need that. `gateproof
+//! faults --full` runs every fault with every scenario.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gateproof::judge::contract::Contract;
-use gateproof::kill::{Extent, Plan, ShownBy, Watcher, drive, faults_named};
+use gateproof::kill::{Complaint, Extent, Plan, ShownBy, Watcher, drive, faults_named};
 use gateproof::scenario::{Vocabulary, load};
 
 /// The program's own: runs side by side would wait for each other in that of the system.
@@ -18,61 +19,67 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Draws the other.
 const SEED: u64 = 1;
 
-/// A [`ShownBy`].
-const SHOWN_BY: &str = include_str!("kill_matrix/shown_by.yaml");
+/// As many faults may be complained of at first sight only, one in twenty: on a busy machine a status may come after the
+/// settling that it should spoil. Beyond that it would be the second look that proves, not the first. What the machine was
+/// too busy to tell was no wrong answer, and is not counted.
+const PASSING: usize = 13;
 
-/// Prints what the table of scenarios does not know.
-struct Missed;
+struct Quiet;
 
-impl Watcher for Missed {
+impl Watcher for Quiet {
     fn ran(&self, _: &str, _: usize) {}
-
-    fn missed(&self, fault: &str, clause: &str, shown_by: Option<&str>) {
-        println!("{fault}: the first look did not show {clause}, {} did", shown_by.unwrap_or("a rule of the contract"));
-    }
 }
 
-#[test]
-fn the_table_of_scenarios_names_what_there_is() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).expect("the manifests are well-formed");
-    for (fault, shown_by) in table() {
-        let known = faults_named(std::slice::from_ref(&fault)).expect("it is a fault")[0];
-        for (clause, scenario) in shown_by {
-            assert!(known.clauses.contains(&clause.as_str()), "{fault} does not declare {clause}");
-            assert!(scenarios.iter().any(|one| one.name == scenario), "there is no scenario {scenario}");
-        }
-    }
+fn contract() -> Contract {
+    Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed")
 }
 
 fn table() -> ShownBy {
-    serde_yaml::from_str(SHOWN_BY).expect("the table is well-formed")
+    ShownBy::builtin().expect("the table is well-formed")
+}
+
+fn faults(complaints: &[Complaint]) -> BTreeSet<&str> {
+    complaints.iter().map(Complaint::fault).collect()
+}
+
+#[test]
+fn the_table_names_every_fault_and_what_there_is() {
+    let scenarios = load::builtin(&Vocabulary::builtin()).expect("the manifests are well-formed");
+    assert_eq!(table().problems(&scenarios, &contract().rule_names()), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_is_noticed_for_what_it_declares() {
-    let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed");
+    let table = table();
     let mut plan = Plan {
         scenarios: load::builtin(&Vocabulary::builtin()).expect("the manifests are well-formed"),
         faults: faults_named(&[]).expect("no name is wrong"),
-        extent: Extent::Sample { seed: SEED, shown_by: table() },
+        extent: Extent::Sample(SEED),
         targets: 64,
-        contract: Arc::new(contract),
+        contract: Arc::new(contract()),
     };
-    let first = drive(&plan, &Missed).await;
-    println!(
-        "{} faults, {} narrow, {} signatures, {} complaints at first sight",
-        first.rows.len(),
-        first.rows.iter().filter(|row| row.narrow).count(),
-        first.signatures,
-        first.complaints.len()
-    );
-    first.complaints.iter().for_each(|complaint| println!("at first sight: {complaint:?}"));
-    assert!(first.signatures >= 50, "only {} faults can be told apart", first.signatures);
-    let doubtful: BTreeSet<&str> = first.complaints.iter().map(|complaint| complaint.fault()).collect();
+    let first = drive(&plan, &table, &Quiet).await;
+    let doubtful = faults(&first.complaints);
     plan.faults.retain(|fault| doubtful.contains(fault.name));
     plan.extent = Extent::Again(first.complaints.clone());
     plan.targets = 24;
-    let second = drive(&plan, &Missed).await.complaints;
-    let standing: Vec<_> = second.into_iter().filter(|complaint| complaint.stands(&first.complaints)).collect();
+    let standing = drive(&plan, &table, &Quiet).await.complaints;
+    let told: Vec<Complaint> =
+        first.complaints.iter().filter(|one| !matches!(one, Complaint::Inconclusive { .. })).cloned().collect();
+    let (wrong, still) = (faults(&told), faults(&standing));
+    let passing = wrong.difference(&still).count();
+    println!(
+        "{} faults, {} narrow, {} signatures; complaints of {} faults at first sight, of {passing} at first sight only; {} \
+         more could not be told",
+        first.rows.len(),
+        first.rows.iter().filter(|row| row.narrow).count(),
+        first.signatures,
+        wrong.len(),
+        doubtful.len() - wrong.len(),
+    );
+    first.complaints.iter().for_each(|complaint| println!("at first sight: {complaint}"));
+    standing.iter().for_each(|complaint| println!("at second sight: {complaint}"));
     assert_eq!(standing, [], "faults that are not noticed as they should be");
+    assert!(passing <= PASSING, "{passing} faults were complained of at first sight only");
+    assert!(first.signatures >= 50, "only {} faults can be told apart", first.signatures);
 }

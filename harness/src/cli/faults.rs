@@ -1,11 +1,13 @@
 //! `gateproof faults`: the kill matrix.
 
+use std::collections::BTreeMap;
+
 use super::options::{contract, known_fault, load_scenarios};
 use super::output::{self, Format, say, tell};
 use super::run::run_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::kill::{self, Complaint, Extent, Matrix, Plan, Proof, Varied, Watcher};
+use crate::kill::{self, Extent, Matrix, Plan, Proof, ShownBy, Varied, Watcher};
 use crate::scenario::Vocabulary;
 use gateproof_controllers::variants;
 
@@ -15,6 +17,7 @@ use gateproof_controllers::variants;
 Examples:
   gateproof faults                          each fault with the scenarios about its clauses, and ten others
   gateproof faults ignores-reference-grants
+  gateproof faults NAME --table             what shows it, for harness/src/kill/shown_by.yaml
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail
@@ -38,6 +41,10 @@ pub(crate) struct Args {
     /// Run every scenario on every legal variant instead of faults; nothing may complain
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "faults"])]
     variants: bool,
+    /// Print which expectations show each fault, as harness/src/kill/shown_by.yaml has it; what does not hold there, or is
+    /// missing, is looked for
+    #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "variants", "format"])]
+    table: bool,
     /// Draws the others
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -69,7 +76,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
     let faults = kill::faults_named(&args.faults)
         .map_err(|name| Failure::usage(format!("there is no fault `{name}`"), "`gateproof list faults` shows all"))?;
-    let plan = Plan {
+    let mut plan = Plan {
         scenarios: load_scenarios(&[], &Vocabulary::builtin())?,
         faults,
         extent: if args.full { Extent::Full } else { Extent::Declared(args.seed) },
@@ -94,7 +101,12 @@ pub(crate) async fn run(args: Args) -> Outcome {
         }
         return print_varied(&varied, args.format);
     }
-    let mut matrix = kill::drive(&plan, &Lines).await;
+    let shown_by = ShownBy::builtin().map_err(|error| Failure::usage(format!("shown_by.yaml: {error}"), ""))?;
+    if args.table {
+        print_table(table(&mut plan, &shown_by, args.seed).await);
+        return Ok(exit_codes::PASSED);
+    }
+    let mut matrix = kill::drive(&plan, &shown_by, &Lines).await;
     if args.holes {
         let left = kill::pinned(&plan.scenarios).into_iter().filter(|trial| matrix.holes.contains(&trial.name()));
         let proof = kill::pin_all(&plan, left.collect(), &Lines).await.map_err(run_failure)?;
@@ -107,6 +119,24 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
     let proven = matrix.complaints.is_empty() && (!args.holes || matrix.holes.is_empty());
     Ok(if proven { exit_codes::PASSED } else { exit_codes::FAILED })
+}
+
+/// What shows each fault: what is listed, where all of that holds and nothing is missing, and else what more scenarios say.
+async fn table(plan: &mut Plan, listed: &ShownBy, seed: u64) -> BTreeMap<String, Vec<String>> {
+    plan.extent = Extent::Sample(seed);
+    let first = kill::drive(plan, listed, &Lines).await;
+    plan.faults.retain(|fault| first.complaints.iter().any(|complaint| complaint.fault() == fault.name));
+    plan.extent = Extent::Declared(seed);
+    let second = kill::drive(plan, listed, &Lines).await;
+    first.rows.into_iter().chain(second.rows).map(|row| (row.fault, row.shown_by)).collect()
+}
+
+fn print_table(table: BTreeMap<String, Vec<String>>) {
+    say!("# What shows each fault; first what states best what is wrong. `gateproof faults --table` prints this.");
+    for (fault, showings) in table {
+        say!("{fault}:");
+        showings.iter().for_each(|showing| say!("  - {showing}"));
+    }
 }
 
 fn print_matrix(matrix: &Matrix) {
@@ -125,7 +155,7 @@ fn print_matrix(matrix: &Matrix) {
     }
     if !matrix.complaints.is_empty() {
         say!("\ncomplaints:");
-        matrix.complaints.iter().for_each(|complaint| say!("  {}", words(complaint)));
+        matrix.complaints.iter().for_each(|complaint| say!("  {complaint}"));
     }
     let narrow = matrix.rows.iter().filter(|row| row.narrow).count();
     let (faults, signatures, all) = (matrix.rows.len(), matrix.signatures, matrix.expectations);
@@ -141,20 +171,6 @@ fn print_matrix(matrix: &Matrix) {
         "\n{faults} faults, {narrow} narrow, {signatures} signatures; {all} expectations, {proof}; {} complaints",
         matrix.complaints.len()
     );
-}
-
-/// A complaint as a sentence.
-pub(crate) fn words(complaint: &Complaint) -> String {
-    match complaint {
-        Complaint::NotRun { fault, error } => format!("{fault}: nothing could be run: {error}"),
-        Complaint::Unnoticed { fault } => format!("{fault}: nothing noticed it"),
-        Complaint::Undeclared { fault, scenario, expectation, clauses } => {
-            let clauses: Vec<&str> = clauses.iter().map(String::as_str).collect();
-            format!("{fault}: {scenario} {expectation} fails for {}, which it does not declare", clauses.join(", "))
-        }
-        Complaint::Unproven { fault, clause } => format!("{fault}: declares {clause}, which nothing failed for"),
-        Complaint::Inconclusive { fault, scenario } => format!("{fault}: {scenario} was inconclusive"),
-    }
 }
 
 fn print_varied(varied: &Varied, format: Format) -> Outcome {

@@ -12,7 +12,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 
-use super::matrix::{Complaint, FaultRun, Matrix};
+use super::complaint::Complaint;
+use super::matrix::{FaultRun, Matrix};
+use super::shown_by::{Showing, ShownBy};
 use crate::judge::contract::Contract;
 use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::{Expectation, enumerate};
@@ -22,35 +24,21 @@ use crate::scenario::{Level, Scenario, select};
 const OTHERS: usize = 10;
 /// The same for a sample.
 const FEW_OTHERS: usize = 1;
-/// How many more of the scenarios about a clause are tried when the first has left it unproven.
-const NEXT_LIKELIEST: usize = 4;
-
 /// How often a fault is looked at, at most.
-const LOOKS: usize = 2;
-/// The same for a sample, which is widened.
-const LOOKS_OF_A_SAMPLE: usize = 3;
+const LOOKS: usize = 3;
 
 /// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
 /// one of them would meet in its lanes.
 const JOBS: usize = 8;
 
-/// Names of scenarios by fault and clause. What it says wrongly or not at all costs a second look, and proves nothing.
-pub type ShownBy = BTreeMap<String, BTreeMap<String, String>>;
-
-/// How much is run against each fault.
+/// How much is run against each fault: the scenarios that are said to show it, and beside them those named here.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extent {
-    /// For each clause of the fault one scenario, and another. Where those do not prove a clause, a few more that are about
-    /// it, and then all that are about any clause of the fault.
-    Sample {
-        /// Draws the other.
-        seed: u64,
-        /// Which scenario shows a clause of a fault, where it is not the one that is about most of the fault's clauses.
-        shown_by: ShownBy,
-    },
+    /// Another one, drawn by this seed.
+    Sample(u64),
     /// The scenarios that are about the fault's clauses, and a few others drawn by this seed.
     Declared(u64),
-    /// A second look at what was complained of: the scenarios named, and all that are about the clauses missed.
+    /// A second look at what was complained of: the scenarios named.
     Again(Vec<Complaint>),
     /// Every scenario.
     Full,
@@ -60,9 +48,6 @@ pub enum Extent {
 pub trait Watcher: Send + Sync {
     /// A fault, or the plain reference, has been run.
     fn ran(&self, name: &str, failed: usize);
-
-    /// This clause of a fault was shown only when a sample had been widened: by a scenario, or by a rule of the contract.
-    fn missed(&self, _fault: &str, _clause: &str, _shown_by: Option<&str>) {}
 }
 
 /// What the matrix is made of.
@@ -81,10 +66,10 @@ pub struct Plan {
 }
 
 /// Runs every fault of the plan and makes the matrix.
-pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
+pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Matrix {
     let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
-    let mut waiting: VecDeque<Suspect> =
-        plan.faults.iter().map(|fault| Suspect::new(fault, chosen(plan, &clauses, fault))).collect();
+    let suspect = |fault: &&'static Fault| Suspect::new(fault, chosen(plan, &clauses, fault, shown_by.of(fault.name)));
+    let mut waiting: VecDeque<Suspect> = plan.faults.iter().map(suspect).collect();
     // The longest go first, so that none of them is left over at the end.
     waiting.make_contiguous().sort_by_key(|suspect| std::cmp::Reverse(suspect.next.len()));
     let mut under_way = FuturesUnordered::new();
@@ -96,11 +81,8 @@ pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
             under_way.push(suspect.look(plan));
         }
         let Some(mut suspect) = under_way.next().await else { break };
-        suspect.next = suspect.doubts(plan, &clauses);
+        suspect.next = suspect.doubts(plan);
         if suspect.next.is_empty() {
-            for clause in suspect.missed.iter().filter(|missed| suspect.run.unproven().all(|open| open != *missed)) {
-                watcher.missed(suspect.fault.name, clause, suspect.run.shown_by(clause));
-            }
             if suspect.run.error.is_none() {
                 watcher.ran(suspect.fault.name, suspect.run.kills().count());
             }
@@ -110,7 +92,7 @@ pub async fn drive(plan: &Plan, watcher: &dyn Watcher) -> Matrix {
             waiting.push_back(suspect);
         }
     }
-    Matrix::of(&runs, &binding_expectations(&plan.scenarios))
+    Matrix::of(&runs, &binding_expectations(&plan.scenarios), shown_by)
 }
 
 /// A fault, and what was seen of it so far.
@@ -122,14 +104,12 @@ struct Suspect {
     tried: BTreeSet<usize>,
     /// Those of the next look.
     next: BTreeSet<usize>,
-    /// What the first look left unproven, unless the machine was too busy for it.
-    missed: Vec<String>,
 }
 
 impl Suspect {
     fn new(fault: &'static Fault, next: BTreeSet<usize>) -> Suspect {
         let run = FaultRun::before(fault.name, fault.clauses);
-        Suspect { fault, run, looks: 0, tried: BTreeSet::new(), next, missed: Vec::new() }
+        Suspect { fault, run, looks: 0, tried: BTreeSet::new(), next }
     }
 
     async fn look(mut self, plan: &Plan) -> Suspect {
@@ -138,36 +118,17 @@ impl Suspect {
             Err(error) => self.run = FaultRun::broken(self.fault.name, self.fault.clauses, &error),
         }
         self.looks += 1;
-        if self.looks == 1 && self.run.is_conclusive() {
-            self.missed = self.run.unproven().cloned().collect();
-        }
         self.tried.append(&mut self.next);
         self
     }
 
-    /// What is to be looked at once more: what was inconclusive, as it is where the machine was too busy, and of a sample
-    /// that left clauses unproven, what may prove them.
-    fn doubts(&self, plan: &Plan, clauses: &[Vec<Arc<str>>]) -> BTreeSet<usize> {
-        let samples = matches!(plan.extent, Extent::Sample { .. });
-        let looks = if samples { LOOKS_OF_A_SAMPLE } else { LOOKS };
-        if self.run.error.is_some() || self.looks == looks {
+    /// What is to be looked at once more: what was inconclusive, as it is where the machine was too busy.
+    fn doubts(&self, plan: &Plan) -> BTreeSet<usize> {
+        if self.run.error.is_some() || self.looks == LOOKS {
             return BTreeSet::new();
         }
         let is_open = |index: &usize| self.run.is_inconclusive(&plan.scenarios[*index].name);
-        let mut doubts: BTreeSet<usize> = self.tried.iter().copied().filter(is_open).collect();
-        if samples {
-            let untried = |index: &usize| !self.tried.contains(index);
-            for clause in self.run.unproven() {
-                let about = about(clause, clauses).filter(untried);
-                let width = if self.looks == 1 { NEXT_LIKELIEST } else { 0 };
-                let likely: Vec<usize> = likeliest(about, clauses, self.fault.clauses).take(width).collect();
-                if likely.is_empty() {
-                    doubts.extend(about_any(self.fault.clauses, clauses).filter(untried));
-                }
-                doubts.extend(likely);
-            }
-        }
-        doubts
+        self.tried.iter().copied().filter(is_open).collect()
     }
 }
 
@@ -185,77 +146,37 @@ async fn with(plan: &Plan, fault: &Fault, scenarios: &BTreeSet<usize>) -> Result
 }
 
 /// The scenarios that a fault is run with; `clauses` are those of each.
-fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault) -> BTreeSet<usize> {
-    let mut chosen = BTreeSet::new();
+fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault, listed: &[Showing]) -> BTreeSet<usize> {
+    let position = |name: &str| plan.scenarios.iter().position(|one| one.name == name);
+    let mut chosen: BTreeSet<usize> = listed.iter().filter_map(|showing| position(&showing.scenario)).collect();
     let (seed, strangers) = match &plan.extent {
         Extent::Full => return (0..plan.scenarios.len()).collect(),
-        Extent::Again(complaints) => return doubtful(plan, clauses, fault, complaints),
+        Extent::Again(complaints) => {
+            let of_it = complaints.iter().filter(|complaint| complaint.fault() == fault.name);
+            chosen.extend(of_it.filter_map(|complaint| position(complaint.scenario()?)));
+            return chosen;
+        }
         Extent::Declared(seed) => {
             chosen.extend(about_any(fault.clauses, clauses));
             (*seed, OTHERS)
         }
-        Extent::Sample { seed, shown_by } => {
-            let known = shown_by.get(fault.name);
-            for &clause in fault.clauses {
-                let name = known.and_then(|known| known.get(clause));
-                let index = name.and_then(|name| plan.scenarios.iter().position(|one| one.name == *name));
-                chosen.extend(index.or_else(|| likeliest(about(clause, clauses), clauses, fault.clauses).next()));
-            }
-            (*seed, FEW_OTHERS)
-        }
+        Extent::Sample(seed) => (*seed, FEW_OTHERS),
     };
     let others: Vec<usize> = (0..plan.scenarios.len()).filter(|index| !chosen.contains(index)).collect();
     chosen.extend(others.choose_multiple(&mut draw(seed, fault), strangers).copied());
     chosen
 }
 
-/// The scenarios that complaints of a fault are about.
-fn doubtful(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault, complaints: &[Complaint]) -> BTreeSet<usize> {
-    let mut chosen = BTreeSet::new();
-    for complaint in complaints.iter().filter(|complaint| complaint.fault() == fault.name) {
-        let named = match complaint {
-            Complaint::Undeclared { scenario, .. } | Complaint::Inconclusive { scenario, .. } => {
-                plan.scenarios.iter().position(|one| one.name == *scenario)
-            }
-            _ => None,
-        };
-        match named {
-            Some(index) => drop(chosen.insert(index)),
-            None => chosen.extend(about_any(fault.clauses, clauses)),
-        }
-    }
-    chosen
-}
-
-/// The scenarios that are about a clause.
-fn about<'a>(clause: &'a str, clauses: &'a [Vec<Arc<str>>]) -> impl Iterator<Item = usize> + 'a {
-    (0..clauses.len()).filter(move |index| clauses[*index].iter().any(|own| &**own == clause))
-}
-
 /// The scenarios that are about any of a fault's clauses. A rule of the contract that carries one of them has no scenario
 /// of its own, and is broken where the others are the subject.
 fn about_any<'a>(meant: &'a [&str], clauses: &'a [Vec<Arc<str>>]) -> impl Iterator<Item = usize> + 'a {
-    meant.iter().flat_map(|clause| about(clause, clauses))
+    (0..clauses.len()).filter(move |index| clauses[*index].iter().any(|own| meant.contains(&&**own)))
 }
 
 /// Other numbers for every fault, so that all of them together meet many scenarios.
 fn draw(seed: u64, fault: &Fault) -> ChaCha8Rng {
     let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(fault.name).finalize();
     ChaCha8Rng::from_seed(digest.into())
-}
-
-/// Those first that are about the most of what is meant, and then those about the least beside it.
-fn likeliest(
-    about: impl Iterator<Item = usize>,
-    clauses: &[Vec<Arc<str>>],
-    meant: &[&str],
-) -> impl Iterator<Item = usize> {
-    let mut about: Vec<usize> = about.collect();
-    about.sort_by_cached_key(|&index| {
-        let hits = clauses[index].iter().filter(|own| meant.contains(&&***own)).count();
-        (std::cmp::Reverse(hits), clauses[index].len(), index)
-    });
-    about.into_iter()
 }
 
 /// The expectations of a scenario that a fault has to be able to fail: binding, and not one of several legal ends.

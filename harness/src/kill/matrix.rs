@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gateproof_report::record::{Outcome, RunRecord, Severity};
+use gateproof_report::record::{Finding, Outcome, RunRecord, ScenarioRecord, Severity};
 use gateproof_suites::{Level, requirement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::complaint::Complaint;
+use super::shown_by::{self, Showing, ShownBy};
 use super::trial::Proof;
+use crate::scenario::pattern::matches;
 
 /// A fault makes at most one scenario in this many fail, or it is not narrow.
 const NARROW: usize = 10;
@@ -21,10 +24,19 @@ pub struct FaultRun {
     pub clauses: BTreeSet<String>,
     /// Every scenario that was run.
     pub scenarios: Vec<ScenarioRun>,
-    /// Contract rules that were broken, with their clauses.
-    pub contract: BTreeMap<String, BTreeSet<String>>,
+    /// Contract rules that were broken.
+    pub contract: BTreeMap<String, BrokenRule>,
     /// Why nothing could be run against it.
     pub error: Option<String>,
+}
+
+/// A contract rule that was broken under a fault.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BrokenRule {
+    /// Clauses that it carries.
+    pub clauses: BTreeSet<String>,
+    /// The scenarios whose objects it was broken by; an empty name stands for the run's own.
+    pub scenarios: BTreeSet<String>,
 }
 
 /// How one scenario ended under a fault.
@@ -36,6 +48,8 @@ pub struct ScenarioRun {
     pub outcome: Outcome,
     /// Findings that are not a consequence of an earlier one. Warnings are left out, unless the fault deserves no more.
     pub first: Vec<FirstFailure>,
+    /// Those, and what failed in the same step as one of them: which of these comes first may be a matter of time.
+    pub beside: Vec<FirstFailure>,
 }
 
 /// A first failure.
@@ -47,6 +61,29 @@ pub struct FirstFailure {
     pub clauses: BTreeSet<String>,
 }
 
+impl ScenarioRun {
+    fn of(record: &ScenarioRecord, weakest: Severity) -> ScenarioRun {
+        let grave = record.findings.iter().filter(|f| f.severity == Severity::Failure || f.severity == weakest);
+        let firsts: Vec<&Finding> = grave.clone().filter(|f| !f.consequence).collect();
+        let beside = grave.filter(|f| firsts.iter().any(|first| step(&first.expectation) == step(&f.expectation)));
+        let name = |f: &Finding| FirstFailure {
+            expectation: f.expectation.clone(),
+            clauses: f.clauses.iter().cloned().collect(),
+        };
+        ScenarioRun {
+            scenario: record.name.clone(),
+            outcome: record.outcome,
+            first: firsts.iter().map(|f| name(f)).collect(),
+            beside: beside.map(name).collect(),
+        }
+    }
+}
+
+/// The step that an expectation belongs to, as the beginning of its name.
+fn step(expectation: &str) -> &str {
+    expectation.split(']').next().unwrap_or_default()
+}
+
 impl FaultRun {
     /// What a record of a run under a fault says.
     pub fn of(fault: &str, clauses: &[&str], record: &RunRecord) -> FaultRun {
@@ -55,19 +92,7 @@ impl FaultRun {
             .scenarios
             .iter()
             .filter(|s| !matches!(s.outcome, Outcome::Skipped | Outcome::NotSupported))
-            .map(|s| ScenarioRun {
-                scenario: s.name.clone(),
-                outcome: s.outcome,
-                first: s
-                    .findings
-                    .iter()
-                    .filter(|f| !f.consequence && (f.severity == Severity::Failure || f.severity == weakest))
-                    .map(|f| FirstFailure {
-                        expectation: f.expectation.clone(),
-                        clauses: f.clauses.iter().cloned().collect(),
-                    })
-                    .collect(),
-            })
+            .map(|s| ScenarioRun::of(s, weakest))
             .collect();
         let contract = record
             .contract
@@ -75,7 +100,11 @@ impl FaultRun {
             .filter(|rule| {
                 (rule.severity == Severity::Failure || rule.severity == weakest) && !rule.breaches.is_empty()
             })
-            .map(|rule| (rule.name.clone(), rule.clauses.iter().cloned().collect()))
+            .map(|rule| {
+                let clauses = rule.clauses.iter().cloned().collect();
+                let scenarios = rule.breaches.iter().map(|breach| breach.scenario.clone()).collect();
+                (rule.name.clone(), BrokenRule { clauses, scenarios })
+            })
             .collect();
         FaultRun { scenarios, contract, ..FaultRun::before(fault, clauses) }
     }
@@ -101,16 +130,15 @@ impl FaultRun {
         self.scenarios.iter().any(|s| s.scenario == scenario && s.outcome == Outcome::Inconclusive)
     }
 
-    /// Whether no scenario was inconclusive.
-    pub fn is_conclusive(&self) -> bool {
-        self.scenarios.iter().all(|s| s.outcome != Outcome::Inconclusive)
-    }
-
     /// Puts the results of another run of some of the scenarios in place of the earlier ones.
     pub fn amend(&mut self, later: FaultRun) {
         self.scenarios.retain(|s| !later.scenarios.iter().any(|again| again.scenario == s.scenario));
         self.scenarios.extend(later.scenarios);
-        self.contract.extend(later.contract);
+        for (name, rule) in later.contract {
+            let known = self.contract.entry(name).or_default();
+            known.clauses.extend(rule.clauses);
+            known.scenarios.extend(rule.scenarios);
+        }
     }
 
     /// The scenarios that noticed the fault.
@@ -122,21 +150,48 @@ impl FaultRun {
         })
     }
 
-    /// The declared clauses that no first failure carries.
-    pub fn unproven(&self) -> impl Iterator<Item = &String> {
-        let seen = self.seen_clauses();
-        self.clauses.iter().filter(move |clause| !seen.contains(clause))
+    /// The clauses that a showing carries, if it failed: first in its scenario, or in the step of what did.
+    pub fn carried(&self, showing: &Showing) -> Option<&BTreeSet<String>> {
+        if let Some(rule) = self.contract.get(&showing.expectation) {
+            let there = rule.scenarios.contains(&showing.scenario) || rule.scenarios.contains("");
+            return there.then_some(&rule.clauses);
+        }
+        let killed = self.kills().find(|one| one.scenario == showing.scenario)?;
+        let failed = killed.beside.iter().find(|failed| matches(&showing.expectation, &failed.expectation))?;
+        Some(&failed.clauses)
     }
 
-    /// A scenario that noticed the fault for this clause.
-    pub fn shown_by(&self, clause: &str) -> Option<&str> {
-        let shows = |one: &&ScenarioRun| one.first.iter().any(|first| first.clauses.contains(clause));
-        self.kills().find(shows).map(|one| one.scenario.as_str())
+    /// Whatever failed first, with its clauses.
+    pub(super) fn showings(&self) -> Vec<(Showing, &BTreeSet<String>)> {
+        let showing = |scenario: &str, expectation: &str| Showing {
+            scenario: scenario.to_owned(),
+            expectation: expectation.to_owned(),
+        };
+        let failed = self.kills().flat_map(|killed| {
+            killed.first.iter().map(|first| (showing(&killed.scenario, &first.expectation), &first.clauses))
+        });
+        let broken = self.contract.iter().filter_map(|(name, rule)| {
+            // Of the run's own objects every scenario speaks.
+            let scenario = rule.scenarios.iter().find(|name| !name.is_empty());
+            let scenario = scenario.or_else(|| self.scenarios.first().map(|one| &one.scenario))?;
+            Some((showing(scenario, name), &rule.clauses))
+        });
+        failed.chain(broken).collect()
     }
 
-    fn seen_clauses(&self) -> BTreeSet<&String> {
-        let scenarios = self.kills().flat_map(|s| &s.first).flat_map(|f| &f.clauses);
-        scenarios.chain(self.contract.values().flatten()).collect()
+    /// The declared clauses that none of these carries.
+    pub fn unproven(&self, showings: &[Showing]) -> impl Iterator<Item = &String> {
+        let proven: BTreeSet<&String> = showings.iter().filter_map(|showing| self.carried(showing)).flatten().collect();
+        self.clauses.iter().filter(move |clause| !proven.contains(clause))
+    }
+
+    /// What became of a scenario, in a few words.
+    fn came_to(&self, scenario: &str) -> String {
+        let Some(run) = self.scenarios.iter().find(|run| run.scenario == scenario) else {
+            return "it was not run".to_owned();
+        };
+        let failed: Vec<&str> = run.beside.iter().map(|failed| failed.expectation.as_str()).collect();
+        if failed.is_empty() { format!("it ended {:?}", run.outcome) } else { format!("{} failed", failed.join(", ")) }
     }
 }
 
@@ -156,72 +211,10 @@ pub struct Row {
     pub kills: BTreeMap<String, Vec<String>>,
     /// Contract rules that it broke.
     pub contract: Vec<String>,
+    /// What shows it, each a scenario and an expectation: of what is listed all that failed, and what else carries its clauses.
+    pub shown_by: Vec<String>,
     /// Whether it makes at most a tenth of the scenarios fail.
     pub narrow: bool,
-}
-
-/// Something that keeps the matrix from being a proof.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Complaint {
-    /// Nothing could be run under the fault.
-    NotRun {
-        /// The fault.
-        fault: String,
-        /// Why.
-        error: String,
-    },
-    /// No scenario and no contract rule noticed the fault.
-    Unnoticed {
-        /// The fault.
-        fault: String,
-    },
-    /// A first failure carries none of the clauses that the fault declares.
-    Undeclared {
-        /// The fault.
-        fault: String,
-        /// The scenario.
-        scenario: String,
-        /// The expectation.
-        expectation: String,
-        /// The clauses that it carries.
-        clauses: BTreeSet<String>,
-    },
-    /// A declared clause was no first failure anywhere.
-    Unproven {
-        /// The fault.
-        fault: String,
-        /// The clause.
-        clause: String,
-    },
-    /// A scenario was inconclusive under a fault that does not say so.
-    Inconclusive {
-        /// The fault.
-        fault: String,
-        /// The scenario.
-        scenario: String,
-    },
-}
-
-impl Complaint {
-    /// Whether it still stands after a second look, given those of the first: only what was missed then was looked for.
-    pub fn stands(&self, first: &[Complaint]) -> bool {
-        match self {
-            Complaint::Unnoticed { .. } | Complaint::Unproven { .. } => first.contains(self),
-            Complaint::NotRun { .. } | Complaint::Undeclared { .. } | Complaint::Inconclusive { .. } => true,
-        }
-    }
-
-    /// The fault that it is about.
-    pub fn fault(&self) -> &str {
-        match self {
-            Complaint::NotRun { fault, .. }
-            | Complaint::Unnoticed { fault }
-            | Complaint::Undeclared { fault, .. }
-            | Complaint::Unproven { fault, .. }
-            | Complaint::Inconclusive { fault, .. } => fault,
-        }
-    }
 }
 
 /// The whole matrix.
@@ -245,14 +238,15 @@ pub struct Matrix {
 
 impl Matrix {
     /// The matrix of `runs`; `expectations` are all binding ones of all scenarios, by scenario.
-    pub fn of(runs: &[FaultRun], expectations: &BTreeMap<String, BTreeSet<String>>) -> Matrix {
+    pub fn of(runs: &[FaultRun], expectations: &BTreeMap<String, BTreeSet<String>>, listed: &ShownBy) -> Matrix {
         let mut complaints = BTreeSet::new();
         let mut rows = Vec::new();
         let mut signatures = BTreeSet::new();
         let mut sole = BTreeSet::new();
         for run in runs {
-            complain(run, &mut complaints);
-            let row = row(run, expectations.len());
+            let listed = listed.of(&run.fault);
+            complain(run, listed, &mut complaints);
+            let row = row(run, expectations.len(), listed);
             if row.narrow {
                 signatures.insert((row.kills.clone(), row.contract.clone()));
                 sole.extend(
@@ -285,11 +279,12 @@ impl Matrix {
     }
 }
 
-fn row(run: &FaultRun, scenarios: usize) -> Row {
+fn row(run: &FaultRun, scenarios: usize, listed: &[Showing]) -> Row {
     let kills: BTreeMap<String, Vec<String>> =
         run.kills().map(|s| (s.scenario.clone(), s.first.iter().map(|f| f.expectation.clone()).collect())).collect();
     let narrow = kills.len() <= share_of(scenarios) && (!kills.is_empty() || !run.contract.is_empty());
-    Row { fault: run.fault.clone(), kills, contract: run.contract.keys().cloned().collect(), narrow }
+    let shown_by = shown_by::found(run, listed).iter().map(Showing::to_string).collect();
+    Row { fault: run.fault.clone(), kills, contract: run.contract.keys().cloned().collect(), shown_by, narrow }
 }
 
 /// How many of `scenarios` a narrow fault may make fail: a tenth, but at least one.
@@ -297,14 +292,24 @@ pub fn share_of(scenarios: usize) -> usize {
     (scenarios / NARROW).max(1)
 }
 
-fn complain(run: &FaultRun, complaints: &mut BTreeSet<Complaint>) {
+fn complain(run: &FaultRun, listed: &[Showing], complaints: &mut BTreeSet<Complaint>) {
     let fault = || run.fault.clone();
     if let Some(error) = &run.error {
         complaints.insert(Complaint::NotRun { fault: fault(), error: error.clone() });
         return;
     }
-    if run.kills().next().is_none() && run.contract.is_empty() {
-        complaints.insert(Complaint::Unnoticed { fault: fault() });
+    if listed.is_empty() {
+        complaints.insert(Complaint::Unlisted { fault: fault() });
+    }
+    // What could not be told is a complaint of its own.
+    let told: Vec<&Showing> = listed.iter().filter(|showing| !run.is_inconclusive(&showing.scenario)).collect();
+    for showing in told.iter().filter(|showing| run.carried(showing).is_none()) {
+        complaints.insert(Complaint::Unshown {
+            fault: fault(),
+            scenario: showing.scenario.clone(),
+            expectation: showing.expectation.clone(),
+            instead: run.came_to(&showing.scenario),
+        });
     }
     for killed in run.kills() {
         for first in killed.first.iter().filter(|f| f.clauses.is_disjoint(&run.clauses)) {
@@ -316,24 +321,25 @@ fn complain(run: &FaultRun, complaints: &mut BTreeSet<Complaint>) {
             });
         }
     }
-    for (rule, clauses) in run.contract.iter().filter(|(_, clauses)| clauses.is_disjoint(&run.clauses)) {
+    for (name, rule) in run.contract.iter().filter(|(_, rule)| rule.clauses.is_disjoint(&run.clauses)) {
         complaints.insert(Complaint::Undeclared {
             fault: fault(),
             scenario: String::new(),
-            expectation: rule.clone(),
-            clauses: clauses.clone(),
+            expectation: name.clone(),
+            clauses: rule.clauses.clone(),
         });
     }
     for scenario in run.scenarios.iter().filter(|s| s.outcome == Outcome::Inconclusive) {
         complaints.insert(Complaint::Inconclusive { fault: fault(), scenario: scenario.scenario.clone() });
     }
-    for clause in run.unproven() {
+    for clause in run.unproven(listed).filter(|_| told.len() == listed.len()) {
         complaints.insert(Complaint::Unproven { fault: fault(), clause: clause.clone() });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::super::trial::Survivor;
     use super::*;
 
@@ -350,13 +356,17 @@ mod tests {
             clauses: set(clauses),
             scenarios: failing
                 .iter()
-                .map(|(scenario, first)| ScenarioRun {
-                    scenario: (*scenario).to_owned(),
-                    outcome: if first.is_empty() { Outcome::Passed } else { Outcome::Failed },
-                    first: first
+                .map(|(scenario, first)| {
+                    let first: Vec<FirstFailure> = first
                         .iter()
                         .map(|(e, c)| FirstFailure { expectation: (*e).to_owned(), clauses: set(c) })
-                        .collect(),
+                        .collect();
+                    ScenarioRun {
+                        scenario: (*scenario).to_owned(),
+                        outcome: if first.is_empty() { Outcome::Passed } else { Outcome::Failed },
+                        beside: first.clone(),
+                        first,
+                    }
                 })
                 .collect(),
             contract: BTreeMap::new(),
@@ -368,15 +378,72 @@ mod tests {
         BTreeMap::from([("a".to_owned(), set(&["a.1", "a.2"])), ("b".to_owned(), set(&["b.1"]))])
     }
 
+    /// What shows the fault `f`, each a scenario and an expectation.
+    fn listed(showings: &[&str]) -> ShownBy {
+        serde_yaml::from_str(&format!("f: {showings:?}")).unwrap()
+    }
+
+    fn unproven(clause: &str) -> Complaint {
+        Complaint::Unproven { fault: "f".to_owned(), clause: clause.to_owned() }
+    }
+
+    fn unshown(expectation: &str, instead: &str) -> Complaint {
+        let (fault, scenario) = ("f".to_owned(), "a".to_owned());
+        Complaint::Unshown { fault, scenario, expectation: expectation.to_owned(), instead: instead.to_owned() }
+    }
+
     #[test]
     fn a_fault_that_nobody_notices_is_a_complaint() {
-        let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations());
-        let unnoticed = Complaint::Unnoticed { fault: "f".to_owned() };
-        let unproven = Complaint::Unproven { fault: "f".to_owned(), clause: "X".to_owned() };
-        assert_eq!(matrix.complaints, [unnoticed, unproven.clone()]);
-        // A second look that notices nothing at all has not proven the clause that the first missed.
-        assert!(matrix.complaints.iter().any(|complaint| complaint.stands(std::slice::from_ref(&unproven))));
+        let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations(), &listed(&["a a.1"]));
+        assert_eq!(matrix.complaints, [unshown("a.1", "it ended Passed"), unproven("X")]);
         assert_eq!(matrix.holes.len(), 3);
+    }
+
+    #[test]
+    fn another_expectation_of_the_same_clause_excuses_nothing() {
+        let other = run(&["X"], &[("a", &[("a.2", &["X"])])]);
+        let matrix = Matrix::of(std::slice::from_ref(&other), &expectations(), &listed(&["a a.1"]));
+        assert_eq!(matrix.complaints, [unshown("a.1", "a.2 failed"), unproven("X")]);
+        assert_eq!(matrix.rows[0].shown_by, ["a a.2"], "what the table might say");
+        let matrix = Matrix::of(&[other], &expectations(), &ShownBy::default());
+        assert_eq!(matrix.complaints, [Complaint::Unlisted { fault: "f".to_owned() }, unproven("X")]);
+    }
+
+    #[test]
+    fn what_could_not_be_told_is_one_complaint() {
+        let mut open = run(&["X"], &[("a", &[])]);
+        open.scenarios[0].outcome = Outcome::Inconclusive;
+        let matrix = Matrix::of(&[open], &expectations(), &listed(&["a a.1"]));
+        assert_eq!(matrix.complaints, [Complaint::Inconclusive { fault: "f".to_owned(), scenario: "a".to_owned() }]);
+    }
+
+    #[test]
+    fn what_fails_in_the_same_step_as_the_first_is_as_good() {
+        let mut both = run(&["X"], &[("a", &[("a.2", &["X"])])]);
+        both.scenarios[0].beside.push(FirstFailure { expectation: "a.1".to_owned(), clauses: set(&["X"]) });
+        for either in ["a a.1", "a *.1"] {
+            let matrix = Matrix::of(std::slice::from_ref(&both), &expectations(), &listed(&[either]));
+            assert_eq!(matrix.complaints, []);
+        }
+    }
+
+    #[test]
+    fn a_rule_counts_where_it_was_broken() {
+        let mut broken = run(&["X"], &[("a", &[]), ("b", &[])]);
+        let of = |scenario: &str| BrokenRule { clauses: set(&["X"]), scenarios: set(&[scenario]) };
+        broken.contract.insert("contract/K/r".to_owned(), of("b"));
+        let complaints = |run: &FaultRun| {
+            Matrix::of(std::slice::from_ref(run), &expectations(), &listed(&["a contract/K/r"])).complaints
+        };
+        assert_eq!(complaints(&broken), [unshown("contract/K/r", "it ended Passed"), unproven("X")]);
+        assert_eq!(
+            Matrix::of(&[broken.clone()], &expectations(), &ShownBy::default()).rows[0].shown_by,
+            ["b contract/K/r"]
+        );
+        for place in ["a", ""] {
+            broken.contract.insert("contract/K/r".to_owned(), of(place));
+            assert_eq!(complaints(&broken), []);
+        }
     }
 
     #[test]
@@ -392,15 +459,14 @@ mod tests {
 
     #[test]
     fn a_failure_for_another_reason_than_declared_is_a_complaint() {
-        let matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["Y"])])])], &expectations());
+        let matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["Y"])])])], &expectations(), &listed(&["a a.1"]));
         let undeclared = Complaint::Undeclared {
             fault: "f".to_owned(),
             scenario: "a".to_owned(),
             expectation: "a.1".to_owned(),
             clauses: set(&["Y"]),
         };
-        let unproven = Complaint::Unproven { fault: "f".to_owned(), clause: "X".to_owned() };
-        assert_eq!(matrix.complaints, [undeclared, unproven]);
+        assert_eq!(matrix.complaints, [undeclared, unproven("X")]);
     }
 
     #[test]
@@ -410,7 +476,7 @@ mod tests {
         assert!(first.is_inconclusive("b") && !first.is_inconclusive("a"));
         first.amend(run(&["X"], &[("b", &[("b.1", &["X"])])]));
         assert_eq!(first.kills().map(|s| s.scenario.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        let matrix = Matrix::of(&[first], &expectations());
+        let matrix = Matrix::of(&[first], &expectations(), &listed(&["a a.1", "b b.1"]));
         assert_eq!(matrix.complaints, []);
     }
 
@@ -419,15 +485,15 @@ mod tests {
         let sole = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
         let double = run(&["X"], &[("a", &[("a.1", &["X"]), ("a.2", &["X"])]), ("b", &[])]);
         let broad = run(&["X"], &[("a", &[("a.2", &["X"])]), ("b", &[("b.1", &["X"])])]);
-        let matrix = Matrix::of(&[sole, double, broad], &expectations());
-        assert_eq!(matrix.complaints, []);
+        let matrix = Matrix::of(&[sole, double, broad], &expectations(), &ShownBy::default());
         assert_eq!(matrix.holes, ["a: a.2", "b: b.1"]);
         assert_eq!(matrix.signatures, 2);
     }
 
     #[test]
     fn a_pinpoint_fault_closes_a_hole_unless_the_expectation_survives() {
-        let mut matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])])], &expectations());
+        let alone = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+        let mut matrix = Matrix::of(&[alone], &expectations(), &ShownBy::default());
         let survivor = Survivor {
             scenario: "b".to_owned(),
             expectation: "b.1".to_owned(),

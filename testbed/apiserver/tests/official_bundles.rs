@@ -4,11 +4,17 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use gateproof_apiserver::schema::CompiledSchema;
 use rstest::rstest;
 use serde_json::{Value, json};
+
+/// Says outside of the capture of tests that a check was left out, for CI to count.
+fn skipped(why: &str) {
+    std::io::stderr().write_all(format!("skipped: bundles: {why}\n").as_bytes()).unwrap();
+}
 
 fn folder() -> Option<PathBuf> {
     let workspace = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -17,7 +23,7 @@ fn folder() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: no official bundles in {}", folder.display());
+    skipped(&format!("there are no official bundles in {}", folder.display()));
     None
 }
 

@@ -1,5 +1,6 @@
 //! What goes wrong between clients and real API servers, on demand: refusals under load, lost watches, outages.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::Method;
@@ -28,6 +29,7 @@ pub enum Refusal {
 /// What goes wrong, from one moment to the next.
 pub struct Trouble {
     refusals: Mutex<Option<Refusals>>,
+    refused: AtomicU64,
     /// Counts up each time that all watches end.
     cuts: watch::Sender<u64>,
     away: watch::Sender<bool>,
@@ -44,6 +46,7 @@ impl Default for Trouble {
     fn default() -> Self {
         Self {
             refusals: Mutex::default(),
+            refused: AtomicU64::new(0),
             cuts: watch::Sender::new(0),
             away: watch::Sender::new(false),
             disturbances: Disturbances::default(),
@@ -56,6 +59,11 @@ impl Trouble {
     pub fn refuse(&self, refusal: Refusal, share: f64, seed: u64) {
         let share = share.clamp(0.0, 1.0);
         *self.lock() = (share > 0.0).then(|| Refusals { refusal, share, random: StdRng::seed_from_u64(seed) });
+    }
+
+    /// How many requests were refused so far.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Ends every watch, as a server does that restarts.
@@ -103,6 +111,7 @@ impl Trouble {
         if (reads && refusals.refusal == Refusal::Conflict) || !refusals.random.random_bool(refusals.share) {
             return None;
         }
+        self.refused.fetch_add(1, Ordering::Relaxed);
         Some(match refusals.refusal {
             Refusal::TooManyRequests { retry_after } => ApiError::too_many_requests(retry_after),
             Refusal::Conflict => ApiError::overtaken(parts.uri.path()),

@@ -175,7 +175,7 @@ async fn trouble_is_what_it_was_told_to_be(#[case] refusal: Refusal, #[case] met
     let path = "/apis/example.dev/v1/namespaces/default/widgets";
     server.trouble().refuse(refusal, 1.0, 1);
     let (found, headers, _) = raw(&server, method, path, &[("content-type", "application/json")], &body).await;
-    assert_eq!(found, code);
+    assert_eq!((found, server.trouble().refused()), (code, u64::from(code != 200)));
     let asked = headers.get("retry-after").map(|value| value.to_str().unwrap());
     assert_eq!(asked, (code == 429).then_some("3"));
     server.trouble().refuse(refusal, 0.0, 1);

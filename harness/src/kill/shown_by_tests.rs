@@ -1,0 +1,38 @@
+#![allow(clippy::unwrap_used)]
+use rstest::rstest;
+
+use super::*;
+use crate::judge::contract::{Contract, GATEWAY_API};
+use crate::scenario::{Vocabulary, load};
+
+fn problems(table: &ShownBy) -> Vec<String> {
+    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    table.problems(&scenarios, &Contract::parse(GATEWAY_API).unwrap().rule_names())
+}
+
+#[rstest]
+#[case::fault("ignores-grants", "httproute-simple steps[2].probe.status", "there is no fault ignores-grants")]
+#[case::scenario("writes-once", "httproute-simpel steps[2].probe", "there is no scenario httproute-simpel")]
+#[case::step("writes-once", "httproute-simple steps[99].probe.status", "can never fail")]
+#[case::aspect("writes-once", "httproute-simple steps[2].probe.statsu", "can never fail")]
+#[case::rule("writes-once", "httproute-simple contract/HTTPRoute/unique-typ", "can never fail")]
+fn unknown_names_are_problems(#[case] fault: &str, #[case] showing: &str, #[case] problem: &str) {
+    let mut table = ShownBy::builtin().unwrap();
+    table.0.insert(fault.to_owned(), vec![Showing::try_from(showing.to_owned()).unwrap()]);
+    let found = problems(&table);
+    assert!(found.len() == 1 && found[0].contains(problem), "{found:?}");
+}
+
+#[test]
+fn a_fault_that_is_left_out_is_a_problem() {
+    let mut table = ShownBy::builtin().unwrap();
+    table.0.remove("writes-once");
+    assert_eq!(problems(&table), ["nothing is named that shows writes-once"]);
+}
+
+#[rstest]
+#[case("httproute-simple")]
+#[case("httproute-simple steps[2].probe and more")]
+fn an_entry_is_a_scenario_and_an_expectation(#[case] text: &str) {
+    assert!(serde_yaml::from_str::<ShownBy>(&format!("a: ['{text}']")).is_err());
+}
