@@ -39,6 +39,8 @@ pub(super) struct Staying {
     began: Elapsed,
     n: u32,
     disagreed: u32,
+    /// Whether a test at rest had come out badly, all within one quiet window.
+    suspected: bool,
     /// When the first and the newest of all answers began that disagreed behind the first streak.
     strayed: Option<(Elapsed, Elapsed)>,
     /// The newest answer that disagreed.
@@ -121,6 +123,7 @@ impl Staying {
         if is_again && self.is_at_rest(env) {
             return Flap::Fails(self.finding(severity(level), now, env));
         }
+        self.suspected |= self.is_at_rest(env);
         Flap::Unrest
     }
 
@@ -148,7 +151,7 @@ impl Staying {
     /// What is to be said of answers that disagreed, fewer than a data path fails for, or while others may have been why.
     pub(super) fn blips(&self, level: Level, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
         let (_, last) = self.strayed.filter(|_| self.passed)?;
-        let most = match self.disagreed > 0 && self.is_at_rest(env) {
+        let most = match self.suspected || self.disagreed > 0 && self.is_at_rest(env) {
             true => Severity::Warning,
             false if env.stirred.is_converged(last, &env.context.timing) => Severity::Note,
             false => return None,

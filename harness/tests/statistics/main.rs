@@ -281,12 +281,12 @@ fn percent(chance: f64) -> String {
 
 fn table_of_staying() -> String {
     let mut out = String::from(
-        "| limits | wrong answers | one probe fails | or warns at least | three probes in a row see nothing |\n|---|---|---|---|---|\n",
+        "| limits | wrong answers | one probe fails at least | or warns at least | three probes in a row see nothing |\n|---|---|---|---|---|\n",
     );
     for (name, profile) in [("embedded", TimingProfile::Embedded), ("a cluster", TimingProfile::Real)] {
         for wrong in WRONG {
             let ends = staying::ends(&staying::plan(profile), wrong);
-            let (flaps, noticed) = (percent(ends.flaps), percent(1.0 - ends.silent));
+            let (flaps, noticed) = (percent(ends.flaps.powi(2)), percent(1.0 - ends.silent));
             let missed = percent(ends.silent.powi(3));
             let _ = writeln!(out, "| {name} | {} | {flaps} | {noticed} | {missed} |", percent(wrong));
         }
