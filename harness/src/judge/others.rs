@@ -194,7 +194,10 @@ impl Made {
         let path = missing(sent, &seen.object, "")?;
         // Nor does whoever takes a field away, or something out of a list.
         let place = format!("/{}", path.replace(['.', '['], "/").replace(']', ""));
-        let tells = seen.object.pointer(&place).is_some_and(|value| !value.is_array());
+        let tells = match (sent.pointer(&place), seen.object.pointer(&place)) {
+            (Some(Value::Array(sent)), Some(Value::Array(seen))) => seen.len() > sent.len(),
+            (_, seen) => seen.is_some(),
+        };
         Some(Difference { what: format!("changed at {path}"), tells })
     }
 
