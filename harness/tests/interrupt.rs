@@ -186,9 +186,13 @@ fn what_a_killed_run_leaves_is_cleaned() {
         child.kill().unwrap();
         child.wait().unwrap();
     });
-    assert_ne!(left(&testbed, &before), Vec::<String>::new(), "nothing was left, so nothing is proven");
+    let remnants = left(&testbed, &before);
+    assert_ne!(remnants, Vec::<String>::new(), "nothing was left, so nothing is proven");
     let kubeconfig = testbed.kubeconfig.to_str().unwrap();
-    let cleaned = run(testbed.dir.path(), &["clean", "--all", "--kubeconfig", kubeconfig]);
+    let asked = run(testbed.dir.path(), &["clean", "--all", "--kubeconfig", kubeconfig]);
+    assert_eq!(asked.code, Some(2), "{asked:?}");
+    assert_eq!(left(&testbed, &before), remnants, "nobody agreed");
+    let cleaned = run(testbed.dir.path(), &["clean", "--all", "--yes", "--kubeconfig", kubeconfig]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     assert_eq!(objects(&testbed), before, "locks go with everything else");
 }
