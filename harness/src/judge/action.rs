@@ -86,6 +86,11 @@ pub enum Action {
         /// Which.
         objects: Vec<ObjectRef>,
     },
+    /// Have the run write nothing until the step is over; ends in `Body::Quiesced`.
+    Quiesce {
+        /// The step that asks.
+        step: usize,
+    },
     /// Have the watches of these objects begin anew; ends in `Body::Renewed`, behind what that brought.
     Renew {
         /// The step that asks.

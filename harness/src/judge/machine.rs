@@ -150,6 +150,16 @@ impl Judge {
             Body::Renewed { step, error } if own && *step == self.cursor => {
                 self.answer(|doubt, _| doubt.renewed(error.as_deref()));
             }
+            Body::Quiesced { step, since } if own && *step == self.cursor => {
+                if let Some(since) = since {
+                    self.stirred.quiesced(*since);
+                }
+                self.drive(now, |doing, env| match doing {
+                    Doing::Probing(probing) => probing.quiesced(since.is_some(), env),
+                    Doing::Sharing(sharing) => sharing.quiesced(since.is_some(), env),
+                    _ => None,
+                });
+            }
             Body::Wrote(write) if own && write.step == self.cursor => {
                 if let Some((mut doing, env)) = self.split() {
                     let after = match &mut doing {
@@ -443,6 +453,7 @@ impl Judge {
         {
             self.cursor += 1;
         }
+        self.stirred.step();
         let mut known = None;
         let doing = match self.env() {
             None => Doing::Done,

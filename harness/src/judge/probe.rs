@@ -58,9 +58,13 @@ pub(super) struct Probing {
     streak_began: Elapsed,
     /// When the first streak began: from then on it is no question of being late.
     first_agreed: Option<Elapsed>,
+    /// Whether an answer agreed in time, however many of the others did not.
+    agreed_at_times: bool,
     /// How the last agreeing answer ended: its status, or the code of a call.
     last_end: Option<u32>,
     misses: Vec<Miss>,
+    /// Those of the newest answer that disagreed in a test of staying.
+    disagreed_by: Vec<Miss>,
     /// What becomes of the data path once it has agreed.
     staying: Staying,
     /// While it is asked whether there is a way to the address.
@@ -107,8 +111,10 @@ impl Probing {
             streak: Vec::new(),
             streak_began: now,
             first_agreed: None,
+            agreed_at_times: false,
             last_end: None,
             misses: Vec::new(),
+            disagreed_by: Vec::new(),
             staying: Staying::idle(agreed),
             reaching: None,
             owed: 0,
@@ -140,6 +146,7 @@ impl Probing {
             Asking::Journal { .. } | Asking::Again => {
                 return perform(Action::ReadJournal { step, ids: self.streak.clone() });
             }
+            Asking::Staying if self.staying.wants_quiet(env) => return perform(Action::Quiesce { step }),
             Asking::Staying if now < self.staying.due(self.not_before, env) => {
                 return wait(self.staying.due(self.not_before, env));
             }
@@ -231,14 +238,19 @@ impl Probing {
         let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
         let good = agrees(&misses, self.probe.level);
         self.staying.note(exchange, &misses, good, env.bindings);
+        self.agreed_at_times |= good && self.deadline.met_by(exchange.started);
         self.owed = self.owed.saturating_sub(1);
         if self.counting.is_some() {
             return self.counted(good, misses, exchange, now, env);
         }
         if self.asking == Asking::Staying {
             self.staying.count(good, exchange.started);
+            if !good {
+                self.disagreed_by = misses;
+                return if self.owed > 0 { None } else { self.stayed(now, env) };
+            }
             // Where it is repeated, no streak was left.
-            if good && self.streak.len() < env.context.timing.consecutive as usize {
+            if self.streak.len() < env.context.timing.consecutive as usize {
                 self.streak.push(exchange.id.clone());
                 self.last_end = end(exchange);
                 self.misses = misses;
@@ -286,6 +298,9 @@ impl Probing {
                 self.owed = more;
                 None
             }
+            Decision::Agree if !self.staying.has_reached() => {
+                Some(self.staying.agreed_too_late(now - self.deadline.start, env))
+            }
             Decision::Agree => self.streaked(now, env),
             Decision::Disagree => self.flapped(now, env),
             Decision::Undecided => Some(self.staying.undecided(env)),
@@ -296,6 +311,10 @@ impl Probing {
         self.asking = Asking::Main;
         if let Some(blind) = self.staying.blind() {
             return Some(Report::inconclusive(blind));
+        }
+        if !self.staying.has_reached() {
+            self.misses = std::mem::take(&mut self.disagreed_by);
+            return Some(self.over(now, env));
         }
         match self.staying.flapped(self.probe.level, now, env) {
             Flap::Fails(finding) => Some(Report { findings: vec![finding], checked: 1, ..Report::default() }),
@@ -317,6 +336,11 @@ impl Probing {
         let Some(more) = self.staying.repeat(now, env) else { return Some(self.staying.undecided(env)) };
         (self.asking, self.not_before, self.owed) = (Asking::Staying, now, more);
         None
+    }
+
+    /// The run writes nothing, or could not be kept from it.
+    pub(super) fn quiesced(&mut self, is_quiet: bool, env: &Env<'_>) -> Option<Report> {
+        (!is_quiet).then(|| self.staying.undecided(env))
     }
 
     /// What came of all attempts, for the record.
@@ -343,7 +367,9 @@ impl Probing {
             return None;
         }
         if !agrees(&self.misses, self.probe.level) {
-            return self.miscounted(now, env);
+            // That says nothing of the mirror.
+            self.counting = None;
+            return self.disagreed(now, env);
         }
         if self.streak.len() < requests {
             self.owed = batch(requests, self.streak.len());
@@ -477,6 +503,9 @@ impl Probing {
         let start = self.deadline.start;
         let mut report = Report { checked: 1, ..Report::default() };
         let agreed = self.first_agreed.unwrap_or(self.streak_began);
+        if !self.deadline.met_by(agreed) && self.agreed_at_times {
+            return self.staying.agreed_too_late(agreed - start, env);
+        }
         if !self.deadline.met_by(agreed) {
             let expected = format!("the data path agrees within {}", seconds(self.deadline.budget));
             let seen = format!("it agreed after {}", seconds(agreed - start));

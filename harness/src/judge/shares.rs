@@ -7,7 +7,7 @@ use gateproof_report::record::{ProbeRecord, Stage};
 use super::action::{Action, Next};
 use super::answer::{in_words, plain_miss, share_of};
 use super::deadline::{Deadline, Phase};
-use super::env::{Env, Report, millis, severity, wait};
+use super::env::{Env, Report, millis, perform, severity, wait};
 use super::probe::{harness_late, prefix};
 use super::request::{RequestError, build, request_id};
 use super::statistics::{Decision, SharePlan, next, probability};
@@ -36,6 +36,10 @@ pub(super) struct Sharing {
     unreachable: Option<String>,
     /// All answers, those of tests that started over too.
     answers: Staying,
+    /// Whether a test in time disagreed by a few answers of nobody who should answer, as by connections that break.
+    disturbed: bool,
+    /// Since when the run is to write nothing: a test that would fail is repeated so.
+    quiet: Option<Elapsed>,
 }
 
 impl Sharing {
@@ -60,6 +64,8 @@ impl Sharing {
             other: None,
             unreachable: None,
             answers: Staying::default(),
+            disturbed: false,
+            quiet: None,
         }
     }
 
@@ -69,6 +75,12 @@ impl Sharing {
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        if self.quiet.is_some() && !env.stirred.is_quiet() {
+            return perform(Action::Quiesce { step: env.step.index });
+        }
+        if now < self.due(env) {
+            return wait(self.due(env));
+        }
         match build(&self.probe, None, env) {
             Ok(request) => Next::Perform(
                 (self.attempt..self.attempt + self.owed)
@@ -100,6 +112,9 @@ impl Sharing {
     }
 
     pub(super) fn probed(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        if self.total() == 0 {
+            self.began = exchange.started;
+        }
         self.attempt += 1;
         self.owed = self.owed.saturating_sub(1);
         if let Some(ProbeError::Unreachable(why) | ProbeError::NoRoute { why, .. }) = &exchange.error {
@@ -139,6 +154,10 @@ impl Sharing {
 
     fn agreed(&self, now: Elapsed, env: &Env<'_>) -> Report {
         let start = self.deadline.start;
+        if !self.deadline.met_by(self.began) && self.disturbed {
+            let report = self.answers.agreed_too_late(self.began - start, env);
+            return Report { shares: Some(self.record(env)), checked: 1, ..report };
+        }
         let mut report = Report { checked: 1, shares: Some(self.record(env)), ..Report::default() };
         if !self.deadline.met_by(self.began) {
             let seen = format!("they came after {:.3} s", (self.began - start).as_secs_f64());
@@ -157,16 +176,20 @@ impl Sharing {
     }
 
     fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        match self.deadline.phase(now) {
+        let phase = self.deadline.phase(now);
+        self.disturbed |= phase == Phase::InTime && 0 < self.others && self.others < self.total();
+        // One that would begin too late is no test of whether it is late.
+        let is_last = phase == Phase::Over || now + self.pause > self.deadline.last();
+        match phase {
+            Phase::InTime | Phase::Grace | Phase::Over
+                if is_last && self.disturbed && self.quiet.is_none() && env.context.timing.flaps > 0 =>
+            {
+                self.quiet = Some(now);
+                self.start_over(now, env);
+                None
+            }
             Phase::InTime | Phase::Grace => {
-                self.not_before = now + self.pause;
-                self.began = self.not_before;
-                self.pause = (self.pause * 2).min(env.context.timing.backoff_max);
-                self.counts.fill(0);
-                self.others = 0;
-                self.other = None;
-                self.unreachable = None;
-                self.owed = batch(&self.plan, &self.counts, 0);
+                self.start_over(now, env);
                 None
             }
             Phase::HarnessLate => Some(harness_late(env)),
@@ -176,6 +199,11 @@ impl Sharing {
                     report.inconclusive = Some(format!("{}: no way to the address: {why}", prefix(env)));
                     return Some(report);
                 }
+                if self.quiet.is_some() && self.began < env.stirred.rest(&env.context.timing) {
+                    let why = "the data path was not left alone for long enough to count again";
+                    report.inconclusive = Some(format!("{}: {why}", prefix(env)));
+                    return Some(report);
+                }
                 let seen = format!("{}, p = {:.1e}", self.in_words(), self.probability());
                 let level = severity(self.probe.level);
                 let miss = plain_miss(format!("{}.shares", prefix(env)), self.expected(), seen, level);
@@ -183,6 +211,33 @@ impl Sharing {
                 Some(report)
             }
         }
+    }
+
+    fn start_over(&mut self, now: Elapsed, env: &Env<'_>) {
+        self.not_before = now + self.pause;
+        self.began = self.not_before;
+        self.pause = (self.pause * 2).min(env.context.timing.backoff_max);
+        self.counts.fill(0);
+        self.others = 0;
+        self.other = None;
+        self.unreachable = None;
+        self.owed = batch(&self.plan, &self.counts, 0);
+    }
+
+    /// When the next batch is due. What is repeated begins once the data path is at rest, but waits for that no longer than a step
+    /// may be kept waiting.
+    fn due(&self, env: &Env<'_>) -> Elapsed {
+        let timing = &env.context.timing;
+        match self.quiet {
+            Some(since) if self.total() == 0 => self.not_before.max(env.stirred.rest(timing).min(since + timing.gaps)),
+            _ => self.not_before,
+        }
+    }
+
+    /// The run writes nothing, or could not be kept from it.
+    pub(super) fn quiesced(&self, is_quiet: bool, env: &Env<'_>) -> Option<Report> {
+        let why = "the run could not be kept from writing while the answers were to be counted again";
+        (!is_quiet).then(|| Report::inconclusive(format!("{}: {why}", prefix(env))))
     }
 
     /// What came of all attempts, for the record.

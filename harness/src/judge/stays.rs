@@ -2,8 +2,11 @@
 //!
 //! To converge (disagree, then agree) and to stay (agree, then disagree) are two things. Behind the first streak of agreeing
 //! answers comes a sequential test over further fresh connections; what disagrees from there on did not stay. That counts while
-//! the data path is at rest. Before, it has not converged yet, and begins anew; once the budget for that is used up, the test waits for
-//! rest and is repeated, and if others do not let it rest for long, nothing can be said.
+//! the data path is at rest. Before, it has not converged yet, and begins anew; once the budget for that is used up, the run writes
+//! nothing, the test waits for rest and is repeated, and if others do not let it rest for long, nothing can be said. Data paths may be
+//! one for all Gateways, so nobody fails but by a test for which the run wrote nothing.
+
+use std::time::Duration;
 
 use gateproof_report::record::{Finding, ProbeRecord, Severity};
 
@@ -39,8 +42,6 @@ pub(super) struct Staying {
     began: Elapsed,
     n: u32,
     disagreed: u32,
-    /// Whether a test at rest had come out badly, all within one quiet window.
-    suspected: bool,
     /// When the first and the newest of all answers began that disagreed behind the first streak.
     strayed: Option<(Elapsed, Elapsed)>,
     /// The newest answer that disagreed.
@@ -85,6 +86,11 @@ impl Staying {
         ProbeRecord { step, ..self.record.clone() }
     }
 
+    /// Whether the first streak came.
+    pub(super) fn has_reached(&self) -> bool {
+        self.reached
+    }
+
     /// The streak came. Returns how many answers the test takes next, if it has not come out well already.
     pub(super) fn reached(&mut self, now: Elapsed, env: &Env<'_>) -> Option<u32> {
         self.reached = true;
@@ -120,16 +126,21 @@ impl Staying {
     pub(super) fn flapped(&mut self, level: Level, now: Elapsed, env: &Env<'_>) -> Flap {
         self.passed = false;
         let is_again = self.strayed.is_some_and(|(first, last)| last - first >= env.context.timing.quiet);
-        if is_again && self.is_at_rest(env) {
+        if is_again && env.stirred.is_quiet() && self.is_at_rest(env) {
             return Flap::Fails(self.finding(severity(level), now, env));
         }
-        self.suspected |= self.is_at_rest(env);
         Flap::Unrest
     }
 
-    /// Whether the data path had agreed, so that its answers may be held against it.
+    /// Whether the data path had agreed at times, so that what disagreed may have been done to it.
     pub(super) fn had_agreed(&self, env: &Env<'_>) -> bool {
-        self.reached && env.context.timing.flaps > 0
+        let agreed = self.record.n > self.record.converging + self.record.staying;
+        (self.reached || agreed) && env.context.timing.flaps > 0
+    }
+
+    /// Whether the run is to write nothing next.
+    pub(super) fn wants_quiet(&self, env: &Env<'_>) -> bool {
+        self.repeated.is_some() && !env.stirred.is_quiet()
     }
 
     /// Repeats the test once the data path is at rest, as long as a step may be kept waiting for others. Returns how many answers it
@@ -151,7 +162,7 @@ impl Staying {
     /// What is to be said of answers that disagreed, fewer than a data path fails for, or while others may have been why.
     pub(super) fn blips(&self, level: Level, now: Elapsed, env: &Env<'_>) -> Option<Finding> {
         let (_, last) = self.strayed.filter(|_| self.passed)?;
-        let most = match self.suspected || self.disagreed > 0 && self.is_at_rest(env) {
+        let most = match self.disagreed > 0 && self.is_at_rest(env) {
             true => Severity::Warning,
             false if env.stirred.is_converged(last, &env.context.timing) => Severity::Note,
             false => return None,
@@ -170,6 +181,18 @@ impl Staying {
         let severity = severity(level).min(Severity::Warning);
         let miss = plain_miss(format!("{}.again", prefix(env)), expected, seen, severity);
         Some(env.finding(&Miss { clauses: AGAIN.map(Into::into).to_vec(), ..miss }, "staying", false, now))
+    }
+
+    /// It agreed in time, but not for long enough until now: what the run did elsewhere may have disturbed it.
+    pub(super) fn agreed_too_late(&self, after: Duration, env: &Env<'_>) -> Report {
+        let all = self.record.codes.iter().map(|(code, count)| format!("{code}: {count}")).collect::<Vec<_>>();
+        Report::inconclusive(format!(
+            "{}: it agreed at times, and for long enough after {} only; whether it was late or disturbed by what the run did \
+             elsewhere cannot be told (what disagreed: {})",
+            prefix(env),
+            seconds(after),
+            all.join(", ")
+        ))
     }
 
     /// It cannot be told.

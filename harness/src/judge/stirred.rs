@@ -12,6 +12,8 @@ pub(super) struct Stirred {
     own: Option<Elapsed>,
     /// Something at a Gateway that others use too, whose routes show there when they come and go; or the harness was late.
     others: Option<Elapsed>,
+    /// Since when the run writes nothing, if it does not for the step that is under way.
+    quiet: Option<Elapsed>,
 }
 
 impl Stirred {
@@ -30,6 +32,21 @@ impl Stirred {
             (Body::Lagged { by }, _) if Duration::from_micros(*by) > TOLERATED => self.others = Some(event.at),
             _ => {}
         }
+    }
+
+    /// A step begins, and the run may write.
+    pub(super) fn step(&mut self) {
+        self.quiet = None;
+    }
+
+    /// The run writes nothing since this time.
+    pub(super) fn quiesced(&mut self, since: Elapsed) {
+        self.quiet = Some(since);
+    }
+
+    /// Whether the run writes nothing.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet.is_some()
     }
 
     /// Whether nothing of the scenario's own changed since.
@@ -51,7 +68,7 @@ impl Stirred {
     /// to converge.
     pub(super) fn rest(&self, timing: &Timing) -> Elapsed {
         let own = self.own.map(|at| at + timing.converge);
-        let others = self.others.map(|at| at + timing.calm);
+        let others = self.others.max(self.quiet).map(|at| at + timing.calm);
         own.max(others).unwrap_or(Elapsed(0))
     }
 }

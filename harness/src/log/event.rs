@@ -104,6 +104,14 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// The run writes nothing until the step that asked is over.
+    Quiesced {
+        /// The step that asked.
+        step: usize,
+        /// Since when; nothing if writes that were under way did not end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Elapsed>,
+    },
     /// Somebody told of an object by a Kubernetes Event. Evidence for people: no verdict rests on it.
     KubernetesEvent(Box<KubernetesEvent>),
     /// Kubernetes Events are missing from here on, or some were missed before.

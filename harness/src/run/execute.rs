@@ -14,7 +14,7 @@ use super::locks;
 use super::options::Bystander;
 use crate::judge::contract::Contract;
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
-use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
+use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Role, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
@@ -28,6 +28,7 @@ use crate::target::log_writer::LogWriter;
 use crate::target::observe::Looker;
 use crate::target::pod_logs::LogSource;
 use crate::target::pool;
+use crate::target::quiesce::Quiet;
 use crate::target::undo::Undo;
 use crate::target::view::View;
 use crate::target::write::{PatchType, Whose, Writer};
@@ -155,6 +156,7 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
         lanes: execution.lanes.clone(),
         held: Vec::new(),
         unread: OnceLock::new(),
+        quiet: Mutex::default(),
     };
     let ended = match bound {
         Err(error) => Ended::Environment { error: SetupError::Bind(error).to_string() },
@@ -178,6 +180,8 @@ struct Conductor<'a> {
     held: Vec<Held>,
     /// Why journals could not be read.
     unread: OnceLock<String>,
+    /// The step for which the run writes nothing.
+    quiet: Mutex<Option<(usize, Arc<Quiet>)>>,
 }
 
 impl Conductor<'_> {
@@ -244,6 +248,7 @@ impl Conductor<'_> {
                 return Ended::Environment { error: error.clone() };
             }
             self.catch_up();
+            self.end_quiet();
             if let (Some(bystander), Some(now)) = (&self.env.bystander, self.judge.step())
                 && step != Some(now)
             {
@@ -288,7 +293,8 @@ impl Conductor<'_> {
     async fn take_lanes(&mut self, actions: &[Action]) -> Result<bool, LeaseError> {
         let Some(lanes) = &mut self.lanes else { return Ok(true) };
         let wanted = actions.iter().filter_map(|action| match action {
-            Action::Probe { request, .. } => Some(locks::lane_of(request)),
+            // To see whether there is a way to an address disturbs nobody.
+            Action::Probe { request, role, .. } if *role != Role::Reach => Some(locks::lane_of(request)),
             _ => None,
         });
         let new: Vec<String> = wanted.filter(|lane| !lanes.contains(lane)).collect();
@@ -302,6 +308,12 @@ impl Conductor<'_> {
         let by = u64::try_from((self.env.log.now() - before).as_micros()).unwrap_or(u64::MAX);
         self.env.log.append(self.scope.clone(), Body::Waited { by });
         Ok(false)
+    }
+
+    /// Lets the run write again once the step is over for which it was kept from that.
+    fn end_quiet(&mut self) {
+        let step = self.judge.step();
+        self.quiet.get_mut().unwrap_or_else(PoisonError::into_inner).take_if(|(of, _)| Some(*of) != step);
     }
 
     /// Lets the judge see everything that is logged by now.
@@ -371,6 +383,13 @@ impl Conductor<'_> {
                     Ok(found) => Body::Looked { step, found, error: None },
                     Err(error) => Body::Looked { step, found: Vec::new(), error: Some(error.to_string()) },
                 }
+            }
+            Action::Quiesce { step } => {
+                let quiet = env.writer.quiescence().quiet(|| env.log.now());
+                let quiet = tokio::time::timeout(env.timing.gaps, quiet).await.ok();
+                let since = quiet.as_ref().map(|quiet| quiet.since());
+                *self.quiet.lock().unwrap_or_else(PoisonError::into_inner) = quiet.map(|quiet| (step, quiet));
+                Body::Quiesced { step, since }
             }
             Action::Renew { step, objects } => {
                 let keys = self.keys(&objects);

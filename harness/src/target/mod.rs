@@ -20,6 +20,7 @@ pub mod own;
 pub mod pod_logs;
 pub mod pool;
 pub mod proxy;
+pub mod quiesce;
 pub mod reach;
 mod redact;
 pub mod schemas;

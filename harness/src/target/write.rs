@@ -18,6 +18,7 @@ use super::clock::{self, Backoff};
 use super::kinds::{Kind, Kinds};
 use super::names::{FIELD_MANAGER, RUN_LABEL};
 use super::own::{Entry, Ledger, only, only_tested, replacing};
+use super::quiesce::Quiescence;
 use super::redact::{redact, redact_secret};
 use super::services::ServicesOf;
 use crate::log::{Cause, ObjectKey, Write, WriteOutcome, WriteVerb};
@@ -37,6 +38,7 @@ pub struct Writer {
     gateway_patch: Option<Arc<Value>>,
     backends: ServicesOf,
     own: Ledger,
+    quiescence: Quiescence,
 }
 
 /// How a patch is meant, as its media type.
@@ -104,6 +106,7 @@ impl Writer {
             gateway_patch: gateway_patch.map(Arc::new),
             backends: ServicesOf::Anybody,
             own: Ledger::default(),
+            quiescence: Quiescence::default(),
         }
     }
 
@@ -116,6 +119,11 @@ impl Writer {
     /// The kinds that it can write.
     pub fn kinds(&self) -> &Kinds {
         &self.kinds
+    }
+
+    /// Who of the run may write when: nothing is sent while somebody wants it quiet.
+    pub fn quiescence(&self) -> &Quiescence {
+        &self.quiescence
     }
 
     /// Whether the run created an object, as far as it knows.
@@ -325,9 +333,14 @@ impl Writer {
         let mut attempts = 0_u32;
         loop {
             attempts += 1;
+            let before = clock::now();
+            let writing = self.quiescence.write().await;
+            end += clock::now() - before;
             let content_type = (!call.body.is_empty()).then_some(call.content_type);
             let sending = self.api.call(call.method.clone(), &call.path, content_type, call.body.clone());
-            let (error, asked_pause) = match tokio::time::timeout_at(end, sending).await {
+            let answer = tokio::time::timeout_at(end, sending).await;
+            drop(writing);
+            let (error, asked_pause) = match answer {
                 Ok(Ok(reply)) => match self.read(call, &reply, attempts, clock::now() + backoff.peek() < end).await {
                     Step::Over(end) => return end,
                     Step::Again(error, pause) => (error, pause),

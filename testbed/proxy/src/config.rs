@@ -15,6 +15,8 @@ use serde::{Serialize, Serializer};
 pub struct Config {
     /// At most one entry for each pair of address and port; a second one is reported as a problem and ignored.
     pub listeners: Vec<Listener>,
+    /// For how long after it came into force new connections are reset, as by a proxy that starts anew for each change.
+    pub hitch: Duration,
 }
 
 /// One address and port to listen on. Several Gateway listeners that share them are merged into one of these.

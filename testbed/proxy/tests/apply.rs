@@ -6,6 +6,7 @@ mod common;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use common::*;
 use gateproof_proxy::config::*;
@@ -50,9 +51,25 @@ async fn a_port_can_change_its_protocol() {
     let address = bed.apply(rules(vec![route("rule", vec![bed.backend(0)])])).await;
     let mut client = Client::connect(address).await;
     assert_eq!(client.get("example.com", "/").await.unwrap().pod(), "one");
-    bed.apply(Config { listeners: vec![listener(Protocol::Tcp(TcpListener::default()))] }).await;
+    bed.apply(Config { listeners: vec![listener(Protocol::Tcp(TcpListener::default()))], ..Config::default() }).await;
     assert!(client.get("example.com", "/").await.is_err());
     assert!(TcpStream::connect(address).await.unwrap().read(&mut [0; 1]).await.is_err());
+}
+
+#[tokio::test]
+async fn a_hitch_resets_new_connections_until_it_is_over() {
+    let bed = Bed::new(&["one"]).await;
+    let config = rules(vec![route("rule", vec![bed.backend(0)])]);
+    let address = bed.apply(config.clone()).await;
+    let mut before = Client::connect(address).await;
+    assert_eq!(before.get("example.com", "/").await.unwrap().pod(), "one");
+    bed.apply(Config { hitch: Duration::from_hours(1), ..config.clone() }).await;
+    // That may be seen before or after the connection is handed over.
+    let asked = async { TcpStream::connect(address).await?.read(&mut [0; 1]).await };
+    assert_eq!(asked.await.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    assert_eq!(before.get("example.com", "/").await.unwrap().pod(), "one", "what is open stays so");
+    bed.apply(Config { hitch: Duration::from_nanos(1), ..config }).await;
+    assert_eq!(get(address, "example.com", "/").await.pod(), "one");
 }
 
 #[tokio::test]
@@ -67,7 +84,8 @@ async fn bind_failures_are_data_and_retried() {
     };
     // 192.0.2.0/24 is reserved for documentation: no host has an address of it.
     let foreign = Ipv4Addr::new(192, 0, 2, 1).into();
-    let config = Config { listeners: vec![at(LOOPBACK, taken.port()), at(foreign, 8080), at(LOOPBACK, 0)] };
+    let config =
+        Config { listeners: vec![at(LOOPBACK, taken.port()), at(foreign, 8080), at(LOOPBACK, 0)], ..Config::default() };
     let outcome = bed.proxy.apply(config.clone()).await;
     let failures: Vec<_> =
         outcome.failures().map(|(listener, failure)| (listener.key.address, failure.clone())).collect();
@@ -191,8 +209,9 @@ async fn the_seam_can_change_every_step() {
     assert_eq!(get(address, "example.com", "/unroutable").await.status, StatusCode::NOT_FOUND);
     assert_eq!(get(address, "example.com", "/teapot").await.status, StatusCode::IM_A_TEAPOT);
     assert!(Client::connect(address).await.get("example.com", "/dropped").await.is_err());
-    let address: SocketAddr =
-        bed.apply(Config { listeners: vec![listener(Protocol::Tcp(TcpListener::default()))] }).await;
+    let address: SocketAddr = bed
+        .apply(Config { listeners: vec![listener(Protocol::Tcp(TcpListener::default()))], ..Config::default() })
+        .await;
     let mut said = String::new();
     TcpStream::connect(address).await.unwrap().read_to_string(&mut said).await.unwrap();
     assert!(said.contains("odd"), "{said}");

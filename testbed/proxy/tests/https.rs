@@ -54,7 +54,7 @@ fn tls(hostname: &str, issued: &Issued, backend: Backend) -> TlsListener {
 }
 
 fn https(listeners: Vec<TlsListener>) -> Config {
-    Config { listeners: vec![listener(Protocol::Https(listeners))] }
+    Config { listeners: vec![listener(Protocol::Https(listeners))], ..Config::default() }
 }
 
 #[tokio::test]

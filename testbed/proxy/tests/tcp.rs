@@ -17,7 +17,7 @@ fn tcp(targets: &[(u32, TcpTarget)]) -> Config {
         .iter()
         .map(|(weight, target)| TcpBackend { id: "test/tcp".to_owned(), weight: *weight, target: target.clone() })
         .collect();
-    Config { listeners: vec![listener(Protocol::Tcp(TcpListener { backends }))] }
+    Config { listeners: vec![listener(Protocol::Tcp(TcpListener { backends }))], ..Config::default() }
 }
 
 /// Sends a line and returns the pod that answers; nothing if the connection was refused, reset or closed instead.

@@ -269,6 +269,9 @@ pub(super) struct Play {
     /// Versions that no watch shows, from some time on.
     pub(super) hidden: Vec<(Elapsed, Value)>,
     pub(super) renewals: u32,
+    pub(super) quiesced: u32,
+    /// Whether the run cannot be kept from writing.
+    pub(super) restless: bool,
     pub(super) unreadable: bool,
     pub(super) requests: Vec<ProbeRequest>,
 }
@@ -291,6 +294,8 @@ impl Play {
             foreign: false,
             hidden: Vec::new(),
             renewals: 0,
+            quiesced: 0,
+            restless: false,
             unreadable: false,
             requests: Vec::new(),
         };
@@ -464,6 +469,12 @@ impl Play {
                 let found = objects.iter().map(|object| self.on_look(object)).collect();
                 let error = self.unreadable.then(|| "403".to_owned());
                 self.own(Body::Looked { step, found, error });
+            }
+            Action::Quiesce { step } => {
+                self.advance(self.now + ms);
+                self.quiesced += 1;
+                let since = (!self.restless).then_some(self.now);
+                self.own(Body::Quiesced { step, since });
             }
             Action::Renew { step, objects } => {
                 self.advance(self.now + ms);

@@ -205,6 +205,21 @@ fn a_listener_that_is_not_programmed_shows_in_the_certificate(#[case] name: &'st
     assert_eq!(probing(probe).probes(move |_, _, _| Back::TurnedAway(name)).run().outcome, outcome);
 }
 
+/// What a mirror at `other` noted of these requests.
+fn mirrored<'i>(ids: impl Iterator<Item = &'i String>) -> Vec<JournalEntry> {
+    let entry = |id: &String| JournalEntry {
+        backend: "other".to_owned(),
+        id: id.clone(),
+        method: "GET".to_owned(),
+        path: "/".to_owned(),
+        host: "a.test".to_owned(),
+        headers: Vec::new(),
+        body_sha256: String::new(),
+        micros: 0,
+    };
+    ids.map(entry).collect()
+}
+
 #[rstest]
 #[case::at_once(0, 1, Outcome::Passed)]
 #[case::a_little_later(2, 1, Outcome::Passed)]
@@ -216,17 +231,7 @@ fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: u
         if reads < after_reads {
             return Vec::new();
         }
-        let entry = |id: &String| JournalEntry {
-            backend: "other".to_owned(),
-            id: id.clone(),
-            method: "GET".to_owned(),
-            path: "/".to_owned(),
-            host: "a.test".to_owned(),
-            headers: Vec::new(),
-            body_sha256: String::new(),
-            micros: 0,
-        };
-        ids.iter().flat_map(|id| std::iter::repeat_n(entry(id), times)).collect()
+        mirrored(ids.iter().flat_map(|id| std::iter::repeat_n(id, times)))
     });
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome);
@@ -248,24 +253,26 @@ fn the_certificate_is_the_one_of_that_name(#[case] back: Back, #[case] seen_: Op
     assert_eq!(found, seen_.map(|seen| ("steps[0].probe.certificate", seen)));
 }
 
+#[test]
+fn a_connection_that_breaks_says_nothing_of_the_mirror() {
+    let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
+    play.on_journal = Box::new(|_, ids| mirrored(ids.iter()));
+    let mut n = 0;
+    let mut play = play.probes(move |at, _, _| {
+        n += 1;
+        if n % 40 == 0 && at.0 < 3_000_000 { Back::Status(503) } else { Back::Echo("echo-pod") }
+    });
+    let verdict = play.run();
+    assert!(verdict.probes[0].n > 4 * 98, "too few countings were broken off: {}", verdict.probes[0].n);
+    assert_eq!(verdict.outcome, Outcome::Passed, "{:?}", verdict.findings);
+}
+
 /// A mirror that leaves out every n-th request.
 fn mirroring_all_but_every(n: u32) -> Outcome {
     let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
     play.on_journal = Box::new(move |_, ids| {
         let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
-        let copied = ids.iter().filter(|id| !(number(id) + 1).is_multiple_of(n));
-        copied
-            .map(|id| JournalEntry {
-                backend: "other".to_owned(),
-                id: id.clone(),
-                method: "GET".to_owned(),
-                path: "/".to_owned(),
-                host: "a.test".to_owned(),
-                headers: Vec::new(),
-                body_sha256: String::new(),
-                micros: 0,
-            })
-            .collect()
+        mirrored(ids.iter().filter(|id| !(number(id) + 1).is_multiple_of(n)))
     });
     play.run().outcome
 }
@@ -328,4 +335,27 @@ fn shares_are_tested_in_sequence() {
     assert_eq!(shared((9, 1), 9).0, Outcome::Passed);
     assert_eq!(shared((1, 0), 10).0, Outcome::Passed);
     assert_eq!(shared((1, 0), 9).0, Outcome::Failed);
+}
+
+/// What breaks requests while the run changes something elsewhere breaks shares too.
+#[rstest]
+#[case::while_the_run_writes(5_100, false, Outcome::Inconclusive)]
+#[case::all_the_same(60_000, false, Outcome::Failed)]
+#[case::the_run_goes_on(60_000, true, Outcome::Inconclusive)]
+fn shares_fail_only_while_the_run_writes_nothing(#[case] until: u64, #[case] restless: bool, #[case] outcome: Outcome) {
+    let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
+    let mut n = 0;
+    let mut play = Play::under(scenario(vec![asks(get(Answer::Shares { parts, margin: 10.0 }))]), context()).probes(
+        move |at, _, _| {
+            n += 1;
+            match n {
+                n if n % 10 == 0 && at.0 / 1000 < until => Back::Status(503),
+                n if n % 2 == 0 => Back::Echo("echo-pod"),
+                _ => Back::Echo("other-pod"),
+            }
+        },
+    );
+    play.restless = restless;
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, play.quiesced), (outcome, 1), "{:?} {:?}", verdict.reason, verdict.findings);
 }

@@ -134,6 +134,31 @@ fn what_happens_once_is_asked_for_again(#[case] until: u64, #[case] outcome: Out
     assert_eq!(verdict.findings.iter().map(|found| found.severity).collect::<Vec<_>>(), severities);
 }
 
+/// One data path serves all Gateways, and hitches whenever the run changes any of them: up to 5 s, when the budget is used up and
+/// the run is asked to write nothing more.
+#[rstest]
+#[case::it_had_agreed(4, 2, 5_100, false, Outcome::Passed)]
+#[case::it_never_agreed_for_long(0, 2, 5_100, false, Outcome::Inconclusive)]
+#[case::it_flaps_all_the_same(4, 2, 60_000, false, Outcome::Failed)]
+#[case::it_never_agrees_all_the_same(0, 2, 60_000, false, Outcome::Failed)]
+#[case::it_never_agreed_at_all(0, 1, 60_000, false, Outcome::Failed)]
+#[case::the_run_goes_on(4, 2, 60_000, true, Outcome::Inconclusive)]
+fn what_the_run_does_elsewhere_is_nobodys_failure(
+    #[case] first: u32,
+    #[case] one_in: u32,
+    #[case] until: u64,
+    #[case] restless: bool,
+    #[case] outcome: Outcome,
+) {
+    let hitch = move |n: u32, at| unless(n >= first && at < until && n.is_multiple_of(one_in), Back::Status(503));
+    let mut play = play(vec![probe()], context(), hitch);
+    play.restless = restless;
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+    assert!(verdict.findings.iter().all(|found| !found.late), "{:?}", verdict.findings);
+    assert_eq!(play.quiesced > 0, one_in > 1, "who never agreed need not be left alone");
+}
+
 #[test]
 fn what_agreed_in_time_is_never_late() {
     let mut play =

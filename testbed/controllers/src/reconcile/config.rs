@@ -30,7 +30,7 @@ pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
             }
         }
     }
-    Config { listeners }
+    Config { listeners, ..Config::default() }
 }
 
 /// What is spoken on a port. Listeners that share one speak the same protocol, or they would be in conflict.

@@ -3,6 +3,7 @@
 //! A variant sits in the seams, as faults do, and breaks nothing: a suite that complains of one blames wrongly.
 
 mod late;
+mod reloads;
 mod statuses;
 mod writes;
 
@@ -34,7 +35,7 @@ impl Variant {
 
 /// Every variant.
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
-    [late::VARIANTS, statuses::VARIANTS, writes::VARIANTS].into_iter().flatten()
+    [late::VARIANTS, reloads::VARIANTS, statuses::VARIANTS, writes::VARIANTS].into_iter().flatten()
 }
 
 /// The variant of that name.

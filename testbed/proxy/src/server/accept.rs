@@ -48,6 +48,12 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
         Arc::new(Connection { id: shared.next_connection(), listener: key, peer, opened_at: Instant::now() });
     let config = shared.config_for(&connection);
     let Some(listener) = config.listener(key) else { return };
+    if config.applied_at.elapsed() < config.config.hitch {
+        if let Err(error) = stream.set_zero_linger() {
+            tracing::debug!(%error, "the client is gone already");
+        }
+        return;
+    }
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "the client is gone already");
         return;

@@ -75,7 +75,7 @@ pub fn host(hostname: &str, routes: Vec<Route>) -> VirtualHost {
 }
 
 pub fn http(virtual_hosts: Vec<VirtualHost>) -> Config {
-    Config { listeners: vec![listener(Protocol::Http(HttpListener { virtual_hosts }))] }
+    Config { listeners: vec![listener(Protocol::Http(HttpListener { virtual_hosts }))], ..Config::default() }
 }
 
 /// One listener for every host, with these rules.
