@@ -255,6 +255,7 @@ fn a_name_of_nothing_is_a_usage_error(#[case] arguments: &[&str], #[case] parts:
 #[case::log(&["replay", "given"], "{}\n", 2, &["given: line 1 of the log", "missing field"])]
 #[case::empty_log(&["replay", "given"], "", 2, &["the log does not begin with the start of a run"])]
 #[case::report(&["report", "lint", "given"], "kind: Pod\n", 2, &["given:"])]
+#[case::not_a_report(&["run", "--features-from", "given"], "{\n  \"format\": 1\n}\n", 2, &["given: not a ConformanceReport: line 2 column 3: unknown field `format`", "conformance-report.yaml of another run"])]
 #[case::report_without_profiles(&["run", "--features-from", "given"], "apiVersion: a\ndate: b\ngatewayAPIVersion: v1\nimplementation: {contact: [], organization: a, project: b, url: c, version: d}\nkind: ConformanceReport\nprofiles: []\n", 2, &["given claims no feature that is known"])]
 #[case::no_manifest(&["run", "-f", "given"], "", 2, &["given"])]
 #[case::reports_into_a_file(&["run", "tcproute-simple", "--report-dir", "given"], "", 3, &["cannot write given", "--report-dir"])]

@@ -54,6 +54,8 @@ enum Deed {
     DeletesPool,
     DeletesCertificate,
     MakesRouteAnew,
+    EditsDefinition,
+    DeletesDefinition,
 }
 
 /// Somebody else in the cluster.
@@ -94,6 +96,7 @@ impl Other {
     }
 
     async fn act(&self) {
+        const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         const ROUTES: &str = "/apis/gateway.networking.k8s.io/v1/httproutes";
         match self.deed {
             Deed::DeletesBackend => self.call(Method::DELETE, &self.own("/api/v1/services").await.0, None).await,
@@ -114,6 +117,16 @@ impl Other {
                 }
                 route.as_object_mut().unwrap().remove("status");
                 self.call(Method::POST, path.rsplit_once('/').unwrap().0, Some(route)).await;
+            }
+            Deed::EditsDefinition => {
+                let patch = json!({"spec": {"names": {"categories": ["routes"]}}});
+                let path = format!("{DEFINITIONS}/httproutes.gateway.networking.k8s.io");
+                self.call(Method::PATCH, &path, Some(patch)).await;
+            }
+            // What the scenario does not use.
+            Deed::DeletesDefinition => {
+                let path = format!("{DEFINITIONS}/tcproutes.gateway.networking.k8s.io");
+                self.call(Method::DELETE, &path, None).await;
             }
             Deed::DeletesCertificate => {
                 let secrets = self.list("/api/v1/secrets?labelSelector=gateproof.dev/pool").await;
@@ -173,6 +186,8 @@ async fn disturbed(deed: Deed, behaviour: Behaviour) -> (RunOutput, u32) {
 #[case::anew(Deed::MakesRouteAnew, "HTTPRoute/", "deleted")]
 #[case::namespace(Deed::DeletesNamespace, "/gp-", "deleted")]
 #[case::pool(Deed::DeletesPool, "-pool", "deleted")]
+#[case::definition(Deed::EditsDefinition, "httproutes", "changed at metadata.generation")]
+#[case::another_definition(Deed::DeletesDefinition, "tcproutes", "deleted by nobody known")]
 #[case::certificate(Deed::DeletesCertificate, "Secret/", "deleted by nobody known")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_do_is_nobodys_failure_and_nobodys_success(

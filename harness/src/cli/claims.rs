@@ -10,8 +10,10 @@ use super::{Failure, report, reports};
 /// The features of a report that are known here. Those of newer releases are told of.
 pub(super) fn read(file: &Path) -> Result<Vec<String>, Failure> {
     let place = file.display();
-    let published = ConformanceReport::from_yaml(&report::read(file)?)
-        .map_err(|error| Failure::usage(format!("{place}: {error}"), "see the place named above"))?;
+    let published = ConformanceReport::from_yaml(&report::read(file)?).map_err(|error| {
+        let help = "name a ConformanceReport: a published one, or conformance-report.yaml of another run";
+        Failure::usage(format!("{place}: {error}"), help)
+    })?;
     let claims = claimed(&published, &reports::profile_rules());
     let is_known = |name: &String| gateproof_suites::features().iter().any(|feature| feature.name == *name);
     let (known, foreign): (Vec<String>, Vec<String>) = claims.features.into_iter().partition(is_known);

@@ -466,10 +466,11 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
             let left =
                 failed.leftovers.iter().map(|left| format!("\nleft behind: {}: {}", left.object, left.diagnosis));
             let message = format!("{}{}", preflight_text(&failed.preflight), left.collect::<String>());
-            Failure::environment(
-                message,
-                format!("{next}\nNothing was judged. --skip-preflight runs the scenarios all the same."),
-            )
+            let all_the_same = match failed.preflight.unknown {
+                true => "",
+                false => " --skip-preflight runs the scenarios all the same.",
+            };
+            Failure::environment(message, format!("{next}\nNothing was judged.{all_the_same}"))
         }
         RunError::Shared { .. } => {
             Failure::usage(error, "name it ${name:alias}, which is unique to run and scenario; nothing was applied")

@@ -1,4 +1,5 @@
-//! What others did to what the run made, or to the class under test: nothing but the target decides a verdict.
+//! What others did to what the run made, to the class under test, or to the definitions of Gateway API: nothing but the target decides
+//! a verdict.
 //!
 //! Known are an object's uid and the fields that the run sent. What the run did itself explains itself, and so do its
 //! consequences: what goes with a namespace or an owner that it deleted. Status, finalizers, defaults and whatever others add beside
@@ -6,13 +7,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::conditions::{array, uid};
 use crate::log::{Bindings, Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
 
 /// Field manager of our own writes.
 const OURS: &str = "gateproof";
+
+const DEFINITION: &str = "CustomResourceDefinition";
 
 /// What somebody else did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,10 +76,13 @@ impl Others {
             Body::Made(write) | Body::Wrote(write) => self.wrote(write),
             Body::Observed { key, change, object } => {
                 self.learn(object);
-                let is_class = key.kind == "GatewayClass" && matches!(event.scope, Scope::Run);
-                if is_class && !self.made.contains_key(key) {
-                    // What it is when the run first sees it, it has to stay.
-                    let sent = object.get("spec").map(|spec| serde_json::json!({"spec": spec}));
+                // What these are when the run first sees them, they have to stay.
+                let sent = match (&event.scope, key.kind.as_str()) {
+                    (Scope::Run, "GatewayClass") => Some(object.get("spec").map(|spec| json!({"spec": spec}))),
+                    (Scope::Run, DEFINITION) => Some(Some(definition(object))),
+                    _ => None,
+                };
+                if let Some(sent) = sent.filter(|_| !self.made.contains_key(key)) {
                     let made = Made { uid: uid(object).to_owned(), sent, ..Made::default() };
                     self.made.insert(key.clone(), made);
                 }
@@ -164,8 +170,21 @@ impl Others {
 
     /// Whether it was the target itself, as far as it is known: whoever changed it writes statuses too.
     pub(super) fn is_targets(&self, foreign: &Foreign) -> bool {
-        !foreign.by.is_empty() && foreign.by.iter().all(|name| self.writes_statuses.contains(name))
+        // Of definitions nothing says that a target must not install its own.
+        foreign.key.kind != DEFINITION
+            && !foreign.by.is_empty()
+            && foreign.by.iter().all(|name| self.writes_statuses.contains(name))
     }
+}
+
+/// What of a definition has to stay: what it serves, by its generation, and of which release it is.
+fn definition(object: &Value) -> Value {
+    let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
+    let of_release =
+        annotations.into_iter().flatten().filter(|(name, _)| name.starts_with("gateway.networking.k8s.io/"));
+    let annotations: serde_json::Map<String, Value> =
+        of_release.map(|(name, value)| (name.clone(), value.clone())).collect();
+    json!({"metadata": {"generation": object.pointer("/metadata/generation"), "annotations": annotations}})
 }
 
 /// How an object differs from what the run made.

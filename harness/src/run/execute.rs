@@ -416,6 +416,7 @@ impl Conductor<'_> {
         let shared = match name {
             Some(gateway) => Scope::Pool(Arc::from(gateway.name.as_str())),
             None if write.key.kind == "GatewayClass" && write.key.name == self.bindings.gateway_class => Scope::Run,
+            None if write.key.kind == "CustomResourceDefinition" => Scope::Run,
             None => return,
         };
         self.env.log.append(shared, Body::Made(Box::new(write.clone())));

@@ -55,6 +55,8 @@ const WATCH: &[&str] = &["list", "watch"];
 /// What every run asks.
 const ALWAYS: &[Row] = &[
     (CRDS, "customresourcedefinitions", &["get"], Need::Run),
+    // Whether others change them meanwhile.
+    (CRDS, "customresourcedefinitions", WATCH, Need::Help),
     (GATEWAY_GROUP, "gatewayclasses", WATCH, Need::Run),
     (GATEWAY_GROUP, "gateways", WATCH, Need::Run),
     ("", "namespaces", CREATE, Need::Run),

@@ -99,6 +99,9 @@ pub struct Preflight {
     /// Permissions that are missing, and without which evidence says less.
     #[serde(skip)]
     pub without: Vec<String>,
+    /// Whether it is not even known what the target is, so that nothing can be run without these checks either.
+    #[serde(skip)]
+    pub unknown: bool,
 }
 
 impl Preflight {
@@ -158,7 +161,7 @@ impl Preflight {
             }
             DiscoverError::Class { .. } => (Question::GatewayClass, permit),
         };
-        let mut found = Preflight::default();
+        let mut found = Preflight { unknown: true, ..Preflight::default() };
         for before in QUESTIONS.into_iter().take_while(|before| *before != question) {
             found.good(before, String::new());
         }

@@ -223,7 +223,17 @@ impl Api {
         &self,
         path: &str,
     ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, kube::Error>> + use<>, ApiError> {
+        self.watch_as(path, "application/json").await
+    }
+
+    /// Opens a watch of objects in the form that is accepted.
+    pub async fn watch_as(
+        &self,
+        path: &str,
+        accepted: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, kube::Error>> + use<>, ApiError> {
         let request = Request::get(path)
+            .header(header::ACCEPT, accepted)
             .header(header::USER_AGENT, USER_AGENT)
             .body(Vec::new())
             .map_err(|e| ApiError::Transport(chain(&e)))?;

@@ -7,6 +7,7 @@ pub mod backends;
 pub mod clean;
 pub mod clock;
 pub mod connect;
+mod definitions;
 pub mod dial;
 pub mod discover;
 mod events;

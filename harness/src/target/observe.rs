@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::api::{Api, ApiError, encode};
 use super::clock;
+use super::definitions::DefinitionWatcher;
 use super::events::EventWatcher;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
@@ -116,6 +117,12 @@ impl Observer {
         match events.begin().await {
             Ok(version) => drop(watches.spawn(follow(events, api.clone(), version, Renewal::new()))),
             Err(error) => events.without(&error),
+        }
+        // Without them nothing is known of others who change definitions, which is no reason not to test.
+        let mut definitions = DefinitionWatcher::new(api, log);
+        match definitions.begin().await {
+            Ok(version) => drop(watches.spawn(follow(definitions, api.clone(), version, Renewal::new()))),
+            Err(error) => tracing::debug!(%error, "definitions are not watched"),
         }
         Ok(Observer { view, watches, looker: Looker { api: api.clone(), watched: watched.into() } })
     }

@@ -34,6 +34,11 @@ pub(super) trait Followed {
     /// What to ask for: path and query without what is about the watch.
     fn path(&self) -> String;
 
+    /// As what: a media type.
+    fn accepts(&self) -> &'static str {
+        "application/json"
+    }
+
     /// Something changed.
     fn changed(&mut self, object: Value);
 
@@ -179,7 +184,9 @@ async fn read<F: Followed>(followed: &mut F, api: &Api, version: &mut String) ->
         "{}watch=true&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}",
         followed.path()
     );
-    let Ok(opened) = tokio::time::timeout_at(silence(), api.watch(&path)).await else { return Ok(()) };
+    let Ok(opened) = tokio::time::timeout_at(silence(), api.watch_as(&path, followed.accepts())).await else {
+        return Ok(());
+    };
     let mut events = std::pin::pin!(opened?);
     followed.sighted();
     loop {

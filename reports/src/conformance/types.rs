@@ -183,7 +183,12 @@ impl ConformanceReport {
     /// # Errors
     /// [`ReadError::Parse`] with line and column when it is not YAML of this schema.
     pub fn from_yaml(text: &str) -> Result<ConformanceReport, ReadError> {
-        serde_yaml::from_str(text).map_err(|error| ReadError::Parse(error.to_string()))
+        serde_yaml::from_str(text).map_err(|error| {
+            // What follows the first line shows the place in the file once more.
+            let error = error.to_string();
+            let words = error.lines().next().unwrap_or_default();
+            ReadError::Parse(words.trim_start_matches("error: ").to_owned())
+        })
     }
 
     /// Writes a report.
