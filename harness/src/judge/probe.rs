@@ -237,7 +237,7 @@ impl Probing {
         self.attempt += 1;
         let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
         let good = agrees(&misses, self.probe.level);
-        self.staying.note(exchange, &misses, good, env.bindings);
+        self.staying.note(exchange, &misses, good, now, env.bindings);
         self.agreed_at_times |= good && self.deadline.met_by(exchange.started);
         self.owed = self.owed.saturating_sub(1);
         if self.counting.is_some() {

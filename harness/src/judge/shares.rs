@@ -121,7 +121,7 @@ impl Sharing {
             self.unreachable = Some(why.clone());
         }
         let part = share_of(exchange, &self.parts, env.bindings);
-        self.answers.note(exchange, &[], part.is_some(), env.bindings);
+        self.answers.note(exchange, &[], part.is_some(), now, env.bindings);
         match part {
             Some(part) => self.counts[part] += 1,
             None => {

@@ -43,8 +43,11 @@ pub const FALSE_ALARM: f64 = 1e-6;
 pub const OVERLOOKED: f64 = 1e-4;
 /// Answers between two looks.
 const BATCH: u32 = 40;
-/// Most answers between two looks at whether a data path stays as it is. More at once would make a small machine late.
-const STAY_BATCH: u32 = 5;
+/// Most answers between two looks at whether a data path stays as it is. More at once would make a small machine late, but for
+/// answers that take their time.
+pub const STAY_BATCH: u32 = 5;
+/// The same for answers that are waited for.
+pub const SLOW_STAY_BATCH: u32 = 20;
 
 /// How often the counting of a mirror starts over, because the data path may not have converged on every way through it.
 pub const COUNTINGS: u32 = 3;
@@ -117,6 +120,8 @@ pub struct StayPlan {
     pub flaps: f64,
     /// Most answers to count.
     pub max_probes: u32,
+    /// Most answers between two looks.
+    pub batch: u32,
 }
 
 /// The share of disagreeing answers of a data path that is as it should be: what happens to a connection now and then.
@@ -138,8 +143,8 @@ pub fn stays(plan: &StayPlan, n: u32, disagreed: u32) -> Decision {
     }
     // As many as would do if all of them agreed, but not too many at once.
     let enough =
-        (1..STAY_BATCH).find(|more| log_ratio(n + more, disagreed, BLIPS, plan.flaps) <= FLAPS_OVERLOOKED.ln());
-    Decision::MoreProbes(enough.unwrap_or(STAY_BATCH).min(plan.max_probes - n))
+        (1..plan.batch).find(|more| log_ratio(n + more, disagreed, BLIPS, plan.flaps) <= FLAPS_OVERLOOKED.ln());
+    Decision::MoreProbes(enough.unwrap_or(plan.batch).min(plan.max_probes - n))
 }
 
 /// Exact two-sided binomial probability of the count that deviates most, if the expected shares are true; 0 if something

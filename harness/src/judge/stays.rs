@@ -16,7 +16,7 @@ use super::expect::Miss;
 use super::grpc;
 use super::probe::prefix;
 use super::settle::seconds;
-use super::statistics::{Decision, StayPlan, stays};
+use super::statistics::{Decision, SLOW_STAY_BATCH, STAY_BATCH, StayPlan, stays};
 use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd};
 use crate::scenario::Level;
 
@@ -24,6 +24,9 @@ use crate::scenario::Level;
 const STAYS: [&str; 1] = ["OWN-02"];
 /// Clauses behind one that has to be asked twice after a while.
 const AGAIN: [&str; 1] = ["OWN-05"];
+
+/// An answer that takes longer is waited for, more than it is worked on.
+const SLOW: Duration = Duration::from_millis(50);
 
 /// What the answers to a probe came to so far, and the test in progress.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +47,8 @@ pub(super) struct Staying {
     disagreed: u32,
     /// When the first and the newest of all answers began that disagreed behind the first streak.
     strayed: Option<(Elapsed, Elapsed)>,
+    /// How long the newest answer that agreed took.
+    takes: Duration,
     /// The newest answer that disagreed.
     miss: Option<Miss>,
 }
@@ -63,9 +68,10 @@ impl Staying {
     }
 
     /// An answer came to the probe itself.
-    pub(super) fn note(&mut self, exchange: &Exchange, misses: &[Miss], good: bool, bindings: &Bindings) {
+    pub(super) fn note(&mut self, exchange: &Exchange, misses: &[Miss], good: bool, now: Elapsed, bindings: &Bindings) {
         self.record.n += 1;
         if good {
+            self.takes = now - exchange.started;
             return;
         }
         self.miss = misses.iter().max_by_key(|miss| (miss.blind, miss.severity)).cloned();
@@ -99,7 +105,7 @@ impl Staying {
 
     fn begin(&mut self, now: Elapsed, env: &Env<'_>) -> u32 {
         (self.began, self.n, self.disagreed) = (now, 0, 0);
-        match stays(&plan(env), 0, 0) {
+        match stays(&self.plan(env), 0, 0) {
             Decision::MoreProbes(more) => more,
             _ => 0,
         }
@@ -116,7 +122,7 @@ impl Staying {
 
     /// What the answers of the test came to.
     pub(super) fn decide(&mut self, env: &Env<'_>) -> Decision {
-        let decision = stays(&plan(env), self.n, self.disagreed);
+        let decision = stays(&self.plan(env), self.n, self.disagreed);
         self.passed = decision == Decision::Agree;
         decision
     }
@@ -207,6 +213,11 @@ impl Staying {
         Some(format!("{}: {}", miss.expectation, miss.seen))
     }
 
+    fn plan(&self, env: &Env<'_>) -> StayPlan {
+        let batch = if self.takes > SLOW { SLOW_STAY_BATCH } else { STAY_BATCH };
+        StayPlan { flaps: f64::from(env.context.timing.flaps) / 100.0, max_probes: env.context.max_probes, batch }
+    }
+
     fn is_at_rest(&self, env: &Env<'_>) -> bool {
         self.began >= env.stirred.rest(&env.context.timing)
     }
@@ -230,10 +241,6 @@ impl Staying {
             codes.join(", ")
         )
     }
-}
-
-fn plan(env: &Env<'_>) -> StayPlan {
-    StayPlan { flaps: f64::from(env.context.timing.flaps) / 100.0, max_probes: env.context.max_probes }
 }
 
 /// How an exchange ended, in a word or two, and whether that is without a whole answer. Who answered is named: the code of a

@@ -38,7 +38,7 @@ pub const LOST: &str = "the API server went away and did not come back";
 
 /// Attempts of one scenario under way at once: each has its own limit, which many more would eat up by waiting for each
 /// other.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 20;
 
 /// What all executions of a run share.
 pub struct Environment {

@@ -1,6 +1,6 @@
 //! The test whether a data path stays as it agreed, as a Markov chain over how many answers disagreed.
 
-use gateproof::judge::statistics::{Decision, StayPlan, stays};
+use gateproof::judge::statistics::{Decision, STAY_BATCH, StayPlan, stays};
 use gateproof::log::{Timing, TimingProfile};
 use gateproof::run::options::DEFAULT_MAX_PROBES;
 use rand::{Rng, SeedableRng};
@@ -24,7 +24,7 @@ pub struct Ends {
 
 /// The plan of a table of limits.
 pub fn plan(profile: TimingProfile) -> StayPlan {
-    StayPlan { flaps: f64::from(Timing::of(profile).flaps) / 100.0, max_probes: DEFAULT_MAX_PROBES }
+    StayPlan { flaps: f64::from(Timing::of(profile).flaps) / 100.0, max_probes: DEFAULT_MAX_PROBES, batch: STAY_BATCH }
 }
 
 /// What becomes of a test.

@@ -4,7 +4,8 @@ use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
 
 use crate::judge::statistics::{
-    Decision, FALSE_ALARM, OVERLOOKED, SharePlan, next, probability, requests_to_notice, two_sided,
+    Decision, FALSE_ALARM, OVERLOOKED, SLOW_STAY_BATCH, STAY_BATCH, SharePlan, StayPlan, next, probability,
+    requests_to_notice, stays, two_sided,
 };
 
 fn plan(expected: &[f64], false_alarm: f64, overlooked: f64) -> SharePlan {
@@ -139,4 +140,17 @@ fn a_poor_mirror_is_noticed_after_so_many_requests(
     #[case] requests: usize,
 ) {
     assert_eq!(requests_to_notice(share, OVERLOOKED, countings), requests);
+}
+
+#[rstest]
+#[case::worked_on(STAY_BATCH, &[5, 5, 5, 2])]
+#[case::waited_for(SLOW_STAY_BATCH, &[17])]
+fn answers_that_are_waited_for_are_waited_for_together(#[case] batch: u32, #[case] expected: &[u32]) {
+    let plan = StayPlan { flaps: 0.25, max_probes: 1000, batch };
+    let (mut n, mut batches) = (0, Vec::new());
+    while let Decision::MoreProbes(more) = stays(&plan, n, 0) {
+        batches.push(more);
+        n += more;
+    }
+    assert_eq!((batches.as_slice(), stays(&plan, n, 0)), (expected, Decision::Agree));
 }
