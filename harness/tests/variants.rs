@@ -26,7 +26,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SLOW: &str = "starts-data-planes-late";
 
 /// How many scenarios a sample has.
-const SAMPLE: usize = 40;
+const SAMPLE: usize = 20;
 
 /// What the samples are drawn by.
 const SEED: u64 = 1;

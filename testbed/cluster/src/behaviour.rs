@@ -88,7 +88,11 @@ impl Behaviour {
         match self {
             Behaviour::Tampered(tamper) => Arc::new(tamper.clone()),
             Behaviour::Plain | Behaviour::Named(_) => {
-                Arc::new(Chain(self.faults().filter_map(Fault::exchange).collect()))
+                let exchange = |part: &Part| match part {
+                    Part::Fault(fault) => fault.exchange(),
+                    Part::Variant(variant) => variant.exchange(),
+                };
+                Arc::new(Chain(self.parts().iter().filter_map(exchange).collect()))
             }
         }
     }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::body::{self, Body};
 use crate::compiled::CompiledRoute;
-use crate::config::{BackendTarget, Filter};
+use crate::config::Filter;
 use crate::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead};
 use crate::filters::location::{Origin, location};
 use crate::filters::{cors, headers, hop, path};
@@ -111,7 +111,7 @@ impl Client {
         let redirects = |filter: &&Filter| matches!(filter, Filter::RequestRedirect(_));
         let choice = match route.rule.filters.iter().find(redirects) {
             Some(_) => None,
-            None => Some(self.shared.exchange.on_backend(head, route, draw(route))),
+            None => Some(self.shared.exchange.on_backend(head, route, BackendChoice::of(route, route.draw_backend()))),
         };
         let backend = match &choice {
             Some(BackendChoice::Forward { backend, .. }) => Some(*backend),
@@ -267,31 +267,6 @@ fn preflight(route: &CompiledRoute, granted: HeaderMap) -> Response<Body> {
         }
     }
     response
-}
-
-fn draw(route: &CompiledRoute) -> BackendChoice {
-    let Some(index) = route.draw_backend() else {
-        let reason = "it has no backend with a weight above 0".to_owned();
-        return BackendChoice::Fail { backend: None, status: 500, reason };
-    };
-    let id = route.rule.backends.get(index).map_or("", |backend| backend.id.as_str());
-    let unready = |endpoints| match route.next_endpoint(index, endpoints) {
-        Some(endpoint) => Ok(*endpoint),
-        None => Err(format!("backend {id} has no ready endpoints")),
-    };
-    let drawn = match route.target(index) {
-        Some(BackendTarget::Endpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, false)),
-        Some(BackendTarget::H2cEndpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, true)),
-        Some(BackendTarget::Fail { status, reason }) => {
-            let reason = format!("backend {id}: {reason}");
-            return BackendChoice::Fail { backend: Some(index), status: *status, reason };
-        }
-        None => Err("the drawn backend does not exist".to_owned()),
-    };
-    match drawn {
-        Ok((endpoint, h2c)) => BackendChoice::Forward { backend: index, endpoint, h2c },
-        Err(reason) => BackendChoice::Fail { backend: Some(index), status: 503, reason },
-    }
 }
 
 fn set_host(headers: &mut HeaderMap, authority: &str) -> Result<(), String> {

@@ -37,6 +37,11 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
+/// A body of which nobody knows beforehand how long it is.
+pub fn of_unknown_length(body: Body) -> Body {
+    StreamBody::new(BodyStream::new(body)).boxed_unsync()
+}
+
 /// A body that breaks off at a point in time, if it has not ended by then.
 pub fn until(body: Body, end: Instant) -> Body {
     if body.is_end_stream() {

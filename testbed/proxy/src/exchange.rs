@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
+use crate::config::BackendTarget;
 use crate::matching::{MatchPredicate, Subject};
 use crate::routing::Routing;
 use crate::tunnel::Upgraded;
@@ -99,6 +100,34 @@ pub enum BackendChoice {
         /// Why, for the body.
         reason: String,
     },
+}
+
+impl BackendChoice {
+    /// What the backend at `index` gives for one request, or that none was drawn.
+    pub fn of(route: &CompiledRoute, index: Option<usize>) -> Self {
+        let Some(index) = index else {
+            let reason = "it has no backend with a weight above 0".to_owned();
+            return BackendChoice::Fail { backend: None, status: 500, reason };
+        };
+        let id = route.rule.backends.get(index).map_or("", |backend| backend.id.as_str());
+        let unready = |endpoints| match route.next_endpoint(index, endpoints) {
+            Some(endpoint) => Ok(*endpoint),
+            None => Err(format!("backend {id} has no ready endpoints")),
+        };
+        let drawn = match route.target(index) {
+            Some(BackendTarget::Endpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, false)),
+            Some(BackendTarget::H2cEndpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, true)),
+            Some(BackendTarget::Fail { status, reason }) => {
+                let reason = format!("backend {id}: {reason}");
+                return BackendChoice::Fail { backend: Some(index), status: *status, reason };
+            }
+            None => Err("the drawn backend does not exist".to_owned()),
+        };
+        match drawn {
+            Ok((endpoint, h2c)) => BackendChoice::Forward { backend: index, endpoint, h2c },
+            Err(reason) => BackendChoice::Fail { backend: Some(index), status: 503, reason },
+        }
+    }
 }
 
 /// What becomes of a connection to a TCP listener.

@@ -17,7 +17,7 @@ use tokio::{io::AsyncReadExt, net::TcpStream, sync::oneshot};
 
 use super::{Fault, Seam};
 
-pub(super) type Body = gateproof_proxy::body::Body;
+pub(crate) type Body = gateproof_proxy::body::Body;
 
 /// Another finding than the matcher's.
 pub(super) struct Finds(pub(super) fn(&RequestHead, &Routing<'_>, MatchOutcome) -> MatchOutcome);
@@ -30,7 +30,7 @@ impl Exchange for Finds {
 }
 
 /// Another request than the one that the filters made.
-pub(super) struct Forwards(pub(super) fn(&RequestHead, &mut Parts));
+pub(crate) struct Forwards(pub(crate) fn(&RequestHead, &mut Parts));
 
 #[async_trait]
 impl Exchange for Forwards {
@@ -41,7 +41,7 @@ impl Exchange for Forwards {
 }
 
 /// Another answer than the one that came about.
-pub(super) struct Answers(pub(super) fn(&RequestHead, &mut Response<Body>));
+pub(crate) struct Answers(pub(crate) fn(&RequestHead, &mut Response<Body>));
 
 #[async_trait]
 impl Exchange for Answers {

@@ -4,7 +4,7 @@
 //! breaks; a suite that does not notice has a hole there.
 
 mod config;
-mod exchange;
+pub(crate) mod exchange;
 mod flaps;
 mod frames;
 mod grpc;

@@ -10,7 +10,7 @@ use std::{
 use gateproof_proxy::Config;
 use tokio::{sync::Notify, time::Instant};
 
-use super::Variant;
+use super::{Place, Variant};
 use crate::{
     runtime::seams::{ConfigSeam, Seams, Seen, StatusesSeam},
     snapshot::{Kind, ObjectKey},
@@ -121,7 +121,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                   Programmed=True, the Gateway says Programmed=False/NoResources, and connections are refused.",
         source: "Gateway.status.conditions, Programmed: a Gateway whose infrastructure is not there yet is not \
                  programmed, and NoResources is a listed reason; GEP1364-18 asks for traffic once it is True.",
-        enter: |seams| late(seams, "NoResources", true),
+        place: Place::Runtime(|seams| late(seams, "NoResources", true)),
     },
     Variant {
         name: "assigns-addresses-late",
@@ -129,6 +129,6 @@ pub(super) const VARIANTS: &[Variant] = &[
                   until then it says Programmed=False/AddressNotAssigned.",
         source: "Gateway.status.conditions, Programmed: AddressNotAssigned is the listed reason while no address is \
                  assigned; nothing ties the conditions of listeners to it.",
-        enter: |seams| late(seams, "AddressNotAssigned", false),
+        place: Place::Runtime(|seams| late(seams, "AddressNotAssigned", false)),
     },
 ];

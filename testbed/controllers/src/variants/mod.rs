@@ -2,6 +2,7 @@
 //!
 //! A variant sits in the seams, as faults do, and breaks nothing: a suite that complains of one blames wrongly.
 
+mod exchanges;
 mod late;
 mod reloads;
 mod statuses;
@@ -11,6 +12,10 @@ mod writes;
 mod tests;
 
 pub use late::DELAY;
+
+use std::sync::Arc;
+
+use gateproof_proxy::Exchange;
 
 use crate::runtime::seams::Seams;
 
@@ -23,19 +28,38 @@ pub struct Variant {
     pub summary: &'static str,
     /// Why it may: what the specification says, and where.
     pub source: &'static str,
-    enter: fn(&mut Seams),
+    place: Place,
+}
+
+/// Where a variant sits.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// In the seams of the runtime.
+    Runtime(fn(&mut Seams)),
+    /// In that of the data plane.
+    Exchange(fn() -> Arc<dyn Exchange>),
 }
 
 impl Variant {
-    /// Takes its place in the seams, after what is there.
+    /// Takes its place in the seams of the runtime, after what is there.
     pub fn enter(&self, seams: &mut Seams) {
-        (self.enter)(seams);
+        if let Place::Runtime(enter) = self.place {
+            enter(seams);
+        }
+    }
+
+    /// What it puts into the seam of the data plane.
+    pub fn exchange(&self) -> Option<Arc<dyn Exchange>> {
+        match self.place {
+            Place::Exchange(make) => Some(make()),
+            Place::Runtime(_) => None,
+        }
     }
 }
 
 /// Every variant.
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
-    [late::VARIANTS, reloads::VARIANTS, statuses::VARIANTS, writes::VARIANTS].into_iter().flatten()
+    [late::VARIANTS, reloads::VARIANTS, statuses::VARIANTS, writes::VARIANTS, exchanges::VARIANTS].into_iter().flatten()
 }
 
 /// The variant of that name.

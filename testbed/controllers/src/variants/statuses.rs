@@ -1,9 +1,9 @@
 //! Statuses that say the same in another form.
 
-use super::Variant;
+use super::{Place, Variant};
 use crate::{
     runtime::seams::{Seams, Seen, StatusesSeam},
-    status::{Condition, DesiredStatus, StatusUpdate},
+    status::{Condition, DesiredStatus, StatusUpdate, Truth},
 };
 
 /// A change of every status, without memory.
@@ -19,6 +19,11 @@ fn say(seams: &mut Seams, change: fn(&mut StatusUpdate)) {
     seams.statuses.push(Box::new(Say(change)));
 }
 
+/// Conditions that are True where something is wrong.
+const NEGATIVE: [&str; 3] = ["Conflicted", "PartiallyInvalid", "OverlappingTLSConfig"];
+/// Features that are core where they apply.
+const CORE: [&str; 4] = ["Gateway", "GRPCRoute", "HTTPRoute", "ReferenceGrant"];
+
 /// What is put behind every message. The start of some has a meaning of its own.
 const REMARK: &str = " (as far as this controller knows)";
 
@@ -27,25 +32,27 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "orders-conditions-otherwise",
         summary: "Puts the conditions of every new list in the opposite order.",
         source: "Kubernetes API conventions: conditions are a map by type, so their order says nothing.",
-        enter: |seams| say(seams, |update| update.condition_lists().into_iter().for_each(|list| list.reverse())),
+        place: Place::Runtime(|seams| {
+            say(seams, |update| update.condition_lists().into_iter().for_each(|list| list.reverse()))
+        }),
     },
     Variant {
         name: "words-messages-otherwise",
         summary: "Adds a remark to the message of every condition.",
         source: "Kubernetes API conventions: messages are for people, and nothing may depend on their words.",
-        enter: |seams| {
+        place: Place::Runtime(|seams| {
             say(seams, |update| {
                 for condition in update.condition_lists().into_iter().flatten() {
                     condition.message.push_str(REMARK);
                 }
             });
-        },
+        }),
     },
     Variant {
         name: "adds-own-conditions",
         summary: "Puts a condition of its own type beside the others in every list.",
         source: "GEP-1364 (GEP1364-19): implementations may have condition types of their own, with a domain.",
-        enter: |seams| {
+        place: Place::Runtime(|seams| {
             say(seams, |update| {
                 let generation = update.generation;
                 for list in update.condition_lists() {
@@ -53,18 +60,84 @@ pub(super) const VARIANTS: &[Variant] = &[
                     list.push(Condition { observed_generation: Some(generation), ..own });
                 }
             });
-        },
+        }),
     },
     Variant {
         name: "lists-parents-in-reverse",
         summary: "Puts new entries of status.parents in the opposite order of the route's parentRefs.",
         source: "RouteStatus.parents: entries name their parent; nothing is said of their order.",
-        enter: |seams| {
+        place: Place::Runtime(|seams| {
             say(seams, |update| {
                 if let DesiredStatus::Route { parents } = &mut update.status {
                     parents.reverse();
                 }
             });
-        },
+        }),
+    },
+    Variant {
+        name: "orders-listeners-otherwise",
+        summary: "Puts the entries of status.listeners, and the kinds in each, in the opposite order.",
+        source: "GatewayStatus.listeners is a map by name, and nothing is said of the order of kinds.",
+        place: Place::Runtime(|seams| {
+            say(seams, |update| {
+                if let DesiredStatus::Gateway { listeners, .. } = &mut update.status {
+                    listeners.reverse();
+                    listeners.iter_mut().for_each(|listener| listener.supported_kinds.reverse());
+                }
+            });
+        }),
+    },
+    Variant {
+        name: "says-nothing-when-all-is-well",
+        summary: "Leaves the message of every condition that is True empty.",
+        source: "Kubernetes API conventions: the message of a condition may be an empty string.",
+        place: Place::Runtime(|seams| {
+            say(seams, |update| {
+                let all = update.condition_lists().into_iter().flatten();
+                all.filter(|one| one.status == Truth::True && !NEGATIVE.contains(&&*one.r#type))
+                    .for_each(|one| one.message.clear());
+            })
+        }),
+    },
+    Variant {
+        name: "words-messages-at-length",
+        summary: "Writes some four thousand characters into the message of every condition.",
+        source: "Kubernetes API conventions: a message has up to 32,768 characters.",
+        place: Place::Runtime(|seams| {
+            say(seams, |update| {
+                for condition in update.condition_lists().into_iter().flatten() {
+                    condition.message.push_str(&REMARK.repeat(100));
+                }
+            });
+        }),
+    },
+    Variant {
+        name: "says-that-nothing-conflicts",
+        summary: "Says Conflicted=False/NoConflicts of every listener that conflicts with none.",
+        source: "Listener conditions, Conflicted: NoConflicts is the listed reason of False; a controller may leave the condition out or write it.",
+        place: Place::Runtime(|seams| {
+            say(seams, |update| {
+                let generation = update.generation;
+                let DesiredStatus::Gateway { listeners, .. } = &mut update.status else { return };
+                for listener in listeners {
+                    if listener.conditions.iter().all(|one| one.r#type != "Conflicted") {
+                        let new = Condition::new("Conflicted", false, "NoConflicts", "No other listener is in its way");
+                        listener.conditions.push(Condition { observed_generation: Some(generation), ..new });
+                    }
+                }
+            });
+        }),
+    },
+    Variant {
+        name: "claims-core-alone",
+        summary: "Claims the core features of Gateway, HTTPRoute, GRPCRoute and ReferenceGrant and no other.",
+        source: "GatewayClassStatus.supportedFeatures: what is not core may be left unsupported.",
+        place: Place::Runtime(|seams| {
+            say(seams, |update| {
+                if let DesiredStatus::GatewayClass { supported_features, .. } = &mut update.status {
+                    supported_features.retain(|name| CORE.contains(&&**name));
+                }
+            });
+        }),
     },
 ];

@@ -102,3 +102,23 @@ async fn a_data_plane_comes_after_its_listeners_were_programmed(
     let (config, statuses) = round(&mut seams, &mut snapshot);
     assert_eq!(gateway(&config, &statuses), (1, 1, programmed.clone(), programmed));
 }
+
+#[tokio::test]
+async fn every_variant_of_the_runtime_does_something() {
+    let routed = || {
+        let mut snapshot = cluster();
+        let parents = json!([{"name": "g"}, {"name": "g", "sectionName": "http"}]);
+        let route = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+            "metadata": {"name": "r", "namespace": "n", "uid": "r", "generation": 1}, "spec": {"parentRefs": parents}});
+        snapshot.put(Kind::HttpRoute, route).unwrap();
+        snapshot
+    };
+    let plain = round(&mut Seams::default(), &mut routed());
+    for variant in catalogue().filter(|variant| variant.exchange().is_none()) {
+        let mut seams = Seams::default();
+        variant.enter(&mut seams);
+        // Whoever wraps the writer is seen by that.
+        let writes_otherwise = !std::ptr::addr_eq(seams.writer.within(), &raw const *seams.writer);
+        assert!(writes_otherwise || round(&mut seams, &mut routed()) != plain, "{}", variant.name);
+    }
+}

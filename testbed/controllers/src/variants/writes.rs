@@ -4,17 +4,29 @@ use std::{
     collections::BTreeSet,
     ops::BitOr,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use kube::{Api, api::DynamicObject};
-use serde_json::Value;
+use kube::{
+    Api,
+    api::{DynamicObject, Patch, PatchParams},
+};
+use serde_json::{Value, json};
 
-use super::Variant;
-use crate::runtime::seams::StatusWriterSeam;
+use super::{Place, Variant};
+use crate::{
+    runtime::seams::{Seams, StatusWriterSeam},
+    status::{DesiredStatus, StatusUpdate},
+};
+
+/// How long after it is known a late status is written.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Writes the first status of an object in two steps.
 struct InTwo {
+    /// The conditions that are not known in the first.
+    open: &'static [&'static str],
     inner: Arc<dyn StatusWriterSeam>,
     /// UIDs of the objects that have a status.
     begun: Mutex<BTreeSet<String>>,
@@ -34,7 +46,7 @@ impl StatusWriterSeam for InTwo {
         let uid = object.metadata.uid.clone().unwrap_or_default();
         let is_first = self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(uid);
         let mut first = object.clone();
-        if is_first && leave_open(&mut first.data["status"]) {
+        if is_first && leave_open(&mut first.data["status"], self.open) {
             let written = self.inner.put(api, first).await?;
             object.metadata.resource_version = written.metadata.resource_version;
         }
@@ -42,30 +54,145 @@ impl StatusWriterSeam for InTwo {
     }
 }
 
-/// Says of `Programmed` that it is not known yet, wherever it is True. Returns whether it is anywhere.
-fn leave_open(status: &mut Value) -> bool {
+/// Says of these conditions that they are not known yet, wherever they are not. Returns whether there are any.
+fn leave_open(status: &mut Value, open: &[&str]) -> bool {
     match status {
-        Value::Array(items) => items.iter_mut().map(leave_open).fold(false, BitOr::bitor),
-        Value::Object(fields) if fields.get("type").is_some_and(|of| of == "Programmed") => {
-            let is_true = fields.get("status").is_some_and(|status| status == "True");
-            if is_true {
+        Value::Array(items) => items.iter_mut().map(|item| leave_open(item, open)).fold(false, BitOr::bitor),
+        Value::Object(fields) if fields.get("type").and_then(Value::as_str).is_some_and(|of| open.contains(&of)) => {
+            let is_known = fields.get("status").is_some_and(|status| status != "Unknown");
+            if is_known {
                 for (name, value) in
-                    [("status", "Unknown"), ("reason", "Pending"), ("message", "Waiting for the data plane")]
+                    [("status", "Unknown"), ("reason", "Pending"), ("message", "Waiting for more to be known")]
                 {
                     fields.insert(name.to_owned(), value.into());
                 }
             }
-            is_true
+            is_known
         }
-        Value::Object(fields) => fields.values_mut().map(leave_open).fold(false, BitOr::bitor),
+        Value::Object(fields) => fields.values_mut().map(|field| leave_open(field, open)).fold(false, BitOr::bitor),
         _ => false,
     }
 }
 
-pub(super) const VARIANTS: &[Variant] = &[Variant {
-    name: "writes-programmed-second",
-    summary: "Writes the first status of a Gateway in two steps, in the first of which Programmed is Unknown.",
-    source: "GEP-1364 (GEP1364-58) and the implementer's guide (IMPL-22): Programmed is Unknown while too little is \
-             known, and comes after Accepted.",
-    enter: |seams| seams.writer = Arc::new(InTwo { inner: Arc::clone(&seams.writer), begun: Mutex::default() }),
-}];
+/// Writes every status a while after it is known.
+struct Late(Arc<dyn StatusWriterSeam>);
+
+#[async_trait]
+impl StatusWriterSeam for Late {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    fn is_steady(&self) -> bool {
+        self.0.is_steady()
+    }
+
+    async fn before(&self, desired: &StatusUpdate) {
+        tokio::time::sleep(PAUSE).await;
+        self.0.before(desired).await;
+    }
+}
+
+/// Writes what is about routes first.
+struct RoutesFirst(Arc<dyn StatusWriterSeam>);
+
+#[async_trait]
+impl StatusWriterSeam for RoutesFirst {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    fn is_steady(&self) -> bool {
+        self.0.is_steady()
+    }
+
+    fn arrange(&self, updates: &mut Vec<StatusUpdate>) {
+        self.0.arrange(updates);
+        updates.sort_by_key(|update| !matches!(update.status, DesiredStatus::Route { .. }));
+    }
+}
+
+/// Patches statuses instead of putting them in place of what is there.
+struct Patches(Arc<dyn StatusWriterSeam>);
+
+#[async_trait]
+impl StatusWriterSeam for Patches {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    fn is_steady(&self) -> bool {
+        self.0.is_steady()
+    }
+
+    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
+        let name = object.metadata.name.clone().unwrap_or_default();
+        let version = &object.metadata.resource_version;
+        let patch = json!({"metadata": {"resourceVersion": version}, "status": object.data["status"]});
+        api.patch_status(&name, &PatchParams::default(), &Patch::Merge(patch)).await
+    }
+}
+
+/// Writes everything twice.
+struct Twice(Arc<dyn StatusWriterSeam>);
+
+#[async_trait]
+impl StatusWriterSeam for Twice {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    fn is_steady(&self) -> bool {
+        self.0.is_steady()
+    }
+
+    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
+        let written = self.0.put(api, object).await?;
+        self.0.put(api, written).await
+    }
+}
+
+fn in_two(seams: &mut Seams, open: &'static [&'static str]) {
+    seams.writer = Arc::new(InTwo { open, inner: Arc::clone(&seams.writer), begun: Mutex::default() });
+}
+
+pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "writes-programmed-second",
+        summary: "Writes the first status of a Gateway in two steps, in the first of which Programmed is Unknown.",
+        source: "GEP-1364 (GEP1364-58) and the implementer's guide (IMPL-22): Programmed is Unknown while too little is \
+                 known, and comes after Accepted.",
+        place: Place::Runtime(|seams| in_two(seams, &["Programmed"])),
+    },
+    Variant {
+        name: "writes-unknown-first",
+        summary: "Writes the first status of every object in two steps, in the first of which Accepted, ResolvedRefs and \
+                  Programmed are Unknown.",
+        source: "GEP-1364 (GEP1364-58): a condition is Unknown, with the reason Pending, while too little is known.",
+        place: Place::Runtime(|seams| in_two(seams, &["Accepted", "Programmed", "ResolvedRefs"])),
+    },
+    Variant {
+        name: "writes-statuses-late",
+        summary: "Writes every status a fifth of a second after it is known, when the data plane has long had the change.",
+        source: "Nothing in the specification orders what the data plane does before what the status says.",
+        place: Place::Runtime(|seams| seams.writer = Arc::new(Late(Arc::clone(&seams.writer)))),
+    },
+    Variant {
+        name: "writes-routes-first",
+        summary: "Writes the statuses of routes before those of their Gateways.",
+        source: "Nothing in the specification orders the statuses of several objects.",
+        place: Place::Runtime(|seams| seams.writer = Arc::new(RoutesFirst(Arc::clone(&seams.writer)))),
+    },
+    Variant {
+        name: "patches-statuses",
+        summary: "Writes statuses by merge patch instead of PUT.",
+        source: "Kubernetes API concepts: the subresource status takes either.",
+        place: Place::Runtime(|seams| seams.writer = Arc::new(Patches(Arc::clone(&seams.writer)))),
+    },
+    Variant {
+        name: "writes-everything-twice",
+        summary: "Writes every status a second time as it is.",
+        source: "Kubernetes API concepts: a write that changes nothing makes no new version.",
+        place: Place::Runtime(|seams| seams.writer = Arc::new(Twice(Arc::clone(&seams.writer)))),
+    },
+];

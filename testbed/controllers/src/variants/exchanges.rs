@@ -1,0 +1,198 @@
+//! Data planes that answer the same in another way.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use gateproof_proxy::{
+    body::{self, Body},
+    compiled::CompiledRoute,
+    config::BackendTarget,
+    exchange::{BackendChoice, Connection, Exchange, RequestHead, TcpChoice},
+};
+use http::{
+    HeaderName, HeaderValue, Response, Version,
+    header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SERVER, VIA},
+    request::Parts,
+};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
+
+use super::{Place, Variant};
+use crate::faults::exchange::{Answers, Forwards};
+
+/// How the backend is drawn.
+struct Draws(fn(&CompiledRoute, BackendChoice) -> BackendChoice);
+
+impl Exchange for Draws {
+    fn on_backend(&self, _: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        (self.0)(route, drawn)
+    }
+}
+
+struct TakesItsTime;
+
+#[async_trait]
+impl Exchange for TakesItsTime {
+    async fn on_forward(&self, _: &RequestHead, parts: Parts) -> Parts {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        parts
+    }
+}
+
+/// Ends a connection that is not forwarded instead of resetting it.
+struct EndsRefused;
+
+#[async_trait]
+impl Exchange for EndsRefused {
+    async fn serve_tcp(
+        &self,
+        _: &Connection,
+        mut stream: TcpStream,
+        choice: TcpChoice,
+    ) -> Option<(TcpStream, TcpChoice)> {
+        if let TcpChoice::Forward(_) = choice {
+            return Some((stream, choice));
+        }
+        if let Err(error) = stream.shutdown().await {
+            tracing::debug!(%error, "the client is gone already");
+        }
+        None
+    }
+}
+
+/// Draws by lot, by the weights.
+fn by_lot(route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+    let weights = || route.rule.backends.iter().map(|backend| u64::from(backend.weight));
+    let total: u64 = weights().sum();
+    if total == 0 {
+        return drawn;
+    }
+    let mut left = rand::random_range(0..total);
+    let index = weights().position(|weight| {
+        let is_it = left < weight;
+        left = left.saturating_sub(weight);
+        is_it
+    });
+    BackendChoice::of(route, index)
+}
+
+/// The first endpoint of whatever backend was drawn.
+fn first_endpoint(route: &CompiledRoute, mut drawn: BackendChoice) -> BackendChoice {
+    if let BackendChoice::Forward { backend, endpoint, .. } = &mut drawn
+        && let Some(BackendTarget::Endpoints(all) | BackendTarget::H2cEndpoints(all)) = route.target(*backend)
+    {
+        *endpoint = all.iter().min().copied().unwrap_or(*endpoint);
+    }
+    drawn
+}
+
+/// What the data plane itself answers with is a text; a page says no less.
+fn with_page(_: &RequestHead, response: &mut Response<Body>) {
+    let is_text = response.headers().get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"text/plain"));
+    if is_text && response.status().as_u16() >= 400 {
+        response.headers_mut().remove(CONTENT_LENGTH);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
+        *response.body_mut() = body::full("<!doctype html><title>Sorry</title><p>This did not work.\n");
+    }
+}
+
+fn forwarding_headers(request: &RequestHead, parts: &mut Parts) {
+    let client = request.connection.peer.ip().to_string();
+    for (name, value) in [("x-forwarded-for", client.as_str()), ("x-forwarded-proto", request.scheme)] {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            parts.headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    parts.headers.insert(HeaderName::from_static("x-request-id"), HeaderValue::from(request.connection.id));
+    parts.headers.insert(VIA, HeaderValue::from_static("1.1 reference"));
+}
+
+fn host_in_lower_case(_: &RequestHead, parts: &mut Parts) {
+    if let Some(host) = parts.headers.get(HOST).and_then(|host| host.to_str().ok())
+        && let Ok(host) = HeaderValue::from_str(&host.to_ascii_lowercase())
+    {
+        parts.headers.insert(HOST, host);
+    }
+}
+
+fn own_headers(_: &RequestHead, response: &mut Response<Body>) {
+    let headers = response.headers_mut();
+    headers.insert(SERVER, HeaderValue::from_static("reference"));
+    headers.append(VIA, HeaderValue::from_static("1.1 reference"));
+    headers.insert(HeaderName::from_static("x-upstream-service-time"), HeaderValue::from_static("1"));
+}
+
+fn closing(request: &RequestHead, response: &mut Response<Body>) {
+    if request.version < Version::HTTP_2 && !response.status().is_informational() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
+fn chunked(_: &RequestHead, response: &mut Response<Body>) {
+    if response.headers_mut().remove(CONTENT_LENGTH).is_some() {
+        let known = std::mem::replace(response.body_mut(), body::empty());
+        *response.body_mut() = body::of_unknown_length(known);
+    }
+}
+
+pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "spreads-by-lot",
+        summary: "Draws the backend of each request by lot, by the weights, instead of in turns.",
+        source: "HTTPBackendRef.weight: the proportion of requests is given, and nothing of how it comes about.",
+        place: Place::Exchange(|| Arc::new(Draws(by_lot))),
+    },
+    Variant {
+        name: "keeps-to-one-endpoint",
+        summary: "Sends every request for a Service to the same one of its endpoints.",
+        source: "HTTPBackendRef: weights are those of backends, and nothing is said of the endpoints of a Service.",
+        place: Place::Exchange(|| Arc::new(Draws(first_endpoint))),
+    },
+    Variant {
+        name: "adds-headers-to-answers",
+        summary: "Adds Server, Via and a header of its own to every answer.",
+        source: "RFC 9110, 7.6.3 and 10.2.4: a gateway may say that it had a part in it.",
+        place: Place::Exchange(|| Arc::new(Answers(own_headers))),
+    },
+    Variant {
+        name: "adds-headers-to-requests",
+        summary: "Adds X-Forwarded-For, X-Forwarded-Proto, X-Request-Id and Via to every request that it forwards.",
+        source: "RFC 9110, 7.6.3, and the custom of reverse proxies; the specification names what filters change, and forbids no other header.",
+        place: Place::Exchange(|| Arc::new(Forwards(forwarding_headers))),
+    },
+    Variant {
+        name: "forwards-hosts-in-lower-case",
+        summary: "Writes the Host header in lower case before it forwards a request.",
+        source: "RFC 9110, 4.2.3: the host is case-insensitive, and normally provided in lower case.",
+        place: Place::Exchange(|| Arc::new(Forwards(host_in_lower_case))),
+    },
+    Variant {
+        name: "closes-connections-behind-answers",
+        summary: "Answers every request over HTTP/1 with Connection: close, and closes.",
+        source: "RFC 9112, 9.6: a server may close a persistent connection behind any answer.",
+        place: Place::Exchange(|| Arc::new(Answers(closing))),
+    },
+    Variant {
+        name: "chunks-answers",
+        summary: "Sends answers of a known length in chunks.",
+        source: "RFC 9112, 7.1: any recipient of HTTP/1.1 must be able to read chunks.",
+        place: Place::Exchange(|| Arc::new(Answers(chunked))),
+    },
+    Variant {
+        name: "answers-errors-with-pages",
+        summary: "Sends an HTML page with the errors that it answers itself.",
+        source: "The specification gives codes for what cannot be forwarded, and no bodies.",
+        place: Place::Exchange(|| Arc::new(Answers(with_page))),
+    },
+    Variant {
+        name: "takes-its-time",
+        summary: "Holds every request for 20 ms before it forwards it.",
+        source: "Nothing is said of how long a request may take beside the timeouts of its rule.",
+        place: Place::Exchange(|| Arc::new(TakesItsTime)),
+    },
+    Variant {
+        name: "ends-refused-connections",
+        summary: "Closes a TCP connection that has no backend in order, instead of resetting it.",
+        source: "TCPRouteRule.backendRefs: the connection is to be rejected; how is left open.",
+        place: Place::Exchange(|| Arc::new(EndsRefused)),
+    },
+];
