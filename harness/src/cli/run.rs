@@ -435,6 +435,9 @@ fn tell(output: &RunOutput, report_dir: &Path, format: Format) {
     for leftover in &output.leftovers {
         lines.push(format!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis)));
     }
+    if !output.leftovers.is_empty() {
+        lines.push("`gateproof clean` removes what is left behind, once whatever holds it lets go".to_owned());
+    }
     if !output.kept.is_empty() {
         lines.push("kept for you to look at; `gateproof clean` removes it later:".to_owned());
         lines.extend(output.kept.iter().map(|name| format!("  kubectl get all,gateways,httproutes -n {name}")));

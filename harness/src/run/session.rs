@@ -153,8 +153,16 @@ pub async fn session(
     }
     life.end().await;
     kept.retain(|(index, _)| ends.get(index).is_some_and(|end| stays(options.keep, end)));
-    if kept.is_empty() {
-        leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool_namespace(&run_id))]).await);
+    let pool = pool_namespace(&run_id);
+    if kept.is_empty() && leftovers.is_empty() {
+        leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool)]).await);
+    } else if kept.is_empty() {
+        // Its Lease says that the run is over, so that `gateproof clean` takes what is left.
+        let gateway = |name: &str| env.writer.key("Gateway", Some(&pool), name);
+        leftovers
+            .extend(tidy.remove(schedule.instances().iter().map(|instance| gateway(&instance.name)).collect()).await);
+        let diagnosis = "it holds the Lease by which `gateproof clean` knows that the run is over".to_owned();
+        leftovers.push(Leftover { object: format!("Namespace/{pool}"), diagnosis });
     }
     let entries = slots.into_iter().enumerate().map(|(index, slot)| {
         let broken =

@@ -26,6 +26,8 @@ const ALIVE: &str = "run";
 const LASTS: Duration = Duration::from_secs(40);
 /// How often it is renewed.
 const RENEWED: Duration = Duration::from_secs(10);
+/// How long one renewal may go without an answer, and how soon the next is tried then: several find room before the Lease is over.
+const RENEWAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
 /// The first pause between two looks at a Lease that somebody else holds, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
@@ -312,15 +314,23 @@ fn sign(lease: &Value) -> Option<Sign> {
 const MERGE: &str = "application/merge-patch+json";
 
 async fn renew(api: Api, path: String, uid: String) {
+    let (mut pause, path_of_patch) = (RENEWED, patched(&path));
     loop {
-        clock::until(clock::now() + RENEWED).await;
+        clock::until(clock::now() + pause).await;
         let patch = json!({"metadata": {"uid": uid}, "spec": {"renewTime": clock::micro_date()}});
-        let renewed = api.call(Method::PATCH, &patched(&path), Some(MERGE), patch.to_string().into_bytes()).await;
-        // What is refused is tried again in time; what is gone is nobody's to renew.
-        if renewed.is_ok_and(|reply| matches!(reply.code, 404 | 409 | 422)) {
-            tracing::debug!(path, "the Lease is gone");
-            return;
-        }
+        let renewing = api.call(Method::PATCH, &path_of_patch, Some(MERGE), patch.to_string().into_bytes());
+        pause = match tokio::time::timeout(RENEWAL.0, renewing).await {
+            Ok(Ok(reply)) if reply.code < 300 => RENEWED,
+            // What is gone is nobody's to renew.
+            Ok(Ok(reply)) if matches!(reply.code, 404 | 409 | 422) => {
+                tracing::warn!(
+                    path,
+                    "the Lease is gone: somebody took it, or `gateproof clean` took this run for one that is over"
+                );
+                return;
+            }
+            Ok(Ok(_) | Err(_)) | Err(_) => RENEWAL.1,
+        };
     }
 }
 
@@ -356,4 +366,50 @@ fn lasts(lease: &Value) -> Duration {
 
 fn text(object: &Value, pointer: &str) -> String {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use http::{Request, Response};
+    use http_body_util::Full;
+    use hyper::body::Bytes;
+    use kube::client::Body as KubeBody;
+    use tokio::sync::mpsc;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Of the first renewals some get no answer, or a bad one.
+    #[rstest::rstest]
+    #[case::no_answer(None)]
+    #[case::refused(Some(500))]
+    #[tokio::test(start_paused = true)]
+    async fn a_few_lost_renewals_lose_no_lease(#[case] code: Option<u16>) {
+        let asked = Arc::new(AtomicU32::new(0));
+        let (sender, mut renewed) = mpsc::unbounded_channel();
+        let service = tower::service_fn(move |_: Request<KubeBody>| {
+            let (n, sender) = (asked.fetch_add(1, Ordering::SeqCst), sender.clone());
+            async move {
+                let code = match code {
+                    None if n < 4 => std::future::pending().await,
+                    Some(code) if n < 4 => code,
+                    _ => {
+                        sender.send(Instant::now()).unwrap();
+                        200
+                    }
+                };
+                let answer = Response::builder().status(code).body(Full::new(Bytes::from_static(b"{}"))).unwrap();
+                Ok::<_, std::convert::Infallible>(answer)
+            }
+        });
+        let began = Instant::now();
+        let api = Api::new(kube::Client::new(service, "default"));
+        let _renewal = AbortOnDropHandle::new(tokio::spawn(renew(api, "/lease".to_owned(), "u".to_owned())));
+        let first = renewed.recv().await.unwrap();
+        assert!(first - began < LASTS, "{:?}", first - began);
+        assert_eq!(renewed.recv().await.unwrap() - first, RENEWED);
+    }
 }
