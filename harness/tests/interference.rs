@@ -54,6 +54,8 @@ enum Deed {
     DeletesPool,
     DeletesCertificate,
     MakesRouteAnew,
+    AddsToRoute,
+    AddsToClass,
     EditsDefinition,
     DeletesDefinition,
 }
@@ -117,6 +119,18 @@ impl Other {
                 }
                 route.as_object_mut().unwrap().remove("status");
                 self.call(Method::POST, path.rsplit_once('/').unwrap().0, Some(route)).await;
+            }
+            Deed::AddsToRoute => {
+                let (path, mut route) = self.own(ROUTES).await;
+                route["spec"]["parentRefs"][0]["sectionName"] = json!("elsewhere");
+                let patch = json!({"spec": {"parentRefs": route["spec"]["parentRefs"]}});
+                self.call(Method::PATCH, &path, Some(patch)).await;
+            }
+            Deed::AddsToClass => {
+                let parameters = json!({"group": "example.com", "kind": "Parameters", "name": "none"});
+                let patch = json!({"spec": {"parametersRef": parameters}});
+                let path = "/apis/gateway.networking.k8s.io/v1/gatewayclasses/gateproof";
+                self.call(Method::PATCH, path, Some(patch)).await;
             }
             Deed::EditsDefinition => {
                 let patch = json!({"spec": {"names": {"categories": ["routes"]}}});
@@ -186,6 +200,8 @@ async fn disturbed(deed: Deed, behaviour: Behaviour) -> (RunOutput, u32) {
 #[case::anew(Deed::MakesRouteAnew, "HTTPRoute/", "deleted")]
 #[case::namespace(Deed::DeletesNamespace, "/gp-", "deleted")]
 #[case::pool(Deed::DeletesPool, "-pool", "deleted")]
+#[case::addition(Deed::AddsToRoute, "HTTPRoute/", "added to by somebody-else")]
+#[case::parameters_of_the_class(Deed::AddsToClass, "GatewayClass/", "added to by somebody-else")]
 #[case::definition(Deed::EditsDefinition, "httproutes", "changed at metadata.generation")]
 #[case::another_definition(Deed::DeletesDefinition, "tcproutes", "deleted by nobody known")]
 #[case::certificate(Deed::DeletesCertificate, "Secret/", "deleted by nobody known")]

@@ -210,6 +210,7 @@ impl Judge {
         if let Doing::Doubting { findings, .. } = self.doing {
             self.findings.truncate(findings);
         }
+        self.contract.disturbed(foreign.seq);
         let after = millis(foreign.at.max(self.started) - self.started);
         let by = if foreign.by.is_empty() { "nobody known".to_owned() } else { foreign.by.join(", ") };
         self.inconclusive = Some(format!("{} was {} by {by}, seen after {after} ms", foreign.key, foreign.what));

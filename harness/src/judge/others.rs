@@ -50,6 +50,8 @@ struct Made {
     sent: Option<Value>,
     /// resourceVersion of the run's last write.
     written: String,
+    /// The generation that came of it: whatever is wished for by others makes a newer one. 0 where there are none.
+    generation: i64,
     deleted: bool,
     /// Who had written the last version that was explained.
     writers: Vec<Value>,
@@ -83,7 +85,8 @@ impl Others {
                     _ => None,
                 };
                 if let Some(sent) = sent.filter(|_| !self.made.contains_key(key)) {
-                    let made = Made { uid: uid(object).to_owned(), sent, ..Made::default() };
+                    let generation = generation(object);
+                    let made = Made { uid: uid(object).to_owned(), sent, generation, ..Made::default() };
                     self.made.insert(key.clone(), made);
                 }
                 let Some(made) = self.made.get_mut(key) else { return };
@@ -112,7 +115,7 @@ impl Others {
     }
 
     fn wrote(&mut self, write: &Write) {
-        let WriteOutcome::Admitted { uid, resource_version, .. } = &write.outcome else { return };
+        let WriteOutcome::Admitted { uid, resource_version, generation } = &write.outcome else { return };
         let made = self.made.entry(write.key.clone()).or_default();
         match write.verb {
             WriteVerb::Apply => {
@@ -120,11 +123,13 @@ impl Others {
                 let seen = made.seen.take().filter(|seen| super::conditions::uid(&seen.object) == uid);
                 let writers = std::mem::take(&mut made.writers);
                 let written = resource_version.clone();
-                *made = Made { uid: uid.clone(), sent, written, deleted: false, writers, seen };
+                *made =
+                    Made { uid: uid.clone(), sent, written, generation: *generation, deleted: false, writers, seen };
             }
             WriteVerb::Patch => {
                 made.uid.clone_from(uid);
                 made.written.clone_from(resource_version);
+                made.generation = made.generation.max(*generation);
                 made.sent = made.sent.take().zip(write.sent.as_deref()).and_then(|(sent, patch)| patched(sent, patch));
             }
             WriteVerb::Delete => made.deleted = true,
@@ -209,8 +214,15 @@ impl Made {
             return deleted("deleted");
         }
         // What comes of a write at once is the server's doing, and that of whoever it asks.
-        let sent = self.sent.as_ref().filter(|_| is_after(&seen.object, &self.written))?;
-        let path = missing(sent, &seen.object, "")?;
+        if !is_after(&seen.object, &self.written) {
+            return None;
+        }
+        let Some((sent, path)) = self.sent.as_ref().and_then(|sent| Some((sent, missing(sent, &seen.object, "")?)))
+        else {
+            // Whatever was added beside what was sent.
+            let is_newer = self.generation > 0 && generation(&seen.object) > self.generation;
+            return is_newer.then(|| Difference { what: "added to".to_owned(), tells: true });
+        };
         // Nor does whoever takes a field away, or something out of a list.
         let place = format!("/{}", path.replace(['.', '['], "/").replace(']', ""));
         let tells = match (sent.pointer(&place), seen.object.pointer(&place)) {
@@ -235,6 +247,10 @@ fn is_after(object: &Value, written: &str) -> bool {
         (Ok(seen), Ok(written)) => seen > written,
         _ => written.is_empty(),
     }
+}
+
+fn generation(object: &Value) -> i64 {
+    object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default()
 }
 
 fn resource_version(object: &Value) -> &str {

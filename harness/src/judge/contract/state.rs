@@ -29,6 +29,8 @@ pub struct ContractState {
     watched: BTreeSet<ObjectKey>,
     changes: Changes,
     calm: Calm,
+    /// Where in the log somebody else changed something, if anybody did.
+    disturbed: Option<u64>,
 }
 
 /// What is remembered of one object.
@@ -85,6 +87,7 @@ impl ContractState {
             watched: BTreeSet::new(),
             changes: Changes::default(),
             calm: Calm::default(),
+            disturbed: None,
         }
     }
 
@@ -206,7 +209,13 @@ impl ContractState {
 
     /// Every breach with its rule's name `contract/<kind>/<rule>`, in order of time; one a rule, object and place.
     pub fn breaches(&self) -> Vec<(String, Breach)> {
-        self.found.iter().map(|f| (f.name.clone(), f.breach.clone())).collect()
+        let is_targets = |breach: &Breach| self.disturbed.is_none_or(|since| breach.seq < since);
+        self.found.iter().filter(|f| is_targets(&f.breach)).map(|f| (f.name.clone(), f.breach.clone())).collect()
+    }
+
+    /// Somebody else changed something at this place of the log: what comes from there on may come of that.
+    pub fn disturbed(&mut self, seq: u64) {
+        self.disturbed.get_or_insert(seq);
     }
 
     /// The objects whose status is held against the contract, from the moment of their first write, so that it does not
