@@ -54,6 +54,7 @@ enum Deed {
     DeletesPool,
     DeletesCertificate,
     MakesRouteAnew,
+    MakesRouteBeside,
     AddsToRoute,
     AddsToClass,
     EditsDefinition,
@@ -117,6 +118,12 @@ impl Other {
                 for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"] {
                     route["metadata"].as_object_mut().unwrap().remove(field);
                 }
+                route.as_object_mut().unwrap().remove("status");
+                self.call(Method::POST, path.rsplit_once('/').unwrap().0, Some(route)).await;
+            }
+            Deed::MakesRouteBeside => {
+                let (path, mut route) = self.own(ROUTES).await;
+                route["metadata"] = json!({"name": "beside"});
                 route.as_object_mut().unwrap().remove("status");
                 self.call(Method::POST, path.rsplit_once('/').unwrap().0, Some(route)).await;
             }
@@ -200,6 +207,7 @@ async fn disturbed(deed: Deed, behaviour: Behaviour) -> (RunOutput, u32) {
 #[case::anew(Deed::MakesRouteAnew, "HTTPRoute/", "deleted")]
 #[case::namespace(Deed::DeletesNamespace, "/gp-", "deleted")]
 #[case::pool(Deed::DeletesPool, "-pool", "deleted")]
+#[case::beside(Deed::MakesRouteBeside, "/beside", "made in a namespace of the scenario by somebody-else")]
 #[case::addition(Deed::AddsToRoute, "HTTPRoute/", "added to by somebody-else")]
 #[case::parameters_of_the_class(Deed::AddsToClass, "GatewayClass/", "added to by somebody-else")]
 #[case::definition(Deed::EditsDefinition, "httproutes", "changed at metadata.generation")]

@@ -39,6 +39,8 @@ pub(super) struct Others {
     class: Option<String>,
     /// Those of which something was seen that is yet to be explained.
     unexplained: Vec<ObjectKey>,
+    /// What somebody else made, changed or deleted in a namespace of the scenario.
+    intruders: Vec<Foreign>,
     /// Who writes statuses of Gateway API: the target.
     writes_statuses: HashSet<String>,
 }
@@ -94,6 +96,16 @@ impl Others {
                 made.seen = Some(Seen { object: object.clone(), gone, seq: event.seq, at: event.at });
                 self.doubt(key);
             }
+            Body::Stirred { key, change, object } if matches!(event.scope, Scope::Scenario(_)) => {
+                let (what, tells) = match change {
+                    Change::Added => ("made", true),
+                    Change::Modified => ("changed", true),
+                    Change::Deleted => ("deleted", false),
+                };
+                let by = if tells { authors(object, &[]) } else { Vec::new() };
+                let what = format!("{what} in a namespace of the scenario");
+                self.intruders.push(Foreign { key: key.clone(), what, seq: event.seq, at: event.at, by });
+            }
             _ => {}
         }
     }
@@ -140,7 +152,9 @@ impl Others {
     /// What nothing that the run did explains. To be asked while no write of the scenario is under way: a watch may be faster than
     /// the answer to a write.
     pub(super) fn interference(&mut self) -> Vec<Foreign> {
-        let mut found = Vec::new();
+        let mut found = std::mem::take(&mut self.intruders);
+        // What the target makes for itself is its own.
+        found.retain(|foreign| !self.is_targets(foreign));
         for key in std::mem::take(&mut self.unexplained) {
             // A class of another run, or another one of this cluster.
             if key.kind == "GatewayClass" && key.namespace.is_none() && self.is_other_class(&key) {

@@ -298,8 +298,13 @@ impl Probing {
                 self.owed = more;
                 None
             }
-            Decision::Agree if !self.staying.has_reached() => {
+            Decision::Agree if !self.staying.has_reached() && !self.staying.has_but_broken() => {
                 Some(self.staying.agreed_too_late(now - self.deadline.start, env))
+            }
+            Decision::Agree if !self.staying.has_reached() => {
+                self.staying.reach();
+                self.first_agreed = Some(now);
+                self.streaked(now, env)
             }
             Decision::Agree => self.streaked(now, env),
             Decision::Disagree => self.flapped(now, env),
@@ -312,7 +317,7 @@ impl Probing {
         if let Some(blind) = self.staying.blind() {
             return Some(Report::inconclusive(blind));
         }
-        if !self.staying.has_reached() {
+        if !self.staying.has_reached() && self.staying.is_undisturbed(env) {
             self.misses = std::mem::take(&mut self.disagreed_by);
             return Some(self.over(now, env));
         }
@@ -503,10 +508,13 @@ impl Probing {
         let start = self.deadline.start;
         let mut report = Report { checked: 1, ..Report::default() };
         let agreed = self.first_agreed.unwrap_or(self.streak_began);
-        if !self.deadline.met_by(agreed) && self.agreed_at_times {
+        let is_late = !self.deadline.met_by(agreed);
+        let broke = is_late && self.agreed_at_times && self.staying.has_but_broken();
+        if is_late && self.agreed_at_times && !broke {
             return self.staying.agreed_too_late(agreed - start, env);
         }
-        if !self.deadline.met_by(agreed) {
+        report.findings.extend(broke.then(|| self.staying.broke(now, env)));
+        if is_late && !broke {
             let expected = format!("the data path agrees within {}", seconds(self.deadline.budget));
             let seen = format!("it agreed after {}", seconds(agreed - start));
             let miss = plain_miss(prefix(env), expected, seen, severity(self.probe.level));

@@ -154,12 +154,15 @@ impl Sharing {
 
     fn agreed(&self, now: Elapsed, env: &Env<'_>) -> Report {
         let start = self.deadline.start;
-        if !self.deadline.met_by(self.began) && self.disturbed {
+        let is_late = !self.deadline.met_by(self.began);
+        let broke = is_late && self.disturbed && self.answers.has_but_broken();
+        if is_late && self.disturbed && !broke {
             let report = self.answers.agreed_too_late(self.began - start, env);
             return Report { shares: Some(self.record(env)), checked: 1, ..report };
         }
         let mut report = Report { checked: 1, shares: Some(self.record(env)), ..Report::default() };
-        if !self.deadline.met_by(self.began) {
+        report.findings.extend(broke.then(|| self.answers.broke(now, env)));
+        if is_late && !broke {
             let seen = format!("they came after {:.3} s", (self.began - start).as_secs_f64());
             let miss = plain_miss(prefix(env), self.expected(), seen, severity(self.probe.level));
             report.findings.push(env.finding(&miss, "converged", true, now));

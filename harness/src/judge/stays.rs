@@ -132,7 +132,7 @@ impl Staying {
     pub(super) fn flapped(&mut self, level: Level, now: Elapsed, env: &Env<'_>) -> Flap {
         self.passed = false;
         let is_again = self.strayed.is_some_and(|(first, last)| last - first >= env.context.timing.quiet);
-        if is_again && env.stirred.is_quiet() && self.is_at_rest(env) {
+        if is_again && self.is_undisturbed(env) {
             return Flap::Fails(self.finding(severity(level), now, env));
         }
         Flap::Unrest
@@ -187,6 +187,28 @@ impl Staying {
         let severity = severity(level).min(Severity::Warning);
         let miss = plain_miss(format!("{}.again", prefix(env)), expected, seen, severity);
         Some(env.finding(&Miss { clauses: AGAIN.map(Into::into).to_vec(), ..miss }, "staying", false, now))
+    }
+
+    /// Whether a test may be held against the target: the run wrote nothing, and nobody else did either.
+    pub(super) fn is_undisturbed(&self, env: &Env<'_>) -> bool {
+        env.stirred.is_quiet() && self.is_at_rest(env)
+    }
+
+    /// It agreed for long enough, if late.
+    pub(super) fn reach(&mut self) {
+        self.reached = true;
+    }
+
+    /// Whether nothing ever disagreed but connections that broke or were refused, as they do when a data path takes up a change: what
+    /// has not converged yet gives wrong answers.
+    pub(super) fn has_but_broken(&self) -> bool {
+        let disagreed = self.record.converging + self.record.staying;
+        disagreed > 0 && self.record.broken == disagreed
+    }
+
+    /// What is to be said if it agreed in time but for connections that broke, and then for long enough.
+    pub(super) fn broke(&self, now: Elapsed, env: &Env<'_>) -> Finding {
+        self.finding(Severity::Note, now, env)
     }
 
     /// It agreed in time, but not for long enough until now: what the run did elsewhere may have disturbed it.

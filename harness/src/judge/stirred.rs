@@ -10,7 +10,8 @@ use crate::log::{Body, Change, Elapsed, Event, Scope, Timing};
 pub(super) struct Stirred {
     /// A change of the scenario's own.
     own: Option<Elapsed>,
-    /// Something at a Gateway that others use too, whose routes show there when they come and go; or the harness was late.
+    /// Something at a Gateway that others use too, whose routes show there when they come and go, or anywhere by somebody else; or the
+    /// harness was late.
     others: Option<Elapsed>,
     /// Since when the run writes nothing, if it does not for the step that is under way.
     quiet: Option<Elapsed>,
@@ -27,7 +28,9 @@ impl Stirred {
             {
                 self.own = Some(event.at);
             }
-            (Body::Observed { .. } | Body::Made(_), Scope::Pool(_)) => self.others = Some(event.at),
+            (Body::Observed { .. } | Body::Made(_), Scope::Pool(_)) | (Body::Stirred { .. }, _) => {
+                self.others = Some(event.at)
+            }
             // What was late may be so because of that.
             (Body::Lagged { by }, _) if Duration::from_micros(*by) > TOLERATED => self.others = Some(event.at),
             _ => {}

@@ -112,6 +112,16 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<Elapsed>,
     },
+    /// An object of Gateway API changed that is not of this run: its data path may be busy with that. In the scope of a scenario it
+    /// lies in a namespace of that.
+    Stirred {
+        /// Which.
+        key: ObjectKey,
+        /// What happened.
+        change: Change,
+        /// Its metadata: which it is, its generation, who wrote last.
+        object: Arc<serde_json::Value>,
+    },
     /// Somebody told of an object by a Kubernetes Event. Evidence for people: no verdict rests on it.
     KubernetesEvent(Box<KubernetesEvent>),
     /// Kubernetes Events are missing from here on, or some were missed before.

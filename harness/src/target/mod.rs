@@ -3,11 +3,11 @@
 //! Everything that happens goes into the log through [`log_writer::LogWriter`]; nothing here judges.
 
 pub mod api;
+mod around;
 pub mod backends;
 pub mod clean;
 pub mod clock;
 pub mod connect;
-mod definitions;
 pub mod dial;
 pub mod discover;
 mod events;

@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::api::{Api, ApiError, encode};
+use super::around::AroundWatcher;
 use super::clock;
-use super::definitions::DefinitionWatcher;
 use super::events::EventWatcher;
-use super::kinds::Kind;
+use super::kinds::{GATEWAY_GROUP, Kind};
 use super::log_writer::LogWriter;
 use super::names::{POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
 use super::redact::redact;
@@ -88,6 +88,13 @@ impl Observer {
     ) -> Result<Observer, ObserveError> {
         let view = Arc::new(View::default());
         let scopes = Arc::new(scopes);
+        let others = resources.iter().filter_map(|(kind, selector)| match selector {
+            Selector::Run(id) if kind.group == GATEWAY_GROUP => {
+                Some(AroundWatcher::others(kind.clone(), id, &scopes, api, log))
+            }
+            _ => None,
+        });
+        let around: Vec<_> = others.chain([AroundWatcher::definitions(api, log)]).collect();
         let lists = resources.into_iter().map(|(kind, selector)| {
             let mut watcher = Watcher {
                 api: api.clone(),
@@ -118,11 +125,12 @@ impl Observer {
             Ok(version) => drop(watches.spawn(follow(events, api.clone(), version, Renewal::new()))),
             Err(error) => events.without(&error),
         }
-        // Without them nothing is known of others who change definitions, which is no reason not to test.
-        let mut definitions = DefinitionWatcher::new(api, log);
-        match definitions.begin().await {
-            Ok(version) => drop(watches.spawn(follow(definitions, api.clone(), version, Renewal::new()))),
-            Err(error) => tracing::debug!(%error, "definitions are not watched"),
+        // Without these less is known of others, which is no reason not to test.
+        for mut around in around {
+            match around.begin().await {
+                Ok(version) => drop(watches.spawn(follow(around, api.clone(), version, Renewal::new()))),
+                Err(error) => tracing::debug!(%error, "what is around is not watched"),
+            }
         }
         Ok(Observer { view, watches, looker: Looker { api: api.clone(), watched: watched.into() } })
     }

@@ -3,7 +3,9 @@ use std::time::Duration;
 use gateproof_report::record::{Outcome, ProbeRecord, Severity};
 use rstest::rstest;
 
-use super::driver::{Back, Play, admitted, apply, asks, backend, context, get, pool_gateway, route, scenario, seen};
+use super::driver::{
+    Back, Play, admitted, apply, asks, backend, context, gateway_ref, get, key_of, pool_gateway, route, scenario, seen,
+};
 use crate::judge::Context;
 use crate::log::{Body, Change, ProbeError, Scope};
 use crate::scenario::{Probe, Verb};
@@ -157,6 +159,34 @@ fn what_the_run_does_elsewhere_is_nobodys_failure(
     assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
     assert!(verdict.findings.iter().all(|found| !found.late), "{:?}", verdict.findings);
     assert_eq!(play.quiesced > 0, one_in > 1, "who never agreed need not be left alone");
+}
+
+/// What has not converged yet gives wrong answers, so broken connections alone are a hitch.
+#[rstest]
+#[case::broken(Back::Error(ProbeError::Broken("reset".to_owned())), Outcome::Passed)]
+#[case::refused(Back::Error(ProbeError::ConnectRefused("refused".to_owned())), Outcome::Passed)]
+#[case::wrong(Back::Status(404), Outcome::Inconclusive)]
+fn broken_connections_alone_are_a_hitch(#[case] bad: Back, #[case] outcome: Outcome) {
+    let back = move |n: u32, at| unless(at < 5_100 && n.is_multiple_of(2), bad.clone());
+    let verdict = play(vec![probe()], context(), back).run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.findings);
+    let noted: Vec<_> = verdict.findings.iter().map(|found| found.severity).collect();
+    assert_eq!(noted, if outcome == Outcome::Passed { vec![Severity::Note] } else { vec![] });
+}
+
+/// Others change their routes elsewhere on the cluster, all the time or for a while.
+#[rstest]
+#[case::for_a_while(12_000, Outcome::Failed)]
+#[case::all_the_time(60_000, Outcome::Inconclusive)]
+fn what_others_change_anywhere_stirs_too(#[case] until: u64, #[case] outcome: Outcome, #[values(0, 4)] first: u32) {
+    let mut play =
+        play(vec![probe()], context(), move |n, _| unless(n >= first && n.is_multiple_of(2), Back::Status(503)));
+    for at in (0..until).step_by(500) {
+        let key = key_of(&gateway_ref());
+        let object = std::sync::Arc::new(serde_json::Value::Null);
+        play = play.run_at(at, Body::Stirred { key, change: Change::Modified, object });
+    }
+    assert_eq!(play.run().outcome, outcome);
 }
 
 #[test]

@@ -1,0 +1,232 @@
+//! What is around a run and not its own: the definitions of Gateway API, and other people's objects of that API. A run must know when
+//! somebody changes them, and of each its metadata is enough: definitions are large, and a generation tells of a change.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::api::{Api, ApiError, encode};
+use super::kinds::{GATEWAY_GROUP, Kind};
+use super::log_writer::LogWriter;
+use super::names::{self, RUN_LABEL};
+use super::observe::refused;
+use super::redact::redact;
+use super::watching::Followed;
+use crate::log::{Body, Change, ObjectKey, Scope};
+
+/// What the API server is asked for: metadata.
+const LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const ONE: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// Whose objects are watched.
+enum Of {
+    /// Definitions of Gateway API: what there is of them is logged.
+    Definitions,
+    /// Everything that is not of this run: that it changed is logged, with the scenario in whose namespace it did.
+    Others { query: String, scopes: Arc<HashMap<String, Arc<str>>> },
+}
+
+/// A watch of metadata.
+pub(super) struct AroundWatcher {
+    api: Api,
+    log: Arc<LogWriter>,
+    kind: Kind,
+    of: Of,
+    known: HashMap<ObjectKey, Arc<Value>>,
+    /// Whether it has been listed what there is from the beginning.
+    began: bool,
+}
+
+impl AroundWatcher {
+    /// Of the definitions of Gateway API.
+    pub(super) fn definitions(api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
+        let kind = Kind {
+            group: "apiextensions.k8s.io".to_owned(),
+            versions: vec!["v1".to_owned()],
+            kind: "CustomResourceDefinition".to_owned(),
+            plural: "customresourcedefinitions".to_owned(),
+            namespaced: false,
+        };
+        AroundWatcher::of(Of::Definitions, kind, api, log)
+    }
+
+    /// Of the objects of a kind that are not of this run.
+    pub(super) fn others(
+        kind: Kind,
+        run_id: &str,
+        scopes: &Arc<HashMap<String, Arc<str>>>,
+        api: &Api,
+        log: &Arc<LogWriter>,
+    ) -> AroundWatcher {
+        let query = format!("labelSelector={}&", encode(&format!("{RUN_LABEL}!={run_id}")));
+        AroundWatcher::of(Of::Others { query, scopes: Arc::clone(scopes) }, kind, api, log)
+    }
+
+    fn of(of: Of, kind: Kind, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
+        AroundWatcher { api: api.clone(), log: Arc::clone(log), kind, of, known: HashMap::new(), began: false }
+    }
+
+    /// Takes in what is there, and says from which version to go on.
+    pub(super) async fn begin(&mut self) -> Result<String, ApiError> {
+        let mut list = self.api.through(&self.path(), "accept", LIST).await?;
+        let mut missing: Vec<ObjectKey> = self.known.keys().cloned().collect();
+        for item in list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default() {
+            if let Some(key) = self.seen(item) {
+                missing.retain(|one| *one != key);
+            }
+        }
+        for key in missing {
+            self.lost(&key);
+        }
+        self.began = true;
+        Ok(list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned())
+    }
+
+    fn seen(&mut self, mut object: Value) -> Option<ObjectKey> {
+        let key = self.key(&object)?;
+        let is_definition = matches!(self.of, Of::Definitions);
+        if is_definition && key.name.split_once('.').is_none_or(|(_, group)| group != GATEWAY_GROUP) {
+            return None;
+        }
+        let object = Arc::new(brief(&mut object, &self.kind));
+        let change = match self.known.get(&key) {
+            Some(known) if known["metadata"]["uid"] != object["metadata"]["uid"] => {
+                self.lost(&key);
+                Change::Added
+            }
+            Some(known) if is_same(known, &object) => return Some(key),
+            Some(_) => Change::Modified,
+            None => Change::Added,
+        };
+        self.known.insert(key.clone(), Arc::clone(&object));
+        self.append(key.clone(), change, object);
+        Some(key)
+    }
+
+    fn lost(&mut self, key: &ObjectKey) {
+        if let Some(object) = self.known.remove(key) {
+            self.append(key.clone(), Change::Deleted, object);
+        }
+    }
+
+    fn append(&self, key: ObjectKey, change: Change, object: Arc<Value>) {
+        match &self.of {
+            Of::Definitions => self.log.append(Scope::Run, Body::Observed { key, change, object }),
+            Of::Others { .. } if !self.began => {}
+            Of::Others { scopes, .. } => {
+                let token = key.namespace.as_deref().and_then(names::token_of);
+                let scenario = token.and_then(|token| scopes.get(token)).cloned();
+                self.log.append(scenario.map_or(Scope::Run, Scope::Scenario), Body::Stirred { key, change, object });
+            }
+        }
+    }
+
+    fn key(&self, object: &Value) -> Option<ObjectKey> {
+        let text = |name: &str| object.get("metadata")?.get(name)?.as_str().map(str::to_owned);
+        let (group, kind) = (self.kind.group.clone(), self.kind.kind.clone());
+        Some(ObjectKey { group, kind, namespace: text("namespace"), name: text("name")? })
+    }
+}
+
+impl Followed for AroundWatcher {
+    fn path(&self) -> String {
+        let query = match &self.of {
+            Of::Definitions => "",
+            Of::Others { query, .. } => query,
+        };
+        format!("{}?{query}", self.kind.collection(None))
+    }
+
+    fn accepts(&self) -> &'static str {
+        ONE
+    }
+
+    fn changed(&mut self, object: Value) {
+        self.seen(object);
+    }
+
+    fn gone(&mut self, object: Value) {
+        if let Some(key) = self.key(&object) {
+            self.lost(&key);
+        }
+    }
+
+    fn blind(&mut self, reason: &str, _: bool) {
+        tracing::debug!(reason, kind = self.kind.kind, "watch of what is around lost");
+    }
+
+    fn sighted(&mut self) {}
+
+    async fn relist(&mut self, _: &str) -> Result<String, ApiError> {
+        self.begin().await
+    }
+
+    fn is_over(&self, error: &ApiError) -> bool {
+        refused(error)
+    }
+}
+
+/// What is kept of an object: which it is, its generation, the annotations of Gateway API, who wrote last.
+fn brief(object: &mut Value, kind: &Kind) -> Value {
+    redact(object);
+    let mut metadata = Map::new();
+    for name in ["name", "namespace", "uid", "generation", "resourceVersion", "deletionTimestamp", "managedFields"] {
+        if let Some(value) = object.pointer_mut(&format!("/metadata/{name}")) {
+            metadata.insert(name.to_owned(), value.take());
+        }
+    }
+    let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
+    let annotations: Map<String, Value> = annotations
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| name.split('/').next() == Some(GATEWAY_GROUP))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    metadata.insert("annotations".to_owned(), annotations.into());
+    json!({"apiVersion": kind.api_version(), "kind": kind.kind, "metadata": metadata})
+}
+
+/// Whether two versions differ in nothing but their status and in what is not kept.
+fn is_same(one: &Value, other: &Value) -> bool {
+    ["generation", "annotations", "deletionTimestamp"]
+        .iter()
+        .all(|name| one["metadata"][*name] == other["metadata"][*name])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_is_kept() {
+        let mut object = json!({"kind": "PartialObjectMetadata", "metadata": {
+            "name": "httproutes.gateway.networking.k8s.io", "uid": "u", "generation": 2, "labels": {"a": "b"},
+            "annotations": {
+                "gateway.networking.k8s.io/bundle-version": "v1.6.1",
+                "kubectl.kubernetes.io/last-applied-configuration": "{}",
+            },
+        }});
+        let kind = Kind {
+            group: "g".to_owned(),
+            versions: vec!["v1".to_owned()],
+            kind: "K".to_owned(),
+            plural: "ks".to_owned(),
+            namespaced: false,
+        };
+        let kept = brief(&mut object, &kind);
+        let annotations = json!({"gateway.networking.k8s.io/bundle-version": "v1.6.1"});
+        let metadata = json!({
+            "name": "httproutes.gateway.networking.k8s.io", "uid": "u", "generation": 2, "annotations": annotations,
+        });
+        assert_eq!(kept["metadata"], metadata);
+        let with = |name: &str, value: Value| {
+            let mut object = kept.clone();
+            object["metadata"][name] = value;
+            object
+        };
+        assert!(is_same(&kept, &with("resourceVersion", json!("9"))));
+        assert!(!is_same(&kept, &with("generation", json!(3))));
+        assert!(!is_same(&kept, &with("annotations", json!({}))));
+    }
+}
