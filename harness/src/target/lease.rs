@@ -378,7 +378,6 @@ mod tests {
     use hyper::body::Bytes;
     use kube::client::Body as KubeBody;
     use tokio::sync::mpsc;
-    use tokio::time::Instant;
 
     use super::*;
 
@@ -397,7 +396,7 @@ mod tests {
                     None if n < 4 => std::future::pending().await,
                     Some(code) if n < 4 => code,
                     _ => {
-                        sender.send(Instant::now()).unwrap();
+                        sender.send(clock::now()).unwrap();
                         200
                     }
                 };
@@ -405,7 +404,7 @@ mod tests {
                 Ok::<_, std::convert::Infallible>(answer)
             }
         });
-        let began = Instant::now();
+        let began = clock::now();
         let api = Api::new(kube::Client::new(service, "default"));
         let _renewal = AbortOnDropHandle::new(tokio::spawn(renew(api, "/lease".to_owned(), "u".to_owned())));
         let first = renewed.recv().await.unwrap();
