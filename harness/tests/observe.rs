@@ -40,7 +40,7 @@ async fn bench(options: Options) -> Bench {
     let log = Arc::new(LogWriter::start(None).unwrap());
     let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run(RUN.to_owned()))).collect();
     let tokens = HashMap::from([("abcdef-0".to_owned(), Arc::from("scenario-a"))]);
-    let observer = Observer::start(&api, &log, resources, tokens).await.unwrap();
+    let observer = Observer::start(&api, &log, resources, tokens, true).await.unwrap();
     Bench { server, api, writer, log, observer }
 }
 

@@ -131,6 +131,8 @@ async fn attempt(
         let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
         options.jobs = effort.jobs;
         options.bystander = bystander;
+        // Whatever happens to this target, the trial does to it as a mistake of its own, its definitions included.
+        options.others = false;
         if effort.patient {
             options.timing = Some(Timing { quiet: PATIENCE, ..options.timing() });
             options.timeout_scale = 2.0;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use gateproof_controllers::variants::{self, Variant};
-use gateproof_report::record::{Outcome, RunRecord};
+use gateproof_report::record::{Outcome, RunRecord, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -81,7 +81,7 @@ fn complaints(variant: &Variant, record: &RunRecord) -> impl Iterator<Item = Bla
     let blamed = |by: &str, why: String| Blamed { variant: variant.name.to_owned(), by: by.to_owned(), why };
     let mut all = Vec::new();
     for scenario in &record.scenarios {
-        let found = scenario.findings.iter().map(|finding| {
+        let found = scenario.findings.iter().filter(|finding| finding.severity > Severity::Note).map(|finding| {
             blamed(&scenario.name, format!("{}: {}, seen: {}", finding.expectation, finding.expected, finding.seen))
         });
         let before = all.len();

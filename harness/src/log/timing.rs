@@ -160,7 +160,8 @@ impl Timing {
         }
     }
 
-    /// Every budget multiplied by `factor`; quiet windows, holds and counts stay as they are.
+    /// Every budget multiplied by `factor`; quiet windows, holds and counts stay as they are, and so does what lost watches and others may
+    /// cost if it would be less: they cost no less where the target is held to less time.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Timing {
         for budget in [
@@ -172,10 +173,10 @@ impl Timing {
             &mut self.request,
             &mut self.write,
             &mut self.delete,
-            &mut self.gaps,
         ] {
             *budget = budget.mul_f64(factor);
         }
+        self.gaps = self.gaps.mul_f64(factor.max(1.0));
         self
     }
 }

@@ -163,7 +163,7 @@ pub async fn open(
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
     let watched = resources(facts, watched, &run_id);
-    let observer = Observer::start(&target.api, &log, watched, tokens).await?;
+    let observer = Observer::start(&target.api, &log, watched, tokens, options.others).await?;
     let lateness = Lateness::default();
     let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));
     let kinds = Arc::new(facts.kinds.clone());

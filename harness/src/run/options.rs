@@ -175,6 +175,8 @@ pub struct RunOptions {
     pub max_probes: u32,
     /// Whether to ask first if the target can be tested at all.
     pub preflight: bool,
+    /// Whether other people may change something on the target, so that it is to be watched for that.
+    pub others: bool,
     /// How the user breaks the run off.
     pub interrupt: Interrupt,
     /// Who stands by, if anybody.
@@ -193,6 +195,7 @@ impl RunOptions {
     pub fn new(target: TargetChoice, contract: Arc<Contract>) -> RunOptions {
         RunOptions {
             preflight: !target.is_embedded(),
+            others: true,
             target,
             crds: Vec::new(),
             unselected: Vec::new(),

@@ -231,6 +231,14 @@ impl Preflight {
             self.good(Question::DataPath, place);
             return self.good(Question::Backend, "it answers".to_owned());
         }
+        // A data path that answers at times can be tested, and that it does not always is for the scenarios to say.
+        if let Some(probe) = verdict.probes.last() {
+            let agreed = probe.n - probe.converging - probe.staying;
+            if agreed > 0 {
+                self.good(Question::DataPath, place);
+                return self.good(Question::Backend, format!("it answers {agreed} of {} requests", probe.n));
+            }
+        }
         if let Some(why) = unreached {
             return self.bad(Question::DataPath, format!("no connection to {place}: {why}"), connect.to_owned());
         }

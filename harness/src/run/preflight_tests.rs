@@ -1,4 +1,7 @@
 #![allow(clippy::unwrap_used)]
+use std::time::Duration;
+
+use gateproof_report::record::ProbeRecord;
 use rstest::rstest;
 use serde_json::json;
 
@@ -93,4 +96,26 @@ fn a_screen_has_a_line_for_every_question() {
       · data path     not asked
       · backend       not asked
     ");
+}
+
+/// What a data path does that answers at times is for the scenarios to say.
+#[rstest]
+#[case::at_times(7, true, "it answers 3 of 10 requests")]
+#[case::never(10, false, "no request could be made: it flaps")]
+fn a_data_path_that_flaps_can_be_tested(#[case] disagreed: u64, #[case] good: bool, #[case] told: &str) {
+    let verdict = Verdict {
+        outcome: gateproof_report::record::Outcome::Failed,
+        reason: Some("it flaps".to_owned()),
+        findings: Vec::new(),
+        stages: Vec::new(),
+        shares: Vec::new(),
+        probes: vec![ProbeRecord { n: 10, staying: disagreed, ..ProbeRecord::default() }],
+        checked: 1,
+        contract: Vec::new(),
+        contract_watched: Default::default(),
+        slowest_settle: Duration::ZERO,
+    };
+    let mut preflight = Preflight::default();
+    preflight.request(&verdict, &[], "connect", "backend");
+    assert_eq!((preflight.is_good(), preflight.checks.last().unwrap().seen.as_str()), (good, told));
 }

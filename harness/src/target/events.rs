@@ -173,7 +173,8 @@ mod tests {
     async fn a_refusal_is_told_once_and_ends_nothing_else() {
         let log = Arc::new(LogWriter::start(None).unwrap());
         let scopes = HashMap::new();
-        let observer = super::super::observe::Observer::start(&api(403), &log, Vec::new(), scopes).await.unwrap();
+        let observer =
+            super::super::observe::Observer::start(&api(403), &log, Vec::new(), scopes, false).await.unwrap();
         observer.stop().await;
         let events = log.events();
         assert_eq!(events.len(), 1);

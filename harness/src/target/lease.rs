@@ -220,7 +220,7 @@ impl Leases {
         let end = clock::now() + LASTS;
         loop {
             match self.api.call(Method::POST, &path, Some("application/json"), body.clone()).await {
-                Ok(reply) if reply.is_passing() && clock::now() + backoff.peek() < end => {
+                Ok(reply) if is_passing(&reply) && clock::now() + backoff.peek() < end => {
                     clock::until(clock::now() + backoff.step(reply.pause())).await;
                 }
                 Ok(reply) => return Ok(reply),
@@ -309,6 +309,11 @@ fn sign(lease: &Value) -> Option<Sign> {
     let own = text(lease, "/metadata/name") == ALIVE && text(lease, "/metadata/namespace") == pool_namespace(&run_id);
     let held = !text(lease, "/spec/holderIdentity").is_empty();
     own.then(|| Sign { run_id, version: text(lease, "/metadata/resourceVersion"), lasts: held.then(|| lasts(lease)) })
+}
+
+/// Whether a creation is to be sent again. That somebody else was faster says nothing of one; that it is there already does.
+fn is_passing(reply: &Reply) -> bool {
+    reply.is_passing() || (reply.code == 409 && reply.body.get("reason").and_then(Value::as_str) == Some("Conflict"))
 }
 
 const MERGE: &str = "application/merge-patch+json";

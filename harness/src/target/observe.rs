@@ -79,22 +79,24 @@ struct Watcher {
 }
 
 impl Observer {
-    /// Lists every resource once, then watches. `scopes` maps the tokens of scenarios to their names in the log.
+    /// Lists every resource once, then watches. `scopes` maps the tokens of scenarios to their names in the log. With `others` it
+    /// watches what other people change, too.
     pub async fn start(
         api: &Api,
         log: &Arc<LogWriter>,
         resources: Vec<(Kind, Selector)>,
         scopes: HashMap<String, Arc<str>>,
+        others: bool,
     ) -> Result<Observer, ObserveError> {
         let view = Arc::new(View::default());
         let scopes = Arc::new(scopes);
-        let others = resources.iter().filter_map(|(kind, selector)| match selector {
+        let around = resources.iter().filter_map(|(kind, selector)| match selector {
             Selector::Run(id) if kind.group == GATEWAY_GROUP => {
                 Some(AroundWatcher::others(kind.clone(), id, &scopes, api, log))
             }
             _ => None,
         });
-        let around: Vec<_> = others.chain([AroundWatcher::definitions(api, log)]).collect();
+        let around = around.chain([AroundWatcher::definitions(api, log)]).filter(|_| others).collect::<Vec<_>>();
         let lists = resources.into_iter().map(|(kind, selector)| {
             let mut watcher = Watcher {
                 api: api.clone(),
@@ -370,7 +372,7 @@ mod tests {
         kinds.add("", "v1", "ConfigMap", "configmaps", true);
         let log = Arc::new(LogWriter::start(None).unwrap());
         let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run("run".to_owned()))).collect();
-        let observer = Observer::start(&api, &log, resources, HashMap::new()).await.unwrap();
+        let observer = Observer::start(&api, &log, resources, HashMap::new(), false).await.unwrap();
         Scripted { observer, log, asked }
     }
 

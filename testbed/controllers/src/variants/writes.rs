@@ -166,10 +166,10 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "writes-unknown-first",
-        summary: "Writes the first status of every object in two steps, in the first of which Accepted, ResolvedRefs and \
-                  Programmed are Unknown.",
+        summary: "Writes the first status of every object in two steps, in the first of which Accepted and Programmed are \
+                  Unknown.",
         source: "GEP-1364 (GEP1364-58): a condition is Unknown, with the reason Pending, while too little is known.",
-        place: Place::Runtime(|seams| in_two(seams, &["Accepted", "Programmed", "ResolvedRefs"])),
+        place: Place::Runtime(|seams| in_two(seams, &["Accepted", "Programmed"])),
     },
     Variant {
         name: "writes-statuses-late",
