@@ -2,8 +2,8 @@
 //! a verdict.
 //!
 //! Known are an object's uid and the fields that the run sent. What the run did itself explains itself, and so do its
-//! consequences: what goes with a namespace or an owner that it deleted. Status, finalizers, defaults and whatever others add beside
-//! what was sent is no interference.
+//! consequences: what goes with a namespace or an owner that it deleted. Status, finalizers, defaults and whatever else makes no new
+//! generation beside what was sent is no interference.
 
 use std::collections::{HashMap, HashSet};
 

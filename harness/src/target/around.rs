@@ -34,21 +34,14 @@ pub(super) struct AroundWatcher {
     kind: Kind,
     of: Of,
     known: HashMap<ObjectKey, Arc<Value>>,
-    /// Whether it has been listed what there is from the beginning.
+    /// Whether what there is from the beginning has been listed.
     began: bool,
 }
 
 impl AroundWatcher {
     /// Of the definitions of Gateway API.
     pub(super) fn definitions(api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
-        let kind = Kind {
-            group: "apiextensions.k8s.io".to_owned(),
-            versions: vec!["v1".to_owned()],
-            kind: "CustomResourceDefinition".to_owned(),
-            plural: "customresourcedefinitions".to_owned(),
-            namespaced: false,
-        };
-        AroundWatcher::of(Of::Definitions, kind, api, log)
+        AroundWatcher::of(Of::Definitions, definition(), api, log)
     }
 
     /// Of the objects of a kind that are not of this run.
@@ -167,6 +160,16 @@ impl Followed for AroundWatcher {
     }
 }
 
+fn definition() -> Kind {
+    Kind {
+        group: "apiextensions.k8s.io".to_owned(),
+        versions: vec!["v1".to_owned()],
+        kind: "CustomResourceDefinition".to_owned(),
+        plural: "customresourcedefinitions".to_owned(),
+        namespaced: false,
+    }
+}
+
 /// What is kept of an object: which it is, its generation, the annotations of Gateway API, who wrote last.
 fn brief(object: &mut Value, kind: &Kind) -> Value {
     redact(object);
@@ -207,14 +210,7 @@ mod tests {
                 "kubectl.kubernetes.io/last-applied-configuration": "{}",
             },
         }});
-        let kind = Kind {
-            group: "g".to_owned(),
-            versions: vec!["v1".to_owned()],
-            kind: "K".to_owned(),
-            plural: "ks".to_owned(),
-            namespaced: false,
-        };
-        let kept = brief(&mut object, &kind);
+        let kept = brief(&mut object, &definition());
         let annotations = json!({"gateway.networking.k8s.io/bundle-version": "v1.6.1"});
         let metadata = json!({
             "name": "httproutes.gateway.networking.k8s.io", "uid": "u", "generation": 2, "annotations": annotations,

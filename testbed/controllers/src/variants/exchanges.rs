@@ -28,12 +28,15 @@ impl Exchange for Draws {
     }
 }
 
+/// How long a request is held.
+const HELD: Duration = Duration::from_millis(20);
+
 struct TakesItsTime;
 
 #[async_trait]
 impl Exchange for TakesItsTime {
     async fn on_forward(&self, _: &RequestHead, parts: Parts) -> Parts {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(HELD).await;
         parts
     }
 }
@@ -196,3 +199,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         place: Place::Exchange(|| Arc::new(EndsRefused)),
     },
 ];
+
+#[cfg(test)]
+#[path = "exchanges_tests.rs"]
+mod tests;

@@ -1,0 +1,138 @@
+#![allow(clippy::unwrap_used)]
+
+use std::time::Instant;
+
+use gateproof_proxy::{
+    ListenerKey,
+    config::{Backend, Route, RouteId, Timeouts},
+};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body::Body as _;
+use rstest::rstest;
+use tokio::{io::AsyncReadExt, net::TcpListener};
+
+use super::*;
+
+fn exchange(name: &str) -> Arc<dyn Exchange> {
+    super::super::find(name).unwrap().exchange().unwrap()
+}
+
+fn connection() -> Arc<Connection> {
+    let listener = ListenerKey { address: [127, 0, 0, 1].into(), port: 80 };
+    Arc::new(Connection { id: 7, listener, peer: ([127, 0, 0, 9], 4711).into(), opened_at: Instant::now() })
+}
+
+fn request() -> RequestHead {
+    RequestHead {
+        connection: connection(),
+        version: Version::HTTP_11,
+        scheme: "http",
+        server_name: None,
+        method: Method::GET,
+        authority: "A.test".to_owned(),
+        host: "a.test".to_owned(),
+        path: "/".to_owned(),
+        query: None,
+        headers: HeaderMap::new(),
+    }
+}
+
+/// An error that the data plane answers itself.
+async fn answered(name: &str) -> Response<Body> {
+    let mut error = Response::new(body::full("gone\n"));
+    *error.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    error.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    error.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("5"));
+    exchange(name).on_response(&request(), error).await.unwrap()
+}
+
+async fn forwarded(name: &str) -> HeaderMap {
+    let sent = Request::get("/").header(HOST, "A.test").body(()).unwrap();
+    exchange(name).on_forward(&request(), sent.into_parts().0).await.headers
+}
+
+#[rstest]
+#[case("adds-headers-to-answers", "server", Some("reference"))]
+#[case("closes-connections-behind-answers", "connection", Some("close"))]
+#[case("answers-errors-with-pages", "content-type", Some("text/html"))]
+#[case("chunks-answers", "content-length", None)]
+#[tokio::test]
+async fn answers_come_otherwise(#[case] name: &str, #[case] header: &str, #[case] value: Option<&str>) {
+    let answer = answered(name).await;
+    assert_eq!(answer.headers().get(header).map(|value| value.to_str().unwrap()), value);
+    assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(answer.body().size_hint().exact().is_none(), name == "chunks-answers");
+}
+
+#[rstest]
+#[case("adds-headers-to-requests", "x-forwarded-for", "127.0.0.9")]
+#[case("forwards-hosts-in-lower-case", "host", "a.test")]
+#[tokio::test]
+async fn requests_go_otherwise(#[case] name: &str, #[case] header: &str, #[case] value: &str) {
+    assert_eq!(forwarded(name).await.get(header).unwrap(), value);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_is_held() {
+    let before = tokio::time::Instant::now();
+    forwarded("takes-its-time").await;
+    assert_eq!(before.elapsed(), HELD);
+}
+
+/// Two backends of the same weight, with two endpoints each.
+fn route() -> CompiledRoute {
+    let backend = |port: u16| Backend {
+        id: port.to_string(),
+        weight: 1,
+        target: BackendTarget::Endpoints(vec![([127, 0, 0, 2], port).into(), ([127, 0, 0, 1], port).into()]),
+        filters: Vec::new(),
+    };
+    CompiledRoute::new(&Route {
+        id: RouteId { namespace: "test".to_owned(), name: "route".to_owned(), rule: 0 },
+        hostnames: Vec::new(),
+        matches: Vec::new(),
+        filters: Vec::new(),
+        backends: vec![backend(1), backend(2)],
+        timeouts: Timeouts::default(),
+        retry: None,
+    })
+}
+
+/// The backend and the last part of the endpoint's address of a hundred requests.
+fn drawn(name: Option<&str>) -> Vec<(usize, u8)> {
+    let route = route();
+    let draw = |_| {
+        let drawn = BackendChoice::of(&route, route.draw_backend());
+        let drawn = name.map_or(drawn.clone(), |name| exchange(name).on_backend(&request(), &route, drawn));
+        match drawn {
+            BackendChoice::Forward { backend, endpoint: std::net::SocketAddr::V4(at), .. } => {
+                (backend, at.ip().octets()[3])
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    (0..100).map(draw).collect()
+}
+
+#[test]
+fn one_endpoint_gets_everything() {
+    let of = |name| drawn(name).iter().all(|(_, endpoint)| *endpoint == 1);
+    assert_eq!((of(None), of(Some("keeps-to-one-endpoint"))), (false, true));
+}
+
+#[test]
+fn lots_are_less_even_than_turns() {
+    // Four of the same in a row are next to certain among a hundred lots, and never come by turns.
+    let rows = |name| drawn(name).windows(4).any(|four| four.iter().all(|one| one.0 == four[0].0));
+    assert_eq!((rows(None), rows(Some("spreads-by-lot"))), (false, true));
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_ended_in_order() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let (stream, _) = listener.accept().await.unwrap();
+    let refused = TcpChoice::Refuse { reason: "none".to_owned() };
+    assert!(exchange("ends-refused-connections").serve_tcp(&connection(), stream, refused).await.is_none());
+    assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
+}
