@@ -10,7 +10,7 @@ use super::history::History;
 use super::stirred::Stirred;
 use super::verdict::ShareRecord;
 use crate::log::{Bindings, Elapsed};
-use crate::scenario::{Clause, Level, ObjectRef, Scenario, Step};
+use crate::scenario::{Clause, Level, ObjectRef, Scenario, Step, SubjectExpectation};
 
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]
@@ -81,8 +81,8 @@ pub(super) struct Report {
     pub(super) inconclusive: Option<String>,
     /// How long a settle took.
     pub(super) settled_after: Option<Duration>,
-    /// Objects whose status stood still for a quiet window.
-    pub(super) settled: Vec<ObjectRef>,
+    /// What was waited for and stood still for a quiet window.
+    pub(super) settled: Vec<SubjectExpectation>,
     /// An address that is now known to answer from a backend.
     pub(super) answered: Option<String>,
     pub(super) shares: Option<ShareRecord>,

@@ -440,8 +440,8 @@ impl Judge {
         self.probes.extend(self.doing.answers(self.cursor));
         self.answered.extend(report.answered);
         self.slowest = self.slowest.max(report.settled_after.unwrap_or_default());
-        for object in &report.settled {
-            self.contract.settled(object);
+        for awaited in &report.settled {
+            self.contract.settled(&awaited.subject, Some(awaited));
         }
         self.inconclusive = self.inconclusive.take().or(report.inconclusive);
         stops

@@ -215,7 +215,7 @@ impl Settling {
             })
             .to_vec();
         report.settled_after = Some(met - start);
-        report.settled = end.settle.subjects.iter().map(|s| s.subject.clone()).collect();
+        report.settled = end.settle.subjects.clone();
         report
     }
 

@@ -54,14 +54,21 @@ pub struct Contract {
 }
 
 /// How binding a rule is, and where it comes from.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// How binding.
     pub level: Level,
     /// Clauses that state it.
-    #[serde(default)]
     pub clauses: Vec<String>,
+    /// The first release that states it; every one if `None`.
+    pub since: Option<Version>,
+}
+
+impl Terms {
+    /// Whether the rule is held at a version.
+    pub(super) fn known_at(&self, version: Version) -> bool {
+        self.since.is_none_or(|since| version >= since)
+    }
 }
 
 /// When `lastTransitionTime` moves.
@@ -221,7 +228,7 @@ struct Spec {
     transition_time: Transition,
     message_required: bool,
     forms: Forms,
-    rules: IndexMap<String, Terms>,
+    rules: IndexMap<String, RawTerms>,
     conditions: IndexMap<String, IndexMap<String, RawCondition>>,
     kinds: Vec<RawKind>,
 }
@@ -233,6 +240,15 @@ struct Forms {
     reason_lint: String,
     r#type: String,
     controller_name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTerms {
+    level: Level,
+    #[serde(default)]
+    clauses: Vec<String>,
+    since: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -283,7 +299,8 @@ impl Contract {
         let mut rules = IndexMap::new();
         for (name, terms) in spec.rules {
             let rule = Rule::named(&name).ok_or_else(|| unknown_rule(&name))?;
-            rules.insert(rule, terms);
+            let RawTerms { level, clauses, since } = terms;
+            rules.insert(rule, Terms { level, clauses, since: since.as_deref().map(version).transpose()? });
         }
         let kinds = spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
         Ok(Contract {

@@ -1,5 +1,6 @@
 //! Rules about one condition list in one version.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -7,7 +8,7 @@ use serde_json::Value;
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::rule::Rule;
 use crate::judge::conditions::{Condition, ParentRef, array, find, list, namespace};
-use crate::scenario::Version;
+use crate::scenario::{Parents, SubjectExpectation, Version};
 
 /// Longest type that the schema admits.
 const LONGEST_TYPE: usize = 316;
@@ -32,6 +33,21 @@ impl<'a> List<'a> {
     /// Whether the controller has written here, so that what stands here is its word.
     pub(super) fn visited(&self) -> bool {
         self.conditions.iter().any(|c| self.subject.conditions.contains_key(c.type_) && !c.is_placeholder())
+    }
+
+    /// Whether a settle waited for a type in this list.
+    pub(super) fn is_awaited(&self, type_: &str, awaited: &SubjectExpectation) -> bool {
+        match self.subject.at {
+            Place::Object => awaited.conditions.contains_key(type_),
+            Place::Listeners => {
+                let name = self.entry.and_then(|entry| entry.get("name")).and_then(Value::as_str).unwrap_or_default();
+                awaited.listeners.get(name).is_some_and(|listener| listener.conditions.contains_key(type_))
+            }
+            Place::Parents | Place::Ancestors => match &awaited.parents {
+                Parents::Selected(parents) => parents.iter().any(|parent| parent.conditions.contains_key(type_)),
+                Parents::Every | Parents::Absent => awaited.conditions.contains_key(type_),
+            },
+        }
     }
 
     pub(super) fn path_of(&self, type_: &str) -> String {
@@ -143,7 +159,9 @@ pub(super) fn check(list: &List<'_>, generation: i64, contract: &Contract, versi
         }
     }
     programmed(list, version, &mut found);
-    if list.visited() && list.terms("SupportedVersion", version).is_some_and(|t| t.presence == Presence::WithAccepted) {
+    // A class that is refused need not say of which release the definitions are.
+    let accepted = find(&list.conditions, "Accepted").is_some_and(|accepted| accepted.status == "True");
+    if accepted && list.terms("SupportedVersion", version).is_some_and(|t| t.presence == Presence::WithAccepted) {
         let there = find(&list.conditions, "SupportedVersion").is_some();
         let path = list.path_of("SupportedVersion");
         found.push(held(Rule::SupportedVersionPresent, path, there, || "Accepted without it".to_owned()));
@@ -207,9 +225,11 @@ fn known(
         let good = !condition.message.trim().is_empty();
         found.push(held(Rule::MessageExplains, path(), good, seen));
     }
-    if legal && !terms.reasons.is_empty() {
+    let listed = terms.reasons.get(condition.status);
+    // Where no reason is listed for what is not known yet, every one is as good.
+    let is_open = listed.is_none() && condition.status == "Unknown" && !terms.closed;
+    if legal && !terms.reasons.is_empty() && !is_open {
         let rule = if terms.closed { Rule::ReasonClosed } else { Rule::ReasonListed };
-        let listed = terms.reasons.get(condition.status);
         let good =
             listed.is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(version)));
         found.push(held(rule, path(), good, || {
@@ -232,14 +252,19 @@ fn generations(list: &List<'_>, condition: &Condition<'_>, generation: i64, foun
     }
 }
 
-/// Programmed=True needs Accepted=True of the same generation, or of a later one.
+/// Programmed=True needs Accepted=True of the same generation. What Accepted says of a later one is no word about this.
 fn programmed(list: &List<'_>, version: Version, found: &mut Vec<Finding>) {
     if list.terms("Programmed", version).is_none() || list.terms("Accepted", version).is_none() {
         return;
     }
     let Some(programmed) = find(&list.conditions, "Programmed").filter(|c| c.status == "True") else { return };
     let accepted = find(&list.conditions, "Accepted");
-    let good = accepted.is_some_and(|a| a.status == "True" && a.observed_generation >= programmed.observed_generation);
+    let good =
+        accepted.is_some_and(|accepted| match accepted.observed_generation.cmp(&programmed.observed_generation) {
+            Ordering::Less => false,
+            Ordering::Equal => accepted.status == "True",
+            Ordering::Greater => true,
+        });
     found.push(held(Rule::ProgrammedAfterAccepted, list.path_of("Programmed"), good, || match accepted {
         Some(accepted) => format!("{programmed}, but {accepted}"),
         None => format!("{programmed} without Accepted"),

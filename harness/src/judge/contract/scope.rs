@@ -7,7 +7,7 @@ use crate::scenario::Version;
 impl Contract {
     /// Whether a rule is held against every version of the objects of a kind.
     pub(super) fn holds(&self, rule: Rule, kind: &Kind, version: Version) -> bool {
-        if self.rule(rule).is_none() {
+        if !self.rule(rule).is_some_and(|terms| terms.known_at(version)) {
             return false;
         }
         let any = |test: &dyn Fn(&Subject) -> bool| kind.subjects.iter().any(test);

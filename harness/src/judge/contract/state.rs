@@ -16,7 +16,7 @@ use super::times::{self, Memory};
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
-use crate::scenario::{ObjectRef, Version};
+use crate::scenario::{ObjectRef, SubjectExpectation, Version};
 
 /// The contract's account of the objects of one scenario, or of pool Gateways over a run.
 #[derive(Debug, Clone)]
@@ -133,8 +133,9 @@ impl ContractState {
         }
     }
 
-    /// An object's status has stood still for a quiet window: the rules about settled states hold now.
-    pub fn settled(&mut self, object: &ObjectRef) {
+    /// An object's status has stood still for a quiet window: the rules about settled states hold now, for what was waited
+    /// for. What else there is to say, a controller may still be about to. `None` is the whole status.
+    pub fn settled(&mut self, object: &ObjectRef, awaited: Option<&SubjectExpectation>) {
         let Some((key, seen)) = self.objects.iter().find(|(key, _)| names(object, key)) else { return };
         let (key, contract) = (key.clone(), self.contract.clone());
         let (Some(last), Some(kind)) = (seen.last.clone(), contract.kind(&key.group, &key.kind)) else { return };
@@ -145,8 +146,10 @@ impl ContractState {
         let generation = generation(&last.object);
         let lists = lists(kind, &last.object, &self.controller);
         for list in lists.iter().filter(|list| list.visited()) {
+            let is_awaited = |type_: &str| awaited.is_none_or(|awaited| list.is_awaited(type_, awaited));
             for condition in &list.conditions {
-                if list.terms(condition.type_, self.version).is_none() {
+                let is_known = list.terms(condition.type_, self.version).is_some();
+                if !is_known || !is_awaited(condition.type_) || condition.is_placeholder() {
                     continue;
                 }
                 let good = condition.observed_generation == Some(generation)
@@ -156,13 +159,14 @@ impl ContractState {
                     format!("{condition} at generation {generation}")
                 }));
             }
-            for type_ in list.always(self.version) {
+            for type_ in list.always(self.version).filter(|type_| is_awaited(type_)) {
                 let there = list.conditions.iter().any(|c| c.type_ == type_);
                 found.push(held(Rule::AlwaysPresent, list.path_of(type_), there, || "it is not there".to_owned()));
             }
         }
         let visited = lists.iter().any(List::visited);
-        if visited && kind.subjects.iter().any(|s| s.one_per_listener) {
+        let is_awaited = awaited.is_none_or(|awaited| !awaited.listeners.is_empty());
+        if visited && is_awaited && kind.subjects.iter().any(|s| s.one_per_listener) {
             found.extend(listeners_complete(&last.object));
         }
         self.take(&key, &last, found);
@@ -201,7 +205,7 @@ impl ContractState {
                 );
             if is_settled {
                 let ObjectKey { kind, namespace, name, .. } = key;
-                self.settled(&ObjectRef { kind, namespace, name, pool: false });
+                self.settled(&ObjectRef { kind, namespace, name, pool: false }, None);
             }
         }
         self.observe(event);
@@ -353,7 +357,7 @@ impl ContractState {
 
     fn take(&mut self, key: &ObjectKey, last: &Last, found: Vec<Finding>) {
         for Finding { rule, path, seen } in found {
-            if self.contract.rule(rule).is_none() {
+            if !self.contract.rule(rule).is_some_and(|terms| terms.known_at(self.version)) {
                 continue;
             }
             debug_assert!(

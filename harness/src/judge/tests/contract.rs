@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use crate::judge::contract::{Contract, ContractError, ContractState, GATEWAY_API
 use crate::log::{
     Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
 };
-use crate::scenario::ObjectRef;
+use crate::scenario::{ConditionExpectation, ObjectRef, Parents, Place, SubjectExpectation};
 
 /// What happens to one object.
 #[derive(Clone)]
@@ -18,12 +19,30 @@ enum Did {
     /// The harness patches the status.
     Patch(Value, &'static str),
     Gap,
+    /// All of the status stands still.
     Settle,
+    /// What was awaited does: conditions of these types, on every parent of a route.
+    SettleFor(&'static [&'static str]),
 }
-use Did::{Gap, Patch, See, Settle};
+use Did::{Gap, Patch, See, Settle, SettleFor};
+
+fn awaiting(subject: &ObjectRef, types: &[&str]) -> SubjectExpectation {
+    SubjectExpectation {
+        subject: subject.clone(),
+        conditions: types.iter().map(|type_| ((*type_).to_owned(), ConditionExpectation::default())).collect(),
+        parents: Parents::Every,
+        listeners: IndexMap::new(),
+        fields: Vec::new(),
+        place: Place::default(),
+    }
+}
 
 fn breaches(history: &[Did]) -> Vec<String> {
-    let state = ContractState::new(contract(), "v1.6.1".parse().unwrap(), CONTROLLER.to_owned());
+    breaches_at("v1.6.1", history)
+}
+
+fn breaches_at(version: &str, history: &[Did]) -> Vec<String> {
+    let state = ContractState::new(contract(), version.parse().unwrap(), CONTROLLER.to_owned());
     let mut state = state.limits(&Timing::of(TimingProfile::Embedded));
     let mut now = 0;
     let mut key = None;
@@ -48,9 +67,14 @@ fn breaches(history: &[Did]) -> Vec<String> {
                 },
             })),
             Gap => Body::Gap { resource: String::new(), reason: String::new() },
-            Settle => {
+            Settle | SettleFor(_) => {
                 let ObjectKey { kind, namespace, name, .. } = key.clone().unwrap();
-                state.settled(&ObjectRef { kind, namespace, name, pool: false });
+                let subject = ObjectRef { kind, namespace, name, pool: false };
+                let awaited = match did {
+                    SettleFor(types) => Some(awaiting(&subject, types)),
+                    _ => None,
+                };
+                state.settled(&subject, awaited.as_ref());
                 continue;
             }
         };
@@ -169,6 +193,7 @@ fn placeholder(type_: &str) -> Value {
 #[case(Rule::AlwaysFromFirstWrite, route(conditions(&GOOD[..1])), route(conditions(&GOOD)))]
 #[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class("other.test/c", conditions(&GOOD[..1]), &[]))]
 #[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class(CONTROLLER, conditions(&[GOOD[0], "SupportedVersion=True:SupportedVersion"]), &[]))]
+#[case(Rule::SupportedVersionPresent, class(CONTROLLER, conditions(&GOOD[..1]), &[]), class(CONTROLLER, conditions(&["Accepted=False:Unsupported"]), &[]))]
 #[case(
     Rule::NegativeOnlyWhileTrue,
     good_and(condition("PartiallyInvalid=False:Fine")),
@@ -180,6 +205,7 @@ fn placeholder(type_: &str) -> Value {
     good_with(condition("Accepted=False:UnsupportedValue"))
 )]
 #[case(Rule::ReasonListed, good_with(condition("Accepted=True:NoMatchingParent")), good_with(condition(GOOD[0])))]
+#[case(Rule::ReasonListed, good_with(condition("Accepted=Unknown:Fine")), route(conditions(&[GOOD[0], "ResolvedRefs=Unknown:Fine"])))]
 #[case(Rule::ReasonClosed,
     gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:Other"])].concat(), json!([])),
     gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:ConfigurationChanged"])].concat(), json!([])))]
@@ -197,6 +223,9 @@ fn placeholder(type_: &str) -> Value {
 #[case(Rule::ProgrammedAfterAccepted,
     gateway(vec![with(GOOD[0], "observedGeneration", json!(0)), condition("Programmed=True:Programmed")], json!([])),
     gateway(vec![condition(GOOD[0]), with("Programmed=True:Programmed", "observedGeneration", json!(0))], json!([])))]
+#[case(Rule::ProgrammedAfterAccepted,
+    gateway(conditions(&["Accepted=False:Invalid", "Programmed=True:Programmed"]), json!([])),
+    gateway(vec![condition("Accepted=False:Invalid"), with("Programmed=True:Programmed", "observedGeneration", json!(0))], json!([])))]
 #[case(Rule::CountPresent, gateway(programmed(), json!([{"name": "http", "conditions": []}])), gateway(programmed(), json!([listener("http")])))]
 #[case(Rule::Sorted, class(CONTROLLER, vec![], &["B", "A"]), class(CONTROLLER, vec![], &["A", "B"]))]
 fn one_version(#[case] rule: Rule, #[case] bad: Value, #[case] good: Value) {
@@ -250,8 +279,11 @@ fn foreign(section: &str) -> Value {
 #[case(Rule::ObservedGenerationCurrent,
     vec![See(0, at_generation(route(conditions(&GOOD)), 2)), Settle], vec![See(0, route(conditions(&GOOD))), Settle])]
 #[case(Rule::ObservedGenerationCurrent,
-    vec![See(0, gateway(vec![condition(GOOD[0]), placeholder("Programmed")], json!([]))), Settle],
-    vec![See(0, gateway(vec![placeholder("Accepted"), placeholder("Programmed")], json!([]))), Settle])]
+    vec![See(0, gateway(vec![condition(GOOD[0]), with("Programmed=Unknown:Pending", "observedGeneration", json!(0))], json!([]))), Settle],
+    vec![See(0, gateway(vec![condition(GOOD[0]), placeholder("Programmed")], json!([]))), Settle])]
+#[case(Rule::ObservedGenerationCurrent,
+    vec![See(0, good_with(with(GOOD[0], "observedGeneration", json!(0)))), SettleFor(&["Accepted"])],
+    vec![See(0, good_with(with(GOOD[0], "observedGeneration", json!(0)))), SettleFor(&["ResolvedRefs"])])]
 #[case(Rule::TransitionTimeMoves,
     vec![See(0, good_with(condition(GOOD[0]))), See(1500, good_with(condition(BAD)))],
     vec![See(0, good_with(condition(GOOD[0]))), See(1500, good_with(moved(BAD)))])]
@@ -272,6 +304,8 @@ fn foreign(section: &str) -> Value {
     vec![See(0, route(conditions(&GOOD))), See(5, route(conditions(&GOOD)))])]
 #[case(Rule::AlwaysPresent,
     vec![See(0, route(conditions(&GOOD[..1]))), Settle], vec![See(0, route(conditions(&GOOD))), Settle])]
+#[case(Rule::AlwaysPresent,
+    vec![See(0, route(conditions(&GOOD[..1]))), Settle], vec![See(0, route(conditions(&GOOD[..1]))), SettleFor(&["Accepted"])])]
 #[case(Rule::ForeignPreserved,
     vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"), See(5, at_version(route(conditions(&GOOD)), "2"))],
     vec![See(0, at_version(marked("Here"), "1")), Patch(mark(), "1"), See(5, at_version(marked("Here"), "2"))])]
@@ -357,6 +391,18 @@ fn every_rule_is_in_the_contract_and_in_these_tables() {
         assert_eq!(Rule::named(rule.name()), Some(rule));
         assert!(tables.contains(&format!("Rule::{rule:?},")), "no case for {rule:?}");
     }
+}
+
+/// Conditions of others are theirs since v1.4 only.
+#[test]
+fn a_rule_is_held_since_its_release() {
+    let history = [
+        See(0, at_version(marked("Here"), "1")),
+        Patch(mark(), "1"),
+        See(5, at_version(route(conditions(&GOOD)), "2")),
+    ];
+    assert_eq!(breaches_at("v1.4.0", &history), ["foreign-preserved"]);
+    assert_eq!(breaches_at("v1.3.2", &history), Vec::<String>::new());
 }
 
 #[test]

@@ -498,7 +498,6 @@ pub(super) const FAULTS: &[Fault] = &[
             "blind:Generic.6",
             "blind:HTTPRouteExactPathMatching.1",
             "blind:HTTPRouteRequestMirror.1",
-            "blind:HTTPRouteRetry.2",
             "upstream:HTTPRouteMethodMatching",
         ],
         seam: Seam::Exchange(|| {

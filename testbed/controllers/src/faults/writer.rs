@@ -150,21 +150,39 @@ impl StatusWriterSeam for Late {
     }
 }
 
-/// Writes a status only once; what happens to it afterwards goes unnoticed.
-struct WritesOnce(Inner, Mutex<BTreeMap<(Kind, String), StatusUpdate>>);
+/// Gives an object up for good once somebody else has wiped its status.
+struct GivesUp(Inner, Mutex<BTreeMap<String, Left>>);
 
-impl StatusWriterSeam for WritesOnce {
+/// What became of a status that was written.
+enum Left {
+    Standing,
+    Wiped,
+}
+
+impl StatusWriterSeam for GivesUp {
     fn within(&self) -> &dyn StatusWriterSeam {
         &*self.0
     }
 
     fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
         let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-        let mut written = self.1.lock().unwrap_or_else(PoisonError::into_inner);
-        match written.insert((desired.kind, uid), desired.clone()) {
-            Some(before) if before == *desired => live.get("status").cloned().unwrap_or_else(|| json!({})),
-            _ => self.0.merge(live, desired, now),
+        let mut known = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&uid) {
+            Some(Left::Wiped) => {}
+            Some(Left::Standing) if !was_visited(live) => {
+                known.insert(uid, Left::Wiped);
+            }
+            _ => {
+                let status = self.0.merge(live, desired, now);
+                // A route that names no Gateway of ours has nothing that could be wiped.
+                match was_visited(&json!({ "status": status })) {
+                    true => known.insert(uid, Left::Standing),
+                    false => known.remove(&uid),
+                };
+                return status;
+            }
         }
+        live.get("status").cloned().unwrap_or_else(|| json!({}))
     }
 }
 
@@ -287,9 +305,9 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "writes-once",
-        summary: "Does not restore a status that somebody else has wiped.",
+        summary: "Does not restore a status that somebody else has wiped, not even when the object changes.",
         clauses: &["K8S-13"],
-        seam: Seam::StatusWriter(|inner| Arc::new(WritesOnce(inner, Mutex::default()))),
+        seam: Seam::StatusWriter(|inner| Arc::new(GivesUp(inner, Mutex::default()))),
     },
     Fault {
         name: "writes-late",

@@ -1,7 +1,7 @@
 //! Statuses that get into the cluster in another way.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ops::BitOr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -152,6 +152,48 @@ impl StatusWriterSeam for Twice {
     }
 }
 
+/// Puts a wiped status back only once the object itself changes.
+struct Patient {
+    inner: Arc<dyn StatusWriterSeam>,
+    /// The generation of each object, by UID, for which a status was written.
+    written: Mutex<BTreeMap<String, i64>>,
+}
+
+impl StatusWriterSeam for Patient {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.inner
+    }
+
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
+
+    fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
+        let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
+        let generation = live["metadata"]["generation"].as_i64().unwrap_or_default();
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.get(uid) == Some(&generation) && !is_written(&live["status"]) {
+            return live["status"].clone();
+        }
+        let status = self.inner.merge(live, desired, now);
+        if is_written(&status) {
+            written.insert(uid.to_owned(), generation);
+        } else {
+            written.remove(uid);
+        }
+        status
+    }
+}
+
+/// Whether a controller has said anything in a status: defaults of the definitions observe no generation.
+fn is_written(status: &Value) -> bool {
+    match status {
+        Value::Array(items) => items.iter().any(is_written),
+        Value::Object(fields) => fields.contains_key("observedGeneration") || fields.values().any(is_written),
+        _ => false,
+    }
+}
+
 fn in_two(seams: &mut Seams, open: &'static [&'static str]) {
     seams.writer = Arc::new(InTwo { open, inner: Arc::clone(&seams.writer), begun: Mutex::default() });
 }
@@ -166,10 +208,18 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "writes-unknown-first",
-        summary: "Writes the first status of every object in two steps, in the first of which Accepted and Programmed are \
-                  Unknown.",
+        summary: "Writes the first status of every object in two steps, in the first of which no condition that is always \
+                  there is known.",
         source: "GEP-1364 (GEP1364-58): a condition is Unknown, with the reason Pending, while too little is known.",
-        place: Place::Runtime(|seams| in_two(seams, &["Accepted", "Programmed"])),
+        place: Place::Runtime(|seams| in_two(seams, &["Accepted", "Programmed", "ResolvedRefs"])),
+    },
+    Variant {
+        name: "restores-with-the-next-change",
+        summary: "Puts a wiped status back only once the object itself changes.",
+        source: "Kubernetes API conventions (K8S-13): status is to be reconstructable, and nothing says when.",
+        place: Place::Runtime(|seams| {
+            seams.writer = Arc::new(Patient { inner: Arc::clone(&seams.writer), written: Mutex::default() });
+        }),
     },
     Variant {
         name: "writes-statuses-late",

@@ -70,7 +70,6 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "IMPL-41",
             "blind:HTTPRouteBackendProtocolH2C.4",
             "blind:HTTPRouteInvalidBackendRefUnknownKind.1",
-            "blind:HTTPRouteInvalidNonExistentBackendRef.1",
         ],
         seam: Seam::Config(|| {
             serve(|_, config| {
