@@ -124,7 +124,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "chokes-on-percent-signs",
             summary: "Takes no change up on a port where a header filter has a value with a percent sign.",
-            clauses: &["blind:HTTPRouteRequestHeaderModifier.5", "upstream:HTTPRouteRequestHeaderModifier"],
+            clauses: &["blind:HTTPRouteRequestHeaderModifier.5"],
             seam: Seam::Config(|| Chokes::on(|header| header.value.contains('%'))),
         },
         reported: &["envoyproxy/gateway#7195"],

@@ -16,7 +16,7 @@ use super::Bug;
 use crate::faults::{Fault, Seam, exchange::Answers};
 
 /// Escapes that are no longer the same when they are taken off, with what they stand for.
-const ESCAPES: [(&str, &str); 4] = [("%2F", "/"), ("%2B", "+"), ("%2C", ","), ("%3A", ":")];
+const ESCAPES: [(&str, &str); 4] = [("%2F", "/"), ("%40", "@"), ("%2B", "+"), ("%2C", ",")];
 
 /// A prefix that is replaced.
 struct Replaced<'a> {

@@ -13,7 +13,7 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{backends, each, rules, serve, serve_from},
+        tools::{each, rules, serve, serve_from},
     },
     snapshot::{Kind, Snapshot},
 };
@@ -45,15 +45,6 @@ fn resolve_names_once(snapshot: &mut Snapshot) {
             each(slice, "/ports").for_each(|port| port["port"] = number.clone());
         }
     });
-}
-
-fn endpoints(target: &BackendTarget) -> u32 {
-    match target {
-        BackendTarget::Endpoints(all) | BackendTarget::H2cEndpoints(all) => {
-            u32::try_from(all.len()).unwrap_or(u32::MAX)
-        }
-        BackendTarget::Fail { .. } => 1,
-    }
 }
 
 /// Applies the filters of the first backend with a share to the requests for all that have filters.
@@ -101,18 +92,5 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve_from(resolve_names_once)),
         },
         reported: &["Kong/kong-operator#2691", "haproxytech/kubernetes-ingress#737"],
-    },
-    Bug {
-        fault: Fault {
-            name: "weighs-endpoints",
-            summary: "Gives the weight of a backend to each endpoint of its Service.",
-            clauses: &["blind:HTTPRouteWeight.2"],
-            seam: Seam::Config(|| {
-                serve(|_, config| {
-                    backends(config).for_each(|to| to.weight = to.weight.saturating_mul(endpoints(&to.target)))
-                })
-            }),
-        },
-        reported: &["envoyproxy/gateway#1494"],
     },
 ];
