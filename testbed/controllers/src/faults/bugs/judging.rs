@@ -11,7 +11,7 @@ use crate::{
     model::ParentRef,
     runtime::seams::{Seen, StatusesSeam},
     snapshot::Kind,
-    status::{DesiredStatus, ParentStatus, StatusUpdate},
+    status::{Condition, DesiredStatus, ParentStatus, StatusUpdate},
 };
 
 /// What follows from the Gateway alone.
@@ -22,7 +22,7 @@ const ROUTES: usize = 16;
 
 /// Goes on refusing a route until it is written again.
 #[derive(Default)]
-struct RefusesForGood(BTreeMap<(String, i64), Vec<ParentStatus>>);
+struct RefusesForGood(BTreeMap<(String, i64), Vec<(ParentRef, Condition)>>);
 
 impl StatusesSeam for RefusesForGood {
     fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
@@ -30,19 +30,18 @@ impl StatusesSeam for RefusesForGood {
             let Some(route) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else { continue };
             let known = self.0.entry((route.meta.uid.clone(), update.generation)).or_default();
             for parent in parents(std::slice::from_mut(update)) {
-                if let Some(before) = known.iter().find(|before| before.parent_ref == parent.parent_ref) {
-                    parent.conditions.clone_from(&before.conditions);
-                } else if find(&mut parent.conditions, "Accepted")
-                    .is_some_and(|it| REASONS.contains(&it.reason.as_str()))
-                {
-                    known.push(parent.clone());
+                let Some(accepted) = find(&mut parent.conditions, "Accepted") else { continue };
+                if let Some((_, before)) = known.iter().find(|(of, _)| *of == parent.parent_ref) {
+                    *accepted = before.clone();
+                } else if REASONS.contains(&accepted.reason.as_str()) {
+                    known.push((parent.parent_ref.clone(), accepted.clone()));
                 }
             }
         }
     }
 }
 
-/// Keeps the entries of GRPCRoutes and TCPRoutes for parents that they no longer have.
+/// Keeps the entries of GRPCRoutes and TCPRoutes for Gateways that they no longer have.
 #[derive(Default)]
 struct KeepsEntries(BTreeMap<String, Vec<ParentStatus>>);
 
@@ -56,8 +55,12 @@ impl StatusesSeam for KeepsEntries {
                 continue;
             }
             let known = self.0.entry(route.meta.uid.clone()).or_default();
-            let is_listed = |all: &[ParentStatus], of: &ParentRef| all.iter().any(|one| one.parent_ref == *of);
-            known.retain(|old| !is_listed(parents, &old.parent_ref));
+            let is_there = |all: &[ParentStatus], of: &ParentRef| {
+                let same =
+                    |one: &ParentStatus| (&one.parent_ref.namespace, &one.parent_ref.name) == (&of.namespace, &of.name);
+                all.iter().any(same)
+            };
+            known.retain(|old| !is_there(parents, &old.parent_ref));
             parents.extend(known.iter().cloned());
             known.clone_from(parents);
         }
@@ -87,7 +90,7 @@ pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
             name: "keeps-entries-of-detached-calls-and-streams",
-            summary: "Keeps the entry of a GRPCRoute or TCPRoute for a parent that it no longer has.",
+            summary: "Keeps the entry of a GRPCRoute or TCPRoute for a Gateway that it no longer names.",
             clauses: &["blind:Generic.8"],
             seam: Seam::Statuses(|| Box::<KeepsEntries>::default()),
         },
