@@ -335,6 +335,19 @@ fn listed(arguments: &[&str]) -> Vec<Value> {
     serde_json::from_str(&ended.out).unwrap()
 }
 
+/// A fault that somebody's controller had says where, to programs and to people; one that was made up says nothing.
+#[test]
+fn faults_say_where_they_were_reported() {
+    let all = listed(&["faults"]);
+    let reported = |name: &str| all.iter().find(|fault| fault["name"] == name).map(|fault| fault["reported"].clone());
+    assert_eq!(reported("keeps-hosts-for-https"), Some(serde_json::json!(["cilium/cilium#44123"])));
+    assert_eq!(reported("ignores-reference-grants"), Some(Value::Null));
+    let dir = tempfile::tempdir().unwrap();
+    let ended = run(dir.path(), &["list", "faults"]);
+    expect(&ended, 0, &["As in cilium/cilium#44123."]);
+    assert!(ended.out.lines().any(|line| line.ends_with("permits them.")), "{}", ended.out);
+}
+
 /// Whoever asks for scenarios by profile gets those that the list of profiles names, and the list of scenarios says the same.
 #[rstest]
 #[case("GATEWAY-HTTP", "httproute-missing-backend")]

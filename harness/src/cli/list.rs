@@ -82,6 +82,19 @@ pub(crate) struct FaultItem {
     summary: &'static str,
     /// Clauses that it breaks.
     clauses: &'static [&'static str],
+    /// Where such a mistake of a real controller was reported, as `OWNER/NAME#NUMBER`; left out if none is known.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    reported: &'static [&'static str],
+}
+
+impl FaultItem {
+    /// What it does, with who did so.
+    fn sentence(&self) -> String {
+        match self.reported {
+            [] => self.summary.to_owned(),
+            reported => format!("{} As in {}.", self.summary, reported.join(", ")),
+        }
+    }
 }
 
 /// A named way of the embedded reference to differ that the specification allows.
@@ -121,7 +134,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             list(*format, &items, |item| [item.name.to_owned(), item.summary.to_owned()])
         }
         What::Faults(format) => {
-            list(*format, &all_faults(), |item| [item.name.to_owned(), item.seam.to_owned(), item.summary.to_owned()])
+            list(*format, &all_faults(), |item| [item.name.to_owned(), item.seam.to_owned(), item.sentence()])
         }
     }?;
     Ok(exit_codes::PASSED)
@@ -166,6 +179,7 @@ fn all_faults() -> Vec<FaultItem> {
         seam: fault.seam.name(),
         summary: fault.summary,
         clauses: fault.clauses,
+        reported: fault.reported(),
     };
     faults::catalogue().iter().map(item).collect()
 }

@@ -3,6 +3,7 @@
 //! A fault sits in exactly one seam, so the implementation itself knows of none. It declares the clauses that it
 //! breaks; a suite that does not notice has a hole there.
 
+mod bugs;
 mod config;
 pub(crate) mod exchange;
 mod flaps;
@@ -83,6 +84,11 @@ impl Fault {
         }
     }
 
+    /// Where such a mistake of a real controller was reported, as `OWNER/NAME#NUMBER`; nothing if none is known.
+    pub fn reported(&self) -> &'static [&'static str] {
+        bugs::reported(self.name)
+    }
+
     /// What it puts into the seam of the data plane.
     pub fn exchange(&self) -> Option<Arc<dyn Exchange>> {
         match self.seam {
@@ -99,10 +105,11 @@ impl Fault {
     }
 }
 
-/// Every fault, by seam; those about calls and HTTP/2 come last, whatever their seam.
+/// Every fault, by seam; those about calls and HTTP/2 come last, whatever their seam, and behind them those that real
+/// controllers had.
 pub fn catalogue() -> &'static [Fault] {
     static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
-        [
+        let made_up = [
             snapshot::FAULTS,
             http::websocket::SNAPSHOT,
             statuses::gateways::FAULTS,
@@ -127,8 +134,8 @@ pub fn catalogue() -> &'static [Fault] {
             grpc::statuses::FAULTS,
             grpc::config::FAULTS,
             grpc::exchange::FAULTS,
-        ]
-        .concat()
+        ];
+        made_up.concat().into_iter().chain(bugs::faults()).collect()
     });
     &ALL
 }

@@ -42,6 +42,19 @@ fn every_fault_breaks_something_of_a_known_kind() {
 }
 
 #[test]
+fn reports_name_an_issue_of_a_repository() {
+    assert!(catalogue().iter().any(|fault| fault.reported().is_empty()));
+    assert!(catalogue().iter().any(|fault| !fault.reported().is_empty()));
+    for (fault, report) in
+        catalogue().iter().flat_map(|fault| fault.reported().iter().map(move |report| (fault, report)))
+    {
+        let (repository, number) = report.split_once('#').unwrap_or_default();
+        let is_issue = repository.split('/').count() == 2 && number.parse::<u32>().is_ok();
+        assert!(is_issue, "{}: {report}", fault.name);
+    }
+}
+
+#[test]
 fn every_seam_has_faults() {
     let mut seams: BTreeMap<&str, usize> = BTreeMap::new();
     for fault in catalogue() {

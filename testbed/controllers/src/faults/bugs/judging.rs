@@ -1,0 +1,108 @@
+//! When routes are judged, and where that is said.
+
+use std::collections::BTreeMap;
+
+use super::Bug;
+use crate::{
+    faults::{
+        Fault, Seam,
+        tools::{find, parents, say},
+    },
+    model::ParentRef,
+    runtime::seams::{Seen, StatusesSeam},
+    snapshot::Kind,
+    status::{Condition, DesiredStatus, ParentStatus, StatusUpdate},
+};
+
+/// What follows from the Gateway alone.
+const REASONS: [&str; 2] = ["NoMatchingParent", "NoMatchingListenerHostname"];
+
+/// How many HTTPRoutes of a namespace it keeps up with.
+const ROUTES: usize = 16;
+
+/// Goes on refusing a route until it is written again.
+#[derive(Default)]
+struct RefusesForGood(BTreeMap<(String, i64), Vec<(ParentRef, Condition)>>);
+
+impl StatusesSeam for RefusesForGood {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
+            let Some(route) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else { continue };
+            let known = self.0.entry((route.meta.uid.clone(), update.generation)).or_default();
+            for parent in parents(std::slice::from_mut(update)) {
+                let Some(accepted) = find(&mut parent.conditions, "Accepted") else { continue };
+                if let Some((_, before)) = known.iter().find(|(of, _)| *of == parent.parent_ref) {
+                    *accepted = before.clone();
+                } else if REASONS.contains(&accepted.reason.as_str()) {
+                    known.push((parent.parent_ref.clone(), accepted.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the entries of GRPCRoutes and TCPRoutes for Gateways that they no longer have.
+#[derive(Default)]
+struct KeepsEntries(BTreeMap<String, Vec<ParentStatus>>);
+
+impl StatusesSeam for KeepsEntries {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for update in statuses.iter_mut() {
+            let kind = update.kind;
+            let DesiredStatus::Route { parents } = &mut update.status else { continue };
+            let Some(route) = seen.snapshot.get(kind, &update.key.namespace, &update.key.name) else { continue };
+            if !matches!(kind, Kind::GrpcRoute | Kind::TcpRoute) {
+                continue;
+            }
+            let known = self.0.entry(route.meta.uid.clone()).or_default();
+            let is_there = |all: &[ParentStatus], of: &ParentRef| {
+                let same =
+                    |one: &ParentStatus| (&one.parent_ref.namespace, &one.parent_ref.name) == (&of.namespace, &of.name);
+                all.iter().any(same)
+            };
+            known.retain(|old| !is_there(parents, &old.parent_ref));
+            parents.extend(known.iter().cloned());
+            known.clone_from(parents);
+        }
+    }
+}
+
+/// Empties the status of routes that were changed in a namespace with many.
+fn lose_entries(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+    for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute && update.generation > 1) {
+        let beside = seen.snapshot.all(Kind::HttpRoute).filter(|route| route.meta.namespace == update.key.namespace);
+        if beside.count() > ROUTES {
+            update.status = DesiredStatus::Route { parents: Vec::new() };
+        }
+    }
+}
+
+pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "refuses-until-routes-are-written",
+            summary: "Goes on refusing an HTTPRoute when its Gateway changes and the route does not.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Statuses(|| Box::<RefusesForGood>::default()),
+        },
+        reported: &["envoyproxy/gateway#8861", "envoyproxy/gateway#8876"],
+    },
+    Bug {
+        fault: Fault {
+            name: "keeps-entries-of-detached-calls-and-streams",
+            summary: "Keeps the entry of a GRPCRoute or TCPRoute for a Gateway that it no longer names.",
+            clauses: &["blind:Generic.8"],
+            seam: Seam::Statuses(|| Box::<KeepsEntries>::default()),
+        },
+        reported: &["kgateway-dev/kgateway#14293"],
+    },
+    Bug {
+        fault: Fault {
+            name: "loses-entries-among-many",
+            summary: "Empties status.parents of an HTTPRoute that changes in a namespace with many.",
+            clauses: &["IMPL-35"],
+            seam: Seam::Statuses(|| say(|seen, statuses| lose_entries(seen, statuses))),
+        },
+        reported: &["envoyproxy/gateway#9536"],
+    },
+];

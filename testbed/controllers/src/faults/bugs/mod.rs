@@ -1,0 +1,30 @@
+//! Mistakes that real controllers made, each with where it was reported.
+
+mod bystanders;
+mod judging;
+mod paths;
+mod routing;
+mod services;
+
+use super::Fault;
+
+/// A fault that was made after a mistake of somebody's.
+struct Bug {
+    fault: Fault,
+    /// Issues and pull requests, as `OWNER/NAME#NUMBER`.
+    reported: &'static [&'static str],
+}
+
+fn all() -> impl Iterator<Item = &'static Bug> {
+    [paths::BUGS, routing::BUGS, services::BUGS, bystanders::BUGS, judging::BUGS].into_iter().flatten()
+}
+
+/// The faults by themselves.
+pub(super) fn faults() -> impl Iterator<Item = Fault> {
+    all().map(|bug| bug.fault.clone())
+}
+
+/// Where the mistake behind a fault was reported; nothing if it was made up.
+pub(super) fn reported(name: &str) -> &'static [&'static str] {
+    all().find(|bug| bug.fault.name == name).map_or(&[], |bug| bug.reported)
+}

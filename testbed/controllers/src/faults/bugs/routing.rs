@@ -1,0 +1,151 @@
+//! Which of several routes and listeners gets a request.
+
+use std::net::IpAddr;
+
+use gateproof_proxy::config::Hostname::{Exact, Wildcard};
+use gateproof_proxy::config::{
+    Config, Filter, HttpListener, Protocol, RequestMatch, Route, RouteId, TlsListener, VirtualHost,
+};
+
+use super::Bug;
+use crate::faults::{
+    Fault, Seam,
+    tools::{hosts, serve, virtual_hosts},
+};
+
+fn is_of_same_route(one: &RouteId, other: &RouteId) -> bool {
+    (&one.namespace, &one.name) == (&other.namespace, &other.name)
+}
+
+/// Whether a rule takes every request.
+fn takes_all(rule: &Route) -> bool {
+    rule.matches.is_empty() || rule.matches.contains(&RequestMatch::default())
+}
+
+/// Leaves out what comes behind a rule of another route that takes everything for the same hosts.
+fn swallow(host: &mut VirtualHost) {
+    let mut open: Vec<Route> = Vec::new();
+    host.routes.retain(|rule| {
+        let takes_it = |of: &Route| of.hostnames == rule.hostnames && !is_of_same_route(&of.id, &rule.id);
+        let is_reached = !open.iter().any(takes_it);
+        if is_reached && takes_all(rule) {
+            open.push(rule.clone());
+        }
+        is_reached
+    });
+}
+
+/// The HTTPS listeners of an address.
+fn secure(config: &Config, address: IpAddr) -> impl Iterator<Item = &TlsListener> {
+    config.listeners.iter().filter(move |lane| lane.address == address).flat_map(|lane| match &lane.protocol {
+        Protocol::Https(tls) => tls.as_slice(),
+        _ => &[],
+    })
+}
+
+fn redirects_to_https(rule: &Route) -> bool {
+    let is_such =
+        |filter: &Filter| matches!(filter, Filter::RequestRedirect(to) if to.scheme.as_deref() == Some("https"));
+    rule.filters.iter().any(is_such)
+}
+
+/// Puts the redirects to HTTPS of an address before what its HTTPS listeners have for the same hosts.
+fn loop_redirects(config: &mut Config) {
+    let mut found: Vec<(IpAddr, Route)> = Vec::new();
+    for lane in &config.listeners {
+        if let Protocol::Http(http) = &lane.protocol {
+            let rules = http.virtual_hosts.iter().flat_map(|host| &host.routes).filter(|rule| redirects_to_https(rule));
+            found.extend(rules.map(|rule| (lane.address, rule.clone())));
+        }
+    }
+    for lane in &mut config.listeners {
+        let address = lane.address;
+        let Protocol::Https(tls) = &mut lane.protocol else { continue };
+        for host in tls.iter_mut().map(|tls| &mut tls.virtual_host) {
+            for (_, redirect) in found.iter().filter(|(of, _)| *of == address) {
+                let mut own = host.routes.iter();
+                if own.any(|rule| rule.hostnames == redirect.hostnames && !is_of_same_route(&rule.id, &redirect.id)) {
+                    host.routes.insert(0, redirect.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Takes the hosts of HTTPS listeners away from the HTTP listeners of the same address whose wildcards cover them.
+fn claim_for_https(config: &mut Config) {
+    let known = config.clone();
+    for lane in &mut config.listeners {
+        let Protocol::Http(HttpListener { virtual_hosts }) = &mut lane.protocol else { continue };
+        for tls in secure(&known, lane.address) {
+            let claimed = &tls.virtual_host.hostname;
+            let Exact(host) = claimed else { continue };
+            let covers = |of: &VirtualHost| matches!(&of.hostname, Wildcard(suffix) if host.ends_with(suffix));
+            if virtual_hosts.iter().any(covers) && !virtual_hosts.iter().any(|of| of.hostname == *claimed) {
+                virtual_hosts.push(VirtualHost { routes: Vec::new(), ..tls.virtual_host.clone() });
+            }
+        }
+    }
+}
+
+pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "lets-older-routes-take-everything",
+            summary: "Lets the / of an older route win against longer paths and headers of a younger one.",
+            clauses: &["upstream:HTTPRouteMatchingAcrossRoutes"],
+            seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(swallow))),
+        },
+        reported: &["istio/istio#36719", "hashicorp/consul-api-gateway#126"],
+    },
+    Bug {
+        fault: Fault {
+            name: "prefers-routes-without-hostnames",
+            summary: "Lets a route without hostnames win against an older one that names the host of the listener.",
+            clauses: &["blind:HTTPRouteMatchingAcrossRoutes.1"],
+            seam: Seam::Config(|| {
+                serve(|_, config| {
+                    for host in hosts(config).filter(|host| matches!(host.hostname, Exact(_))) {
+                        host.routes.sort_by_key(|rule| !rule.hostnames.is_empty());
+                        for rule in host.routes.iter_mut().filter(|rule| rule.hostnames.is_empty()) {
+                            rule.hostnames = vec![host.hostname.clone()];
+                        }
+                    }
+                })
+            }),
+        },
+        reported: &["traefik/traefik#12795"],
+    },
+    Bug {
+        fault: Fault {
+            name: "redirects-https-to-itself",
+            summary: "Redirects HTTPS where another route of the host redirects HTTP.",
+            clauses: &["IMPL-37", "upstream:HTTPRouteHTTPSListener"],
+            seam: Seam::Config(|| serve(|_, config| loop_redirects(config))),
+        },
+        reported: &["cilium/cilium#28186", "cilium/cilium#34539"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-redirects-from-https-to-https",
+            summary: "Has no rule on an HTTPS listener that redirects to https.",
+            clauses: &["upstream:HTTPRouteRedirectPortAndScheme"],
+            seam: Seam::Config(|| {
+                serve(|_, config| {
+                    let https = config.listeners.iter_mut().filter(|lane| matches!(lane.protocol, Protocol::Https(_)));
+                    https.flat_map(virtual_hosts).for_each(|host| host.routes.retain(|rule| !redirects_to_https(rule)));
+                })
+            }),
+        },
+        reported: &["cilium/cilium#48540"],
+    },
+    Bug {
+        fault: Fault {
+            name: "keeps-hosts-for-https",
+            summary: "Finds no route on an HTTP listener with a wildcard for a host that an HTTPS listener has.",
+            clauses: &["upstream:HTTPRouteListenerHostnameMatching"],
+            seam: Seam::Config(|| serve(|_, config| claim_for_https(config))),
+        },
+        reported: &["cilium/cilium#44123"],
+    },
+];

@@ -1,0 +1,96 @@
+//! From Services to endpoints.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use gateproof_proxy::{
+    compiled::CompiledRoute,
+    config::{BackendTarget, Config},
+    exchange::{BackendChoice, Exchange, RequestHead},
+};
+use serde_json::Value;
+
+use super::Bug;
+use crate::{
+    faults::{
+        Fault, Seam,
+        tools::{each, rules, serve, serve_from},
+    },
+    snapshot::{Kind, Snapshot},
+};
+
+/// Sends what a route has for several ports of a Service to the first of them.
+fn merge_ports(config: &mut Config) {
+    let mut first: BTreeMap<(String, String, String), BackendTarget> = BTreeMap::new();
+    for rule in rules(config) {
+        let (namespace, name) = (rule.id.namespace.clone(), rule.id.name.clone());
+        for backend in &mut rule.backends {
+            let Some((service, _)) = backend.id.rsplit_once(':') else { continue };
+            let key = (namespace.clone(), name.clone(), service.to_owned());
+            backend.target = first.entry(key).or_insert_with(|| backend.target.clone()).clone();
+        }
+    }
+}
+
+/// Gives all EndpointSlices of a Service whose target port has a name the numbers of the first.
+fn resolve_names_once(snapshot: &mut Snapshot) {
+    let named = snapshot.all(Kind::Service).filter(|service| service.raw["spec"]["ports"][0]["targetPort"].is_string());
+    let named: Vec<_> = named.map(|service| (service.meta.namespace.clone(), service.meta.name.clone())).collect();
+    let mut first: BTreeMap<(String, String), Value> = BTreeMap::new();
+    snapshot.edit(Kind::EndpointSlice, |slice| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &slice["metadata"];
+        let key = (text(&metadata["namespace"]), text(&metadata["labels"]["kubernetes.io/service-name"]));
+        if named.contains(&key) {
+            let number = first.entry(key).or_insert_with(|| slice["ports"][0]["port"].clone()).clone();
+            each(slice, "/ports").for_each(|port| port["port"] = number.clone());
+        }
+    });
+}
+
+/// Applies the filters of the first backend with a share to the requests for all that have filters.
+struct FiltersAsTheFirst;
+
+impl Exchange for FiltersAsTheFirst {
+    fn on_backend(&self, _: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        let first = route.rule.backends.iter().position(|to| to.weight > 0 && !to.filters.is_empty());
+        match (first, drawn) {
+            (Some(first), BackendChoice::Forward { endpoint, h2c, .. }) => {
+                BackendChoice::Forward { backend: first, endpoint, h2c }
+            }
+            (_, drawn) => drawn,
+        }
+    }
+}
+
+pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "filters-all-shares-alike",
+            summary: "Applies the filters of the first backend with a share to the requests for the others.",
+            clauses: &[
+                "upstream:HTTPRouteRequestHeaderModifierBackendWeights",
+                "blind:HTTPRouteRequestHeaderModifierBackendWeights.2",
+            ],
+            seam: Seam::Exchange(|| Arc::new(FiltersAsTheFirst)),
+        },
+        reported: &["envoyproxy/gateway#5230"],
+    },
+    Bug {
+        fault: Fault {
+            name: "knows-one-port-of-a-service",
+            summary: "Sends the requests of all rules of a route for one Service to the port that the first of them names.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| serve(|_, config| merge_ports(config))),
+        },
+        reported: &["aws/aws-application-networking-k8s#444"],
+    },
+    Bug {
+        fault: Fault {
+            name: "resolves-port-names-once",
+            summary: "Dials all endpoints of a Service whose target port has a name on the port of the first.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| serve_from(resolve_names_once)),
+        },
+        reported: &["Kong/kong-operator#2691", "haproxytech/kubernetes-ingress#737"],
+    },
+];
