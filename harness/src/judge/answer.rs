@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::env::{any_of, severity};
 use super::expect::Miss;
-use super::grpc;
 use super::location::{self, Comparison};
+use super::{forwarded, grpc};
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd};
 use crate::scenario::{Answer, Clause, GrpcCode, HeaderTest, Level, Seen, Share};
 
@@ -142,7 +142,23 @@ impl Check<'_> {
             self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
             return;
         }
+        self.forwarded(expected, exchange, answer);
         self.rest(expected, exchange, answer);
+    }
+
+    /// What the backend got is what was sent, but for what is said of it.
+    fn forwarded(&mut self, expected: &Seen, exchange: &Exchange, answer: &HttpAnswer) {
+        let (Some(backend), ProbeRequest::Http(request), Some(echo)) =
+            (&expected.backend, &exchange.request, &answer.echo)
+        else {
+            return;
+        };
+        let altered = forwarded::altered(request, expected, &echo.parse());
+        if !altered.is_empty() {
+            let words = format!("backend {backend} sees the request as it was sent");
+            let miss = self.miss(".backend", self.level, words, format!("it saw {}", altered.join("; ")));
+            miss.clauses = forwarded::AS_SENT.map(Clause::from).to_vec();
+        }
     }
 
     /// How a call ended, who answered it, and with what.
@@ -163,6 +179,7 @@ impl Check<'_> {
             self.miss(".backend", self.level, words, in_words(exchange, self.bindings));
             return;
         }
+        self.forwarded(expected, exchange, answer);
         if let Some(wanted) = expected.messages
             && answer.messages != Some(wanted)
         {

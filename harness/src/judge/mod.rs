@@ -26,6 +26,7 @@ mod doing;
 mod doubt;
 mod env;
 pub mod expect;
+mod forwarded;
 pub mod grpc;
 mod history;
 mod hold;

@@ -1,11 +1,14 @@
 //! From what the user named to a connected client.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use super::api::{Api, ApiError};
+use super::clock;
 
 /// Where the cluster's address and credentials come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +74,11 @@ pub enum ConnectError {
     },
 }
 
+/// How often the version is asked for again if no answer comes: one lost connection is no reason to give up a run.
+const TRIED_AGAIN: usize = 2;
+/// The pause before it is asked for again; the next one is twice as long.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Connects, and asks for the version to know that it works.
 pub async fn connect(source: &Source) -> Result<Api, ConnectError> {
     let mut config = configuration(source).await?;
@@ -79,7 +87,16 @@ pub async fn connect(source: &Source) -> Result<Api, ConnectError> {
     let server = config.cluster_url.to_string();
     let client = Client::try_from(config).map_err(|error| ConnectError::Credentials(super::api::chain(&error)))?;
     let api = Api::new(client);
-    match api.get("/version").await {
+    let mut pauses = ExponentialBuilder::new().with_min_delay(PAUSE).with_max_times(TRIED_AGAIN).build();
+    let answer = loop {
+        let answer = api.get("/version").await;
+        let is_lost = matches!(answer, Err(ApiError::Transport(_)));
+        match pauses.next().filter(|_| is_lost) {
+            Some(pause) => clock::until(clock::now() + pause).await,
+            None => break answer,
+        }
+    };
+    match answer {
         Ok(version) if version.get("gitVersion").is_some() => Ok(api),
         Ok(_) => Err(ConnectError::NotAnApiServer { server, error: "/version holds no gitVersion".to_owned() }),
         Err(ApiError::Transport(error)) => Err(ConnectError::Unreachable { server, error }),
@@ -119,6 +136,10 @@ async fn configuration(source: &Source) -> Result<Config, ConnectError> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
 
     const KUBECONFIG: &str = r"
@@ -143,5 +164,32 @@ contexts: [{name: one, context: {cluster: c, user: u}}, {name: two, context: {cl
     async fn nobody_at_the_address_is_unreachable() {
         let error = connect(&Source::Text(KUBECONFIG.to_owned())).await.err().unwrap();
         assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
+    }
+
+    /// A server that closes so many connections before it answers.
+    #[rstest]
+    #[case::it_answers_at_last(TRIED_AGAIN, true)]
+    #[case::it_never_does(TRIED_AGAIN + 1, false)]
+    #[tokio::test]
+    async fn a_lost_connection_is_made_again(#[case] lost: usize, #[case] connects: bool) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            for _ in 0..lost {
+                drop(listener.accept().await.unwrap());
+            }
+            let (mut stream, _) = listener.accept().await.unwrap();
+            // What nobody has read would reset the connection.
+            let mut asked = [0; 1024];
+            assert!(stream.read(&mut asked).await.unwrap() > 0);
+            let body = r#"{"gitVersion": "v1.34.0"}"#;
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+            stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+            stream.shutdown().await.unwrap();
+        });
+        let kubeconfig = KUBECONFIG.replace("127.0.0.1:1", &address.to_string());
+        let connected = connect(&Source::Text(kubeconfig)).await;
+        assert_eq!(connected.is_ok(), connects, "{:?}", connected.err());
     }
 }

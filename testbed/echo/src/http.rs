@@ -50,6 +50,9 @@ struct Answer<'a> {
     host: &'a str,
     method: &'a str,
     proto: &'static str,
+    body_length: u64,
+    /// SHA-256 of the body in hexadecimal.
+    body_sha256: &'a str,
     headers: BTreeMap<String, Vec<String>>,
     http_port: String,
     #[serde(flatten)]
@@ -112,7 +115,6 @@ async fn answer(
     let Some((body_length, body_digest, body)) = digest(body, if is_call { KEPT_OF_CALLS } else { 0 }).await else {
         return Ok(plain(StatusCode::BAD_REQUEST, "the body broke off"));
     };
-    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let host = host(&parts);
     let id = parts.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok());
     let before = id.map_or(0, |id| backend.noted(id));
@@ -120,11 +122,11 @@ async fn answer(
         backend: backend.identity.clone(),
         request_id: id.map(str::to_owned),
         method: parts.method.to_string(),
-        path: path.to_owned(),
+        path: path(&parts).to_owned(),
         host: host.clone(),
         headers: parts.headers.iter().map(|(name, value)| (name.to_string(), lossy(value))).collect(),
         body_length,
-        body_digest,
+        body_digest: body_digest.clone(),
         peer,
     });
     let query = parts.uri.query().unwrap_or_default();
@@ -159,22 +161,27 @@ async fn answer(
         Some(conduct::Failure::Status(status)) => Ok(plain(status, "this request was to fail")),
         Some(conduct::Failure::Break) => Err(BrokenOff),
         None => Ok(match conduct::pause(query) {
-            Some(pause) => echo(backend, &parts, path, &host).map(|whole| halved(whole, pause)),
-            None => echo(backend, &parts, path, &host).map(whole),
+            Some(pause) => {
+                account(backend, &parts, &host, (body_length, &body_digest)).map(|whole| halved(whole, pause))
+            }
+            None => account(backend, &parts, &host, (body_length, &body_digest)).map(whole),
         }),
     }
 }
 
-fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<Bytes> {
+/// What was received: of the body its length and digest.
+fn account(backend: &Backend, parts: &Parts, host: &str, (body_length, body_sha256): (u64, &str)) -> Response<Bytes> {
     let mut headers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in parts.headers.iter().filter(|(name, _)| *name != HOST) {
         headers.entry(canonical(name.as_str())).or_default().push(lossy(value));
     }
     let answer = Answer {
-        path,
+        path: path(parts),
         host,
         method: parts.method.as_str(),
         proto: proto(parts.version),
+        body_length,
+        body_sha256,
         headers,
         http_port: backend.http_port.to_string(),
         identity: &backend.identity,
@@ -185,6 +192,11 @@ fn echo(backend: &Backend, parts: &Parts, path: &str, host: &str) -> Response<By
         response.headers_mut().append(name, value);
     }
     response
+}
+
+/// The path with its query.
+fn path(parts: &Parts) -> &str {
+    parts.uri.path_and_query().map_or("/", |path| path.as_str())
 }
 
 async fn wait(delay: Option<Duration>) {

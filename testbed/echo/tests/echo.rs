@@ -56,6 +56,8 @@ async fn answers_with_the_request_and_itself() {
         "host": "example.com",
         "method": "GET",
         "proto": "HTTP/1.1",
+        "bodyLength": 0,
+        "bodySha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "headers": {"X-List": ["1", "2"]},
         "httpPort": echo.addr().port().to_string(),
         "namespace": "ns",

@@ -239,7 +239,7 @@ fn logs_from_before_it_was_tested_replay_as_they_were() {
 #[case::woken(vec![probe(), probe()], 1, Some("steps[1].probe.again"))]
 #[case::at_once(vec![probe(), probe()], 0, None)]
 #[case::something_changed(vec![probe(), apply(vec![route(&["http"])]), probe()], 1, None)]
-#[case::something_else_is_asked(vec![asks(Probe { path: "/other".to_owned(), ..get(backend("echo")) }), probe()], 1, None)]
+#[case::something_else_is_asked(vec![asks(Probe { http2: true, ..get(backend("echo")) }), probe()], 1, None)]
 fn a_data_path_answers_at_once_as_it_did_before(
     #[case] verbs: Vec<Verb>,
     #[case] disagree: u32,

@@ -314,47 +314,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "loses-queries-on-the-way",
-        summary: "Forwards requests without their query.",
-        clauses: &[
-            "blind:Generic.16",
-            "GEP1364-18",
-            "blind:HTTPRouteRequestMirror.1",
-            "blind:HTTPRouteRetry.2",
-            "blind:HTTPRouteTimeoutBackendRequest.4",
-            "blind:HTTPRouteTimeoutRequest.2",
-            "upstream:HTTPRouteRetry",
-            "upstream:HTTPRouteTimeoutBackendRequest",
-            "upstream:HTTPRouteTimeoutRequest",
-        ],
-        seam: Seam::Exchange(|| {
-            Arc::new(Forwards(|_, parts| {
-                if let Ok(path) = parts.uri.path().parse::<http::uri::PathAndQuery>() {
-                    parts.uri = path.into();
-                }
-            }))
-        }),
-    },
-    Fault {
-        name: "lowers-paths",
-        summary: "Forwards the path in lower case.",
-        clauses: &[
-            "upstream:HTTPRouteSimpleSameNamespace",
-            "upstream:GRPCExactMethodMatching",
-            "blind:HTTPRouteRequestMirror.1",
-            "blind:Generic.7",
-        ],
-        seam: Seam::Exchange(|| {
-            Arc::new(Forwards(|_, parts| {
-                let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-                let path = format!("{}{query}", parts.uri.path().to_ascii_lowercase());
-                if let Ok(path) = path.parse::<http::uri::PathAndQuery>() {
-                    parts.uri = path.into();
-                }
-            }))
-        }),
-    },
-    Fault {
         name: "keeps-ports-behind-hosts",
         summary: "Leaves the port of the request behind a hostname that a filter rewrites.",
         clauses: &["blind:HTTPRouteRewriteHost.1"],

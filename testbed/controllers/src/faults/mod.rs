@@ -16,6 +16,7 @@ mod statuses;
 mod surface;
 pub mod tamper;
 mod tools;
+mod transit;
 mod writer;
 
 #[cfg(test)]
@@ -125,6 +126,7 @@ pub fn catalogue() -> &'static [Fault] {
             http::cors::CONFIG,
             http::retry::CONFIG,
             exchange::FAULTS,
+            transit::FAULTS,
             http::exchange::FAULTS,
             http::cors::EXCHANGE,
             http::websocket::EXCHANGE,

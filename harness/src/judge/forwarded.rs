@@ -1,0 +1,133 @@
+//! What reaches a backend is what was sent: method, target, host and body, but for what the manifest says of them.
+
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::log::HttpRequest;
+use crate::scenario::Seen;
+
+/// That nothing is changed but by a filter.
+pub(super) const AS_SENT: [&str; 1] = ["OWN-07"];
+
+/// What the backend saw otherwise than it was sent, in words; by its own account, as far as that goes.
+pub(super) fn altered(request: &HttpRequest, expected: &Seen, echo: &Value) -> Vec<String> {
+    let text = |field: &str| echo.get(field).and_then(Value::as_str);
+    let mut seen = Vec::new();
+    let mut hold = |field: &str, sent: &str, same: fn(&str, &str) -> bool| {
+        if let Some(got) = text(field).filter(|got| !same(sent, got)) {
+            seen.push(format!("{field} {got:?}, for {sent:?}"));
+        }
+    };
+    hold("method", &request.method, |sent, got| sent == got);
+    if expected.seen_path.is_none() {
+        hold("path", &request.target, |sent, got| unescaped(sent) == unescaped(got));
+    }
+    if expected.seen_host.is_none() {
+        hold("host", &request.authority, |sent, got| name(sent).eq_ignore_ascii_case(name(got)));
+    }
+    if request.sends.is_empty() {
+        let digest = format!("{:x}", Sha256::digest(request.body.as_bytes()));
+        if text("bodySha256").is_some_and(|got| got != digest) {
+            let got = echo.get("bodyLength").and_then(Value::as_u64).unwrap_or_default();
+            let sent = request.body.len() as u64;
+            seen.push(match got == sent {
+                true => format!("another body of {sent} bytes"),
+                false => format!("a body of {got} bytes, for one of {sent}"),
+            });
+        }
+    }
+    seen
+}
+
+/// A hostname without its port: whether one that goes without saying is said, is left to who forwards it.
+fn name(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((name, port)) if !name.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => authority,
+    }
+}
+
+/// Path and query without their escapes, which are a matter of their own.
+fn unescaped(target: &str) -> (Vec<u8>, Option<Vec<u8>>) {
+    let plain = |part: &str| percent_decode_str(part).collect();
+    match target.split_once('?') {
+        Some((path, query)) => (plain(path), Some(plain(query))),
+        None => (plain(target), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn sent() -> HttpRequest {
+        HttpRequest {
+            method: "POST".to_owned(),
+            target: "/a%2fb?x=1&y=2".to_owned(),
+            authority: "a.test".to_owned(),
+            body: "four".to_owned(),
+            ..HttpRequest::default()
+        }
+    }
+
+    fn echo(field: &str, value: Value) -> Value {
+        let digest = format!("{:x}", Sha256::digest("four"));
+        let mut echo = json!({
+            "method": "POST", "path": "/a%2fb?x=1&y=2", "host": "a.test", "bodyLength": 4, "bodySha256": digest,
+        });
+        if !field.is_empty() {
+            echo[field] = value;
+        }
+        echo
+    }
+
+    #[rstest]
+    #[case::as_sent("", json!(null))]
+    #[case::escaped_in_upper_case("path", json!("/a%2Fb?x=1&y=2"))]
+    #[case::escaped_otherwise("path", json!("/%61/b?x=1&y=2"))]
+    #[case::host_in_upper_case("host", json!("A.test"))]
+    #[case::port_spelt_out("host", json!("a.test:80"))]
+    #[case::no_account_of_bodies("bodySha256", json!(null))]
+    fn what_is_the_same(#[case] field: &str, #[case] value: Value) {
+        assert_eq!(altered(&sent(), &Seen::default(), &echo(field, value)), Vec::<String>::new());
+    }
+
+    #[rstest]
+    #[case::method("method", json!("GET"), r#"method "GET", for "POST""#)]
+    #[case::another("path", json!("/a?x=1&y=2"), r#"path "/a?x=1&y=2", for "/a%2fb?x=1&y=2""#)]
+    #[case::query_in_the_path("path", json!("/a%2fb%3fx=1&y=2"), r#"path "/a%2fb%3fx=1&y=2", for "/a%2fb?x=1&y=2""#)]
+    #[case::query_lost("path", json!("/a%2fb"), r#"path "/a%2fb", for "/a%2fb?x=1&y=2""#)]
+    #[case::parameters_turned("path", json!("/a%2fb?y=2&x=1"), r#"path "/a%2fb?y=2&x=1", for "/a%2fb?x=1&y=2""#)]
+    #[case::host("host", json!("backend.svc"), r#"host "backend.svc", for "a.test""#)]
+    #[case::other_body("bodySha256", json!("00"), "another body of 4 bytes")]
+    fn what_is_not(#[case] field: &str, #[case] value: Value, #[case] words: &str) {
+        assert_eq!(altered(&sent(), &Seen::default(), &echo(field, value)), [words]);
+    }
+
+    #[test]
+    fn a_cut_body_tells_its_length() {
+        let mut echo = echo("bodyLength", json!(2));
+        echo["bodySha256"] = json!("00");
+        assert_eq!(altered(&sent(), &Seen::default(), &echo), ["a body of 2 bytes, for one of 4"]);
+    }
+
+    #[test]
+    fn what_the_manifest_says_otherwise_is_not_held_to_what_was_sent() {
+        let expected =
+            Seen { seen_path: Some("/".to_owned()), seen_host: Some("b.test".to_owned()), ..Seen::default() };
+        let mut echo = echo("path", json!("/"));
+        echo["host"] = json!("b.test");
+        assert_eq!(altered(&sent(), &expected, &echo), Vec::<String>::new());
+    }
+
+    #[test]
+    fn messages_of_a_call_are_no_body() {
+        let request = HttpRequest { sends: vec!["one".to_owned()], ..sent() };
+        assert_eq!(altered(&request, &Seen::default(), &echo("bodySha256", json!("00"))), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,185 @@
+//! What is changed on its way although no filter says so.
+
+use std::sync::Arc;
+
+use gateproof_proxy::{
+    body,
+    exchange::{Exchange, RequestHead},
+    grpc,
+};
+use http::{
+    HeaderValue, Method, Request, StatusCode,
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    request::Parts,
+};
+use http_body_util::BodyExt;
+
+use super::{
+    Fault, Seam,
+    exchange::{Answers, Body, Forwards},
+};
+
+/// Another request than the one that goes to a backend.
+struct Sends(fn(&RequestHead, Request<Body>) -> Request<Body>);
+
+impl Exchange for Sends {
+    fn on_try(&self, request: &RequestHead, _: u32, sent: Request<Body>) -> Request<Body> {
+        (self.0)(request, sent)
+    }
+}
+
+/// Puts another path and query in place of what is forwarded.
+fn redirect_to(parts: &mut Parts, path: &str, query: Option<&str>) {
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    if let Ok(target) = format!("{path}{query}").parse::<http::uri::PathAndQuery>() {
+        parts.uri = target.into();
+    }
+}
+
+/// Forwards other parameters of the query, in their order.
+fn with_parameters(parts: &mut Parts, change: fn(&mut Vec<&str>)) {
+    let uri = parts.uri.clone();
+    let Some(query) = uri.query() else { return };
+    let mut parameters: Vec<&str> = query.split('&').collect();
+    change(&mut parameters);
+    redirect_to(parts, uri.path(), Some(&parameters.join("&")));
+}
+
+/// The first half of every piece.
+fn halved(sent: Request<Body>) -> Request<Body> {
+    let (mut parts, whole) = sent.into_parts();
+    parts.headers.remove(CONTENT_LENGTH);
+    let halves = whole.map_frame(|frame| frame.map_data(|data| data.slice(..data.len() / 2)));
+    Request::from_parts(parts, body::of_unknown_length(body::stream(halves)))
+}
+
+fn is_plain_post(request: &RequestHead) -> bool {
+    request.method == Method::POST && !grpc::is_grpc(&request.headers)
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "loses-queries-on-the-way",
+        summary: "Forwards requests without their query.",
+        clauses: &[
+            "blind:Generic.16",
+            "GEP1364-18",
+            "blind:HTTPRouteRequestMirror.1",
+            "blind:HTTPRouteRetry.2",
+            "blind:HTTPRouteTimeoutBackendRequest.1",
+            "blind:HTTPRouteTimeoutRequest.2",
+            "upstream:HTTPRouteRetry",
+            "upstream:HTTPRouteTimeoutBackendRequest",
+            "upstream:HTTPRouteTimeoutRequest",
+            "OWN-07",
+        ],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                let path = parts.uri.path().to_owned();
+                redirect_to(parts, &path, None);
+            }))
+        }),
+    },
+    Fault {
+        name: "lowers-paths",
+        summary: "Forwards the path in lower case.",
+        clauses: &[
+            "upstream:HTTPRouteSimpleSameNamespace",
+            "upstream:GRPCExactMethodMatching",
+            "blind:HTTPRouteRequestMirror.1",
+            "GRPC-02",
+            "OWN-07",
+        ],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                let uri = parts.uri.clone();
+                redirect_to(parts, &uri.path().to_ascii_lowercase(), uri.query());
+            }))
+        }),
+    },
+    Fault {
+        name: "sorts-parameters",
+        summary: "Forwards the parameters of a query in the order of the alphabet.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| with_parameters(parts, |parameters| parameters.sort_unstable())))
+        }),
+    },
+    Fault {
+        name: "forwards-parameters-once",
+        summary: "Forwards only the first of several query parameters of one name.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                with_parameters(parts, |parameters| {
+                    let name = |one: &str| one.split('=').next().unwrap_or_default().to_owned();
+                    let mut known = Vec::new();
+                    parameters.retain(|one| {
+                        let is_new = !known.contains(&name(one));
+                        known.push(name(one));
+                        is_new
+                    });
+                });
+            }))
+        }),
+    },
+    Fault {
+        name: "merges-slashes",
+        summary: "Forwards a path with one slash where there are several.",
+        clauses: &["OWN-06"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                let uri = parts.uri.clone();
+                let mut path = uri.path().to_owned();
+                while path.contains("//") {
+                    path = path.replace("//", "/");
+                }
+                redirect_to(parts, &path, uri.query());
+            }))
+        }),
+    },
+    Fault {
+        name: "forwards-post-as-get",
+        summary: "Forwards a POST, unless it is a call, as a GET.",
+        clauses: &["OWN-07", "blind:Generic.6"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|request, parts| {
+                if is_plain_post(request) {
+                    parts.method = Method::GET;
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "cuts-bodies-short",
+        summary: "Forwards the first half of each piece of a body, unless it is that of a call.",
+        clauses: &["OWN-07", "blind:Generic.6"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Sends(|request, sent| if is_plain_post(request) { halved(sent) } else { sent }))
+        }),
+    },
+    Fault {
+        name: "forgets-types-of-bodies",
+        summary: "Forwards every body, unless it is that of a call, as one of no special type.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|request, parts| {
+                if is_plain_post(request) {
+                    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "hides-refusals-of-backends",
+        summary: "Answers 404 where a backend answers that access is refused.",
+        clauses: &["OWN-08"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+                    *response.status_mut() = StatusCode::NOT_FOUND;
+                }
+            }))
+        }),
+    },
+];
