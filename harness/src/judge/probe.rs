@@ -6,15 +6,12 @@
 //! is among the legal codes (an unclaimed hostname gets 404 too; only a turn proves that one), or if an earlier probe
 //! of the scenario got a backend's answer at the very same place (the *turn*, which proves more). Of a call the code
 //! counts, and UNIMPLEMENTED is what 404 is.
-//!
-//! Mirrors are *counted*: once the answers agree and a streak of them was mirrored, a further 98 requests must each reach
-//! the mirror exactly once. A mirror that copies nine of ten, each by chance, passes all of up to three countings with a
-//! probability below 1 in 10,000; one that copies half of them, practically never.
+
+mod mirrors;
 
 use std::time::Duration;
 
 use gateproof_report::record::{ProbeRecord, Stage};
-use indexmap::IndexMap;
 
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words, plain_miss};
@@ -26,23 +23,16 @@ use super::grpc;
 use super::reach::Reaching;
 use super::request::{RequestError, build, request_id};
 use super::settle::seconds;
-use super::statistics::{COUNTINGS, Decision, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
+use super::statistics::Decision;
 use super::stays::{Flap, Staying};
-use crate::log::{Elapsed, Exchange, JournalEntry, Role};
-use crate::scenario::{Answer, GrpcCode, Noted, Probe};
-
-/// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
-/// while the answer to its original is already there.
-const JOURNAL_READS: u32 = 5;
+use crate::log::{Elapsed, Exchange, Role};
+use crate::scenario::{Answer, GrpcCode, Probe};
 
 /// How late the harness may be during what is held against the target. Data paths measure times of a few hundred
 /// milliseconds, and backends within the harness are late as well.
 pub(super) const TOLERATED: Duration = Duration::from_millis(50);
 /// How often an answer is asked for again, once time is up, for which the harness was late.
 const EXCUSED: u32 = 10;
-
-/// Requests sent at once while mirrors are counted.
-const BATCH: usize = 20;
 
 /// A probe in progress.
 #[derive(Debug, Clone)]
@@ -77,11 +67,6 @@ pub(super) struct Probing {
     late: Duration,
     excused: u32,
     countings: u32,
-}
-
-/// The next batch of so many requests, of which some were counted.
-fn batch(requests: usize, counted: usize) -> u32 {
-    u32::try_from(BATCH.min(requests.saturating_sub(counted))).unwrap_or_default()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,22 +151,6 @@ impl Probing {
             }),
             Err(_) => wait(self.deadline.wake(now)),
         }
-    }
-
-    fn next_batch(&self, now: Elapsed, env: &Env<'_>) -> Next {
-        let Ok(request) = build(&self.probe, None, env) else { return wait(self.deadline.wake(now)) };
-        Next::Perform(
-            (self.attempt..self.attempt + self.owed)
-                .map(|attempt| Action::Probe {
-                    step: env.step.index,
-                    attempt,
-                    role: Role::Main,
-                    id: request_id(env, Role::Main, attempt),
-                    request: request.clone(),
-                    not_before: self.not_before,
-                })
-                .collect(),
-        )
     }
 
     /// Ends a probe that cannot be sent; one that can is ended by its answers.
@@ -284,7 +253,7 @@ impl Probing {
     /// The data path agrees and stays so.
     fn streaked(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         self.asking = Asking::Main;
-        if !mirrors(&self.probe).is_empty() || noted(&self.probe).is_some() {
+        if mirrors::are_read(&self.probe) {
             self.asking = Asking::Journal { reads: 0 };
             return None;
         }
@@ -351,84 +320,6 @@ impl Probing {
     /// What came of all attempts, for the record.
     pub(super) fn record(&self, step: usize) -> ProbeRecord {
         self.staying.record(step)
-    }
-
-    /// An answer came while mirrors are counted.
-    fn counted(
-        &mut self,
-        good: bool,
-        misses: Vec<Miss>,
-        exchange: &Exchange,
-        now: Elapsed,
-        env: &Env<'_>,
-    ) -> Option<Report> {
-        let requests = self.counting?;
-        if good {
-            self.streak.push(exchange.id.clone());
-        } else if self.misses.is_empty() {
-            self.misses = misses;
-        }
-        if self.owed > 0 {
-            return None;
-        }
-        if !agrees(&self.misses, self.probe.level) {
-            // That says nothing of the mirror.
-            self.counting = None;
-            return self.disagreed(now, env);
-        }
-        if self.streak.len() < requests {
-            self.owed = batch(requests, self.streak.len());
-        } else {
-            self.asking = Asking::Journal { reads: 0 };
-        }
-        None
-    }
-
-    /// A counting failed. It starts over, but not for ever: of many countings a bad mirror passes one.
-    fn miscounted(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        self.counting = None;
-        self.countings += 1;
-        if self.countings < COUNTINGS { self.missed(now, env) } else { Some(self.over(now, env)) }
-    }
-
-    /// The journals were read.
-    pub(super) fn journal(&mut self, entries: &[JournalEntry], now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let (reads, is_last) = match self.asking {
-            Asking::Journal { reads } => (reads, false),
-            Asking::Again => (JOURNAL_READS, true),
-            Asking::Main | Asking::Staying | Asking::Contrast(_) => return None,
-        };
-        let backends = mirrors(&self.probe);
-        self.misses = super::noted::mirrored(backends, &self.streak, entries, self.probe.level, &prefix(env));
-        if let Some(expected) = noted(&self.probe).filter(|_| self.counting.is_none()) {
-            let more = super::noted::compare(expected, &self.streak, entries, self.probe.level, &prefix(env));
-            self.misses.extend(more);
-        }
-        if self.misses.is_empty() {
-            if self.counting.is_some() {
-                return self.agreed(now, env);
-            }
-            if noted(&self.probe).is_some() && !is_last {
-                self.asking = Asking::Again;
-                self.not_before = now + env.context.timing.backoff_max;
-                return None;
-            }
-            if mirrors(&self.probe).is_empty() {
-                return self.agreed(now, env);
-            }
-            let requests = requests_to_notice(MIRRORED_SHARE, OVERLOOKED, COUNTINGS);
-            self.streak.clear();
-            self.asking = Asking::Main;
-            (self.counting, self.owed) = (Some(requests), batch(requests, 0));
-            return None;
-        }
-        if reads + 1 < JOURNAL_READS {
-            self.asking = Asking::Journal { reads: reads + 1 };
-            self.back_off(now, env);
-            return None;
-        }
-        self.asking = Asking::Main;
-        if self.counting.is_some() { self.miscounted(now, env) } else { self.missed(now, env) }
     }
 
     fn back_off(&mut self, now: Elapsed, env: &Env<'_>) {
@@ -565,18 +456,4 @@ pub(super) fn harness_late(env: &Env<'_>) -> Report {
 fn end(exchange: &Exchange) -> End {
     let answer = exchange.http.as_ref()?;
     if grpc::is_call(exchange) { grpc::code(answer).map(|code| code.0) } else { Some(u32::from(answer.status)) }
-}
-
-fn noted(probe: &Probe) -> Option<&IndexMap<String, Noted>> {
-    match &probe.answer {
-        Answer::Http(seen) if !seen.noted.is_empty() => Some(&seen.noted),
-        _ => None,
-    }
-}
-
-fn mirrors(probe: &Probe) -> &[String] {
-    match &probe.answer {
-        Answer::Http(seen) => &seen.mirrored_to,
-        _ => &[],
-    }
 }

@@ -121,6 +121,8 @@ pub(super) struct ConditionTerms {
     pub(super) explains: bool,
     pub(super) closed: bool,
     pub(super) configured: bool,
+    /// A value of the spec without which it has no reason to be there.
+    pub(super) asked_by: Option<String>,
     pub(super) since: Option<Version>,
     pub(super) until: Option<Version>,
     pub(super) reasons: IndexMap<String, Vec<Reason>>,
@@ -263,6 +265,7 @@ struct RawCondition {
     closed: bool,
     #[serde(default)]
     configured: bool,
+    asked_by: Option<String>,
     since: Option<String>,
     until: Option<String>,
     #[serde(default)]
@@ -399,6 +402,7 @@ fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
         explains: raw.explains,
         closed: raw.closed,
         configured: raw.configured,
+        asked_by: raw.asked_by.clone(),
         since: raw.since.as_deref().map(version).transpose()?,
         until: raw.until.as_deref().map(version).transpose()?,
         reasons,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::rule::Rule;
-use crate::judge::conditions::{Condition, ParentRef, array, find, list, namespace};
+use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace};
 use crate::scenario::{Parents, SubjectExpectation, Version};
 
 /// Longest type that the schema admits.
@@ -134,7 +134,8 @@ pub(super) fn entries(at: Place, object: &Value) -> Vec<(&Value, ParentRef)> {
 }
 
 /// Holds the rules of one list in one version that need no history.
-pub(super) fn check(list: &List<'_>, generation: i64, contract: &Contract, version: Version) -> Vec<Finding> {
+pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, version: Version) -> Vec<Finding> {
+    let generation = generation(object);
     let mut found = Vec::new();
     let mut seen_types = HashSet::new();
     for condition in &list.conditions {
@@ -148,6 +149,7 @@ pub(super) fn check(list: &List<'_>, generation: i64, contract: &Contract, versi
         match list.terms(condition.type_, version) {
             Some(terms) => {
                 known(list, condition, terms, version, &mut found);
+                asked(list, condition, terms, object, &mut found);
                 generations(list, condition, generation, &mut found);
             }
             None => {
@@ -237,6 +239,24 @@ fn known(
             let names = if names.is_empty() { "no reason".to_owned() } else { names.join(", ") };
             format!("{}; listed for {} is {names}", seen(), condition.status)
         }));
+    }
+}
+
+/// Whether the spec asks for what a condition tells of.
+fn asked(list: &List<'_>, condition: &Condition<'_>, terms: &ConditionTerms, object: &Value, found: &mut Vec<Finding>) {
+    let Some(value) = terms.asked_by.as_deref().filter(|_| condition.status == "True") else { return };
+    let good = object.get("spec").is_some_and(|spec| has(spec, value));
+    found.push(held(Rule::NegativeOnlyWhileTrue, list.path_of(condition.type_), good, || {
+        format!("{condition}, and nothing in the spec says {value}")
+    }));
+}
+
+fn has(field: &Value, value: &str) -> bool {
+    match field {
+        Value::String(text) => text == value,
+        Value::Array(items) => items.iter().any(|item| has(item, value)),
+        Value::Object(fields) => fields.values().any(|field| has(field, value)),
+        _ => false,
     }
 }
 

@@ -18,6 +18,7 @@ pub enum Rule {
     TransitionTimeMoves,
     TransitionTimeStays,
     TransitionTimeNotBackwards,
+    TransitionTimeNotAhead,
     AlwaysFromFirstWrite,
     AlwaysPresent,
     SupportedVersionPresent,
@@ -43,7 +44,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 35] = [
+    pub const ALL: [Rule; 36] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -58,6 +59,7 @@ impl Rule {
         Rule::TransitionTimeMoves,
         Rule::TransitionTimeStays,
         Rule::TransitionTimeNotBackwards,
+        Rule::TransitionTimeNotAhead,
         Rule::AlwaysFromFirstWrite,
         Rule::AlwaysPresent,
         Rule::SupportedVersionPresent,
@@ -98,6 +100,7 @@ impl Rule {
             Rule::TransitionTimeMoves => "transition-time-moves",
             Rule::TransitionTimeStays => "transition-time-stays",
             Rule::TransitionTimeNotBackwards => "transition-time-not-backwards",
+            Rule::TransitionTimeNotAhead => "transition-time-not-ahead",
             Rule::AlwaysFromFirstWrite => "always-from-first-write",
             Rule::AlwaysPresent => "always-present",
             Rule::SupportedVersionPresent => "supported-version-present",

@@ -37,6 +37,7 @@ impl Contract {
             | Rule::ObservedGenerationCurrent
             | Rule::TransitionTimeMoves
             | Rule::TransitionTimeNotBackwards
+            | Rule::TransitionTimeNotAhead
             | Rule::TypeRetired => term(&|_| true),
             Rule::TransitionTimeStays => self.transition != Transition::Either && term(&|_| true),
             Rule::ConditionsStay | Rule::ConditionsDoNotFlap => in_use(&|terms| terms.configured),

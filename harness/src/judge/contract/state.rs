@@ -280,7 +280,7 @@ impl ContractState {
         let mut memories = HashMap::new();
         let mut visited = HashMap::new();
         for list in &all {
-            found.extend(check(list, generation(object), &self.contract, self.version));
+            found.extend(check(list, object, &self.contract, self.version));
             let before = seen.visited.get(&list.path);
             if list.visited() || before.is_some() {
                 found.extend(self.presence(list, before));
@@ -290,6 +290,9 @@ impl ContractState {
             for condition in &list.conditions {
                 let path = list.path_of(condition.type_);
                 let before = seen.memories.get(&path);
+                if list.terms(condition.type_, self.version).is_some() {
+                    found.extend(times::ahead(&path, condition, version));
+                }
                 if let (Some(before), Some(_)) = (before, list.terms(condition.type_, self.version)) {
                     let may_fall_back = fallen && condition.type_ == "Accepted";
                     let transition = self.contract.transition;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::data::Transition;
@@ -14,6 +14,9 @@ use crate::log::Elapsed;
 /// lastTransitionTime has whole seconds, so a flip within a second of the old value need not show. What is measured
 /// here is when the watch delivered both, which can stretch the time between them: half a second covers that.
 const SURELY_ANOTHER_SECOND: Duration = Duration::from_millis(1500);
+
+/// How far the clock of a controller may be before that of the API server.
+const AHEAD: SignedDuration = SignedDuration::from_mins(1);
 
 /// A version of an object.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +114,15 @@ pub(super) fn check(
         found.push(held(Rule::TransitionTimeNotBackwards, path.to_owned(), new >= old, times));
     }
     found
+}
+
+/// Holds a time against the API server's, as far as the object tells that.
+pub(super) fn ahead(path: &str, condition: &Condition<'_>, look: Look) -> Option<Finding> {
+    let (time, written) = (instant(condition.last_transition_time)?, look.written?);
+    let good = time.duration_since(written) <= AHEAD;
+    Some(held(Rule::TransitionTimeNotAhead, path.to_owned(), good, || {
+        format!("lastTransitionTime {time}, in a status that was written at {written}")
+    }))
 }
 
 fn instant(time: Option<&str>) -> Option<Timestamp> {

@@ -153,6 +153,19 @@ fn gateway(conditions: Vec<Value>, listeners: Value) -> Value {
     object("Gateway", 1, spec, json!({"conditions": conditions, "listeners": listeners}))
 }
 
+/// A Gateway that says that it may go on without a client's certificate, and one that is asked for this mode.
+fn insecure(mode: &str) -> Value {
+    let conditions = conditions(&["InsecureFrontendValidationMode=True:ConfigurationChanged"]);
+    let mut gateway = gateway([programmed(), conditions].concat(), json!([]));
+    gateway["spec"]["tls"] = json!({"frontend": {"default": {"validation": {"mode": mode}}}});
+    gateway
+}
+
+fn written_at(mut object: Value, time: &str) -> Value {
+    object["metadata"]["managedFields"] = json!([{"manager": "c", "subresource": "status", "time": time}]);
+    object
+}
+
 fn programmed() -> Vec<Value> {
     conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed"])
 }
@@ -199,6 +212,7 @@ fn placeholder(type_: &str) -> Value {
     good_and(condition("PartiallyInvalid=False:Fine")),
     good_and(condition("PartiallyInvalid=True:UnsupportedValue"))
 )]
+#[case(Rule::NegativeOnlyWhileTrue, insecure("AllowValidOnly"), insecure("AllowInsecureFallback"))]
 #[case(
     Rule::ReasonListed,
     good_with(condition("Accepted=True:Fine")),
@@ -296,6 +310,9 @@ fn foreign(section: &str) -> Value {
 #[case(Rule::TransitionTimeStays,
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(GOOD[0])))],
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(BAD)))])]
+#[case(Rule::TransitionTimeNotAhead,
+    vec![See(0, written_at(good_with(with(GOOD[0], "lastTransitionTime", json!("2026-01-01T00:02:00Z"))), T0))],
+    vec![See(0, written_at(good_with(with(GOOD[0], "lastTransitionTime", json!("2026-01-01T00:01:00Z"))), T0))])]
 #[case(Rule::TransitionTimeNotBackwards,
     vec![See(0, good_with(moved(GOOD[0]))), See(5, good_with(condition(BAD)))],
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(BAD)))])]

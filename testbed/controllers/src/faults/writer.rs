@@ -5,6 +5,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
 use kube::{Api, api::DynamicObject};
 use serde_json::{Value, json};
 
@@ -247,6 +248,25 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Sets lastTransitionTime to the time of every write, whether or not the status changed.",
         clauses: &["K8S-07", "blind:Generic.12", "IMPL-20"],
         seam: Seam::StatusWriter(|inner| Arc::new(MovesTimes(inner))),
+    },
+    Fault {
+        name: "dates-conditions-ahead",
+        summary: "Writes a lastTransitionTime on Gateways that is an hour away.",
+        clauses: &["K8S-07"],
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |_, desired, status| {
+                if desired.kind != Kind::Gateway {
+                    return;
+                }
+                let now = Timestamp::now();
+                for condition in lists(status).into_iter().flatten().filter(|condition| is_own(&condition["type"])) {
+                    let time = condition["lastTransitionTime"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+                    if let Some(time) = time.filter(|time| *time <= now) {
+                        condition["lastTransitionTime"] = (time + SignedDuration::from_hours(1)).to_string().into();
+                    }
+                }
+            })
+        }),
     },
     Fault {
         name: "freezes-transition-times",

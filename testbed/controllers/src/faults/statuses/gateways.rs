@@ -98,6 +98,23 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "warns-of-an-insecure-mode",
+        summary: "Says of every Gateway that clients without a valid certificate get through, which nobody asked for.",
+        clauses: &["GEP1364-16"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for update in statuses.iter_mut().filter(|update| update.kind == Kind::Gateway) {
+                    let generation = update.generation;
+                    for conditions in own(std::slice::from_mut(update), Kind::Gateway) {
+                        let insecure =
+                            Condition::new("InsecureFrontendValidationMode", true, "ConfigurationChanged", "");
+                        conditions.push(Condition { observed_generation: Some(generation), ..insecure });
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "leaves-programmed-off-gateways",
         summary: "Does not publish Programmed on Gateways.",
         clauses: &[

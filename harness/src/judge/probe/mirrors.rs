@@ -1,0 +1,148 @@
+//! What the backends noted: requests that they were to get, and copies that reach mirrors.
+//!
+//! Mirrors are *counted*: once the answers agree and a streak of them was mirrored, a further 98 requests must each reach
+//! the mirror exactly once. A mirror that copies nine of ten, each by chance, passes all of up to three countings with a
+//! probability below 1 in 10,000; one that copies half of them, practically never.
+
+use indexmap::IndexMap;
+
+use super::{
+    Action, Asking, Elapsed, Env, Exchange, Miss, Next, Probing, Report, Role, agrees, build, prefix, request_id, wait,
+};
+use crate::judge::noted::{self, mirrored};
+use crate::judge::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
+use crate::log::JournalEntry;
+use crate::scenario::{Answer, Noted, Probe};
+
+/// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
+/// while the answer to its original is already there.
+const JOURNAL_READS: u32 = 5;
+
+/// Requests sent at once while mirrors are counted.
+const BATCH: usize = 20;
+
+impl Probing {
+    /// The next requests that are sent at once.
+    pub(super) fn next_batch(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        let Ok(request) = build(&self.probe, None, env) else { return wait(self.deadline.wake(now)) };
+        Next::Perform(
+            (self.attempt..self.attempt + self.owed)
+                .map(|attempt| Action::Probe {
+                    step: env.step.index,
+                    attempt,
+                    role: Role::Main,
+                    id: request_id(env, Role::Main, attempt),
+                    request: request.clone(),
+                    not_before: self.not_before,
+                })
+                .collect(),
+        )
+    }
+
+    /// An answer came while mirrors are counted.
+    pub(super) fn counted(
+        &mut self,
+        good: bool,
+        misses: Vec<Miss>,
+        exchange: &Exchange,
+        now: Elapsed,
+        env: &Env<'_>,
+    ) -> Option<Report> {
+        let requests = self.counting?;
+        if good {
+            self.streak.push(exchange.id.clone());
+        } else if self.misses.is_empty() {
+            self.misses = misses;
+        }
+        if self.owed > 0 {
+            return None;
+        }
+        if !agrees(&self.misses, self.probe.level) {
+            // That says nothing of the mirror.
+            self.counting = None;
+            return self.disagreed(now, env);
+        }
+        if self.streak.len() < requests {
+            self.owed = batch(requests, self.streak.len());
+        } else {
+            self.asking = Asking::Journal { reads: 0 };
+        }
+        None
+    }
+
+    /// A counting failed. It starts over, but not for ever: of many countings a bad mirror passes one.
+    fn miscounted(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        self.counting = None;
+        self.countings += 1;
+        if self.countings < COUNTINGS { self.missed(now, env) } else { Some(self.over(now, env)) }
+    }
+
+    /// The journals were read.
+    pub(in crate::judge) fn journal(
+        &mut self,
+        entries: &[JournalEntry],
+        now: Elapsed,
+        env: &Env<'_>,
+    ) -> Option<Report> {
+        let (reads, is_last) = match self.asking {
+            Asking::Journal { reads } => (reads, false),
+            Asking::Again => (JOURNAL_READS, true),
+            Asking::Main | Asking::Staying | Asking::Contrast(_) => return None,
+        };
+        let backends = mirrors(&self.probe);
+        self.misses = mirrored(backends, &self.streak, entries, self.probe.level, &prefix(env));
+        if let Some(expected) = expected(&self.probe).filter(|_| self.counting.is_none()) {
+            let more = noted::compare(expected, &self.streak, entries, self.probe.level, &prefix(env));
+            self.misses.extend(more);
+        }
+        if self.misses.is_empty() {
+            if self.counting.is_some() {
+                return self.agreed(now, env);
+            }
+            if expected(&self.probe).is_some() && !is_last {
+                self.asking = Asking::Again;
+                self.not_before = now + env.context.timing.backoff_max;
+                return None;
+            }
+            if mirrors(&self.probe).is_empty() {
+                return self.agreed(now, env);
+            }
+            let requests = requests_to_notice(MIRRORED_SHARE, OVERLOOKED, COUNTINGS);
+            self.streak.clear();
+            self.asking = Asking::Main;
+            (self.counting, self.owed) = (Some(requests), batch(requests, 0));
+            return None;
+        }
+        if reads + 1 < JOURNAL_READS {
+            self.asking = Asking::Journal { reads: reads + 1 };
+            self.back_off(now, env);
+            return None;
+        }
+        self.asking = Asking::Main;
+        if self.counting.is_some() { self.miscounted(now, env) } else { self.missed(now, env) }
+    }
+}
+
+/// The next batch of so many requests, of which some were counted.
+fn batch(requests: usize, counted: usize) -> u32 {
+    u32::try_from(BATCH.min(requests.saturating_sub(counted))).unwrap_or_default()
+}
+
+/// Whether journals say what a probe expects.
+pub(super) fn are_read(probe: &Probe) -> bool {
+    !mirrors(probe).is_empty() || expected(probe).is_some()
+}
+
+fn expected(probe: &Probe) -> Option<&IndexMap<String, Noted>> {
+    match &probe.answer {
+        Answer::Http(seen) if !seen.noted.is_empty() => Some(&seen.noted),
+        _ => None,
+    }
+}
+
+fn mirrors(probe: &Probe) -> &[String] {
+    match &probe.answer {
+        Answer::Http(seen) => &seen.mirrored_to,
+        _ => &[],
+    }
+}
