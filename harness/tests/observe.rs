@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use gateproof::log::{Body, Change, ObjectKey, Scope, Timing, TimingProfile, WriteOutcome};
@@ -16,7 +17,10 @@ use gateproof::target::observe::{Observer, Selector};
 use gateproof::target::pool::namespace;
 use gateproof::target::write::{PatchType, Whose, Writer};
 use gateproof_apiserver::{Disturbance, Options, Server};
+use rstest::rstest;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 const RUN: &str = "abcdef";
 
@@ -268,4 +272,53 @@ async fn a_finalizer_that_holds_is_named() {
     let cleaned = clean(&bench.api, &bench.writer, &CleanScope::All, Duration::from_millis(300)).await.unwrap();
     assert_eq!(cleaned.leftovers.len(), 1, "{cleaned:?}");
     assert_eq!(cleaned.leftovers[0].object, "Namespace/gp-abcdef-0-ns");
+}
+
+/// An API server that leaves so many writes without an answer, and counts them all.
+async fn hanging(without: u32) -> (Api, Arc<AtomicU32>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let writes = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&writes);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let counted = Arc::clone(&counted);
+            tokio::spawn(async move {
+                let mut asked = vec![0; 64 * 1024];
+                let read = stream.read(&mut asked).await.unwrap();
+                let is_write = asked[..read].starts_with(b"POST");
+                if is_write && counted.fetch_add(1, Ordering::SeqCst) < without {
+                    return std::future::pending().await;
+                }
+                let (status, body) = match is_write {
+                    true => ("201 Created", r#"{"metadata": {"uid": "u", "resourceVersion": "1"}}"#),
+                    false => ("200 OK", r#"{"gitVersion": "v1.34.0"}"#),
+                };
+                let length = body.len();
+                let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}");
+                stream.write_all(format!("{head}\r\nconnection: close\r\n\r\n{body}").as_bytes()).await.unwrap();
+            });
+        }
+    });
+    let cluster = json!({"name": "c", "cluster": {"server": format!("http://{address}")}});
+    let context = json!({"name": "x", "context": {"cluster": "c", "user": "u"}});
+    let kubeconfig = json!({"apiVersion": "v1", "kind": "Config", "current-context": "x", "clusters": [cluster],
+        "users": [{"name": "u", "user": {}}], "contexts": [context]});
+    (connect(&Source::Text(kubeconfig.to_string())).await.unwrap(), writes)
+}
+
+#[rstest]
+#[case::once(1, true)]
+#[case::always(u32::MAX, false)]
+#[tokio::test]
+async fn a_write_without_an_answer_is_sent_again(#[case] without: u32, #[case] admitted: bool) {
+    let (api, writes) = hanging(without).await;
+    let mut kinds = Kinds::default();
+    kinds.add("", "v1", "Secret", "secrets", true);
+    let timing = Timing { write: Duration::from_secs(2), ..Timing::of(TimingProfile::Embedded) };
+    let writer = Writer::new(api, Arc::new(kinds), &timing, None);
+    let written = writer.apply(0, 0, &object("Secret", "ns", "a", None)).await;
+    assert_eq!(matches!(written.outcome, WriteOutcome::Admitted { .. }), admitted, "{written:?}");
+    assert!(writes.load(Ordering::SeqCst) >= 2, "{written:?}");
 }

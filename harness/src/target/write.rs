@@ -338,7 +338,8 @@ impl Writer {
             end += clock::now() - before;
             let content_type = (!call.body.is_empty()).then_some(call.content_type);
             let sending = self.api.call(call.method.clone(), &call.path, content_type, call.body.clone());
-            let answer = tokio::time::timeout_at(end, sending).await;
+            // An answer that never comes must leave time to ask again.
+            let answer = tokio::time::timeout_at(end.min(clock::now() + self.budget / 2), sending).await;
             drop(writing);
             let (error, asked_pause) = match answer {
                 Ok(Ok(reply)) => match self.read(call, &reply, attempts, clock::now() + backoff.peek() < end).await {
@@ -349,7 +350,7 @@ impl Writer {
                     end += self.api.back().await.unwrap_or_default();
                     (error.to_string(), Duration::ZERO)
                 }
-                Err(_) => ("no answer from the API server within the write budget".to_owned(), Duration::ZERO),
+                Err(_) => ("no answer from the API server within half of the write budget".to_owned(), Duration::ZERO),
             };
             if self.api.reach().is_lost() {
                 return End::Lost(error);
