@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::contract::Contract;
 use crate::log::{Elapsed, ProbeRequest, Role, Timing, WriteVerb};
-use crate::scenario::{Channel, ObjectRef, PatchKind, Version};
+use crate::scenario::{ApiVersion, Channel, ObjectRef, PatchKind, Version};
 
 /// What a scenario is judged under. All of it is constant while the scenario runs.
 #[derive(Debug, Clone)]
@@ -103,8 +103,13 @@ pub enum Action {
 /// What a write is about.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WriteTarget {
-    /// Server-side apply of this object.
-    Object(Value),
+    /// Server-side apply of an object.
+    Object {
+        /// The object.
+        object: Value,
+        /// At which version of the API.
+        at: ApiVersion,
+    },
     /// A patch of an object.
     Patch {
         /// Which object.

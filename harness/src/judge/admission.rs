@@ -40,7 +40,10 @@ impl Writing {
     pub(super) fn of(verb: &Verb, now: Elapsed, env: &Env<'_>) -> Option<Writing> {
         let (writes, going) = match verb {
             Verb::Apply(apply) => {
-                let writes = apply.objects.iter().map(|o| (WriteVerb::Apply, WriteTarget::Object(o.clone())));
+                let writes = apply
+                    .objects
+                    .iter()
+                    .map(|o| (WriteVerb::Apply, WriteTarget::Object { object: o.clone(), at: apply.at }));
                 (writes.collect(), Vec::new())
             }
             Verb::Patch(patch) => {

@@ -426,7 +426,7 @@ impl Conductor<'_> {
         let writer = &self.env.writer;
         let key = |object: &ObjectRef| writer.key(&object.kind, object.namespace.as_deref(), &object.name);
         match target {
-            WriteTarget::Object(object) => writer.apply(step, ordinal, &object).await,
+            WriteTarget::Object { object, at } => writer.apply_at(step, ordinal, &object, at).await,
             WriteTarget::Patch { target, subresource, kind, patch } => {
                 let patch_type = match kind {
                     PatchKind::Merge => PatchType::Merge,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scenario::{Apply, Bounds, Channel, Isolation, Place, Scenario, Step, Verb};
+use crate::scenario::{ApiVersion, Apply, Bounds, Channel, Isolation, Place, Scenario, Step, Verb};
 use crate::target::discover::{Acceptance, Facts};
 use crate::target::kinds::{GATEWAY_GROUP, Kinds};
 
@@ -29,7 +29,7 @@ pub(super) fn scenario(name: &str) -> Scenario {
 pub(super) fn apply(objects: Vec<Value>) -> Step {
     Step {
         index: 0,
-        verb: Verb::Apply(Apply { objects }),
+        verb: Verb::Apply(Apply { objects, at: ApiVersion::Newest }),
         either: Vec::new(),
         bounds: Bounds::default(),
         proves: Vec::new(),

@@ -250,6 +250,18 @@ pub enum Verb {
 pub struct Apply {
     /// Plain Kubernetes objects, placeholders bound or not.
     pub objects: Vec<Value>,
+    /// Which version of the API they are written at.
+    pub at: ApiVersion,
+}
+
+/// The version of the API that an object is written at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ApiVersion {
+    /// The newest that the target serves, if the object is one of Gateway API.
+    #[default]
+    Newest,
+    /// The object's own.
+    AsWritten,
 }
 
 /// A patch.

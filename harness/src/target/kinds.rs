@@ -31,6 +31,12 @@ impl Kind {
         if self.group.is_empty() { version.to_owned() } else { format!("{}/{version}", self.group) }
     }
 
+    /// The kind as if it were served at one version alone; nothing if it is not served at that.
+    pub fn at(&self, version: &str) -> Option<Kind> {
+        let is_served = self.versions.iter().any(|served| served == version);
+        is_served.then(|| Kind { versions: vec![version.to_owned()], ..self.clone() })
+    }
+
     /// URL path of the collection: in a namespace, or everywhere.
     pub fn collection(&self, namespace: Option<&str>) -> String {
         let version = self.versions.first().map_or("v1", String::as_str);
@@ -124,6 +130,8 @@ mod tests {
         let thing = kinds.of("g", "Thing").unwrap();
         assert_eq!(thing.versions, ["v2", "v1", "v1beta1", "v2alpha1", "v1alpha3", "v1alpha2", "foo"]);
         assert_eq!(thing.api_version(), "g/v2");
+        assert_eq!(thing.at("v1beta1").unwrap().api_version(), "g/v1beta1");
+        assert_eq!(thing.at("v3"), None);
     }
 
     #[test]

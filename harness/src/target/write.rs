@@ -22,7 +22,7 @@ use super::quiesce::Quiescence;
 use super::redact::{redact, redact_secret};
 use super::services::ServicesOf;
 use crate::log::{Cause, ObjectKey, Write, WriteOutcome, WriteVerb};
-use crate::scenario::BackendDecl;
+use crate::scenario::{ApiVersion, BackendDecl};
 
 /// Options of every write: who writes, and that unknown fields are errors.
 const OPTIONS: &str = "fieldManager=gateproof&fieldValidation=Strict";
@@ -141,6 +141,11 @@ impl Writer {
     /// Creates an object at the newest served version, or makes one that the run created what this one says. With
     /// `fieldValidation=Strict`.
     pub async fn apply(&self, step: usize, ordinal: usize, object: &Value) -> Write {
+        self.apply_at(step, ordinal, object, ApiVersion::Newest).await
+    }
+
+    /// The same at a version of the API.
+    pub async fn apply_at(&self, step: usize, ordinal: usize, object: &Value, at: ApiVersion) -> Write {
         let mut object = object.clone();
         let Some(key) = ObjectKey::of(&object) else {
             let key = ObjectKey { group: String::new(), kind: String::new(), namespace: None, name: String::new() };
@@ -149,6 +154,18 @@ impl Writer {
         let Some(kind) = self.kinds.of(&key.group, &key.kind) else {
             return self.not_served(step, ordinal, WriteVerb::Apply, key);
         };
+        let own = match at {
+            ApiVersion::Newest => None,
+            ApiVersion::AsWritten => {
+                let version = object["apiVersion"].as_str().unwrap_or_default();
+                let Some(own) = kind.at(version.rsplit('/').next().unwrap_or_default()) else {
+                    let error = format!("the target does not serve kind {} at {version}", key.kind);
+                    return failed(step, ordinal, WriteVerb::Apply, key, &error);
+                };
+                Some(own)
+            }
+        };
+        let kind = own.as_ref().unwrap_or(kind);
         if kind.group.is_empty() && kind.kind == "Service" {
             self.backends.fit(&mut object, &key.name);
         }

@@ -14,8 +14,8 @@ use crate::log::{
     TimingProfile, Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
-    Answer, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place, Probe,
-    ProbeTarget, Scenario, Seen, Settle, Step, SubjectExpectation, Verb,
+    Answer, ApiVersion, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place,
+    Probe, ProbeTarget, Scenario, Seen, Settle, Step, SubjectExpectation, Verb,
 };
 
 pub(super) const CONTROLLER: &str = "example.test/controller";
@@ -190,7 +190,7 @@ pub(super) fn route_subject(conditions: &[&str]) -> SubjectExpectation {
 }
 
 pub(super) fn apply(objects: Vec<Value>) -> Verb {
-    Verb::Apply(Apply { objects })
+    Verb::Apply(Apply { objects, at: ApiVersion::Newest })
 }
 
 pub(super) fn settle(subjects: Vec<SubjectExpectation>) -> Verb {
@@ -439,7 +439,9 @@ impl Play {
                 self.advance(self.now + ms);
                 let (outcome, later) = (self.on_write)(step, &target);
                 let (key, sent) = match &target {
-                    WriteTarget::Object(object) => (ObjectKey::of(object).unwrap(), Some(Arc::new(object.clone()))),
+                    WriteTarget::Object { object, .. } => {
+                        (ObjectKey::of(object).unwrap(), Some(Arc::new(object.clone())))
+                    }
                     WriteTarget::Patch { target, patch, .. } => (key_of(target), Some(Arc::new(patch.clone()))),
                     WriteTarget::Delete(target) => (key_of(target), None),
                 };

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 use super::super::model::{
-    Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, Delete, Ending, Isolation, Level, NamespaceDecl,
-    ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
+    ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, Delete, Ending, Isolation, Level,
+    NamespaceDecl, ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
 };
 use super::check::Checker;
 use super::names::Names;
@@ -158,7 +158,12 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
                 names.objects.push(object);
             }
         }
-        return Some(Verb::Apply(Apply { objects: list.list().iter().map(Node::value).collect() }));
+        let at = if boolean(node, "asWritten") == Some(true) { ApiVersion::AsWritten } else { ApiVersion::Newest };
+        return Some(Verb::Apply(Apply { objects: list.list().iter().map(Node::value).collect(), at }));
+    }
+    if let Some((field, _)) = node.entries().iter().find(|(field, _)| field.name == "asWritten") {
+        let help = Some("only what is applied has an apiVersion of its own".to_owned());
+        checker.report(field.mark, "`asWritten` without `apply`".to_owned(), help);
     }
     if let Some(patch) = node.get("patch") {
         let target = patch.get("target")?;

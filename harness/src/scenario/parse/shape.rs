@@ -206,6 +206,11 @@ static STEP: Table = Table {
     one_of: &["apply", "patch", "delete", "settle", "hold", "probe"],
     fields: &[
         may("apply", Shape::List(&Shape::Object), "objects for server-side apply, in order"),
+        may(
+            "asWritten",
+            Shape::Bool,
+            "true: objects of Gateway API are written at their own apiVersion, not at the newest served",
+        ),
         may("patch", Shape::Table(&PATCH), "a patch of one object"),
         may("delete", TEXTS, "objects to delete, awaited"),
         may("settle", SUBJECTS, "a state to be reached and kept for the quiet window"),

@@ -250,6 +250,11 @@ fn what_is_not_the_scenarios_own_is_left_alone(#[case] text: &str, #[case] messa
     Some("write `refused: {}` if the write must be refused")
 )]
 #[case(
+    "{delete: [Secret/a], asWritten: true}",
+    "`asWritten` without `apply`",
+    Some("only what is applied has an apiVersion of its own")
+)]
+#[case(
     "apply: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}]",
     "a fixed namespace would be shared with others",
     Some("")

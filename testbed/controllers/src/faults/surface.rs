@@ -48,7 +48,28 @@ fn demand_tls(crds: &mut [Value]) {
     }
 }
 
+/// Changes the schema of a version of a kind.
+fn at_version(crds: &mut [Value], kind: &str, name: &str, change: impl Fn(&mut Value)) {
+    for crd in crds.iter_mut().filter(|crd| crd["spec"]["names"]["kind"] == kind) {
+        each(crd, "/spec/versions").filter(|version| version["name"] == name).for_each(&change);
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "crds-with-narrower-old-versions",
+        summary: "Serves CRDs that demand matches in every rule of an HTTPRoute of version v1beta1.",
+        clauses: &["IMPL-04"],
+        seam: Seam::ApiSurface(|crds| {
+            at_version(crds, "HTTPRoute", "v1beta1", |version| {
+                let rule = "/schema/openAPIV3Schema/properties/spec/properties/rules/items";
+                if let Some(rule) = version.pointer_mut(rule) {
+                    drop_field(&mut rule["properties"]["matches"], "default");
+                    rule["required"] = json!(["matches"]);
+                }
+            });
+        }),
+    },
     Fault {
         name: "crds-without-bundle-version",
         summary: "Serves CRDs of which only one says which release they are of.",
