@@ -12,8 +12,11 @@ use crate::judge::conditions::{Condition, array};
 use crate::log::Elapsed;
 
 /// lastTransitionTime has whole seconds, so a flip within a second of the old value need not show. What is measured
-/// here is when the watch delivered both, which can stretch the time between them: half a second covers that.
-const SURELY_ANOTHER_SECOND: Duration = Duration::from_millis(1500);
+/// here is when the watch delivered both, and a controller takes the time before it writes: what either may be late by
+/// stretches the time between them, and a second and a half covers that.
+const SURELY_ANOTHER_SECOND: Duration = Duration::from_millis(2500);
+/// By how much two writes have to be apart for the same, by the API server's time, which has whole seconds too.
+const WRITTEN_APART: SignedDuration = SignedDuration::from_secs(2);
 
 /// How far the clock of a controller may be before that of the API server.
 const AHEAD: SignedDuration = SignedDuration::from_mins(1);
@@ -100,8 +103,9 @@ pub(super) fn check(
         Transition::OnStatusChange | Transition::Either => flipped,
         Transition::OnAnyChange => changed,
     };
-    // A watch may keep what was written in one second apart.
-    let is_other_second = before.written.zip(look.written).is_none_or(|(then, now)| then != now);
+    // A watch may keep apart what was written in one second.
+    let written = before.written.zip(look.written);
+    let is_other_second = written.is_none_or(|(then, now)| now.duration_since(then) >= WRITTEN_APART);
     let is_later = look.at - before.time_since >= SURELY_ANOTHER_SECOND && is_other_second;
     if must_move && (before.placeholder || is_later) {
         found.push(held(Rule::TransitionTimeMoves, path.to_owned(), moved, times));

@@ -299,14 +299,17 @@ fn foreign(section: &str) -> Value {
     vec![See(0, good_with(with(GOOD[0], "observedGeneration", json!(0)))), SettleFor(&["Accepted"])],
     vec![See(0, good_with(with(GOOD[0], "observedGeneration", json!(0)))), SettleFor(&["ResolvedRefs"])])]
 #[case(Rule::TransitionTimeMoves,
-    vec![See(0, good_with(condition(GOOD[0]))), See(1500, good_with(condition(BAD)))],
-    vec![See(0, good_with(condition(GOOD[0]))), See(1500, good_with(moved(BAD)))])]
+    vec![See(0, good_with(condition(GOOD[0]))), See(2500, good_with(condition(BAD)))],
+    vec![See(0, good_with(condition(GOOD[0]))), See(2500, good_with(moved(BAD)))])]
 #[case(Rule::TransitionTimeMoves,
-    vec![See(0, good_with(condition(GOOD[0]))), See(1000, good_with(condition(GOOD[0]))), See(1000, good_with(condition(BAD)))],
-    vec![See(0, good_with(condition(GOOD[0]))), See(900, good_with(condition(BAD)))])]
+    vec![See(0, good_with(condition(GOOD[0]))), See(1500, good_with(condition(GOOD[0]))), See(1500, good_with(condition(BAD)))],
+    vec![See(0, good_with(condition(GOOD[0]))), See(2400, good_with(condition(BAD)))])]
 #[case(Rule::TransitionTimeMoves,
     vec![See(0, gateway(vec![placeholder("Accepted")], json!([]))), See(5, gateway(vec![with(GOOD[0], "lastTransitionTime", json!("1970-01-01T00:00:00Z"))], json!([])))],
     vec![See(0, gateway(vec![placeholder("Accepted")], json!([]))), See(5, gateway(conditions(&GOOD[..1]), json!([])))])]
+#[case(Rule::TransitionTimeMoves,
+    vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), See(2500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:02Z"))],
+    vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), See(2500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:01Z"))])]
 #[case(Rule::TransitionTimeStays,
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(GOOD[0])))],
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(BAD)))])]

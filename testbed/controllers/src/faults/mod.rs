@@ -10,6 +10,7 @@ mod flaps;
 mod frames;
 mod grpc;
 mod http;
+mod releases;
 mod snapshot;
 mod specs;
 mod statuses;
@@ -132,6 +133,7 @@ pub fn catalogue() -> &'static [Fault] {
             http::websocket::EXCHANGE,
             http::retry::EXCHANGE,
             surface::FAULTS,
+            releases::FAULTS,
             flaps::FAULTS,
             grpc::statuses::FAULTS,
             grpc::config::FAULTS,
