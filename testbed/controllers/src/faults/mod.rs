@@ -16,7 +16,7 @@ mod specs;
 mod statuses;
 mod surface;
 pub mod tamper;
-mod tools;
+pub(crate) mod tools;
 mod transit;
 mod writer;
 

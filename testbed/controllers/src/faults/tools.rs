@@ -206,7 +206,7 @@ pub(super) fn rules(config: &mut Config) -> impl Iterator<Item = &mut Route> {
 }
 
 /// Every backend of every rule.
-pub(super) fn backends(config: &mut Config) -> impl Iterator<Item = &mut Backend> {
+pub(crate) fn backends(config: &mut Config) -> impl Iterator<Item = &mut Backend> {
     rules(config).flat_map(|rule| rule.backends.iter_mut())
 }
 

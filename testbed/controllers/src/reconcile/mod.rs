@@ -2,7 +2,7 @@
 
 mod addresses;
 mod attach;
-mod backends;
+pub(crate) mod backends;
 mod certificates;
 mod class;
 mod config;

@@ -4,6 +4,8 @@
 
 mod exchanges;
 mod late;
+mod pacing;
+mod refusals;
 mod reloads;
 mod statuses;
 mod writes;
@@ -59,7 +61,8 @@ impl Variant {
 
 /// Every variant.
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
-    [late::VARIANTS, reloads::VARIANTS, statuses::VARIANTS, writes::VARIANTS, exchanges::VARIANTS].into_iter().flatten()
+    let runtime = [late::VARIANTS, reloads::VARIANTS, refusals::VARIANTS, statuses::VARIANTS, writes::VARIANTS];
+    runtime.into_iter().chain([exchanges::VARIANTS, pacing::VARIANTS]).flatten()
 }
 
 /// The variant of that name.

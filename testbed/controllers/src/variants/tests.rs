@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use gateproof_proxy::Config;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{catalogue, find};
 use crate::{
@@ -103,6 +103,52 @@ async fn a_data_plane_comes_after_its_listeners_were_programmed(
     assert_eq!(gateway(&config, &statuses), (1, 1, programmed.clone(), programmed));
 }
 
+/// What may be refused: a second class, a Gateway whose listeners conflict, definitions of an unknown release, a Service without
+/// endpoints, and a port that a Service does not have.
+fn to_be_refused() -> [(Kind, Value); 6] {
+    let group = "gateway.networking.k8s.io/v1";
+    let named = |name: &str| json!({"name": name, "namespace": "n", "uid": name, "generation": 1});
+    let listeners = json!([
+        {"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "tcp", "port": 81, "protocol": "TCP"},
+        {"name": "again", "port": 81, "protocol": "HTTP"},
+    ]);
+    let to = |port: u16| json!([{"backendRefs": [{"name": "idle", "port": port}]}]);
+    let crd = json!({"name": "tcproutes.gateway.networking.k8s.io",
+        "annotations": {"gateway.networking.k8s.io/bundle-version": "v1.99.0"}});
+    [
+        (
+            Kind::GatewayClass,
+            json!({"apiVersion": group, "kind": "GatewayClass", "metadata": {"name": "d", "uid": "d"},
+            "spec": {"controllerName": CONTROLLER_NAME}}),
+        ),
+        (
+            Kind::Gateway,
+            json!({"apiVersion": group, "kind": "Gateway", "metadata": named("b"),
+            "spec": {"gatewayClassName": "c", "listeners": listeners}}),
+        ),
+        (
+            Kind::CustomResourceDefinition,
+            json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": crd, "spec": {"group": "gateway.networking.k8s.io", "names": {"kind": "TCPRoute", "plural": "tcproutes"}}}),
+        ),
+        (
+            Kind::Service,
+            json!({"apiVersion": "v1", "kind": "Service", "metadata": named("idle"),
+            "spec": {"ports": [{"port": 8080}]}}),
+        ),
+        (
+            Kind::TcpRoute,
+            json!({"apiVersion": group, "kind": "TCPRoute", "metadata": named("t"),
+            "spec": {"parentRefs": [{"name": "b", "sectionName": "tcp"}], "rules": to(8080)}}),
+        ),
+        (
+            Kind::HttpRoute,
+            json!({"apiVersion": group, "kind": "HTTPRoute", "metadata": named("u"),
+            "spec": {"parentRefs": [{"name": "b", "sectionName": "http"}], "rules": to(9)}}),
+        ),
+    ]
+}
+
 #[tokio::test]
 async fn every_variant_of_the_runtime_does_something() {
     let routed = || {
@@ -111,6 +157,9 @@ async fn every_variant_of_the_runtime_does_something() {
         let route = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
             "metadata": {"name": "r", "namespace": "n", "uid": "r", "generation": 1}, "spec": {"parentRefs": parents}});
         snapshot.put(Kind::HttpRoute, route).unwrap();
+        for (kind, object) in to_be_refused() {
+            snapshot.put(kind, object).unwrap();
+        }
         snapshot
     };
     let plain = round(&mut Seams::default(), &mut routed());

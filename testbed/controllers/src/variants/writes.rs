@@ -152,6 +152,52 @@ impl StatusWriterSeam for Twice {
     }
 }
 
+/// Writes in the opposite order.
+struct Backwards(Arc<dyn StatusWriterSeam>);
+
+#[async_trait]
+impl StatusWriterSeam for Backwards {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    fn is_steady(&self) -> bool {
+        self.0.is_steady()
+    }
+
+    fn arrange(&self, updates: &mut Vec<StatusUpdate>) {
+        self.0.arrange(updates);
+        updates.reverse();
+    }
+}
+
+/// The annotation of a controller that notes whom it serves.
+const SERVED: &str = "reference.gateproof.dev/served";
+
+/// Puts an annotation of its own on what it writes the status of.
+struct Annotates(Arc<dyn StatusWriterSeam>);
+
+#[async_trait]
+impl StatusWriterSeam for Annotates {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    fn is_steady(&self) -> bool {
+        self.0.is_steady()
+    }
+
+    async fn put(&self, api: &Api<DynamicObject>, object: DynamicObject) -> kube::Result<DynamicObject> {
+        let is_new = object.metadata.annotations.as_ref().is_none_or(|all| !all.contains_key(SERVED));
+        let written = self.0.put(api, object).await?;
+        if is_new && let Some(name) = &written.metadata.name {
+            let patch = Patch::Merge(json!({"metadata": {"annotations": {SERVED: "true"}}}));
+            return api.patch(name, &PatchParams::default(), &patch).await;
+        }
+        Ok(written)
+    }
+}
+
 /// Puts a wiped status back only once the object itself changes.
 struct Patient {
     inner: Arc<dyn StatusWriterSeam>,
@@ -232,6 +278,18 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Writes the statuses of routes before those of their Gateways.",
         source: "Nothing in the specification orders the statuses of several objects.",
         place: Place::Runtime(|seams| seams.writer = Arc::new(RoutesFirst(Arc::clone(&seams.writer)))),
+    },
+    Variant {
+        name: "writes-backwards",
+        summary: "Writes the statuses of a round in the opposite order.",
+        source: "Nothing in the specification orders the statuses of several objects.",
+        place: Place::Runtime(|seams| seams.writer = Arc::new(Backwards(Arc::clone(&seams.writer)))),
+    },
+    Variant {
+        name: "annotates-objects",
+        summary: "Puts an annotation of its own on every object that it writes the status of.",
+        source: "Kubernetes API concepts: annotations are for tools to keep what they know of an object.",
+        place: Place::Runtime(|seams| seams.writer = Arc::new(Annotates(Arc::clone(&seams.writer)))),
     },
     Variant {
         name: "patches-statuses",

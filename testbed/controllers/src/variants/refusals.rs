@@ -1,0 +1,174 @@
+//! Controllers that refuse where they may.
+
+use std::collections::BTreeSet;
+
+use gateproof_proxy::{
+    Config,
+    config::{Backend, BackendTarget},
+};
+
+use super::{Place, Variant};
+use crate::{
+    faults::tools,
+    reconcile::{Outcome, backends},
+    runtime::seams::{ConfigSeam, Seams, Seen, StatusesSeam},
+    settings::CONTROLLER_NAME,
+    snapshot::{Kind, Object, ObjectKey, Snapshot},
+    status::{Condition, DesiredStatus, StatusUpdate, Truth},
+};
+
+/// Another status.
+struct Say(fn(&Snapshot, &mut StatusUpdate));
+
+impl StatusesSeam for Say {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        statuses.iter_mut().for_each(|update| (self.0)(seen.snapshot, update));
+    }
+}
+
+fn say(seams: &mut Seams, change: fn(&Snapshot, &mut StatusUpdate)) {
+    seams.statuses.push(Box::new(Say(change)));
+}
+
+fn no(conditions: &mut [Condition], r#type: &str, reason: &str, message: &str) {
+    for condition in conditions.iter_mut().filter(|condition| condition.r#type == r#type) {
+        condition.status = Truth::False;
+        condition.reason = reason.to_owned();
+        condition.message = message.to_owned();
+    }
+}
+
+fn is_false(conditions: &[Condition], r#type: &str) -> bool {
+    conditions.iter().any(|condition| condition.r#type == r#type && condition.status == Truth::False)
+}
+
+/// A Gateway whose listeners conflict is not accepted; what of it is good is served all the same.
+fn refuse_gateway(_: &Snapshot, update: &mut StatusUpdate) {
+    let conflicts = |conditions: &[Condition]| {
+        conditions.iter().any(|condition| condition.r#type == "Conflicted" && condition.status == Truth::True)
+    };
+    if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status
+        && listeners.iter().any(|listener| conflicts(&listener.conditions))
+    {
+        no(conditions, "Accepted", "ListenersNotValid", "listeners conflict, so the Gateway is not accepted");
+        no(conditions, "Programmed", "Invalid", "the Gateway is not accepted");
+    }
+}
+
+/// A class is refused while the definitions are of a release that nobody here knows.
+fn refuse_class(_: &Snapshot, update: &mut StatusUpdate) {
+    if let DesiredStatus::GatewayClass { conditions, .. } = &mut update.status
+        && is_false(conditions, "SupportedVersion")
+    {
+        no(conditions, "Accepted", "UnsupportedVersion", "the installed Gateway API is of an unknown release");
+    }
+}
+
+/// A backend of a TCPRoute that nobody serves is none.
+fn refuse_backend(snapshot: &Snapshot, update: &mut StatusUpdate) {
+    let ObjectKey { namespace, name } = &update.key;
+    let (Kind::TcpRoute, Some((route, spec))) = (update.kind, snapshot.tcp_route(namespace, name)) else { return };
+    let mut references = spec.rules.iter().flat_map(|rule| &rule.backend_refs);
+    let is_idle = references.any(|reference| {
+        backends::resolve(snapshot, Kind::TcpRoute, route, reference).is_ok_and(|to| to.endpoints.is_empty())
+    });
+    if let (true, DesiredStatus::Route { parents }) = (is_idle, &mut update.status) {
+        for parent in parents {
+            no(&mut parent.conditions, "ResolvedRefs", "BackendNotFound", "a Service has no ready endpoints");
+        }
+    }
+}
+
+/// The classes of ours but for the oldest, and for those that the settings name.
+fn younger(seen: Seen<'_>) -> BTreeSet<ObjectKey> {
+    let ours = seen.snapshot.gateway_classes().filter(|(_, class)| class.controller_name == CONTROLLER_NAME);
+    let unnamed = ours.filter(|(object, _)| !seen.settings.max_gateways.contains_key(&object.meta.name));
+    let mut all: Vec<&Object> = unnamed.map(|(object, _)| object).collect();
+    all.sort_by_key(|object| (object.meta.creation_timestamp.clone(), object.meta.name.clone()));
+    all.into_iter().skip(1).map(Object::key).collect()
+}
+
+/// What would follow without these classes.
+fn without(seen: Seen<'_>, classes: &BTreeSet<ObjectKey>) -> Outcome {
+    seen.otherwise(|snapshot| {
+        for class in classes {
+            snapshot.remove(Kind::GatewayClass, class);
+        }
+    })
+}
+
+/// Takes the oldest class, and refuses the others.
+struct TakesOne;
+
+impl StatusesSeam for TakesOne {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        let refused = younger(seen);
+        let before = std::mem::replace(statuses, without(seen, &refused).statuses);
+        let is_refused = |update: &StatusUpdate| update.kind == Kind::GatewayClass && refused.contains(&update.key);
+        statuses.extend(before.into_iter().filter(is_refused).map(|mut update| {
+            if let DesiredStatus::GatewayClass { conditions, .. } = &mut update.status {
+                no(conditions, "Accepted", "Unsupported", "another class is taken already, and it is the only one");
+            }
+            update
+        }));
+    }
+}
+
+impl ConfigSeam for TakesOne {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        *config = without(seen, &younger(seen)).config;
+    }
+}
+
+/// Answers 503 where a Service has no such port.
+struct Unavailable;
+
+impl ConfigSeam for Unavailable {
+    fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
+        for Backend { target, .. } in tools::backends(config) {
+            if let BackendTarget::Fail { status, reason } = target
+                && *status == 500
+                && reason.ends_with("the Service has no such port")
+            {
+                *status = 503;
+            }
+        }
+    }
+}
+
+pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "refuses-gateways-with-conflicts",
+        summary: "Says Accepted=False/ListenersNotValid of a Gateway as soon as two of its listeners conflict.",
+        source: "GatewayConditionAccepted: with ListenersNotValid it may be True or False, depending on whether the \
+                 implementation can go on with the rest.",
+        place: Place::Runtime(|seams| say(seams, refuse_gateway)),
+    },
+    Variant {
+        name: "refuses-classes-of-unknown-releases",
+        summary: "Refuses its class while the definitions are of a release that it does not know.",
+        source: "GatewayClassReasonUnsupportedVersion: a reason of Accepted=False, too.",
+        place: Place::Runtime(|seams| say(seams, refuse_class)),
+    },
+    Variant {
+        name: "takes-one-class",
+        summary: "Takes the oldest of its classes, and refuses the others as Unsupported.",
+        source: "Implementer's guide (IMPL-30): an implementation may accept one class or many.",
+        place: Place::Runtime(|seams| {
+            seams.statuses.push(Box::new(TakesOne));
+            seams.config.push(Box::new(TakesOne));
+        }),
+    },
+    Variant {
+        name: "misses-endpoints-of-tcproutes",
+        summary: "Says ResolvedRefs=False of a TCPRoute to a Service without ready endpoints.",
+        source: "TCPRouteRule.backendRefs: a Service without endpoints is called an invalid backend.",
+        place: Place::Runtime(|seams| say(seams, refuse_backend)),
+    },
+    Variant {
+        name: "finds-undeclared-ports-unavailable",
+        summary: "Answers 503 where a route names a port that its Service does not have.",
+        source: "HTTPRouteRule.backendRefs: 500 is for references that are invalid; nothing says whether one to a port is.",
+        place: Place::Runtime(|seams| seams.config.push(Box::new(Unavailable))),
+    },
+];
