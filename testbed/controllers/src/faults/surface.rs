@@ -48,21 +48,6 @@ fn demand_tls(crds: &mut [Value]) {
     }
 }
 
-/// Leaves out the rules of admission that keep a prefix from being replaced where none is matched.
-fn without_prefix_rules(crds: &mut [Value]) {
-    for schema in crds.iter_mut().flat_map(|crd| each(crd, "/spec/versions")) {
-        walk(schema, &mut |value| {
-            if let Some(rules) = value.get_mut("x-kubernetes-validations").and_then(Value::as_array_mut) {
-                rules.retain(|rule| {
-                    !rule["rule"]
-                        .as_str()
-                        .is_some_and(|text| text.contains("replacePrefixMatch") && text.contains("matches"))
-                });
-            }
-        });
-    }
-}
-
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "crds-without-bundle-version",
@@ -111,12 +96,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 drop_field(list, "x-kubernetes-list-map-keys");
             });
         }),
-    },
-    Fault {
-        name: "crds-with-prefixes-of-exact-paths",
-        summary: "Serves CRDs that store routes which replace the prefix of an exact path.",
-        clauses: &["blind:HTTPRouteRewritePath.2"],
-        seam: Seam::ApiSurface(|crds| without_prefix_rules(crds)),
     },
     Fault {
         name: "crds-that-demand-tls",

@@ -249,21 +249,6 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "gives-no-connections-without-a-weight",
-        summary: "Sends no connections to a TCP backend without a weight beside one with more than 1.",
-        clauses: &["blind:TCPRouteWeightedRouting.1"],
-        seam: Seam::Config(|| {
-            serve_from(|snapshot| {
-                snapshot.edit(Kind::TcpRoute, |route| {
-                    let weighs = |to: &Value| to["weight"].as_u64().is_some_and(|weight| weight > 1);
-                    if backend_refs(route).any(|to| weighs(to)) {
-                        backend_refs(route).filter(|to| to["weight"].is_null()).for_each(|to| to["weight"] = 0.into());
-                    }
-                });
-            })
-        }),
-    },
-    Fault {
         name: "evens-tcp-weights-out",
         summary: "Splits connections 62 to 38 where the weights say 7 to 3, and so with others.",
         clauses: &["upstream:TCPRouteWeightedRouting", "blind:TCPRouteWeightedRouting.1"],

@@ -165,13 +165,8 @@ impl ConfigSeam for KeepsPorts {
             }
         }
         for place in now {
-            if !self
-                .0
-                .iter()
-                .any(|known| (known.0, known.1, &known.2.hostname) == (place.0, place.1, &place.2.hostname))
-            {
-                self.0.push(place);
-            }
+            self.0.retain(|known| (known.0, known.1, &known.2.hostname) != (place.0, place.1, &place.2.hostname));
+            self.0.push(place);
         }
     }
 }

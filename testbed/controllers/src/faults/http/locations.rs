@@ -45,7 +45,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
             serve(|_, config| {
                 for rule in rules(config) {
                     if redirects(rule).any(|to| to.status == 301 && to.path.is_none() && to.hostname.is_some()) {
-                        rule.hostnames = vec![Hostname::Any];
+                        rule.hostnames.push(Hostname::Any);
                     }
                 }
             })
