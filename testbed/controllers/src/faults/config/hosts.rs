@@ -95,9 +95,7 @@ fn serve_one_of_a_port(seen: Seen<'_>, config: &mut Config) {
         let mut served: Vec<RouteId> = Vec::new();
         for host in virtual_hosts(lane) {
             host.routes.retain(|rule| {
-                let is_first = !by_port.contains(&(rule.id.namespace.as_str(), rule.id.name.as_str()))
-                    || !served.contains(&rule.id);
-                is_first
+                !by_port.contains(&(rule.id.namespace.as_str(), rule.id.name.as_str())) || !served.contains(&rule.id)
             });
             served.extend(host.routes.iter().map(|rule| rule.id.clone()));
         }

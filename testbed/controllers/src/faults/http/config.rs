@@ -152,7 +152,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "adds-response-headers-that-are-set",
         summary: "Adds a response header where the filter sets it.",
-        clauses: &["blind:HTTPRouteResponseHeaderModifier.3"],
+        clauses: &["blind:HTTPRouteResponseHeaderModifier.3", "upstream:HTTPRouteResponseHeaderModifier"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {

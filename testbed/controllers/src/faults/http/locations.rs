@@ -57,7 +57,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         clauses: &["upstream:HTTPRouteRedirectPath"],
         seam: Seam::Config(|| {
             serve(|_, config| {
-                for path in rules(config).flat_map(|rule| redirects(rule)).filter_map(|to| to.path.as_mut()) {
+                for path in rules(config).flat_map(redirects).filter_map(|to| to.path.as_mut()) {
                     if let PathModifier::ReplaceFullPath(all) = path {
                         *path = PathModifier::ReplacePrefixMatch(std::mem::take(all));
                     }
@@ -76,7 +76,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| {
             serve(|_, config| {
                 let within = |to: &&mut RequestRedirect| to.status == 301 && to.hostname.is_none();
-                rules(config).flat_map(|rule| redirects(rule)).filter(within).for_each(|to| to.status = 302);
+                rules(config).flat_map(redirects).filter(within).for_each(|to| to.status = 302);
             })
         }),
     },
@@ -91,7 +91,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                 let odd = |to: &&mut RequestRedirect| {
                     to.scheme.is_none() && to.port.is_some_and(|port| ![80, 443].contains(&port))
                 };
-                all.flat_map(|rule| redirects(rule)).filter(odd).for_each(|to| to.port = Some(443));
+                all.flat_map(redirects).filter(odd).for_each(|to| to.port = Some(443));
             })
         }),
     },
