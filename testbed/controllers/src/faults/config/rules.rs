@@ -149,7 +149,12 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-removes-headers",
         summary: "Leaves headers in that a filter removes.",
-        clauses: &["upstream:HTTPRouteRequestHeaderModifier", "GRPC-08"],
+        clauses: &[
+            "upstream:HTTPRouteRequestHeaderModifier",
+            "GRPC-08",
+            "upstream:HTTPRouteBackendRequestHeaderModifier",
+            "blind:HTTPRouteRequestHeaderModifierBackendWeights.2",
+        ],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {
