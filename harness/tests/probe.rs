@@ -125,6 +125,20 @@ async fn a_named_connection_stays_open_until_its_scenario_is_over() {
     assert_eq!(reused(echo.addr(), Some("other/kept")).await, [false, true, true]);
 }
 
+/// Those of one connection wait for each other: all but the first find it open.
+#[tokio::test]
+async fn attempts_at_once_share_a_named_connection() {
+    let echo = echo(Protocol::Http, &Journal::default()).await;
+    let prober = prober(Duration::from_secs(5));
+    let attempts = (0..5).map(|index| {
+        let ProbeRequest::Http(request) = http(echo.addr(), "/") else { panic!("not HTTP") };
+        let request = HttpRequest { connection: Some("token/kept".to_owned()), ..*request };
+        prober.attempt(format!("id-{index}"), ProbeRequest::from(request), Elapsed(7))
+    });
+    let exchanges = futures::future::join_all(attempts).await;
+    assert_eq!(exchanges.iter().filter(|exchange| exchange.reused).count(), 4);
+}
+
 #[tokio::test]
 async fn a_named_connection_that_the_server_closed_is_opened_again() {
     let address = listener(|mut stream| async move {

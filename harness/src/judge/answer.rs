@@ -369,6 +369,8 @@ pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &B
         }
         Share::Code(wanted) => backend.is_none() && code == Some(*wanted),
         Share::Status(code) => backend.is_none() && status == Some(*code),
+        // That is in the journals.
+        Share::Copied(_) | Share::NotCopied => false,
     })
 }
 

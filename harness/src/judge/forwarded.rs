@@ -24,7 +24,10 @@ pub(super) fn altered(request: &HttpRequest, expected: &Seen, echo: &Value) -> V
         hold("path", &request.target, |sent, got| unescaped(sent) == unescaped(got));
     }
     if expected.seen_host.is_none() {
-        hold("host", &request.authority, |sent, got| name(sent).eq_ignore_ascii_case(name(got)));
+        // A header of this name is sent in place of the authority.
+        let header = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| host);
+        let sent = header.unwrap_or(&request.authority);
+        hold("host", sent, |sent, got| name(sent).eq_ignore_ascii_case(name(got)));
     }
     if request.sends.is_empty() {
         let digest = format!("{:x}", Sha256::digest(request.body.as_bytes()));
@@ -123,6 +126,13 @@ mod tests {
         let mut echo = echo("path", json!("/"));
         echo["host"] = json!("b.test");
         assert_eq!(altered(&sent(), &expected, &echo), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_host_header_is_what_was_sent() {
+        let request = HttpRequest { headers: vec![("Host".to_owned(), "b.test".to_owned())], ..sent() };
+        assert_eq!(altered(&request, &Seen::default(), &echo("host", json!("b.test"))), Vec::<String>::new());
+        assert_eq!(altered(&request, &Seen::default(), &echo("", json!(null))).len(), 1);
     }
 
     #[test]

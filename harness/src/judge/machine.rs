@@ -180,6 +180,7 @@ impl Judge {
             Body::Journal { step, entries } if own && *step == self.cursor => {
                 self.drive(now, |doing, env| match doing {
                     Doing::Probing(probing) => probing.journal(entries, now, env),
+                    Doing::Sharing(sharing) => sharing.journal(entries, now, env),
                     _ => None,
                 });
             }

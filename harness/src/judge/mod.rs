@@ -21,6 +21,7 @@ mod answer;
 pub mod conditions;
 pub mod contract;
 mod contrast;
+mod copies;
 mod deadline;
 mod doing;
 mod doubt;

@@ -6,6 +6,7 @@ use gateproof_report::record::{ProbeRecord, Stage};
 
 use super::action::{Action, Next};
 use super::answer::{in_words, plain_miss, share_of};
+use super::copies::Copies;
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
 use super::probe::{harness_late, prefix};
@@ -13,7 +14,7 @@ use super::request::{RequestError, build, request_id};
 use super::statistics::{Decision, SharePlan, next, probability};
 use super::stays::Staying;
 use super::verdict::ShareRecord;
-use crate::log::{Elapsed, Exchange, ProbeError, Role};
+use crate::log::{Elapsed, Exchange, JournalEntry, ProbeError, Role};
 use crate::scenario::{Probe, Share};
 
 /// A test of shares in progress. A test that disagrees within the budget starts over with fresh counts, because the
@@ -33,6 +34,8 @@ pub(super) struct Sharing {
     counts: Vec<u32>,
     others: u32,
     other: Option<String>,
+    /// While copies are counted: those of the batch under way.
+    copies: Option<Copies>,
     unreachable: Option<String>,
     /// All answers, those of tests that started over too.
     answers: Staying,
@@ -51,6 +54,7 @@ impl Sharing {
         let owed = batch(&plan, &counts, 0);
         Sharing {
             probe,
+            copies: Copies::of(&parts),
             parts,
             plan,
             deadline: Deadline::new(now, timing.converge, timing.grace),
@@ -80,6 +84,9 @@ impl Sharing {
         }
         if now < self.due(env) {
             return wait(self.due(env));
+        }
+        if let Some(ids) = self.copies.as_ref().and_then(Copies::reading) {
+            return perform(Action::ReadJournal { step: env.step.index, ids: ids.to_vec() });
         }
         match build(&self.probe, None, env) {
             Ok(request) => Next::Perform(
@@ -112,7 +119,7 @@ impl Sharing {
     }
 
     pub(super) fn probed(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        if self.total() == 0 {
+        if self.total() == 0 && self.copies.as_ref().is_none_or(Copies::is_empty) {
             self.began = exchange.started;
         }
         self.attempt += 1;
@@ -121,17 +128,43 @@ impl Sharing {
             self.unreachable = Some(why.clone());
         }
         let part = share_of(exchange, &self.parts, env.bindings);
-        self.answers.note(exchange, &[], part.is_some(), now, env.bindings);
+        let may_be_copied = self.copies.as_mut().is_some_and(|copies| copies.answered(exchange));
+        self.answers.note(exchange, &[], part.is_some() || may_be_copied, now, env.bindings);
         match part {
             Some(part) => self.counts[part] += 1,
+            None if may_be_copied => {}
             None => {
                 self.others += 1;
                 self.other = Some(in_words(exchange, env.bindings));
             }
         }
-        if self.owed > 0 {
+        if self.owed > 0 || self.copies.as_mut().is_some_and(Copies::read) {
             return None;
         }
+        self.decide(now, env)
+    }
+
+    /// The journals were read.
+    pub(super) fn journal(&mut self, entries: &[JournalEntry], now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let Some([copied, not, more]) = self.copies.as_mut()?.noted(entries) else {
+            self.not_before = now + env.context.timing.backoff_max;
+            return None;
+        };
+        for ((share, _), count) in self.parts.iter().zip(&mut self.counts) {
+            *count += match share {
+                Share::Copied(_) => copied,
+                Share::NotCopied => not,
+                _ => 0,
+            };
+        }
+        self.others += more;
+        if more > 0 {
+            self.other = Some("a request that was copied more than once".to_owned());
+        }
+        self.decide(now, env)
+    }
+
+    fn decide(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         match next(&self.plan, &self.counts, self.others) {
             Decision::MoreProbes(more) => {
                 self.owed = more;
@@ -221,6 +254,7 @@ impl Sharing {
         self.began = self.not_before;
         self.pause = (self.pause * 2).min(env.context.timing.backoff_max);
         self.counts.fill(0);
+        self.copies.iter_mut().for_each(Copies::clear);
         self.others = 0;
         self.other = None;
         self.unreachable = None;
@@ -296,5 +330,7 @@ fn share_name(share: &Share) -> String {
         Share::Backend(name) => name.clone(),
         Share::Status(code) => format!("status {code}"),
         Share::Code(code) => code.to_string(),
+        Share::Copied(mirror) => format!("copied to {mirror}"),
+        Share::NotCopied => "not copied".to_owned(),
     }
 }

@@ -44,26 +44,26 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
     };
     let (mut seen, mut status) = (Seen::default(), None);
     let answered = async {
+        // Over HTTP/1.1 those who come meanwhile wait for the answer, or they would open connections of their own.
+        let mut held = None;
         let mut open = match &request.connection {
             Some(name) => {
-                let turn = prober.kept.turn(name);
-                let _turn = turn.lock().await;
+                let turn = prober.kept.turn(name).lock_owned().await;
                 let kept = prober.kept.take(name).await;
                 exchange.reused = kept.is_some();
-                match kept {
+                let open = match kept {
                     Some(open) => {
                         open.seen.restart();
                         seen = open.seen.clone();
                         open
                     }
-                    None => {
-                        let open = connect(prober, request, &mut exchange, &seen, end).await?;
-                        if let Some(shared) = open.shared() {
-                            prober.kept.keep(name, shared);
-                        }
-                        open
-                    }
+                    None => connect(prober, request, &mut exchange, &seen, end).await?,
+                };
+                match open.shared() {
+                    Some(shared) => prober.kept.keep(name, shared),
+                    None => held = Some(turn),
                 }
+                open
             }
             None => connect(prober, request, &mut exchange, &seen, end).await?,
         };
@@ -91,6 +91,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
             Some(name) => prober.kept.keep(name, open),
             None => open.nothing_more(end).await?,
         }
+        drop(held);
         Ok(answer)
     };
     match tokio::time::timeout_at(end, answered).await {

@@ -123,9 +123,6 @@ impl Connections {
     pub(super) async fn take(&self, name: &str) -> Option<Open> {
         let mut open = locked(&self.open).remove(name)?;
         open.sender.ready().await.ok()?;
-        if let Some(shared) = open.shared() {
-            self.keep(name, shared);
-        }
         Some(open)
     }
 

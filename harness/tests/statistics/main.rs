@@ -74,6 +74,8 @@ fn name(share: &Share) -> String {
         Share::Backend(name) => name.clone(),
         Share::Status(code) => code.to_string(),
         Share::Code(code) => code.to_string(),
+        Share::Copied(mirror) => format!("copied to {mirror}"),
+        Share::NotCopied => "not copied".to_owned(),
     }
 }
 

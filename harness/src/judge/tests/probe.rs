@@ -286,6 +286,38 @@ fn a_mirror_that_leaves_requests_out_is_noticed(#[case] n: u32) {
     assert_eq!(mirroring_all_but_every(u32::MAX), Outcome::Passed);
 }
 
+/// A mirror that gets so many of ten requests, so often, expected to get one of five; what is in its journal shows a read later.
+#[rstest]
+#[case::as_many(2, 1, false, Outcome::Passed)]
+#[case::shown_later(2, 1, true, Outcome::Passed)]
+#[case::all(10, 1, false, Outcome::Failed)]
+#[case::none(0, 1, false, Outcome::Failed)]
+#[case::as_many_but_twice(2, 2, false, Outcome::Failed)]
+fn copies_are_counted_in_the_journal(
+    #[case] of_ten: u32,
+    #[case] times: usize,
+    #[case] is_late: bool,
+    #[case] outcome: Outcome,
+) {
+    let parts = vec![(Share::Copied("other".to_owned()), 20), (Share::NotCopied, 80)];
+    let mut play = probing(get(Answer::Shares { parts, margin: 10.0 }));
+    let mut known: Vec<String> = Vec::new();
+    play.on_journal = Box::new(move |_, ids| {
+        let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
+        if is_late && known != ids {
+            known = ids.to_vec();
+            return mirrored(ids.iter().take(1));
+        }
+        let copied = ids.iter().filter(|id| number(id) % 10 < of_ten);
+        mirrored(copied.flat_map(|id| std::iter::repeat_n(id, times)))
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+    if outcome == Outcome::Failed {
+        assert_eq!(verdict.findings[0].expectation, "steps[0].probe.shares");
+    }
+}
+
 /// Every attempt takes 60 ms that the harness was late by; from some time on it is in time again.
 #[rstest]
 #[case::always(u64::MAX, Outcome::Inconclusive)]

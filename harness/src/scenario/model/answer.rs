@@ -37,6 +37,10 @@ pub enum Share {
     Status(u16),
     /// This code of gRPC from the gateway itself.
     Code(GrpcCode),
+    /// Answered, and copied to this backend once.
+    Copied(String),
+    /// Answered, and not copied.
+    NotCopied,
 }
 
 /// An HTTP answer and what the backend saw.

@@ -198,8 +198,14 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         }
         return Some(Answer::Shares { parts: shares(weights, over, names, checker), margin: margin(node) });
     }
+    if let Some(percent) = node.get("copies").filter(|_| !tcp) {
+        if let Some((key, _)) = node.entries().iter().find(|(k, _)| !["copies", "margin"].contains(&k.name.as_str())) {
+            checker.report(key.mark, format!("`{}` beside `copies`", key.name), None);
+        }
+        return Some(Answer::Shares { parts: copies(percent, names, checker)?, margin: margin(node) });
+    }
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "margin") {
-        checker.report(key.mark, "`margin` without `shares`".to_owned(), None);
+        checker.report(key.mark, "`margin` without `shares` or `copies`".to_owned(), None);
     }
     if tcp {
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name != "backend") {
@@ -310,6 +316,18 @@ fn shares(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         checker.report(node.mark, "somebody must have a share".to_owned(), None);
     }
     parts
+}
+
+/// The shares of the requests that are copied, and are not.
+fn copies(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Vec<(Share, u32)>> {
+    let [(key, value)] = node.entries() else {
+        checker.report(node.mark, "copies are counted for one backend".to_owned(), None);
+        return None;
+    };
+    let Kind::Number(number) = &value.kind else { return None };
+    let percent = number.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|percent| *percent <= 100)?;
+    let parts = vec![(Share::Copied(key.name.clone()), percent), (Share::NotCopied, 100 - percent)];
+    names.backend(&key.name, key.mark, checker).then_some(parts)
 }
 
 fn share(name: &str, mark: Mark, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {

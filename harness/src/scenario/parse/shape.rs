@@ -438,6 +438,11 @@ static ANSWER: Table = Table {
         ),
         may("noted", Shape::Map(&Shape::Table(&NOTED)), "what backends noted of the very request, by backend"),
         may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend, status code or code of a call"),
+        may(
+            "copies",
+            Shape::Map(&Shape::Integer(0, 100)),
+            "how many of a hundred requests a mirror gets a copy of, by backend; one",
+        ),
         may("margin", Shape::Number, "percentage points below which a deviation is not looked for; 10 unless given"),
     ],
 };

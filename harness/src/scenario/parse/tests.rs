@@ -416,6 +416,15 @@ fn shares_are_read() {
 }
 
 #[test]
+fn copies_are_shares_of_the_requests() {
+    let Verb::Probe(probe) = step("probe: {get: \"http://${host}/\", expect: {copies: {echo: 20}}}").verb else {
+        panic!("not a probe")
+    };
+    let parts = vec![(Share::Copied("echo".into()), 20), (Share::NotCopied, 80)];
+    assert_eq!(probe.answer, Answer::Shares { parts, margin: 10.0 });
+}
+
+#[test]
 fn tcp_probes_are_read() {
     let Verb::Probe(probe) = step("probe: {tcp: gw, listener: tcp, expect: refused}").verb else {
         panic!("not a probe")

@@ -440,6 +440,11 @@ pub(super) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteListenerHostnameMatching",
             "upstream:HTTPRouteListenerPortMatching",
             "upstream:HTTPRouteMethodMatching",
+            "upstream:HTTPRouteHTTPSListener",
+            "blind:GatewayHTTPListenerIsolation.2",
+            "upstream:HTTPRouteHTTPSListenerDetectMisdirectedRequests",
+            "upstream:HTTPRouteQueryParamMatching",
+            "blind:HTTPRouteRedirectHostAndStatus.4",
         ],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|_, response| {

@@ -167,6 +167,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "grants-ignore-to-group",
+        summary: "Reads a grant for a kind of another group as one for the Services of that name.",
+        clauses: &["IMPL-41", "upstream:HTTPRouteInvalidReferenceGrant"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::ReferenceGrant, |grant| {
+                    each(grant, "/spec/to").for_each(|to| to["group"] = json!(""));
+                });
+            })
+        }),
+    },
+    Fault {
         name: "grants-need-to-name",
         summary: "Takes no notice of a grant that does not name its referent.",
         clauses: &["IMPL-41", "blind:HTTPRouteReferenceGrant.3"],
@@ -399,7 +411,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-requested-addresses",
         summary: "Gives a Gateway some address of its own choice instead of the ones it asks for.",
-        clauses: &["upstream:GatewayStaticAddresses"],
+        clauses: &["GEP1364-39", "GEP1364-22"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_at(gateway, "/spec", "addresses")))
         }),

@@ -2,7 +2,7 @@
 
 mod bystanders;
 mod judging;
-mod paths;
+pub(super) mod paths;
 mod routing;
 mod services;
 

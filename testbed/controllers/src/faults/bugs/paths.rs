@@ -19,19 +19,19 @@ use crate::faults::{Fault, Seam, exchange::Answers};
 const ESCAPES: [(&str, &str); 4] = [("%2F", "/"), ("%40", "@"), ("%2B", "+"), ("%2C", ",")];
 
 /// A prefix that is replaced.
-struct Replaced<'a> {
+pub(in crate::faults) struct Replaced<'a> {
     /// Whether by a redirect.
-    redirects: bool,
+    pub(in crate::faults) redirects: bool,
     /// What matched, without its slash at the end.
-    matched: &'a str,
+    pub(in crate::faults) matched: &'a str,
     /// What takes its place.
-    by: &'a str,
+    pub(in crate::faults) by: &'a str,
     /// What stands behind it.
-    rest: &'a str,
+    pub(in crate::faults) rest: &'a str,
 }
 
 /// Makes another path of a replaced prefix, where it makes any.
-struct Replaces(fn(&Replaced<'_>) -> Option<String>);
+pub(in crate::faults) struct Replaces(pub(in crate::faults) fn(&Replaced<'_>) -> Option<String>);
 
 #[async_trait]
 impl Exchange for Replaces {

@@ -86,7 +86,6 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "GEP1364-14",
             "IMPL-25",
             "blind:GatewayInvalidParametersRef.1",
-            "upstream:GatewayStaticAddresses",
         ],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::Gateway))),
     },

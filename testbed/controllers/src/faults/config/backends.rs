@@ -1,6 +1,6 @@
 //! Where requests and connections go.
 
-use gateproof_proxy::config::{BackendTarget, Protocol};
+use gateproof_proxy::config::{BackendTarget, PathMatch, Protocol, Route};
 use serde_json::Value;
 
 use crate::{
@@ -160,7 +160,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "forwards-across-namespaces",
         summary: "Sends HTTP traffic into other namespaces without a grant, while status says RefNotPermitted.",
-        clauses: &["GEP1364-42", "GEP1364-50", "IMPL-41"],
+        clauses: &["GEP1364-42", "GEP1364-50", "IMPL-41", "blind:HTTPRouteRequestMirror.6"],
         seam: Seam::Config(|| {
             serve(|seen, config| {
                 let otherwise = seen.otherwise(grant_everything).config;
@@ -215,6 +215,53 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
                         }
                     }
                 });
+            })
+        }),
+    },
+    Fault {
+        name: "serves-the-third-of-weight-0",
+        summary: "Gives a share to a backend of weight 0 beside two others with weights.",
+        clauses: &["upstream:HTTPRouteWeight"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let is_call = |rule: &Route| rule.matches.iter().any(|one| matches!(one.path, PathMatch::Rpc { .. }));
+                for rule in rules(config).filter(|rule| rule.backends.len() > 2 && !is_call(rule)) {
+                    let most = rule.backends.iter().map(|to| to.weight).max().unwrap_or(0);
+                    rule.backends.iter_mut().filter(|to| to.weight == 0).for_each(|to| to.weight = most.div_ceil(10));
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "answers-404-for-empty-lists",
+        summary: "Leaves a rule out of the data plane whose list of backends is there and empty.",
+        clauses: &["GEP1364-44", "upstream:HTTPRouteNoBackendRefs"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                for host in hosts(config) {
+                    host.routes.retain(|rule| {
+                        let route = seen.snapshot.get(Kind::HttpRoute, &rule.id.namespace, &rule.id.name);
+                        let list = route.map(|route| &route.raw["spec"]["rules"][rule.id.rule]["backendRefs"]);
+                        !list.and_then(Value::as_array).is_some_and(Vec::is_empty)
+                    });
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "evens-tcp-weights-out",
+        summary: "Splits connections 62 to 38 where the weights say 7 to 3, and so with others.",
+        clauses: &["upstream:TCPRouteWeightedRouting", "blind:TCPRouteWeightedRouting.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for listener in &mut config.listeners {
+                    let Protocol::Tcp(tcp) = &mut listener.protocol else { continue };
+                    let total: u32 = tcp.backends.iter().map(|to| to.weight).sum();
+                    let shared = tcp.backends.iter().filter(|to| to.weight > 0).count();
+                    for to in tcp.backends.iter_mut().filter(|to| to.weight > 0 && shared == 2) {
+                        to.weight = to.weight * 60 + total * 20;
+                    }
+                }
             })
         }),
     },

@@ -3,4 +3,5 @@
 pub(super) mod attachment;
 pub(super) mod backends;
 pub(super) mod certificates;
+pub(super) mod hosts;
 pub(super) mod rules;

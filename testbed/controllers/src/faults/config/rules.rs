@@ -149,7 +149,12 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-removes-headers",
         summary: "Leaves headers in that a filter removes.",
-        clauses: &["upstream:HTTPRouteRequestHeaderModifier", "GRPC-08"],
+        clauses: &[
+            "upstream:HTTPRouteRequestHeaderModifier",
+            "GRPC-08",
+            "upstream:HTTPRouteBackendRequestHeaderModifier",
+            "blind:HTTPRouteRequestHeaderModifierBackendWeights.2",
+        ],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {
@@ -306,9 +311,23 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "caps-timeouts-at-a-second",
+        summary: "Gives up on a backend after a second where the timeout is longer.",
+        clauses: &["blind:HTTPRouteTimeoutBackendRequest.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for timeouts in rules(config).map(|rule| &mut rule.timeouts) {
+                    for limit in [&mut timeouts.request, &mut timeouts.backend_request].into_iter().flatten() {
+                        *limit = (*limit).min(Duration::from_secs(1));
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "reads-0s-as-a-default",
         summary: "Gives up after half a second where the timeout is 0s, which means no limit.",
-        clauses: &["blind:HTTPRouteTimeoutBackendRequest.2"],
+        clauses: &["upstream:HTTPRouteTimeoutRequest", "upstream:HTTPRouteTimeoutBackendRequest"],
         seam: Seam::Config(|| {
             serve(|seen, config| {
                 for rule in rules(config) {

@@ -60,17 +60,25 @@ fn last_rule(request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) 
     }
 }
 
-/// Sends all requests of one HTTP/2 connection for a rule where the first one went.
-#[derive(Default)]
-struct BalancesConnections(Mutex<HashMap<(u64, RouteId), BackendChoice>>);
+/// Sends all requests of one connection of a version for a rule where the first one went.
+pub(in super::super) struct BalancesConnections {
+    version: Version,
+    known: Mutex<HashMap<(u64, RouteId), BackendChoice>>,
+}
+
+impl BalancesConnections {
+    pub(in super::super) fn of(version: Version) -> Self {
+        Self { version, known: Mutex::default() }
+    }
+}
 
 #[async_trait]
 impl Exchange for BalancesConnections {
     fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
-        if request.version != Version::HTTP_2 || matches!(drawn, BackendChoice::Fail { .. }) {
+        if request.version != self.version || matches!(drawn, BackendChoice::Fail { .. }) {
             return drawn;
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry((request.connection.id, route.rule.id.clone())).or_insert(drawn).clone()
     }
 }
@@ -216,7 +224,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         name: "balances-connections-not-calls",
         summary: "Sends all calls of one connection to the backend of the first.",
         clauses: &["blind:GRPCRouteWeight.1"],
-        seam: Seam::Exchange(|| Arc::new(BalancesConnections::default())),
+        seam: Seam::Exchange(|| Arc::new(BalancesConnections::of(Version::HTTP_2))),
     },
     Fault {
         name: "refuses-http2-over-tls",

@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::snapshot::{Kind, Snapshot};
 
-/// Takes the hostname off the listeners whose port a route names.
+/// Takes the hostname off the listeners that are alone on a port that a route names.
 fn open_named_ports(snapshot: &mut Snapshot) {
     let named: Vec<(String, Value, Value)> = snapshot
         .all(Kind::HttpRoute)
@@ -24,7 +24,12 @@ fn open_named_ports(snapshot: &mut Snapshot) {
         .collect();
     snapshot.edit(Kind::Gateway, |gateway| {
         let metadata = gateway["metadata"].clone();
+        let ports: Vec<Value> = each(gateway, "/spec/listeners").map(|listener| listener["port"].clone()).collect();
         for listener in each(gateway, "/spec/listeners") {
+            // Of several on a port none could be told apart without its hostname.
+            if ports.iter().filter(|port| **port == listener["port"]).count() > 1 {
+                continue;
+            }
             let is_named = named.iter().any(|(namespace, name, port)| {
                 metadata["namespace"] == namespace.as_str() && metadata["name"] == *name && listener["port"] == *port
             });
@@ -152,7 +157,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "adds-response-headers-that-are-set",
         summary: "Adds a response header where the filter sets it.",
-        clauses: &["blind:HTTPRouteResponseHeaderModifier.3"],
+        clauses: &["blind:HTTPRouteResponseHeaderModifier.3", "upstream:HTTPRouteResponseHeaderModifier"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for filter in filters(config).flatten() {

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::super::{
     Fault, Seam,
     exchange::{Answers, Body, Finds, Forwards},
+    grpc::exchange::BalancesConnections,
 };
 
 /// One in so many fresh connections goes to the replica that lags behind.
@@ -131,6 +132,12 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         summary: "Serves one of twenty connections by each rule as it was first.",
         clauses: &["blind:Generic.2", "GEP1364-49", "IMPL-42", "blind:HTTPRouteServiceTypes.1"],
         seam: Seam::Exchange(|| Arc::new(OneReplicaLags::default())),
+    },
+    Fault {
+        name: "balances-connections-not-requests",
+        summary: "Sends all requests of one HTTP/1.1 connection to the backend of the first.",
+        clauses: &["blind:HTTPRouteWeight.2"],
+        seam: Seam::Exchange(|| Arc::new(BalancesConnections::of(Version::HTTP_11))),
     },
     Fault {
         name: "compares-methods-without-case",

@@ -1,0 +1,83 @@
+//! Faults in what goes to mirrors.
+
+use gateproof_proxy::config::{BackendTarget, Config, Filter, RequestMirror};
+
+use super::super::{
+    Fault, Seam,
+    tools::{filters, rules, serve},
+};
+
+fn mirrors(config: &mut Config) -> impl Iterator<Item = &mut RequestMirror> {
+    filters(config).flatten().filter_map(|filter| match filter {
+        Filter::RequestMirror(mirror) => Some(mirror),
+        _ => None,
+    })
+}
+
+fn has_no_endpoints(filter: &Filter) -> bool {
+    matches!(filter, Filter::RequestMirror(RequestMirror { target: BackendTarget::Endpoints(all), .. }) if all.is_empty())
+}
+
+pub(in super::super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "mirrors-every-request",
+        summary: "Copies every request to a mirror that is to get a share of them.",
+        clauses: &["upstream:HTTPRouteRequestPercentageMirror", "blind:HTTPRouteRequestPercentageMirror.1"],
+        seam: Seam::Config(|| serve(|_, config| mirrors(config).for_each(|mirror| mirror.fraction = None))),
+    },
+    Fault {
+        name: "reads-fractions-as-percents",
+        summary: "Takes the upper part of a mirror's fraction for a percentage, whatever the lower one is.",
+        clauses: &["upstream:HTTPRouteRequestPercentageMirror"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                mirrors(config).filter_map(|mirror| mirror.fraction.as_mut()).for_each(|share| share.denominator = 100);
+            })
+        }),
+    },
+    Fault {
+        name: "reads-small-shares-as-all",
+        summary: "Copies every request to a mirror that is to get less than a tenth of them.",
+        clauses: &["blind:HTTPRouteRequestPercentageMirror.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let is_small = |mirror: &&mut RequestMirror| {
+                    mirror.fraction.is_some_and(|share| share.numerator * 10 < share.denominator)
+                };
+                mirrors(config).filter(is_small).for_each(|mirror| mirror.fraction = None);
+            })
+        }),
+    },
+    Fault {
+        name: "gives-all-mirrors-one-share",
+        summary: "Gives every mirror of a rule the share of its first.",
+        clauses: &["blind:HTTPRouteRequestPercentageMirror.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for list in filters(config) {
+                    let mut all = list.iter_mut().filter_map(|filter| match filter {
+                        Filter::RequestMirror(mirror) => Some(&mut mirror.fraction),
+                        _ => None,
+                    });
+                    let Some(Some(first)) = all.next().copied() else { continue };
+                    all.for_each(|share| *share = Some(first));
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "fails-without-its-mirror",
+        summary: "Answers 503 where the mirror of a rule has no endpoints.",
+        clauses: &["blind:HTTPRouteRequestMirror.5"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in rules(config).filter(|rule| rule.filters.iter().any(has_no_endpoints)) {
+                    for backend in &mut rule.backends {
+                        let reason = "the mirror has no endpoints".to_owned();
+                        backend.target = BackendTarget::Fail { status: 503, reason };
+                    }
+                }
+            })
+        }),
+    },
+];
