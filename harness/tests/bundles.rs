@@ -14,7 +14,7 @@ use gateproof_apiserver::crds::parse_bundle;
 use gateproof_report::record::{Outcome, RunRecord, Severity};
 use gateproof_report::terminal;
 
-const RELEASES: [&str; 4] = ["v1.0.0", "v1.2.1", "v1.4.1", "v1.6.1"];
+const RELEASES: [&str; 5] = ["v1.0.0", "v1.2.1", "v1.4.1", "v1.6.1", "v1.7.0"];
 const SELECTION: [&str; 4] = ["httproute-missing-backend*", "tcproute-*", "httproute-*grant*", "*conflicting*"];
 /// Each has a cluster of its own; most of their time is waiting.
 const AT_ONCE: usize = 3;
@@ -67,7 +67,7 @@ async fn scenarios_hold_on_every_release() {
         assert!(!failed && !broken, "{release} {channel}:\n{}", terminal::summary(&record));
         assert!(passed(&record, "httproute-missing-backend"), "{release} {channel}");
         // TCPRoute came to the standard channel with v1.6.
-        let tcp = channel == "experimental" || release == "v1.6.1";
+        let tcp = channel == "experimental" || ["v1.6.1", "v1.7.0"].contains(&release);
         assert_eq!(passed(&record, "tcproute-missing-backend"), tcp, "{release} {channel}");
     }
 }

@@ -93,7 +93,7 @@ pub const EXPERIMENTAL_FEATURES: &[&str] =
     &["HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"];
 
 /// The newest minor release of Gateway API v1 that the implementation knows.
-pub const NEWEST_MINOR: u32 = 6;
+pub const NEWEST_MINOR: u32 = 7;
 
 /// Whether a `bundle-version` annotation names a release that the implementation knows.
 pub fn recognises(bundle_version: &str) -> bool {

@@ -447,7 +447,7 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::CustomResourceDefinition, |crd| {
-                    crd["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"] = "v1.6.1".into();
+                    crd["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"] = "v1.7.0".into();
                 });
             })
         }),

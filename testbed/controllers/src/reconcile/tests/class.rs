@@ -4,9 +4,9 @@ use super::{World, conditions, message, update};
 use crate::{settings::SUPPORTED_FEATURES, snapshot::Kind, status::DesiredStatus};
 
 #[rstest]
-#[case::known("annotations: {gateway.networking.k8s.io/bundle-version: v1.6.1}", "True/SupportedVersion")]
+#[case::known("annotations: {gateway.networking.k8s.io/bundle-version: v1.7.0}", "True/SupportedVersion")]
 #[case::older("annotations: {gateway.networking.k8s.io/bundle-version: v1.0.0}", "True/SupportedVersion")]
-#[case::candidate("annotations: {gateway.networking.k8s.io/bundle-version: v1.6.0-rc.1}", "True/SupportedVersion")]
+#[case::candidate("annotations: {gateway.networking.k8s.io/bundle-version: v1.7.0-rc.1}", "True/SupportedVersion")]
 #[case::newer("annotations: {gateway.networking.k8s.io/bundle-version: v1.99.0}", "False/UnsupportedVersion")]
 #[case::garbled("annotations: {gateway.networking.k8s.io/bundle-version: '1.6'}", "False/UnsupportedVersion")]
 #[case::absent("labels: {}", "False/UnsupportedVersion")]
