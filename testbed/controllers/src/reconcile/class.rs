@@ -1,12 +1,11 @@
 use super::verdict::Verdict;
 use crate::{
-    settings::{EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, recognises},
+    settings::{FEATURES_SINCE, SUPPORTED_FEATURES, Settings, minor, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
 };
 
 const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
-const CHANNEL: &str = "gateway.networking.k8s.io/channel";
 
 /// A GatewayClass that names our controller.
 pub(crate) struct Class<'a> {
@@ -62,11 +61,16 @@ fn supported_version(snapshot: &Snapshot) -> Verdict {
     }
 }
 
+/// Whether the CRDs that are installed are all of this minor release of v1, or of newer ones.
+pub(crate) fn is_since(snapshot: &Snapshot, release: u32) -> bool {
+    let installed = snapshot.crds().filter(|(_, crd)| crd.group == crate::model::GATEWAY_GROUP);
+    let mut minors = installed.map(|(object, _)| minor(object.meta.annotations.get(BUNDLE_VERSION)?)).peekable();
+    minors.peek().is_some() && minors.all(|minor| minor.is_some_and(|minor| minor >= release))
+}
+
 fn supported_features(snapshot: &Snapshot) -> Vec<String> {
-    let is_experimental = snapshot
-        .crds()
-        .any(|(object, _)| object.meta.annotations.get(CHANNEL).is_some_and(|channel| channel == "experimental"));
-    let further = if is_experimental { EXPERIMENTAL_FEATURES } else { &[] };
+    let (since, newer) = FEATURES_SINCE;
+    let further = if is_since(snapshot, since) { newer } else { &[] };
     let mut all: Vec<String> = SUPPORTED_FEATURES.iter().chain(further).map(ToString::to_string).collect();
     all.sort_unstable();
     all

@@ -243,8 +243,10 @@ fn retry(rule: &HttpRule) -> Result<Option<Retry>, Dropped> {
         attempts: asked.attempts.unwrap_or(ATTEMPTS),
         codes: asked.codes.clone(),
         backoff,
-        on_connection_errors: true,
-        on_timeouts: true,
+        on_refused_connections: true,
+        // What the backend may have worked on already is not asked of it again.
+        on_broken_connections: false,
+        on_timeouts: false,
     }))
 }
 
