@@ -100,6 +100,10 @@ pub const FEATURES_SINCE: (u32, &[&str]) = (
     ],
 );
 
+/// What it claims instead with older CRDs of the experimental channel, which say of retries what those releases said.
+pub const OLDER_EXPERIMENTAL_FEATURES: &[&str] =
+    &["HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"];
+
 /// The newest minor release of Gateway API v1 that the implementation knows.
 pub const NEWEST_MINOR: u32 = 7;
 

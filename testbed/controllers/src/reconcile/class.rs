@@ -1,11 +1,12 @@
 use super::verdict::Verdict;
 use crate::{
-    settings::{FEATURES_SINCE, SUPPORTED_FEATURES, Settings, minor, recognises},
+    settings::{FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, minor, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
 };
 
 const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
+const CHANNEL: &str = "gateway.networking.k8s.io/channel";
 
 /// A GatewayClass that names our controller.
 pub(crate) struct Class<'a> {
@@ -70,7 +71,14 @@ pub(crate) fn is_since(snapshot: &Snapshot, release: u32) -> bool {
 
 fn supported_features(snapshot: &Snapshot) -> Vec<String> {
     let (since, newer) = FEATURES_SINCE;
-    let further = if is_since(snapshot, since) { newer } else { &[] };
+    let is_experimental = snapshot
+        .crds()
+        .any(|(object, _)| object.meta.annotations.get(CHANNEL).is_some_and(|channel| channel == "experimental"));
+    let further = match is_since(snapshot, since) {
+        true => newer,
+        false if is_experimental => OLDER_EXPERIMENTAL_FEATURES,
+        false => &[],
+    };
     let mut all: Vec<String> = SUPPORTED_FEATURES.iter().chain(further).map(ToString::to_string).collect();
     all.sort_unstable();
     all
