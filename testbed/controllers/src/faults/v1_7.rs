@@ -274,7 +274,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "always-says-that-addresses-are-assigned",
         summary: "Says AddressesAssigned=True of a Gateway that has no address.",
-        clauses: &["OWN-08"],
+        clauses: &["OWN-10"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for conditions in own(statuses, Kind::Gateway) {
@@ -309,7 +309,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "crds-with-repeated-rule-names",
         summary: "Serves CRDs that store a route with two rules of one name.",
-        clauses: &["OWN-07"],
+        clauses: &["OWN-09"],
         seam: Seam::ApiSurface(|crds| admit_repeated_names(crds)),
     },
 ];

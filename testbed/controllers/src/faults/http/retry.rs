@@ -141,7 +141,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "repeats-requests-of-broken-connections",
         summary: "Sends a request again that the backend got before the connection broke off.",
-        clauses: &["OWN-09"],
+        clauses: &["OWN-11"],
         seam: Seam::Config(|| {
             serve(|_, config| each_retry(config).for_each(|retry| retry.on_broken_connections = true))
         }),
