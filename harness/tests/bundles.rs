@@ -14,8 +14,23 @@ use gateproof_apiserver::crds::parse_bundle;
 use gateproof_report::record::{Outcome, RunRecord, Severity};
 use gateproof_report::terminal;
 
-const RELEASES: [&str; 4] = ["v1.0.0", "v1.2.1", "v1.4.1", "v1.6.1"];
-const SELECTION: [&str; 4] = ["httproute-missing-backend*", "tcproute-*", "httproute-*grant*", "*conflicting*"];
+const RELEASES: [&str; 5] = ["v1.0.0", "v1.2.1", "v1.4.1", "v1.6.1", "v1.7.0"];
+const SELECTION: [&str; 6] = [
+    "httproute-missing-backend*",
+    "tcproute-*",
+    "httproute-*grant*",
+    "*conflicting*",
+    "httproute-retry*",
+    "gateway-*-parameters",
+];
+/// What v1.6 alone asks for, in its experimental channel.
+const OF_V1_6: [&str; 5] = [
+    "gateway-invalid-parameters",
+    "httproute-retry-of-v1-6",
+    "httproute-retry-backoff-of-v1-6",
+    "httproute-retry-after-timeouts-of-v1-6",
+    "httproute-retry-after-broken-connections-of-v1-6",
+];
 /// Each has a cluster of its own; most of their time is waiting.
 const AT_ONCE: usize = 3;
 
@@ -66,8 +81,11 @@ async fn scenarios_hold_on_every_release() {
         let broken = record.contract.iter().any(|r| r.severity == Severity::Failure && !r.breaches.is_empty());
         assert!(!failed && !broken, "{release} {channel}:\n{}", terminal::summary(&record));
         assert!(passed(&record, "httproute-missing-backend"), "{release} {channel}");
+        for name in OF_V1_6.iter().filter(|_| (release, channel) == ("v1.6.1", "experimental")) {
+            assert!(passed(&record, name), "{name}");
+        }
         // TCPRoute came to the standard channel with v1.6.
-        let tcp = channel == "experimental" || release == "v1.6.1";
+        let tcp = channel == "experimental" || ["v1.6.1", "v1.7.0"].contains(&release);
         assert_eq!(passed(&record, "tcproute-missing-backend"), tcp, "{release} {channel}");
     }
 }

@@ -20,6 +20,27 @@ pub struct Feature {
     pub channel: Channel,
     /// The profiles that count it, and as what.
     pub profiles: IndexMap<String, Membership>,
+    /// The minor release that it came with; nothing if it was there from the first that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// The minor release that it is gone from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Its name in older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formerly: Option<String>,
+}
+
+/// The newest minor release of Gateway API v1 whose features are known.
+pub const NEWEST_MINOR: u32 = 7;
+
+impl Feature {
+    /// Whether a minor release of v1 has it.
+    pub fn is_in(&self, minor: u32) -> bool {
+        let minor_of = |bound: &Option<String>| bound.as_deref()?.strip_prefix("1.")?.parse::<u32>().ok();
+        minor_of(&self.since).is_none_or(|since| since <= minor)
+            && minor_of(&self.until).is_none_or(|until| minor < until)
+    }
 }
 
 /// Core or extended.
@@ -90,22 +111,29 @@ impl Profile {
         Some(level)
     }
 
-    /// The features that a report lists as extended.
-    pub fn extended(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let listed = |f: &&Feature| {
-            f.profiles.get(&self.name) == Some(&Membership::Extended) || self.also_extended.contains(&f.name)
+    /// The features that a report about a minor release of v1 lists as extended.
+    pub fn extended(&self, minor: u32) -> impl Iterator<Item = &'static str> + '_ {
+        let listed = move |f: &&Feature| {
+            let counts = f.profiles.get(&self.name) == Some(&Membership::Extended);
+            f.is_in(minor) && (counts || self.also_extended.contains(&f.name))
         };
         features().iter().filter(listed).map(|f| f.name.as_str())
     }
 }
 
-/// Every feature of Gateway API v1.6.1.
+/// Every feature of Gateway API up to v1.7.0, gone ones too.
 pub fn features() -> &'static [Feature] {
     static TABLE: OnceLock<Vec<Feature>> = OnceLock::new();
     TABLE.get_or_init(|| super::table("features", include_str!("../features.yaml")))
 }
 
-/// Every conformance profile of Gateway API v1.6.1.
+/// The name that a feature goes by today: another one only for what was renamed.
+pub fn current_name(claimed: &str) -> &str {
+    let renamed = features().iter().find(|feature| feature.formerly.as_deref() == Some(claimed));
+    renamed.map_or(claimed, |feature| &feature.name)
+}
+
+/// Every conformance profile of Gateway API v1.7.0.
 pub fn profiles() -> &'static [Profile] {
     static TABLE: OnceLock<Vec<Profile>> = OnceLock::new();
     TABLE.get_or_init(|| super::table("profiles", include_str!("../profiles.yaml")))
@@ -130,26 +158,45 @@ mod tests {
     #[test]
     fn there_are_as_many_as_upstream_has() {
         let names = features().iter().map(|f| f.name.as_str()).collect::<BTreeSet<_>>();
-        assert_eq!(names.len(), 58);
-        assert_eq!(features().len(), 58);
-        assert_eq!(features().iter().filter(|f| f.channel == Channel::Experimental).count(), 5);
+        assert_eq!(names.len(), features().len());
+        let of = |minor| features().iter().filter(move |f| f.is_in(minor));
+        assert_eq!((of(6).count(), of(NEWEST_MINOR).count()), (58, 64));
+        assert_eq!(of(NEWEST_MINOR).filter(|f| f.channel == Channel::Experimental).count(), 5);
         assert_eq!(profiles().len(), 7);
     }
 
     #[rstest]
-    #[case("GATEWAY-HTTP", 38)]
-    #[case("GATEWAY-TLS", 12)]
-    #[case("GATEWAY-TCP", 11)]
-    #[case("GATEWAY-UDP", 11)]
-    #[case("GATEWAY-GRPC", 10)]
+    #[case("GATEWAY-HTTP", 43)]
+    #[case("GATEWAY-TLS", 19)]
+    #[case("GATEWAY-TCP", 16)]
+    #[case("GATEWAY-UDP", 16)]
+    #[case("GATEWAY-GRPC", 17)]
     #[case("MESH-HTTP", 9)]
     #[case("MESH-GRPC", 9)]
     fn profiles_extend_as_many_features_as_upstream(#[case] name: &str, #[case] count: usize) {
         let profile = profiles().iter().find(|p| p.name == name).unwrap();
-        assert_eq!(profile.extended().count(), count);
+        assert_eq!(profile.extended(NEWEST_MINOR).count(), count);
         for core in &profile.core {
             let feature = features().iter().find(|f| f.name == *core).unwrap();
             assert_eq!(feature.profiles.get(name), Some(&Membership::Core), "{core}");
+        }
+    }
+
+    #[rstest]
+    #[case("GatewayInfrastructurePropagation", "GatewayInfrastructure")]
+    #[case("GatewayInfrastructure", "GatewayInfrastructure")]
+    #[case("Other", "Other")]
+    fn a_renamed_feature_is_known_by_both_names(#[case] claimed: &str, #[case] name: &str) {
+        assert_eq!(current_name(claimed), name);
+    }
+
+    #[test]
+    fn bounds_are_minor_releases() {
+        for feature in features() {
+            for bound in feature.since.iter().chain(&feature.until) {
+                let minor = bound.strip_prefix("1.").and_then(|minor| minor.parse::<u32>().ok());
+                assert!(minor.is_some_and(|minor| minor <= NEWEST_MINOR), "{} of {}", bound, feature.name);
+            }
         }
     }
 
@@ -173,7 +220,7 @@ mod tests {
         assert_eq!(names(&["Gateway", "GRPCRoute", "GRPCRouteNamedRouteRule"]), []);
     }
 
-    /// Upstream counts nine of its tests nowhere.
+    /// Upstream counts ten of its tests nowhere.
     #[test]
     fn as_many_upstream_tests_are_outside_of_every_profile_as_upstream_has() {
         let outside =
@@ -181,6 +228,7 @@ mod tests {
         let names = outside.map(|test| test.name).collect::<Vec<_>>();
         let known = [
             "GRPCRouteNamedRule",
+            "GRPCRouteRequestHeaderModifier",
             "HTTPRouteDisallowedKind",
             "MeshConsumerRoute",
             "MeshFrontend",

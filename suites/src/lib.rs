@@ -8,7 +8,9 @@ mod requirements;
 mod upstream;
 
 pub use blind::{BlindSpot, blind_spot, blind_spots};
-pub use features::{Channel, Feature, Membership, Profile, features, profiles, profiles_of};
+pub use features::{
+    Channel, Feature, Membership, NEWEST_MINOR, Profile, current_name, features, profiles, profiles_of,
+};
 pub use requirements::{Level, Requirement, TestKind, requirement, requirements};
 pub use upstream::{UpstreamTest, upstream_tests};
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-/// A test of the upstream suite at v1.6.1.
+/// A test of the upstream suite at v1.7.0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamTest {
     /// Its short name.
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn all_are_there_in_order_with_known_features() {
-        assert_eq!(upstream_tests().len(), 153);
+        assert_eq!(upstream_tests().len(), 170);
         assert!(upstream_tests().is_sorted_by(|a, b| a.name < b.name));
         for test in upstream_tests() {
             assert!(matches!(test.since.as_bytes(), [b'v', b'0' | b'1', b'.', b'0'..=b'9']), "{test:?}");

@@ -14,9 +14,10 @@ pub(super) fn read(file: &Path) -> Result<Vec<String>, Failure> {
         let help = "name a ConformanceReport: a published one, or conformance-report.yaml of another run";
         Failure::usage(format!("{place}: {error}"), help)
     })?;
-    let claims = claimed(&published, &reports::profile_rules());
+    let claims = claimed(&published, &reports::profile_rules(&published.gateway_api_version));
     let is_known = |name: &String| gateproof_suites::features().iter().any(|feature| feature.name == *name);
-    let (known, foreign): (Vec<String>, Vec<String>) = claims.features.into_iter().partition(is_known);
+    let (known, foreign): (Vec<String>, Vec<String>) =
+        claims.features.iter().map(|name| gateproof_suites::current_name(name).to_owned()).partition(is_known);
     for (what, names) in [("profiles", claims.unknown_profiles), ("features", foreign)] {
         if !names.is_empty() {
             tell!("{place} names {what} that this version does not know, and that are left out: {}", names.join(", "));

@@ -324,15 +324,16 @@ impl Tuning {
 }
 
 fn known_features(names: &[String]) -> Result<Vec<String>, Failure> {
+    let names: Vec<&str> = names.iter().map(|name| gateproof_suites::current_name(name)).collect();
     let known = || gateproof_suites::features().iter().map(|feature| &*feature.name);
-    for name in names {
-        if !known().any(|feature| feature == name) {
+    for name in &names {
+        if !known().any(|feature| feature == *name) {
             let near = crate::scenario::suggest(name, known()).map(|n| format!("did you mean `{n}`? "));
             let help = format!("{}`gateproof list features` shows all", near.unwrap_or_default());
             return Err(Failure::usage(format!("there is no feature `{name}`"), help));
         }
     }
-    Ok(names.to_vec())
+    Ok(names.into_iter().map(str::to_owned).collect())
 }
 
 fn ports(texts: &[String]) -> Result<Ports, Failure> {

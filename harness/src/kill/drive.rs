@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use gateproof_controllers::faults::{self, Fault};
-use gateproof_controllers::settings::{EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES};
+use gateproof_controllers::settings::{FEATURES_SINCE, SUPPORTED_FEATURES};
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -138,7 +138,7 @@ async fn with(plan: &Plan, fault: &Fault, scenarios: &BTreeSet<usize>) -> Result
     let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
     options.jobs = JOBS;
     // A fault must not get out of being tested by claiming less than the plain reference.
-    let features = SUPPORTED_FEATURES.iter().chain(EXPERIMENTAL_FEATURES);
+    let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1);
     options.features = FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect());
     let scenarios = scenarios.iter().map(|&index| plan.scenarios[index].clone()).collect();
     let record = run::run(options, scenarios, &mut Silent).await?.record;

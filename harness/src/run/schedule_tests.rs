@@ -156,7 +156,7 @@ fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
         let scenario = scenarios.iter().find(|scenario| scenario.name == name).unwrap();
         Job::of(scenario, Vec::new(), &timing).estimate
     };
-    for waits in ["httproute-request-timeout", "httproute-retry-backoff", "httproute-timeout-of-a-body"] {
+    for waits in ["httproute-request-timeout", "httproute-retry-as-it-came", "httproute-timeout-of-a-body"] {
         assert!(estimate(waits) > Duration::from_secs(3), "{waits}: {:?}", estimate(waits));
     }
     assert!(estimate("httproute-missing-backend-half") > estimate("httproute-missing-backend"));

@@ -66,10 +66,14 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
                 problems.push(source.problem(locate(object, &path), format!("{kind} has no field `{path}`"), help));
             }
             let mut known_somewhere = false;
-            for (version, channel) in schemas.releases() {
-                if !bound.iter().all(|b| b.admits(version, channel)) {
-                    continue;
-                }
+            let mut releases = schemas.releases();
+            // What is bound to releases that are not known is held against the newest: fields hardly ever go.
+            let newest = releases.last().copied();
+            releases.retain(|(version, channel)| bound.iter().all(|b| b.admits(*version, *channel)));
+            if releases.is_empty() {
+                releases.extend(newest);
+            }
+            for (version, channel) in releases {
                 let Some(unknown) = schemas.unknown_fields(&value, version, channel) else { continue };
                 known_somewhere = true;
                 for path in unknown {
@@ -204,6 +208,13 @@ mod tests {
         assert_eq!(lint(&format!("{ROUTE}later: 1"), "").len(), 1);
         assert!(lint(&format!("{ROUTE}later: 1"), "      since: \"1.5\"").is_empty());
         assert!(lint(&format!("{ROUTE}later: 1"), "  since: \"1.5\"").is_empty());
+    }
+
+    #[test]
+    fn what_is_bound_to_unknown_releases_is_held_against_the_newest() {
+        let until = "      until: \"1.4\"";
+        assert!(lint(&format!("{ROUTE}later: 1"), until).is_empty());
+        assert_eq!(lint(&format!("{ROUTE}rules:\n              - filterz: []"), until).len(), 1);
     }
 
     #[test]

@@ -19,8 +19,9 @@ pub struct Vocabulary {
 const SHAPES: [&str; 4] = ["http", "http-8080", "https", "tcp"];
 
 /// Condition types without a domain that some release of the Gateway API, or Kubernetes itself, defines.
-const CONDITIONS: [&str; 10] = [
+const CONDITIONS: [&str; 11] = [
     "Accepted",
+    "AddressesAssigned",
     "Conflicted",
     "InsecureFrontendValidationMode",
     "OverlappingTLSConfig",

@@ -353,14 +353,14 @@ fn is_accepted(class: &Value) -> bool {
     })
 }
 
-/// Names of `status.supportedFeatures`: a list of objects since v1.3, of strings before.
+/// Names of `status.supportedFeatures`: a list of objects since v1.3, of strings before. A renamed feature has its name of today.
 fn claimed(class: &Value) -> Vec<String> {
     let list = class.pointer("/status/supportedFeatures").and_then(Value::as_array);
     let mut features: Vec<String> = list
         .into_iter()
         .flatten()
         .filter_map(|feature| feature.as_str().or_else(|| feature.get("name").and_then(Value::as_str)))
-        .map(str::to_owned)
+        .map(|name| gateproof_suites::current_name(name).to_owned())
         .collect();
     features.sort();
     features.dedup();
@@ -377,6 +377,7 @@ mod tests {
     #[rstest]
     #[case(json!([{"name": "HTTPRoute"}, {"name": "Gateway"}]), &["Gateway", "HTTPRoute"])]
     #[case(json!(["Gateway"]), &["Gateway"])]
+    #[case(json!(["GatewayInfrastructure", "GatewayInfrastructurePropagation"]), &["GatewayInfrastructure"])]
     #[case(json!([]), &[])]
     fn features_are_read_in_both_forms(#[case] list: Value, #[case] expected: &[&str]) {
         assert_eq!(claimed(&json!({"status": {"supportedFeatures": list}})), expected);

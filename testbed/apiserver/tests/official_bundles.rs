@@ -62,7 +62,7 @@ fn every_schema_and_rule_compiles() {
 }
 
 fn latest(kind: &str) -> Option<CompiledSchema> {
-    let text = std::fs::read_to_string(folder()?.join("v1.6.1/standard.yaml")).unwrap();
+    let text = std::fs::read_to_string(folder()?.join("v1.7.0/standard.yaml")).unwrap();
     Some(CompiledSchema::compile(&schemas(&text)[&format!("{kind}/v1")]).unwrap())
 }
 
@@ -176,7 +176,7 @@ fn a_controller_name_does_not_change() {
     let causes = schema.validate(&new, Some(&old));
     assert_eq!(causes.len(), 1, "{causes:#?}");
     assert_eq!(causes[0].field, "spec.controllerName");
-    assert_eq!(causes[0].message, "Invalid value: \"string\": Value is immutable");
+    assert_eq!(causes[0].message, "Invalid value: \"string\": field is immutable");
 }
 
 #[test]

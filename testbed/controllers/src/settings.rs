@@ -88,16 +88,31 @@ pub const SUPPORTED_FEATURES: &[&str] = &[
     "TCPRoute",
 ];
 
-/// What it claims beside that where the CRDs of the experimental channel are installed: fields that others lack.
-pub const EXPERIMENTAL_FEATURES: &[&str] =
+/// What it claims beside that from this minor release of Gateway API v1 on: names and fields that older ones lack.
+pub const FEATURES_SINCE: (u32, &[&str]) = (
+    7,
+    &[
+        "GRPCRouteRequestHeaderModifier",
+        "GatewayRouteHostnameIntersectionPrecedence",
+        "HTTPRouteBackendURLRewrite",
+        "HTTPRouteRetryCodes",
+        "HTTPRouteRetryConnectionError",
+    ],
+);
+
+/// What it claims instead with older CRDs of the experimental channel, which say of retries what those releases said.
+pub const OLDER_EXPERIMENTAL_FEATURES: &[&str] =
     &["HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"];
 
 /// The newest minor release of Gateway API v1 that the implementation knows.
-pub const NEWEST_MINOR: u32 = 6;
+pub const NEWEST_MINOR: u32 = 7;
 
 /// Whether a `bundle-version` annotation names a release that the implementation knows.
 pub fn recognises(bundle_version: &str) -> bool {
-    let Some(numbers) = bundle_version.strip_prefix("v1.") else { return false };
-    let minor = numbers.split(['.', '-']).next().unwrap_or_default();
-    minor.parse::<u32>().is_ok_and(|minor| minor <= NEWEST_MINOR)
+    minor(bundle_version).is_some_and(|minor| minor <= NEWEST_MINOR)
+}
+
+/// The minor number of the release of v1 that a `bundle-version` annotation names.
+pub fn minor(bundle_version: &str) -> Option<u32> {
+    bundle_version.strip_prefix("v1.")?.split(['.', '-']).next()?.parse().ok()
 }

@@ -164,7 +164,8 @@ impl fmt::Display for RouteId {
 pub struct Route {
     /// Where the rule comes from.
     pub id: RouteId,
-    /// The hostnames of the route that intersect with the listener's. Empty: every host of the listener.
+    /// The hostnames of the route that intersect with the listener's, as they are written there: of two routes the one with
+    /// the more specific hostname comes first, however little of it the listener takes. Empty: every host of the listener.
     pub hostnames: Vec<Hostname>,
     /// The matches of the rule, of which one must hold. Empty: every path, as the API's default says.
     pub matches: Vec<RequestMatch>,
@@ -387,8 +388,10 @@ pub struct Retry {
     pub codes: Vec<u16>,
     /// The pause before each further try.
     pub backoff: Duration,
-    /// Whether a connection that fails or breaks off is a reason.
-    pub on_connection_errors: bool,
+    /// Whether it is a reason that there is no connection.
+    pub on_refused_connections: bool,
+    /// Whether a connection that breaks off is a reason, though the backend may have got the request.
+    pub on_broken_connections: bool,
     /// Whether a backend that takes too long is a reason.
     pub on_timeouts: bool,
 }

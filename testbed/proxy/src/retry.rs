@@ -106,7 +106,8 @@ fn is_reason(retry: &Retry, tried: &Result<Answered, UpstreamError>) -> bool {
     match tried {
         Ok(answered) => retry.codes.contains(&answered.response.status().as_u16()),
         Err(UpstreamError::Timeout(_)) => retry.on_timeouts,
-        Err(UpstreamError::Connect(_) | UpstreamError::Exchange(_)) => retry.on_connection_errors,
+        Err(UpstreamError::Connect(_)) => retry.on_refused_connections,
+        Err(UpstreamError::Exchange(_)) => retry.on_broken_connections,
         Err(UpstreamError::Address(_)) => false,
     }
 }

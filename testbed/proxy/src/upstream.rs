@@ -87,7 +87,10 @@ impl Upstream {
     ) -> Result<Response<Incoming>, UpstreamError> {
         *request.uri_mut() = absolute(request.uri(), &endpoint.to_string())?;
         *request.version_mut() = Version::HTTP_11;
-        self.http1.request(request).await.map_err(|error| UpstreamError::Exchange(causes(&error)))
+        self.http1.request(request).await.map_err(|error| match error.is_connect() {
+            true => UpstreamError::Connect(std::io::Error::other(causes(&error))),
+            false => UpstreamError::Exchange(causes(&error)),
+        })
     }
 
     async fn send_h2c(

@@ -1,6 +1,6 @@
 //! `gateproof list profiles` and `list features`: the table of features, seen from both sides.
 
-use gateproof_suites::{Feature, Membership, Profile, profiles, profiles_of};
+use gateproof_suites::{Feature, Membership, NEWEST_MINOR, Profile, profiles, profiles_of};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ fn item(profile: &'static Profile, scenarios: &[Scenario]) -> ProfileItem {
         name: &profile.name,
         about: &profile.about,
         core: &profile.core,
-        extended: profile.extended().collect(),
+        extended: profile.extended(NEWEST_MINOR).collect(),
         core_scenarios: counted(Membership::Core),
         extended_scenarios: counted(Membership::Extended),
     }

@@ -11,7 +11,7 @@ use super::{BUNDLE_VERSION, BUNDLE_VERSION_ANNOTATION, CHANNEL_ANNOTATION, Chann
 
 /// Where the names under `*.k8s.io` were approved: kube-apiserver refuses definitions of such groups without it.
 const APPROVAL: (&str, &str) =
-    ("api-approved.kubernetes.io", "https://github.com/kubernetes-sigs/gateway-api/pull/4530");
+    ("api-approved.kubernetes.io", "https://github.com/kubernetes-sigs/gateway-api/pull/5371");
 
 /// Every kind of a channel, ordered by name.
 pub fn expand_all(channel: Channel) -> Result<Vec<Value>, SourceError> {

@@ -22,7 +22,7 @@ pub use bundle::{Bundle, BundleError, parse_bundle};
 pub use canonical::{canonical, digest};
 
 /// The release of Gateway API that the embedded definitions equal.
-pub const BUNDLE_VERSION: &str = "v1.6.1";
+pub const BUNDLE_VERSION: &str = "v1.7.0";
 
 /// The annotation that names the release a definition comes from.
 pub const BUNDLE_VERSION_ANNOTATION: &str = "gateway.networking.k8s.io/bundle-version";

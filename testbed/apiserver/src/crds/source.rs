@@ -10,7 +10,7 @@ use super::error::{Problem, SourceError};
 const SHARED: &str = include_str!("../../crds/shared.yaml");
 
 /// The file of each kind.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     include_str!("../../crds/backendtlspolicy.yaml"),
     include_str!("../../crds/gateway.yaml"),
     include_str!("../../crds/gatewayclass.yaml"),
@@ -24,6 +24,7 @@ const KINDS: [&str; 13] = [
     include_str!("../../crds/xbackend.yaml"),
     include_str!("../../crds/xbackendtrafficpolicy.yaml"),
     include_str!("../../crds/xmesh.yaml"),
+    include_str!("../../crds/xtelemetrypolicy.yaml"),
 ];
 
 /// `shared.yaml`.

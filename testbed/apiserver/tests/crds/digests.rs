@@ -22,7 +22,7 @@ fn committed(channel: Channel) -> Vec<&'static str> {
 
 #[rstest]
 #[case(Channel::Standard, 10)]
-#[case(Channel::Experimental, 13)]
+#[case(Channel::Experimental, 14)]
 fn ours_have_the_committed_digests(#[case] channel: Channel, #[case] count: usize) {
     let ours = lines(&gateway_api(channel), channel);
     assert_eq!(ours.len(), count);

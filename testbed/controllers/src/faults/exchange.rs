@@ -267,7 +267,6 @@ pub(super) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteQueryParamMatching",
             "blind:HTTPRouteRequestMirror.1",
             "blind:HTTPRouteRetry.2",
-            "blind:HTTPRouteRetry.5",
             "blind:HTTPRouteTimeoutBackendRequest.1",
             "blind:HTTPRouteTimeoutBackendRequest.3",
             "blind:HTTPRouteTimeoutRequest.2",

@@ -18,6 +18,7 @@ mod surface;
 pub mod tamper;
 pub(crate) mod tools;
 mod transit;
+mod v1_7;
 mod writer;
 
 #[cfg(test)]
@@ -107,8 +108,8 @@ impl Fault {
     }
 }
 
-/// Every fault, by seam; those about calls and HTTP/2 come last, whatever their seam, and behind them those that real
-/// controllers had.
+/// Every fault, by seam; those about calls and HTTP/2 and those that came with v1.7 come last, whatever their seam, and behind
+/// them those that real controllers had.
 pub fn catalogue() -> &'static [Fault] {
     static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         let made_up = [
@@ -144,6 +145,7 @@ pub fn catalogue() -> &'static [Fault] {
             grpc::statuses::FAULTS,
             grpc::config::FAULTS,
             grpc::exchange::FAULTS,
+            v1_7::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

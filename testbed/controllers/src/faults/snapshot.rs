@@ -391,7 +391,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "skips-gateway-parameters",
         summary: "Accepts a Gateway with an infrastructure.parametersRef that it cannot follow.",
-        clauses: &["upstream:GatewayInvalidParametersRef"],
+        clauses: &["OWN-12"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_at(gateway, "/spec", "infrastructure")))
         }),
@@ -459,7 +459,7 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::CustomResourceDefinition, |crd| {
-                    crd["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"] = "v1.6.1".into();
+                    crd["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"] = "v1.7.0".into();
                 });
             })
         }),

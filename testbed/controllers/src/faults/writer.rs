@@ -191,7 +191,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "drops-foreign-conditions",
         summary: "Removes conditions that somebody else put on the object.",
-        clauses: &["K8S-11", "GEP1364-19"],
+        clauses: &["K8S-11", "GEP1364-19", "upstream:GatewayPreserveForeignConditions"],
         seam: Seam::StatusWriter(|inner| {
             merge(inner, |_, _, status| {
                 lists(status).into_iter().for_each(|list| list.retain(|condition| is_own(&condition["type"])));
@@ -213,7 +213,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "drops-foreign-parents",
         summary: "Removes the entries of other controllers from status.parents.",
-        clauses: &["IMPL-20", "IMPL-36"],
+        clauses: &["IMPL-20", "IMPL-36", "upstream:HTTPRoutePreserveForeignStatus"],
         seam: Seam::StatusWriter(|inner| {
             merge(inner, |_, desired, status| {
                 if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {

@@ -106,7 +106,7 @@ pub struct HttpRule {
     pub backend_refs: Vec<BackendRef>,
     /// Timeouts.
     pub timeouts: Option<Timeouts>,
-    /// Retries (experimental channel).
+    /// Retries.
     pub retry: Option<Retry>,
     /// Session persistence (experimental channel), unsupported here.
     pub session_persistence: Option<serde_json::Value>,
@@ -280,9 +280,9 @@ pub struct Timeouts {
 pub struct Retry {
     /// Status codes that are tried again.
     pub codes: Vec<u16>,
-    /// How often at most, beside the first try.
+    /// How often at most, beside the first try: 0 is never.
     pub attempts: Option<u32>,
-    /// The least pause before each further try, as a Gateway API duration.
+    /// The pause before each further try, as a Gateway API duration.
     pub backoff: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 use super::verdict::Verdict;
 use crate::{
-    settings::{EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, recognises},
+    settings::{FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, minor, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
 };
@@ -62,11 +62,23 @@ fn supported_version(snapshot: &Snapshot) -> Verdict {
     }
 }
 
+/// Whether the CRDs that are installed are all of this minor release of v1, or of newer ones.
+pub(crate) fn is_since(snapshot: &Snapshot, release: u32) -> bool {
+    let installed = snapshot.crds().filter(|(_, crd)| crd.group == crate::model::GATEWAY_GROUP);
+    let mut minors = installed.map(|(object, _)| minor(object.meta.annotations.get(BUNDLE_VERSION)?)).peekable();
+    minors.peek().is_some() && minors.all(|minor| minor.is_some_and(|minor| minor >= release))
+}
+
 fn supported_features(snapshot: &Snapshot) -> Vec<String> {
+    let (since, newer) = FEATURES_SINCE;
     let is_experimental = snapshot
         .crds()
         .any(|(object, _)| object.meta.annotations.get(CHANNEL).is_some_and(|channel| channel == "experimental"));
-    let further = if is_experimental { EXPERIMENTAL_FEATURES } else { &[] };
+    let further = match is_since(snapshot, since) {
+        true => newer,
+        false if is_experimental => OLDER_EXPERIMENTAL_FEATURES,
+        false => &[],
+    };
     let mut all: Vec<String> = SUPPORTED_FEATURES.iter().chain(further).map(ToString::to_string).collect();
     all.sort_unstable();
     all

@@ -3,7 +3,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::{
     addresses::SUPPORTED_TYPE,
     attach::Routes,
-    class::Class,
+    class::{self, Class},
     listener::{self, Listener},
     verdict::Verdict,
 };
@@ -45,6 +45,8 @@ pub(crate) struct Gateway<'a> {
     accepted: Verdict,
     /// Whether there are addresses and room for it.
     placed: Verdict,
+    /// Whether it has the addresses that it asks for, or one if it asks for none.
+    assigned: Verdict,
     /// The addresses that the data plane serves it on; none if it is refused or not placed.
     pub(crate) addresses: Vec<Ipv4Addr>,
 }
@@ -80,7 +82,8 @@ pub(crate) fn review<'a>(
             }
         }
         let addresses = if admitted && placed.is_true() { held } else { Vec::new() };
-        gateways.push(Gateway { object, listeners, accepted, placed, addresses });
+        let assigned = addresses_assigned(assigned);
+        gateways.push(Gateway { object, listeners, accepted, placed, assigned, addresses });
     }
     gateways
 }
@@ -117,6 +120,21 @@ fn placed(assigned: &[Assigned]) -> Verdict {
         Assigned::Address(_) => None,
     });
     refused.unwrap_or_else(|| Verdict::yes("Programmed", "Addresses are assigned"))
+}
+
+/// `AddressesAssigned`, whatever else keeps the Gateway from being served.
+fn addresses_assigned(assigned: &[Assigned]) -> Verdict {
+    let missing = assigned.iter().filter_map(|one| match one {
+        Assigned::Address(_) => None,
+        Assigned::NotUsable(why) => Some(why.as_str()),
+        Assigned::Exhausted => Some("no address is left to assign"),
+    });
+    let missing: Vec<&str> = missing.collect();
+    match assigned.len() - missing.len() {
+        0 => Verdict::no("NotAssigned", format!("no address: {}", missing.join(", "))),
+        _ if missing.is_empty() => Verdict::yes("AddressesAssigned", "Every address that was asked for is assigned"),
+        _ => Verdict::no("PartiallyAssigned", format!("not all addresses: {}", missing.join(", "))),
+    }
 }
 
 /// What the data plane has reached so far for one listener.
@@ -161,6 +179,8 @@ pub(crate) fn statuses(
     snapshot: &Snapshot,
     settings: &Settings,
 ) -> Vec<StatusUpdate> {
+    // Older releases know no such condition.
+    let says_assigned = class::is_since(snapshot, 7);
     let status = |(index, gateway): (usize, &Gateway<'_>)| {
         let verdicts: Vec<Verdict> =
             gateway.listeners.iter().map(|listener| programmed_listener(gateway, listener, snapshot)).collect();
@@ -177,10 +197,14 @@ pub(crate) fn statuses(
             generation: gateway.object.meta.generation,
             controller_name: settings.controller_name.clone(),
             status: DesiredStatus::Gateway {
-                conditions: vec![
-                    gateway.accepted.condition("Accepted"),
-                    programmed(gateway, &verdicts).condition("Programmed"),
-                ],
+                conditions: [
+                    Some(gateway.accepted.condition("Accepted")),
+                    Some(programmed(gateway, &verdicts).condition("Programmed")),
+                    says_assigned.then(|| gateway.assigned.condition("AddressesAssigned")),
+                ]
+                .into_iter()
+                .flatten()
+                .collect(),
                 addresses: gateway.addresses.iter().map(published).collect(),
                 listeners: listeners.collect(),
             },

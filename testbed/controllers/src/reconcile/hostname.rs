@@ -22,11 +22,13 @@ pub fn intersect(one: &Hostname, other: &Hostname) -> Option<Hostname> {
     }
 }
 
-/// The hosts of a route that a listener takes: `None` if there are none, empty if the route takes whatever comes.
+/// The hostnames of a route of which a listener takes some hosts, as they are written: the listener lets no others in, and which
+/// of two routes comes first is decided by what is written. `None` if there are none, empty if the route takes whatever comes.
 pub(crate) fn effective(listener: &Hostname, route: &[String]) -> Option<Vec<Hostname>> {
     if route.is_empty() {
         return Some(Vec::new());
     }
-    let hosts: Vec<Hostname> = route.iter().filter_map(|host| intersect(listener, &Hostname::parse(host))).collect();
+    let hosts = route.iter().map(|host| Hostname::parse(host)).filter(|host| intersect(listener, host).is_some());
+    let hosts: Vec<Hostname> = hosts.collect();
     (!hosts.is_empty()).then_some(hosts)
 }

@@ -6,7 +6,7 @@ use gateproof_proxy::config::{
 use regex::Regex;
 
 use super::{
-    backends, filters, grpcroute,
+    backends, class, filters, grpcroute,
     verdict::{Problem, Verdict},
 };
 use crate::{
@@ -118,7 +118,7 @@ fn rule(
         filters,
         backends,
         timeouts: timeouts(rule)?,
-        retry: retry(rule)?,
+        retry: retry(rule, class::is_since(snapshot, 7))?,
     })
 }
 
@@ -231,7 +231,7 @@ fn timeouts(rule: &HttpRule) -> Result<Timeouts, Dropped> {
 const BACKOFF: Duration = Duration::from_millis(25);
 const ATTEMPTS: u32 = 1;
 
-fn retry(rule: &HttpRule) -> Result<Option<Retry>, Dropped> {
+fn retry(rule: &HttpRule, is_since_v1_7: bool) -> Result<Option<Retry>, Dropped> {
     let Some(asked) = &rule.retry else { return Ok(None) };
     let backoff = match &asked.backoff {
         None => BACKOFF,
@@ -243,8 +243,10 @@ fn retry(rule: &HttpRule) -> Result<Option<Retry>, Dropped> {
         attempts: asked.attempts.unwrap_or(ATTEMPTS),
         codes: asked.codes.clone(),
         backoff,
-        on_connection_errors: true,
-        on_timeouts: true,
+        on_refused_connections: true,
+        // From v1.7 on, what the backend may have worked on already is not asked of it again.
+        on_broken_connections: !is_since_v1_7,
+        on_timeouts: !is_since_v1_7,
     }))
 }
 

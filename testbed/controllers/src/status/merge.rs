@@ -7,6 +7,7 @@ use crate::model::ParentRef;
 const OWNED: &[&str] = &[
     "Accepted",
     "Programmed",
+    "AddressesAssigned",
     "ResolvedRefs",
     "SupportedVersion",
     "Conflicted",

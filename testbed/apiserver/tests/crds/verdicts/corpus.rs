@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fields::Field;
-use super::{gateways, routes};
+use super::{gateways, routes, telemetry};
 
 /// A value to judge, after an old one if it is an update.
 #[derive(Clone)]
@@ -33,8 +33,11 @@ pub fn samples(field: &Field) -> Vec<Sample> {
     }
     let values = match field.plural.as_str() {
         "gateways" | "listenersets" | "backendtlspolicies" | "xbackends" => gateways::values(&field.path),
-        _ => routes::values(&field.plural, &field.path),
+        "xtelemetrypolicies" => telemetry::values(&field.path),
+        _ => None,
     };
+    // What kinds share with routes, as the reference to a backend.
+    let values = values.or_else(|| routes::values(&field.plural, &field.path));
     let values = values.unwrap_or_else(|| panic!("{} has rules but no samples", field.at));
     values.into_iter().map(|new| Sample { new, old: None }).collect()
 }

@@ -8,14 +8,53 @@ use super::corpus::{lists, maybe, objects, some, strings};
 pub fn values(path: &str) -> Option<Vec<Value>> {
     Some(match path {
         "spec.addresses" => addresses(),
+        "spec.addresses[].routability" | "status.addresses[].routability" => strings(&[
+            "",
+            "Cluster",
+            "cluster",
+            "a",
+            "a/b",
+            "a.b/c",
+            "a.b/c/d",
+            "a//",
+            "a/",
+            "/a",
+            "/",
+            "A/b",
+            "-a/b",
+            "a..b/c",
+            "a b/c",
+            "a/b c",
+            "a/b\n",
+            "k8s.io/a",
+            "a.k8s.io/b",
+            "ak8s.io/b",
+            "k8s.io.a/b",
+            "k8s.io",
+            "a/k8s.io/b",
+        ]),
         "spec.addresses[]" | "status.addresses[]" => address(path.starts_with("spec")),
         "spec.infrastructure.labels" | "spec.infrastructure.annotations" => keys(),
         "spec.listeners" => listeners(),
+        "spec.listeners[]" => objects(&[
+            ("protocol", some(["HTTP", "HTTPS", "TLS", "TCP", "UDP", "example.com/x"])),
+            ("filters", maybe([json!({})])),
+        ]),
         "spec.listeners[].tls" => objects(&[
             ("mode", maybe(["Terminate", "Passthrough"])),
             ("certificateRefs", maybe([json!([]), json!([{"name": "a"}])])),
             ("options", maybe([json!({}), json!({"a.b/c": "d"})])),
         ]),
+        "spec.tls.frontend.default.validation.caCertificateRefs"
+        | "spec.tls.frontend.perPort[].tls.validation.caCertificateRefs" => lists(
+            &objects(&[
+                ("group", some(["", "certificates.k8s.io"])),
+                ("kind", some(["ConfigMap", "ClusterTrustBundle"])),
+                ("name", some(["a"])),
+                ("namespace", maybe(["b"])),
+            ]),
+            2,
+        ),
         "spec.tls.frontend.perPort" => lists(&objects(&[("port", some([1, 2, 3])), ("tls", some([json!({})]))]), 3),
         "spec.targetRefs" => targets(),
         "spec.validation" | "spec.tls.validation" => objects(&[
@@ -29,9 +68,13 @@ pub fn values(path: &str) -> Option<Vec<Value>> {
             ("uri", maybe(["spiffe://a/b"])),
         ]),
         "spec" => objects(&[
-            ("type", some(["ExternalHostname", "Other"])),
+            ("type", some(["ExternalHostname", "EndpointSelector", "Other"])),
             ("externalHostname", maybe([json!({"hostname": "a.b"})])),
-            ("port", some([json!({"port": 80})])),
+            ("endpointSelector", maybe([json!({"matchLabels": {"a": "b"}})])),
+            ("protocol", maybe(["TCP", "HTTP", "HTTP2", "HTTP11", "H2C", "MCP", "GRPC", "WSS"])),
+            ("tls", maybe(["None", "ServerOnly", "ClientAndServer"].map(|mode| json!({"mode": mode})))),
+            ("sessionPersistence", maybe([json!({"type": "Cookie"})])),
+            ("port", some([json!({"number": 80})])),
         ]),
         "spec.externalHostname.hostname" => strings(&[
             "a.b",
@@ -42,10 +85,11 @@ pub fn values(path: &str) -> Option<Vec<Value>> {
             "a.clusterxlocal",
             "a-cluster.local",
         ]),
-        "spec.port.name" => strings(&["", "http", "a-b", "Http", "-a", "a.b", "a_b", "1", &"x".repeat(63)]),
+        "spec.endpointSelector.matchLabels" => selected(),
         "spec.tls" => objects(&[
             ("mode", some(["None", "ServerOnly", "ClientAndServer"])),
             ("clientCertificateRef", maybe([json!({"name": "a"})])),
+            ("validation", maybe([json!({"hostname": "a.b", "wellKnownCACertificates": "System"})])),
         ]),
         _ => return None,
     })
@@ -64,6 +108,14 @@ fn address(optional: bool) -> Vec<Value> {
         ("type", maybe(["IPAddress", "Hostname", "NamedAddress"])),
         ("value", if optional { maybe(names) } else { some(names) }),
     ])
+}
+
+/// Keys without labels beyond 63 characters: what evaluates the official rule here limits those, and kube-apiserver does not.
+fn selected() -> Vec<Value> {
+    let long = |last| format!("{}{}/a", format!("{}.", "x".repeat(63)).repeat(3), "x".repeat(last));
+    let mut all: Vec<_> = keys().into_iter().filter(|keys| !keys.to_string().contains(&"x".repeat(65))).collect();
+    all.extend([60, 61, 62].map(|last| json!({long(last): "v"})));
+    all
 }
 
 fn keys() -> Vec<Value> {

@@ -7,6 +7,7 @@ mod corpus;
 mod fields;
 mod gateways;
 mod routes;
+mod telemetry;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};

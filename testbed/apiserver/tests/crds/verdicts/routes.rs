@@ -16,19 +16,19 @@ pub fn values(plural: &str, path: &str) -> Option<Vec<Value>> {
         },
         "rules[]" => rule(),
         "backendRefs[]" | "backendRef" => objects(&[
-            ("group", maybe(["", "a.b"])),
-            ("kind", maybe(["Service", "Other"])),
+            ("group", maybe(["", "a.b", "gateway.networking.x-k8s.io"])),
+            ("kind", maybe(["Service", "Other", "XBackend"])),
             ("name", some(["a"])),
             ("port", maybe([80])),
         ]),
         "filters" => lists(&filter_types().iter().map(|name| json!({"type": name})).collect::<Vec<_>>(), 3),
-        "filters[]" => filter(),
+        "filters[]" | "requests[]" => filter(),
         "requestMirror" => objects(&[
             ("backendRef", some([json!({"name": "a", "port": 80})])),
             ("percent", maybe([0, 50])),
             ("fraction", maybe([json!({"numerator": 1}), json!({"numerator": 2, "denominator": 1})])),
         ]),
-        "fraction" => {
+        "fraction" | "samplingRate" => {
             objects(&[("numerator", some([0, 1, 4, 5, 100, 101])), ("denominator", maybe([1, 4, 5, 100, 101]))])
         }
         "method" => objects(&[
@@ -55,10 +55,8 @@ pub fn values(plural: &str, path: &str) -> Option<Vec<Value>> {
         "sessionPersistence" => objects(&[
             ("type", maybe(["Cookie", "Header"])),
             ("absoluteTimeout", maybe(["1h"])),
-            (
-                "cookieConfig",
-                maybe([json!({}), json!({"lifetimeType": "Session"}), json!({"lifetimeType": "Permanent"})]),
-            ),
+            ("cookie", maybe([json!({}), json!({"lifetimeType": "Session"}), json!({"lifetimeType": "Permanent"})])),
+            ("header", maybe([json!({"name": "a"})])),
         ]),
         "externalAuth" => objects(&[
             ("protocol", some(["HTTP", "GRPC"])),

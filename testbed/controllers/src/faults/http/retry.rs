@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use gateproof_proxy::{
@@ -42,7 +41,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "never-retries",
         summary: "Takes no status code of a backend for a reason to try again.",
-        clauses: &["upstream:HTTPRouteRetry", "blind:HTTPRouteRetry.2"],
+        clauses: &["upstream:HTTPRouteRetry", "upstream:HTTPRouteRetryWithBackendTimeout", "blind:HTTPRouteRetry.2"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for retry in each_retry(config) {
@@ -54,7 +53,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "counts-the-first-try-as-a-retry",
         summary: "Makes one retry too few.",
-        clauses: &["blind:HTTPRouteRetry.1", "blind:HTTPRouteRetry.2"],
+        clauses: &["blind:HTTPRouteRetry.1"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for retry in each_retry(config).filter(|retry| retry.attempts > 1) {
@@ -82,14 +81,6 @@ pub(in super::super) const CONFIG: &[Fault] = &[
         }),
     },
     Fault {
-        name: "retries-at-once",
-        summary: "Takes no notice of the backoff of a route.",
-        clauses: &["blind:HTTPRouteRetry.2"],
-        seam: Seam::Config(|| {
-            serve(|_, config| each_retry(config).for_each(|retry| retry.backoff = Duration::from_millis(1)))
-        }),
-    },
-    Fault {
         name: "retries-past-the-timeout",
         summary: "Goes on with retries when the time for the request is over.",
         clauses: &["blind:HTTPRouteRetry.2"],
@@ -108,17 +99,51 @@ pub(in super::super) const CONFIG: &[Fault] = &[
         }),
     },
     Fault {
-        name: "gives-up-after-a-timeout",
-        summary: "Does not try again after a backend took too long.",
-        clauses: &["blind:HTTPRouteTimeoutBackendRequest.3"],
-        seam: Seam::Config(|| serve(|_, config| each_retry(config).for_each(|retry| retry.on_timeouts = false))),
+        name: "takes-no-retry-for-one",
+        summary: "Tries once again where a route asks for no further attempt.",
+        clauses: &["blind:HTTPRouteRetry.6"],
+        seam: Seam::Config(|| {
+            serve(|_, config| each_retry(config).for_each(|retry| retry.attempts = retry.attempts.max(1)))
+        }),
     },
     Fault {
-        name: "gives-up-on-broken-connections",
-        summary: "Does not try again after the connection to a backend broke off.",
-        clauses: &["blind:HTTPRouteRetry.5"],
+        name: "takes-one-retry-for-none",
+        summary: "Does not try again where a route does not say how often.",
+        clauses: &["blind:HTTPRouteRetry.6"],
         seam: Seam::Config(|| {
-            serve(|_, config| each_retry(config).for_each(|retry| retry.on_connection_errors = false))
+            serve(|_, config| {
+                for retry in each_retry(config).filter(|retry| retry.attempts == 1) {
+                    retry.attempts = 0;
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "gives-up-on-refused-connections",
+        summary: "Does not try another endpoint after one took no connection.",
+        clauses: &["upstream:HTTPRouteRetryConnectionError"],
+        seam: Seam::Config(|| {
+            serve(|_, config| each_retry(config).for_each(|retry| retry.on_refused_connections = false))
+        }),
+    },
+    Fault {
+        name: "never-gives-up-on-refused-connections",
+        summary: "Tries endpoints for ever while none takes a connection.",
+        clauses: &["blind:HTTPRouteRetryConnectionError.5"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for retry in each_retry(config).filter(|retry| retry.codes.is_empty()) {
+                    retry.attempts = u32::MAX;
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "repeats-requests-of-broken-connections",
+        summary: "Sends a request again that the backend got before the connection broke off.",
+        clauses: &["OWN-11"],
+        seam: Seam::Config(|| {
+            serve(|_, config| each_retry(config).for_each(|retry| retry.on_broken_connections = true))
         }),
     },
 ];

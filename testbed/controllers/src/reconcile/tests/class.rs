@@ -1,12 +1,16 @@
 use rstest::rstest;
 
 use super::{World, conditions, message, update};
-use crate::{settings::SUPPORTED_FEATURES, snapshot::Kind, status::DesiredStatus};
+use crate::{
+    settings::{FEATURES_SINCE, SUPPORTED_FEATURES},
+    snapshot::Kind,
+    status::DesiredStatus,
+};
 
 #[rstest]
-#[case::known("annotations: {gateway.networking.k8s.io/bundle-version: v1.6.1}", "True/SupportedVersion")]
+#[case::known("annotations: {gateway.networking.k8s.io/bundle-version: v1.7.0}", "True/SupportedVersion")]
 #[case::older("annotations: {gateway.networking.k8s.io/bundle-version: v1.0.0}", "True/SupportedVersion")]
-#[case::candidate("annotations: {gateway.networking.k8s.io/bundle-version: v1.6.0-rc.1}", "True/SupportedVersion")]
+#[case::candidate("annotations: {gateway.networking.k8s.io/bundle-version: v1.7.0-rc.1}", "True/SupportedVersion")]
 #[case::newer("annotations: {gateway.networking.k8s.io/bundle-version: v1.99.0}", "False/UnsupportedVersion")]
 #[case::garbled("annotations: {gateway.networking.k8s.io/bundle-version: '1.6'}", "False/UnsupportedVersion")]
 #[case::absent("labels: {}", "False/UnsupportedVersion")]
@@ -46,11 +50,22 @@ fn classes_of_other_controllers_are_left_alone() {
     assert_eq!(update(&world.settle(), Kind::GatewayClass, "theirs"), None);
 }
 
-#[test]
-fn features_are_sorted_and_unique() {
-    assert!(SUPPORTED_FEATURES.is_sorted_by(|one, other| one < other));
-    let outcome = World::with("[]").settle();
+/// One CRD of an older release is enough, as that of HTTPRoute is here: its fields are those of that release.
+#[rstest]
+#[case("httproutes", true)]
+#[case("gateways", false)]
+fn features_are_sorted_and_those_of_the_release(#[case] renewed: &str, #[case] all: bool) {
+    let mut world = World::with(&format!(
+        "- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: \
+         {renewed}.gateway.networking.k8s.io, annotations: {{gateway.networking.k8s.io/bundle-version: v1.7.0}}}}, \
+         spec: {{group: gateway.networking.k8s.io, names: {{kind: Any, plural: {renewed}}}}}}}"
+    ));
+    let outcome = world.settle();
     let status = &update(&outcome, Kind::GatewayClass, "ours").unwrap().status;
     let DesiredStatus::GatewayClass { supported_features, .. } = status else { panic!("{status:?}") };
-    assert_eq!(supported_features, SUPPORTED_FEATURES);
+    let newer = FEATURES_SINCE.1.iter().filter(|_| all);
+    let mut expected: Vec<_> = SUPPORTED_FEATURES.iter().chain(newer).copied().collect();
+    expected.sort_unstable();
+    assert_eq!(supported_features, &expected);
+    assert!(expected.is_sorted_by(|one, other| one < other));
 }

@@ -195,3 +195,24 @@ fn messages_name_the_listeners_at_fault() {
     let outcome = World::with(&gateway("gw", 0, spec)).settle();
     assert!(message(&outcome, Kind::Gateway, "gw", "Accepted").contains("odd"));
 }
+
+#[rstest]
+#[case::any("", "True/AddressesAssigned")]
+#[case::usable("addresses: [{type: IPAddress, value: 127.90.0.9}], ", "True/AddressesAssigned")]
+#[case::part(
+    "addresses: [{type: IPAddress, value: 127.90.0.9}, {type: IPAddress, value: 192.0.2.1}], ",
+    "False/PartiallyAssigned"
+)]
+#[case::none("addresses: [{type: IPAddress, value: 192.0.2.1}], ", "False/NotAssigned")]
+#[case::unknown_type("addresses: [{type: Hostname, value: a.b}], ", "False/NotAssigned")]
+fn from_v1_7_on_a_gateway_says_whether_it_has_its_addresses(#[case] addresses: &str, #[case] expected: &str) {
+    let mut world =
+        World::with(&gateway("gw", 0, &format!("{addresses}listeners: [{{name: http, port: 80, protocol: HTTP}}]")));
+    world.add(
+        "- {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: \
+         httproutes.gateway.networking.k8s.io, annotations: {gateway.networking.k8s.io/bundle-version: v1.7.0}}, \
+         spec: {group: gateway.networking.k8s.io, names: {kind: HTTPRoute, plural: httproutes}}}",
+    );
+    let said = conditions(&world.settle(), Kind::Gateway, "gw");
+    assert!(said[0].ends_with(&format!("AddressesAssigned={expected}")), "{said:?}");
+}
