@@ -20,6 +20,7 @@ type common struct {
 func (c *common) register(flags *flag.FlagSet) {
 	flags.StringVar(&c.suites.Gateproof, "gateproof", "", "the program `FILE`")
 	flags.StringVar(&c.suites.Upstream, "suite", "", "the test binary of upstream's suite, a `FILE`")
+	flags.StringVar(&c.suites.Definitions, "definitions", "", "the definitions of Gateway API that the testbed serves, a `FILE`")
 	flags.StringVar(&c.suites.Timeouts, "timeouts", "", "options `FILE` for upstream's suite; ours takes --timing embedded then; none: both as on a cluster")
 	flags.StringVar(&c.work, "work", "", "`DIR` for kubeconfigs, logs and reports; a temporary one unless given")
 }
@@ -43,6 +44,7 @@ func run(ctx context.Context, arguments []string) error {
 	fault := flags.String("fault", "", "`NAME` of a fault of the reference; none: as the specification asks")
 	only := flags.String("test", "", "run this one test of upstream's, by its short `NAME`")
 	beside := flags.Bool("beside", false, "run our scenarios too, on a testbed of their own")
+	list := flags.String("expected", "", "`FILE` of the tests that do not run or fail, and why; anything else is a failure")
 	repeat := flags.Int("repeat", 1, "run everything so many times, alternating")
 	times := flags.String("times", "", "write what each run came to into this JSON `FILE`")
 	if err := flags.Parse(arguments); err != nil {
@@ -58,6 +60,15 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	var pairs []pair
 	var failed []string
+	var expected *Expected
+	// Of one test, or under a fault, everything else is to be expected.
+	if *list != "" && *only == "" && *fault == "" {
+		read, err := readExpected(*list)
+		if err != nil {
+			return err
+		}
+		expected = &read
+	}
 	for range *repeat {
 		log := filepath.Join(work, "upstream.log")
 		var pair pair
@@ -74,7 +85,11 @@ func run(ctx context.Context, arguments []string) error {
 		}
 		printOutcome(os.Stdout, "upstream", pair.Upstream)
 		fmt.Println("log:", log)
-		failed = append(failed, pair.Upstream.Failed...)
+		if expected == nil {
+			failed = append(failed, pair.Upstream.Failed...)
+		} else {
+			failed = append(failed, expected.surprises(tests)...)
+		}
 		if *beside {
 			err := withTestbed(ctx, common.suites, work, *fault, func(testbed *Testbed) error {
 				ours, err := common.suites.runOurs(ctx, testbed, work, nil, nil)
@@ -111,7 +126,7 @@ func withTestbed(ctx context.Context, suites Suites, work, fault string, use fun
 		return err
 	}
 	defer os.RemoveAll(dir)
-	testbed, err := startTestbed(ctx, suites.Gateproof, dir, fault)
+	testbed, err := startTestbed(ctx, suites, dir, fault)
 	if err != nil {
 		return err
 	}

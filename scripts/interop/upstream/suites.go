@@ -20,6 +20,8 @@ type Suites struct {
 	Gateproof string
 	// The test binary of upstream's suite.
 	Upstream string
+	// The definitions of the release that the suite is of.
+	Definitions string
 	// Options file of upstream's suite; none for its defaults.
 	Timeouts string
 }

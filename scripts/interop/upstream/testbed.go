@@ -27,12 +27,15 @@ type Testbed struct {
 const shutdownGrace = 10 * time.Second
 
 // startTestbed starts a testbed that keeps its kubeconfig in dir. No fault is the plain reference.
-func startTestbed(ctx context.Context, gateproof, dir, fault string) (*Testbed, error) {
+func startTestbed(ctx context.Context, suites Suites, dir, fault string) (*Testbed, error) {
 	args := []string{"testbed", "--format", "json", "--kubeconfig", filepath.Join(dir, "kubeconfig")}
+	if suites.Definitions != "" {
+		args = append(args, "--crds", suites.Definitions)
+	}
 	if fault != "" {
 		args = append(args, "--fault", fault)
 	}
-	command := exec.CommandContext(ctx, gateproof, args...)
+	command := exec.CommandContext(ctx, suites.Gateproof, args...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = shutdownGrace
 	command.Stderr = os.Stderr
