@@ -1,5 +1,7 @@
 //! `gateproof plan`: what would run, what not, and why.
 
+use std::collections::BTreeSet;
+
 use gateproof_report::terminal::printable;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,11 +11,15 @@ use super::output::{self, Format, say};
 use super::run::{Tuning, run_failure};
 use super::{Failure, Outcome};
 use crate::exit_codes;
+use crate::run::releases::{Difference, differences};
 use crate::run::{self, Decision};
+use crate::scenario::Version;
 
 /// Show what would run, what not, and why
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  gateproof plan HTTPRoute --gateway-class my-class")]
+#[command(
+    after_help = "Examples:\n  gateproof plan HTTPRoute --gateway-class my-class\n  gateproof plan --compare v1.6,v1.7    what is asked at one of two releases only"
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
@@ -21,9 +27,17 @@ pub(crate) struct Args {
     target: Target,
     #[command(flatten)]
     tuning: Tuning,
+    /// Say what is asked at one of two releases of Gateway API and not at the other, instead of what would run; asks no target
+    #[arg(long, value_name = "VERSION,VERSION", value_parser = two_versions)]
+    compare: Option<(Version, Version)>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+fn two_versions(text: &str) -> Result<(Version, Version), String> {
+    let (from, to) = text.split_once(',').ok_or("two releases are needed, such as v1.6,v1.7")?;
+    Ok((from.trim().parse()?, to.trim().parse()?))
 }
 
 /// What would become of one scenario.
@@ -64,6 +78,9 @@ impl Word {
 /// Runs the verb.
 pub(crate) async fn run(mut args: Args) -> Outcome {
     let (scenarios, all) = args.selection.among_all()?;
+    if let Some((from, to)) = args.compare {
+        return compared(&differences(&scenarios, from, to), args.format);
+    }
     let mut options = args.target.options().await?;
     args.tuning.apply(&mut options, &all)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
@@ -93,4 +110,20 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
         say!("{runs} of {} would run", plan.len());
     }
     Ok::<u8, Failure>(exit_codes::PASSED)
+}
+
+fn compared(differences: &[Difference], format: Format) -> Outcome {
+    if format == Format::Json {
+        output::json(differences)?;
+        return Ok(exit_codes::PASSED);
+    }
+    let cells = |one: &Difference| {
+        let channel = one.channel.map_or(String::new(), |channel| format!(" in the {channel} channel"));
+        let what = one.expectation.as_deref().unwrap_or("the whole scenario").to_owned();
+        [one.scenario.clone(), format!("at {} only{channel}", one.only_at), what]
+    };
+    output::columns(&differences.iter().map(cells).collect::<Vec<_>>());
+    let scenarios: BTreeSet<&str> = differences.iter().map(|one| one.scenario.as_str()).collect();
+    say!("{} scenarios differ", scenarios.len());
+    Ok(exit_codes::PASSED)
 }

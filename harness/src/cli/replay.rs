@@ -2,28 +2,49 @@
 
 use std::path::PathBuf;
 
+use gateproof_report::record::RunRecord;
 use gateproof_report::terminal;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::options::{contract, load_scenarios};
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
 use super::report_dir::{EVENTS, file_of};
 use super::run::exit_code;
 use super::{Failure, Outcome};
 use crate::log;
+use crate::run::releases::Unanswered;
 use crate::run::replay;
-use crate::scenario::Vocabulary;
+use crate::scenario::{Version, Vocabulary};
 
 /// Judge a recorded run again, from its log
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  gateproof replay gateproof-report")]
+#[command(
+    after_help = "Examples:\n  gateproof replay gateproof-report\n  gateproof replay gateproof-report --gateway-api-version v1.7    what would fail after the upgrade"
+)]
 pub(crate) struct Args {
     /// The report directory of a run, or its events.jsonl
     log: PathBuf,
     /// The scenario manifests that were run, if not the built-in ones
     #[arg(short = 'f', long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
+    /// Judge as if at this release of Gateway API; what has to be run to be known is listed
+    #[arg(long, value_name = "VERSION")]
+    gateway_api_version: Option<Version>,
     #[command(flatten)]
     format: FormatArg,
+}
+
+/// A recorded run, judged as if at another release.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AtRelease {
+    /// The release that the run was of.
+    recorded_at: String,
+    /// What can be judged.
+    record: RunRecord,
+    /// What cannot, and why.
+    must_be_run: Vec<Unanswered>,
 }
 
 /// Runs the verb.
@@ -36,13 +57,36 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
     })?;
     let scenarios = load_scenarios(&args.files, &Vocabulary::builtin())?;
-    let record = replay::replay(&events, &scenarios, &contract()?, None).map_err(|error| {
+    let wrong = |error: replay::ReplayError| {
         Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
-    })?;
+    };
+    let record = replay::replay(&events, &scenarios, &contract()?, args.gateway_api_version).map_err(wrong)?;
+    if let Some(version) = args.gateway_api_version {
+        let must_be_run = replay::to_be_run(&events, &scenarios, version).map_err(wrong)?;
+        let recorded_at = replay::release_of(&events).map_err(wrong)?.to_owned();
+        return at_release(AtRelease { recorded_at, record, must_be_run }, version, args.format.format);
+    }
     if args.format.format == Format::Json {
         output::json(&record)?;
     } else {
         output::out(format_args!("{}", terminal::summary(&record)));
     }
     Ok(exit_code(&record, true))
+}
+
+fn at_release(at: AtRelease, version: Version, format: Format) -> Outcome {
+    let code = exit_code(&at.record, true);
+    if format == Format::Json {
+        output::json(&at)?;
+        return Ok(code);
+    }
+    output::out(format_args!("{}", terminal::summary(&at.record)));
+    let recorded = terminal::printable(&at.recorded_at);
+    say!("judged as if at {version}; recorded at {recorded}, so definitions and claims are those of {recorded}");
+    if !at.must_be_run.is_empty() {
+        say!("must be run to be known, {}:", at.must_be_run.len());
+        let cells = |one: &Unanswered| [format!("  {}", one.scenario), one.why.clone()];
+        output::columns(&at.must_be_run.iter().map(cells).collect::<Vec<_>>());
+    }
+    Ok(code)
 }

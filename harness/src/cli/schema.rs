@@ -11,11 +11,12 @@ use gateproof_report::record::RunRecord;
 use gateproof_suites::Feature;
 
 use super::output::{self, Format, FormatArg};
-use super::{Failure, Outcome, clean, explain, list, plan, report, testbed};
+use super::{Failure, Outcome, clean, explain, list, plan, replay, report, testbed};
 use crate::exit_codes;
 use crate::kill::{Matrix, Proof, Varied};
 use crate::log::codec::Line;
 use crate::run::Preflight;
+use crate::run::releases::Difference;
 use crate::scenario::{self, Diagnostic, Vocabulary};
 
 /// Print the JSON Schema of scenario manifests, or of what a verb writes for programs
@@ -53,6 +54,8 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "events", about: "a line of events.jsonl", schema: of::<Line> },
     Subject { name: "record", about: "record.json, and run and replay --format json", schema: of::<RunRecord> },
     Subject { name: "plan", about: "plan --format json", schema: of::<Vec<plan::Row>> },
+    Subject { name: "plan-compare", about: "plan --compare --format json", schema: of::<Vec<Difference>> },
+    Subject { name: "replay-at", about: "replay --gateway-api-version --format json", schema: of::<replay::AtRelease> },
     Subject { name: "preflight", about: "preflight --format json", schema: of::<Preflight> },
     Subject { name: "list-scenarios", about: "list scenarios --format json", schema: of::<Vec<list::ScenarioItem>> },
     Subject { name: "list-features", about: "list features --format json", schema: of::<Vec<Feature>> },

@@ -23,6 +23,7 @@ pub mod plan;
 pub mod preflight;
 mod prepare;
 pub mod record;
+pub mod releases;
 pub mod replay;
 pub mod schedule;
 mod session;

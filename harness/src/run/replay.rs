@@ -1,5 +1,6 @@
 //! Judges a recorded run again: the same path, the same verdicts, with no target. Pure.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use indexmap::IndexMap;
 use super::options::DEFAULT_MAX_PROBES;
 use super::preflight::{self, PREFLIGHT};
 use super::record::{self, End, Entry, events_of};
+use super::releases::{Unanswered, unanswered};
 use crate::judge::contract::Contract;
 use crate::judge::{Context, Judge};
 use crate::log::{Bindings, Body, Event, RunStarted, Scope};
@@ -43,26 +45,35 @@ pub enum ReplayError {
     },
 }
 
-/// Judges every execution of a log again. `release` replaces the release and channel that the run had. Scenarios that
-/// did not run then do not appear.
+/// Judges every execution of a log again. Scenarios that did not run then do not appear. `release` replaces the release that
+/// the run had: what has no meaning there does not appear either, nor does what has to be run to be known ([`to_be_run`]).
 pub fn replay(
     events: &[Arc<Event>],
     scenarios: &[Scenario],
     contract: &Arc<Contract>,
-    release: Option<(Version, Channel)>,
+    release: Option<Version>,
 ) -> Result<RunRecord, ReplayError> {
-    let Some(Body::RunStarted(started)) = events.first().map(|event| &event.body) else {
-        return Err(ReplayError::NoStart);
-    };
-    if started.format != record::LOG_FORMAT {
-        return Err(ReplayError::Format(started.format));
+    let started = started(events)?;
+    let mut executions = executions(events)?;
+    let (recorded, channel) = bundle(started)?;
+    let version = release.unwrap_or(recorded);
+    let mut as_if = started.clone();
+    if let Some(version) = release {
+        let left_out: BTreeSet<String> =
+            to_be_run(events, scenarios, version)?.into_iter().map(|one| one.scenario).collect();
+        let has_meaning = |name: &str| {
+            scenarios
+                .iter()
+                .find(|scenario| scenario.name == name)
+                .is_none_or(|one| one.bounds.admits(version, channel))
+        };
+        executions.retain(|one| !left_out.contains(&one.bindings.scenario) && has_meaning(&one.bindings.scenario));
+        as_if.gateway_api_version = version.to_string();
     }
-    let executions = executions(events)?;
     let interrupted = match events.last().map(|event| &event.body) {
         Some(Body::RunEnded { interrupted }) => *interrupted,
         _ => return Err(ReplayError::Open(Vec::new())),
     };
-    let (version, channel) = release.map_or_else(|| bundle(started), Ok)?;
     let asked = executions.iter().any(|execution| **execution.name == *PREFLIGHT);
     let preflight = if asked { preflight::scenario().ok() } else { None };
     let mut entries: Vec<Entry> = Vec::new();
@@ -112,7 +123,31 @@ pub fn replay(
         .collect();
     let controller = &started.controller_name;
     let rules = record::contract_records(contract, version, controller, &started.timing, events, &verdicts);
-    Ok(record::run_record(started, events, records.collect(), rules, interrupted))
+    Ok(record::run_record(&as_if, events, records.collect(), rules, interrupted))
+}
+
+/// What has to be run to know how the target of a log does at another release.
+pub fn to_be_run(
+    events: &[Arc<Event>],
+    scenarios: &[Scenario],
+    release: Version,
+) -> Result<Vec<Unanswered>, ReplayError> {
+    let recorded = bundle(started(events)?)?;
+    let executions = executions(events)?;
+    let ran = executions.iter().map(|execution| execution.bindings.scenario.as_str()).collect();
+    Ok(unanswered(scenarios, &ran, recorded, release))
+}
+
+/// The release that a log is of, as it was annotated.
+pub fn release_of(events: &[Arc<Event>]) -> Result<&str, ReplayError> {
+    started(events).map(|started| started.gateway_api_version.as_str())
+}
+
+fn started(events: &[Arc<Event>]) -> Result<&RunStarted, ReplayError> {
+    let Some(Body::RunStarted(started)) = events.first().map(|event| &event.body) else {
+        return Err(ReplayError::NoStart);
+    };
+    if started.format == record::LOG_FORMAT { Ok(started) } else { Err(ReplayError::Format(started.format)) }
 }
 
 struct Recorded<'a> {

@@ -244,7 +244,9 @@ fn known(
 
 /// Whether the spec asks for what a condition tells of.
 fn asked(list: &List<'_>, condition: &Condition<'_>, terms: &ConditionTerms, object: &Value, found: &mut Vec<Finding>) {
-    let Some(value) = terms.asked_by.as_deref().filter(|_| condition.status == "True") else { return };
+    // What is said of an older generation may have been asked for then.
+    let is_current = condition.observed_generation == Some(generation(object));
+    let Some(value) = terms.asked_by.as_deref().filter(|_| condition.status == "True" && is_current) else { return };
     let good = object.get("spec").is_some_and(|spec| has(spec, value));
     found.push(held(Rule::NegativeOnlyWhileTrue, list.path_of(condition.type_), good, || {
         format!("{condition}, and nothing in the spec says {value}")

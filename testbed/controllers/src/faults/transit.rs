@@ -124,6 +124,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "unescapes-queries",
+        summary: "Forwards a query with a plain & for %26, and = for %3D.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|_, parts| {
+                let uri = parts.uri.clone();
+                let query = uri.query().map(|query| query.replace("%26", "&").replace("%3D", "="));
+                redirect_to(parts, uri.path(), query.as_deref());
+            }))
+        }),
+    },
+    Fault {
         name: "merges-slashes",
         summary: "Forwards a path with one slash where there are several.",
         clauses: &["OWN-06"],

@@ -180,7 +180,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "overlooks-gateways-with-long-names",
         summary: "Does not see Gateways whose name is longer than the value of a label may be.",
-        clauses: &["upstream:GatewayNameMaximumLength", "blind:GatewayNameMaximumLength.1"],
+        clauses: &["upstream:GatewayNameMaximumLength"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 let long: Vec<_> = snapshot.all(Kind::Gateway).map(|gateway| gateway.key()).collect();
@@ -193,7 +193,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "cuts-names-of-gateways",
         summary: "Takes Gateways whose names begin with the same 63 characters for one.",
-        clauses: &["blind:GatewayNameMaximumLength.2"],
+        clauses: &["OWN-13"],
         seam: Seam::Config(|| serve_from(cut_names)),
     },
     Fault {
@@ -286,7 +286,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "calls-backoffs-no-matching-parent",
         summary: "Refuses routes with a backoff for a reason that has nothing to do with it.",
-        clauses: &["GEP1364-39", "blind:HTTPRouteRetry.7"],
+        clauses: &["GEP1364-39"],
         seam: Seam::Statuses(|| {
             say(|seen, statuses| {
                 for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {

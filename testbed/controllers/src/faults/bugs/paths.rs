@@ -114,7 +114,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "takes-escapes-off-rewritten-paths",
             summary: "Unescapes what stands behind a prefix that a rewrite replaces.",
-            clauses: &["upstream:HTTPRouteRewritePath", "blind:HTTPRouteRewritePath.2"],
+            clauses: &["OWN-06"],
             seam: Seam::Exchange(|| {
                 Arc::new(Replaces(|of| {
                     let path = || unescaped(&format!("{}{}", of.by, of.rest));
@@ -128,7 +128,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "takes-escapes-off-redirected-paths",
             summary: "Unescapes what stands behind a prefix that a redirect replaces.",
-            clauses: &["upstream:HTTPRouteRedirectPath", "blind:HTTPRouteRedirectPath.1"],
+            clauses: &["OWN-06"],
             seam: Seam::Exchange(|| {
                 Arc::new(Replaces(|of| {
                     let path = || unescaped(&format!("{}{}", of.by, of.rest));
