@@ -71,6 +71,11 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             json_of(dir, &["report", "render", "gateproof-report", "--as", "json"]),
         ],
         "plan" => vec![json_of(dir, &["plan", "--format", "json", "--skip", "tcproute-*", "--features", "Gateway"])],
+        "plan-compare" => vec![json_of(dir, &["plan", "--compare", "v1.6,v1.7", "--format", "json"])],
+        "replay-at" => {
+            let at = ["replay", "gateproof-report", "--gateway-api-version", "v1.6", "--format", "json"];
+            vec![json_of(dir, &at)]
+        }
         "preflight" => vec![
             json_of(dir, &["preflight", "--format", "json", "tcproute-simple"]),
             json_of(dir, &["preflight", "--format", "json", "--dial", "*:*=127.0.0.1:1"]),

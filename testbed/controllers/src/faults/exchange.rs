@@ -457,12 +457,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loses-bodies-of-answers",
         summary: "Sends the head of a backend's answer to a request with a body, unless it is a call, and nothing behind it.",
-        clauses: &[
-            "blind:Generic.6",
-            "blind:HTTPRouteExactPathMatching.1",
-            "blind:HTTPRouteRequestMirror.1",
-            "upstream:HTTPRouteMethodMatching",
-        ],
+        clauses: &["blind:Generic.6", "blind:HTTPRouteExactPathMatching.1", "upstream:HTTPRouteMethodMatching"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|request, response| {
                 let is_call = grpc::is_grpc(&request.headers);
