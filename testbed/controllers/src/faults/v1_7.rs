@@ -12,7 +12,7 @@ use super::{
 use crate::{
     reconcile::intersect,
     runtime::seams::{ConfigSeam, Seen},
-    snapshot::{Kind, Snapshot},
+    snapshot::Kind,
     status::Truth,
 };
 
@@ -42,21 +42,6 @@ fn hide_broader(config: &mut Config) {
             !all.iter().any(is_narrower)
         });
     }
-}
-
-/// Names of Gateways that begin alike become the first of them.
-fn cut_names(snapshot: &mut Snapshot) {
-    let known: Vec<_> = snapshot.all(Kind::Gateway).map(|gateway| gateway.key()).collect();
-    snapshot.edit(Kind::HttpRoute, |route| {
-        let namespace = route["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
-        for parent in each(route, "/spec/parentRefs") {
-            let Some(start) = parent["name"].as_str().and_then(|name| name.get(..LABEL)) else { continue };
-            let alike = known.iter().find(|key| key.namespace == namespace && key.name.starts_with(start));
-            if let Some(alike) = alike {
-                parent["name"] = alike.name.clone().into();
-            }
-        }
-    });
 }
 
 fn rewrites(filters: &[Filter]) -> Vec<Filter> {
@@ -189,12 +174,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
-    },
-    Fault {
-        name: "cuts-names-of-gateways",
-        summary: "Takes Gateways whose names begin with the same 63 characters for one.",
-        clauses: &["OWN-13"],
-        seam: Seam::Config(|| serve_from(cut_names)),
     },
     Fault {
         name: "ignores-rewrites-of-backends",
