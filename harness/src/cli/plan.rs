@@ -102,7 +102,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
             "class {} ({}), Gateway API {}",
             printable(&facts.gateway_class),
             printable(&facts.controller_name),
-            printable(&facts.bundle)
+            printable(&facts.release())
         );
         let cells = |row: &Row| [row.name.clone(), row.decision.text().to_owned(), row.reason.clone()];
         output::columns(&rows.iter().map(cells).collect::<Vec<_>>());

@@ -22,7 +22,7 @@ use crate::scenario::{Channel, Scenario, Version};
 use crate::target::api::chain;
 use crate::target::connect::ConnectError;
 use crate::target::dial::DialRule;
-use crate::target::discover::DiscoverError;
+use crate::target::discover::{DiscoverError, GivenBundle};
 use crate::target::forward::{Behind, ServiceName};
 use crate::target::pod_logs::LogSource;
 use crate::target::proxy::Proxy;
@@ -134,10 +134,10 @@ pub(crate) struct Tuning {
     /// Do not hold the target to these features
     #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
     pub(crate) exempt_features: Vec<String>,
-    /// Release of the Gateway API CRDs, if their annotations do not say
-    #[arg(long, value_name = "VERSION", requires = "gateway_api_channel")]
+    /// Judge by this release of Gateway API instead of that of the installed CRDs; what they lack is not supported
+    #[arg(long, value_name = "VERSION")]
     pub(crate) gateway_api_version: Option<Version>,
-    /// Channel of the Gateway API CRDs, if their annotations do not say
+    /// Judge by this channel of that release instead of that of the installed CRDs
     #[arg(long, value_enum, requires = "gateway_api_version")]
     pub(crate) gateway_api_channel: Option<ChannelArg>,
     /// Leave scenarios out, as GLOB or GLOB=REASON
@@ -273,13 +273,11 @@ impl Tuning {
         options.allow_cluster_changes = self.allow_cluster_changes;
         options.backend_addresses.clone_from(&self.backend_address);
         options.backend_image = self.backend_image(options.target.is_embedded())?;
-        options.bundle = self.gateway_api_version.zip(self.gateway_api_channel).map(|(version, channel)| {
-            let channel = match channel {
-                ChannelArg::Standard => Channel::Standard,
-                ChannelArg::Experimental => Channel::Experimental,
-            };
-            (version, channel)
+        let channel = self.gateway_api_channel.map(|channel| match channel {
+            ChannelArg::Standard => Channel::Standard,
+            ChannelArg::Experimental => Channel::Experimental,
         });
+        options.bundle = self.gateway_api_version.map(|version| GivenBundle { version, channel });
         Ok(())
     }
 

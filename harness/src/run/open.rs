@@ -163,6 +163,9 @@ pub async fn open(
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
     let watched = resources(facts, watched, &run_id);
+    if let Some(bystander) = &options.bystander {
+        bystander.before_watches().await;
+    }
     let observer = Observer::start(&target.api, &log, watched, tokens, options.others).await?;
     let lateness = Lateness::default();
     let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));
@@ -372,6 +375,7 @@ fn run_started(
         controller_name: facts.controller_name.clone(),
         gateway_api_version: facts.bundle.clone(),
         gateway_api_channel: format!("{:?}", facts.channel).to_lowercase(),
+        definitions: facts.definitions.as_ref().map(|definitions| definitions.release.clone()),
         features: policy.features(facts).into_iter().collect(),
         known_failures: options.known_failures.clone(),
         timing: timing.clone(),

@@ -8,8 +8,9 @@ use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{cluster_change, is_cluster_scoped, is_unique};
 use crate::scenario::{Channel, Scenario, Verb, Version};
-use crate::target::discover::{Acceptance, Facts};
+use crate::target::discover::{Acceptance, Facts, GivenBundle};
 
+use super::definitions::beyond;
 use super::endpoints::only_hosted;
 use super::options::{FeatureChoice, RunOptions, Skip};
 use super::permissions::kinds_of;
@@ -103,6 +104,11 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
     if let Some(kind) = unserved(scenario, facts) {
         return Decision::NotSupported(format!("the target does not serve {kind}"));
     }
+    if let Some(definitions) = &facts.definitions
+        && let Some(lack) = beyond(definitions, &bound(scenario, facts), facts)
+    {
+        return Decision::NotSupported(format!("{lack}, and the definitions are of {}", definitions.release));
+    }
     if facts.single_gateway_class.is_none() && needs(scenario).single_class {
         let reason = "no GatewayClass that takes one Gateway only is known; name one with --single-gateway-class";
         return Decision::NotSupported(reason.to_owned());
@@ -147,6 +153,7 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
         bundle: String::new(),
         version: Version { major: 0, minor: 0, patch: 0 },
         channel: Channel::Experimental,
+        definitions: None,
         features: gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
         kinds: kinds_of(scenarios.iter().map(|scenario| &**scenario)),
     };
@@ -160,10 +167,11 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
     scenarios.iter().filter(|scenario| runs(scenario)).map(Arc::clone).collect()
 }
 
-/// The release and channel that are known; otherwise some between which all bounds of a scenario lie.
-fn releases(scenario: &Scenario, known: Option<(Version, Channel)>) -> Vec<(Version, Channel)> {
-    if let Some(known) = known {
-        return vec![known];
+/// What is known of release and channel; otherwise some releases between which all bounds of a scenario lie.
+fn releases(scenario: &Scenario, known: Option<GivenBundle>) -> Vec<(Version, Channel)> {
+    if let Some(GivenBundle { version, channel }) = known {
+        let channels = channel.map_or_else(|| vec![Channel::Standard, Channel::Experimental], |channel| vec![channel]);
+        return channels.into_iter().map(|channel| (version, channel)).collect();
     }
     let first = Version { major: 0, minor: 0, patch: 0 };
     let bounds = std::iter::once(&scenario.bounds).chain(scenario.steps.iter().map(|step| &step.bounds));

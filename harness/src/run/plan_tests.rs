@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::super::fixtures::{apply, facts, scenario};
 use super::*;
-use crate::scenario::{Bounds, Channel, Isolation, Vocabulary, load};
+use crate::scenario::{Bounds, Channel, Ending, Isolation, Vocabulary, load};
+use crate::target::definitions::Definitions;
 
 fn policy() -> Policy {
     Policy {
@@ -135,6 +136,30 @@ fn a_full_target_takes_a_class_that_can_be_filled() {
 }
 
 #[rstest]
+#[case::known(json!({"parentRefs": [], "rules": []}), &[], None)]
+#[case::unknown_field(json!({"useDefaultGateways": "All"}), &[], Some("it writes HTTPRoute spec.useDefaultGateways"))]
+#[case::admission(json!({}), &[Ending::Admitted], Some("steps[0] asks whether a write is admitted"))]
+fn nothing_is_asked_that_the_definitions_do_not_have(
+    #[case] spec: serde_json::Value,
+    #[case] ends: &[Ending],
+    #[case] lack: Option<&str>,
+) {
+    let schema = json!({"properties": {"spec": {"properties": {"parentRefs": {}, "rules": {}}}}});
+    let definitions = Definitions::with("v1.0.0 in the standard channel", [("HTTPRoute", schema)]);
+    let chosen = Facts { definitions: Some(Arc::new(definitions)), ..facts() };
+    let mut step = apply(vec![json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "route"}, "spec": spec,
+    })]);
+    step.either = ends.to_vec();
+    let asking = || Arc::new(Scenario { steps: vec![step.clone()], ..scenario("a") });
+    assert_eq!(plan(&[asking()], &facts(), &policy()).remove(0).decision, Decision::Run);
+    let expected = lack.map_or(Decision::Run, |lack| {
+        Decision::NotSupported(format!("{lack}, and the definitions are of v1.0.0 in the standard channel"))
+    });
+    assert_eq!(plan(&[asking()], &chosen, &policy()).remove(0).decision, expected);
+}
+
+#[rstest]
 #[case::anything("1.0", "1.9", &[], true)]
 #[case::at_this_release("1.4", "1.5", &["1.4.0"], true)]
 #[case::not_at_this_one("1.5", "1.6", &["1.4.0"], false)]
@@ -145,7 +170,7 @@ fn what_is_possible_depends_on_what_is_known(
     #[case] expected: bool,
 ) {
     let mut options = options();
-    options.bundle = known.first().map(|version| (version.parse().unwrap(), Channel::Standard));
+    options.bundle = known.first().map(|version| GivenBundle { version: version.parse().unwrap(), channel: None });
     let mut bound = scenario("a");
     bound.bounds = Bounds { since: since.parse().ok(), until: until.parse().ok(), channel: None };
     assert_eq!(possible(&[Arc::new(bound)], &options).len(), usize::from(expected));
