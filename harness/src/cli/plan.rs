@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::options::{Selection, Target};
 use super::output::{self, Format, say};
-use super::run::{Tuning, run_failure};
+use super::run::run_failure;
+use super::tuning::Tuning;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::releases::{Difference, differences};

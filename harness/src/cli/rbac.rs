@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::output::{self, Format};
-use super::run::{self, BackendsArg};
+use super::run;
+use super::tuning::BackendsArg;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::admission::{self, Confined};

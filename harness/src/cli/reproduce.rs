@@ -3,7 +3,8 @@
 use clap::ValueEnum;
 
 use super::options::{Selection, Target};
-use super::run::{Args, BackendsArg, ContractEffect, Tuning};
+use super::run::{Args, ContractEffect};
+use super::tuning::{BackendsArg, Tuning};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
 
 /// Everything that was asked for and that decides verdicts, as words of a command line. Every argument is named here, so
