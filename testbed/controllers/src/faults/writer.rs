@@ -266,9 +266,12 @@ pub(super) const FAULTS: &[Fault] = &[
             merge(inner, |live, _, status| {
                 keep_entries(live, status, |entry| {
                     renew(entry, live);
-                    for condition in each(entry, "/conditions").filter(|condition| condition["type"] == "Accepted") {
+                    let accepted = |one: &&mut Value| one["type"] == "Accepted" && one["status"] != "False";
+                    for condition in each(entry, "/conditions").filter(accepted) {
                         condition["status"] = "False".into();
                         condition["reason"] = "NoMatchingParent".into();
+                        condition["lastTransitionTime"] =
+                            Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into();
                     }
                 });
             })

@@ -91,7 +91,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "keeps-entries-of-detached-calls-and-streams",
             summary: "Keeps the entry of a GRPCRoute or TCPRoute for a Gateway that it no longer names.",
-            clauses: &["blind:Generic.8"],
+            clauses: &["OWN-13"],
             seam: Seam::Statuses(|| Box::<KeepsEntries>::default()),
         },
         reported: &["kgateway-dev/kgateway#14293"],
