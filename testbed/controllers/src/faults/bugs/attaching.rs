@@ -1,9 +1,6 @@
 //! Which listeners take a route, and what entries say of it.
 
-use std::net::IpAddr;
-
-use gateproof_proxy::config::Hostname::{Exact, Wildcard};
-use gateproof_proxy::config::{Config, HttpListener, Protocol, Route};
+use gateproof_proxy::config::{Hostname::Wildcard, HttpListener, Protocol, Route};
 use serde_json::json;
 
 use super::Bug;
@@ -76,24 +73,6 @@ fn stop_at_missing_parents(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
     }
 }
 
-/// Serves a hostname on the first of the ports of a Gateway that have a listener for it.
-fn serve_hosts_once(config: &mut Config) {
-    let mut known: Vec<(IpAddr, String)> = Vec::new();
-    for lane in &mut config.listeners {
-        let Protocol::Http(http) = &mut lane.protocol else { continue };
-        let mut here = Vec::new();
-        for host in &mut http.virtual_hosts {
-            let Exact(name) = &host.hostname else { continue };
-            let place = (lane.address, name.clone());
-            if known.contains(&place) {
-                host.routes.clear();
-            }
-            here.push(place);
-        }
-        known.extend(here);
-    }
-}
-
 /// What stands behind the star of a listener, and its rules.
 type Wildcarded<'a> = (&'a str, &'a [Route]);
 
@@ -163,14 +142,5 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Statuses(|| say(|seen, statuses| stop_at_missing_parents(seen, statuses))),
         },
         reported: &["vmware/load-balancer-and-ingress-services-for-kubernetes#1434"],
-    },
-    Bug {
-        fault: Fault {
-            name: "serves-a-hostname-on-one-port",
-            summary: "Serves nothing on a listener whose hostname a listener of another port has, too.",
-            clauses: &["upstream:HTTPRouteListenerHostnameMatching"],
-            seam: Seam::Config(|| serve(|_, config| serve_hosts_once(config))),
-        },
-        reported: &["nginx/nginx-gateway-fabric#3137"],
     },
 ];

@@ -14,7 +14,6 @@ use crate::{
 };
 
 /// The Gateways with a listener whose Secret is there and of no use.
-
 fn spoilt(seen: Seen<'_>) -> Vec<ObjectKey> {
     let statuses = seen.otherwise(|_| {}).statuses.into_iter();
     let is_spoilt = |key: &ObjectKey, name: &str| {
@@ -28,8 +27,7 @@ fn spoilt(seen: Seen<'_>) -> Vec<ObjectKey> {
         _ => None,
     });
     let with_spoilt = gateways.filter(|(key, listeners)| {
-        let mut bad =
-            listeners.iter().filter(|of| has_reason(&of.conditions, "ResolvedRefs", "InvalidCertificateRef"));
+        let mut bad = listeners.iter().filter(|of| has_reason(&of.conditions, "ResolvedRefs", "InvalidCertificateRef"));
         bad.any(|listener| is_spoilt(key, &listener.name).is_some())
     });
     with_spoilt.map(|(key, _)| key).collect()

@@ -92,7 +92,9 @@ fn resolve_known_kinds(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
         let (key, DesiredStatus::Gateway { listeners, .. }) = (&update.key, &mut update.status) else { continue };
         let Some(gateway) = seen.snapshot.get(Kind::Gateway, &key.namespace, &key.name) else { continue };
         let specs = gateway.raw["spec"]["listeners"].as_array().map_or(&[][..], Vec::as_slice);
-        for listener in listeners.iter_mut().filter(|of| has_reason(&of.conditions, "ResolvedRefs", "InvalidRouteKinds")) {
+        for listener in
+            listeners.iter_mut().filter(|of| has_reason(&of.conditions, "ResolvedRefs", "InvalidRouteKinds"))
+        {
             if specs.iter().any(|spec| spec["name"] == listener.name.as_str() && asks_for_known_kinds(spec)) {
                 set(&mut listener.conditions, "ResolvedRefs", Truth::True, "ResolvedRefs");
             }
@@ -111,9 +113,7 @@ fn miss_late_classes(memory: &mut Memory, snapshot: &mut Snapshot) {
     }
     snapshot.retain(Kind::Gateway, |gateway| {
         let missed = memory.objects.get(&(Kind::Gateway, gateway.key()));
-        !missed.is_some_and(|old| {
-            (&old.meta.uid, old.meta.generation) == (&gateway.meta.uid, gateway.meta.generation)
-        })
+        missed.is_none_or(|old| (&old.meta.uid, old.meta.generation) != (&gateway.meta.uid, gateway.meta.generation))
     });
 }
 

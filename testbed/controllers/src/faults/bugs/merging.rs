@@ -1,4 +1,4 @@
-//! Rules, routes and grants that are alike, and what becomes of them when they are put together.
+//! Rules and routes that are alike, and what becomes of them when they are put together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,9 @@ use gateproof_proxy::config::{
 };
 
 use super::Bug;
-use crate::{
-    faults::{
-        Fault, Seam,
-        tools::{hosts, rules, serve, view},
-    },
-    snapshot::{Kind, Snapshot},
+use crate::faults::{
+    Fault, Seam,
+    tools::{hosts, rules, serve},
 };
 
 /// What has a meaning of its own in a regular expression and may stand in a path.
@@ -96,20 +93,12 @@ fn join_names(host: &mut VirtualHost) {
     });
 }
 
-/// Takes every grant out of a namespace that is for the same as one before it.
-fn grant_once(snapshot: &mut Snapshot) {
-    let mut known = BTreeSet::new();
-    snapshot.retain(Kind::ReferenceGrant, |grant| {
-        known.insert((grant.meta.namespace.clone(), grant.raw["spec"]["from"].to_string()))
-    });
-}
-
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
             name: "forgets-matches-beside-replaced-prefixes",
             summary: "Matches by the path alone where a rule replaces the prefix of it.",
-            clauses: &["upstream:HTTPRouteRewritePath", "upstream:HTTPRouteHeaderMatching"],
+            clauses: &["upstream:HTTPRouteHeaderMatching"],
             seam: Seam::Config(|| {
                 serve(|_, config| {
                     for rule in rules(config) {
@@ -168,14 +157,5 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(join_names))),
         },
         reported: &["traefik/traefik#13580", "kumahq/kuma#18262"],
-    },
-    Bug {
-        fault: Fault {
-            name: "looks-at-one-grant-of-a-namespace",
-            summary: "Looks at the first of several grants of a namespace that are for the same referrers.",
-            clauses: &["IMPL-41"],
-            seam: Seam::Snapshot(|| view(grant_once)),
-        },
-        reported: &["envoyproxy/gateway#2149"],
     },
 ];
