@@ -15,7 +15,7 @@ fn confined() -> Confined {
     let all = load::builtin(&Vocabulary::builtin()).unwrap();
     let all: Vec<Arc<Scenario>> = all.into_iter().map(Arc::new).collect();
     let kinds = kinds_of(all.iter().map(|scenario| &**scenario));
-    Confined { patched: patched(&all, &kinds, None), port_forward: false }
+    Confined { patched: patched(&all, &kinds, None), ..Confined::default() }
 }
 
 fn named(name: &str, labels: Value) -> Value {
