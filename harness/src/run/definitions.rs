@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::scenario::expectations::{Asserted, asserted, enumerate};
+use crate::scenario::scope::defined;
 use crate::scenario::{Ending, Patch, PatchKind, Scenario, Step, Verb};
-use crate::target::definitions::Definitions;
 use crate::target::discover::Facts;
+use crate::target::served::Definitions;
 
 /// The first thing that a scenario, with the steps that are done, writes, looks at or asks, and that is the definitions' and not the
 /// target's to answer, in words.
@@ -15,6 +16,9 @@ pub(super) fn beyond(definitions: &Definitions, scenario: &Scenario, facts: &Fac
     }
     let written = scenario.steps.iter().find_map(|step| match &step.verb {
         Verb::Apply(apply) => apply.objects.iter().find_map(|object| {
+            if let Some(name) = defined(object) {
+                return Some(format!("it creates {name}"));
+            }
             let kind = object["kind"].as_str()?;
             Some(format!("it writes {kind} {}", definitions.lack(kind, object)?))
         }),

@@ -178,6 +178,7 @@ pub async fn open(
         view: Arc::clone(observer.view()),
         // Taking Gateways down takes about as long as setting them up.
         budget: timing.gateway,
+        log: Arc::clone(&log),
     };
     options.interrupt.holds(Some(&run_id));
     let patience = timing.gateway + timing.gateway_class;
@@ -265,7 +266,7 @@ async fn try_request(
         return;
     }
     let serves = |instance: &&Instance| instance.shape.protocol == Protocol::Http && !instance.addresses.is_empty();
-    let has_routes = env.facts.kinds.of(GATEWAY_GROUP, "HTTPRoute").is_some();
+    let has_routes = env.facts.kinds.of(GATEWAY_GROUP, "HTTPRoute").is_some_and(|kind| !kind.later);
     let Some(gateway) = instances.iter().find(serves).filter(|_| has_routes) else {
         return trial.preflight.no_request();
     };

@@ -119,6 +119,8 @@ pub struct RunOptions {
     pub target: TargetChoice,
     /// CustomResourceDefinitions that the embedded target serves; the built-in ones if there are none.
     pub crds: Vec<Value>,
+    /// Names of those that it does not serve.
+    pub without_crds: Vec<String>,
     /// Scenarios that the user did not select: a ConformanceReport counts those that the target could have run as skipped.
     pub unselected: Vec<Arc<Scenario>>,
     /// How the user asked for what decides verdicts, for reports: arguments of `gateproof run` beside the selection.
@@ -202,6 +204,7 @@ impl RunOptions {
             others: true,
             target,
             crds: Vec::new(),
+            without_crds: Vec::new(),
             unselected: Vec::new(),
             arguments: Vec::new(),
             options_file: None,

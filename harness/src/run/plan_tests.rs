@@ -5,7 +5,8 @@ use serde_json::json;
 use super::super::fixtures::{apply, facts, scenario};
 use super::*;
 use crate::scenario::{Bounds, Channel, Ending, Isolation, Vocabulary, load};
-use crate::target::definitions::Definitions;
+use crate::target::definitions;
+use crate::target::served::Definitions;
 
 fn policy() -> Policy {
     Policy {
@@ -82,6 +83,56 @@ fn kinds_that_are_not_served_decide_unless_their_step_is_not_bound() {
     assert_eq!(decision(scenario.clone(), &policy()), expected);
     scenario.steps[0].bounds.since = Some("1.5".parse().unwrap());
     assert_eq!(decision(scenario, &policy()), Decision::Run);
+}
+
+/// A target of the built-in release, and whether it serves TCPRoutes.
+fn released(tcp: bool) -> Facts {
+    let mut facts = facts();
+    facts.version = gateproof_apiserver::crds::BUNDLE_VERSION.parse().unwrap();
+    facts.kinds.add("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false);
+    if tcp {
+        facts.kinds.add("gateway.networking.k8s.io", "v1", "TCPRoute", "tcproutes", true);
+    }
+    facts
+}
+
+/// With what scenarios bring along themselves.
+fn expecting(mut facts: Facts) -> Facts {
+    if let Some(definition) = definitions::built_in(TCP, facts.version, facts.channel) {
+        definitions::expect(&mut facts.kinds, definition);
+    }
+    facts
+}
+
+const TCP: &str = "tcproutes.gateway.networking.k8s.io";
+
+#[test]
+fn definitions_that_a_scenario_creates_must_be_absent_and_known() {
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": TCP},
+    });
+    let route = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "TCPRoute", "metadata": {"name": "a"}});
+    let own = Arc::new(Scenario { steps: vec![apply(vec![definition, route.clone()])], ..scenario("own") });
+    let policy = Policy { cluster_changes: true, ..policy() };
+    let decide = |scenario: &Arc<Scenario>, facts: Facts, policy: &Policy| {
+        plan(&[Arc::clone(scenario)], &expecting(facts), policy).remove(0).decision
+    };
+    assert_eq!(decide(&own, released(false), &policy), Decision::Run);
+    assert_eq!(shared_name(&own, &expecting(released(false))), None);
+    let reason =
+        format!("the target serves TCPRoute from the start; the embedded one does not with --without-crd {TCP}");
+    assert_eq!(decide(&own, released(true), &policy), not_supported(&reason));
+    let older = Facts { version: "1.6".parse().unwrap(), ..released(false) };
+    let reason = format!("what {TCP} says at v1.6.0 in the standard channel is not known");
+    assert_eq!(decide(&own, older, &policy), not_supported(&reason));
+    let leave =
+        "it creates a CustomResourceDefinition, which the whole cluster sees, which needs --allow-cluster-changes";
+    let unpermitted = Policy { cluster_changes: false, ..policy.clone() };
+    assert_eq!(decide(&own, released(false), &unpermitted), Decision::Skipped(leave.to_owned()));
+    // It is there for nobody else.
+    let other = Arc::new(Scenario { steps: vec![apply(vec![route])], ..scenario("other") });
+    let reason = "the target does not serve TCPRoute.gateway.networking.k8s.io";
+    assert_eq!(decide(&other, released(false), &policy), not_supported(reason));
 }
 
 #[test]

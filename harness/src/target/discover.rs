@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::api::{Api, ApiError, encode};
 use super::clock::{self, Backoff};
-use super::definitions::{self, Definitions};
 use super::kinds::{GATEWAY_GROUP, Kinds};
+use super::served::{self, Definitions};
 use crate::scenario::{Channel, Version};
 
 /// Facts about a target that the plan and the reports need.
@@ -278,7 +278,7 @@ struct Bundle {
 }
 
 async fn bundle(api: &Api, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
-    let crd = api.get(&definitions::path(&format!("gateways.{GATEWAY_GROUP}"))).await;
+    let crd = api.get(&served::path(&format!("gateways.{GATEWAY_GROUP}"))).await;
     match (crd, given) {
         (Ok(crd), given) => choose(&crd, given),
         // Whoever says everything need not let it be read.

@@ -26,6 +26,7 @@ pub mod quiesce;
 pub mod reach;
 mod redact;
 pub mod schemas;
+pub mod served;
 pub mod services;
 pub mod shape;
 pub mod undo;

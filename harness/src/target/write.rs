@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Reply, encode};
 use super::backends::Backends;
 use super::clock::{self, Backoff};
+use super::definitions;
 use super::kinds::{Kind, Kinds};
 use super::names::{FIELD_MANAGER, RUN_LABEL};
 use super::own::{Entry, Ledger, only, only_tested, replacing};
@@ -24,6 +25,7 @@ use super::quiesce::Quiescence;
 use super::redact::{redact, redact_secret};
 use super::services::ServicesOf;
 use crate::log::{ObjectKey, Write, WriteOutcome, WriteVerb};
+use crate::scenario::scope::DEFINITION;
 use crate::scenario::{ApiVersion, BackendDecl};
 use reply::{admitted, is_another, is_taken, outcome, was_overtaken};
 
@@ -270,17 +272,33 @@ impl Writer {
             return self.not_served(step, ordinal, verb, key);
         };
         let end = match self.uid(kind, &key).await {
-            Ok(Some(uid)) => {
-                let end = self.delete_one(kind, &key, &uid).await;
-                if let End::Answered(WriteOutcome::Admitted { .. }) = end {
-                    self.own.put(key.clone(), Entry::Deleted { uid });
+            Ok(Some(uid)) => match self.would_take_along(&key).await {
+                Some(why) => End::NotOurs(why),
+                None => {
+                    let end = self.delete_one(kind, &key, &uid).await;
+                    if let End::Answered(WriteOutcome::Admitted { .. }) = end {
+                        self.own.put(key.clone(), Entry::Deleted { uid });
+                    }
+                    end
                 }
-                end
-            }
+            },
             Ok(None) => End::Answered(not_created()),
             Err(error) => End::Lost(error),
         };
         logged(step, ordinal, verb, kind, key, None, end)
+    }
+
+    /// Why a definition that the run created has to stay: others have made objects of its kind.
+    async fn would_take_along(&self, key: &ObjectKey) -> Option<String> {
+        let Some(Entry::Created { sent, .. }) = self.own.get(key).filter(|_| key.kind == DEFINITION) else {
+            return None;
+        };
+        let run = sent.pointer("/metadata/labels")?.get(RUN_LABEL)?.as_str()?;
+        match definitions::other(&self.api, &self.kinds, &key.name, run).await {
+            Ok(None) => None,
+            Ok(Some(object)) => Some(format!("{object} would go with it, and the run has not created that")),
+            Err(error) => Some(format!("nobody knows what else would go with it: {error}")),
+        }
     }
 
     /// Deletion in the background of an object of an earlier run, as it was found.
