@@ -115,8 +115,6 @@ mod tests {
             "GEP1364-28",
             "GEP1364-43",
             "GEP1364-56",
-            "IMPL-05",
-            "IMPL-06",
             "IMPL-07",
             "IMPL-08",
             "IMPL-11",

@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -114,6 +114,29 @@ impl StatusWriterSeam for Restless {
     async fn before(&self, desired: &StatusUpdate) {
         self.0.before(desired).await;
         tokio::time::sleep(RESTLESS_PAUSE).await;
+    }
+}
+
+/// Says of a route at first whether it is accepted and nothing else.
+struct AcceptsFirst(Inner, Mutex<BTreeSet<String>>);
+
+#[async_trait]
+impl StatusWriterSeam for AcceptsFirst {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
+        let is_route = object.types.as_ref().is_some_and(|types| types.kind.ends_with("Route"));
+        let uid = object.metadata.uid.clone().unwrap_or_default();
+        let is_first = self.1.lock().unwrap_or_else(PoisonError::into_inner).insert(uid);
+        if is_route && is_first {
+            let mut first = object.clone();
+            let conditions = lists(&mut first.data["status"]);
+            conditions.into_iter().for_each(|list| list.retain(|condition| condition["type"] == "Accepted"));
+            object.metadata.resource_version = self.0.put(api, first).await?.metadata.resource_version;
+        }
+        self.0.put(api, object).await
     }
 }
 
@@ -302,6 +325,12 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "accepts-before-it-resolves",
+        summary: "Writes the first status of a route in two steps, in the first of which only Accepted is there.",
+        clauses: &["GEP1364-10", "K8S-09"],
+        seam: Seam::StatusWriter(|inner| Arc::new(AcceptsFirst(inner, Mutex::default()))),
     },
     Fault {
         name: "forgets-observed-generation",
