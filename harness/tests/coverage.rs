@@ -93,13 +93,13 @@ fn named_by_tests(text: &str) -> Named {
 }
 
 #[rstest]
-#[case::above("/// Holds A1-01.\n#[test]\nfn a() {}", &["A1-01"], &[])]
-#[case::several("/// Why.\n///\n/// Holds A-01, B-02 and C-03.\n#[rstest]\n#[case(\n    1,\n)]\nfn a(#[case] one: u8) {}", &["A-01", "B-02", "C-03"], &[])]
-#[case::within("mod a {\n    /// Holds A-01.\n    #[tokio::test(start_paused = true)]\n    async fn a() {}\n}", &["A-01"], &[])]
-#[case::helper("/// Holds A-01.\nfn a() {}\n#[test]\nfn b() {}", &[], &[1])]
-#[case::apart("/// Holds A-01.\n\n#[test]\nfn a() {}", &[], &[1])]
-#[case::comment("// Holds A-01.\n#[test]\nfn a() {}", &[], &[1])]
-#[case::prose("/// Holds whatever A-01 asks.\n#[test]\nfn a() {}", &[], &[])]
+#[case::above("/// Holds AA-01.\n#[test]\nfn a() {}", &["AA-01"], &[])]
+#[case::several("/// Why.\n///\n/// Holds AA-01, BB-02 and CC-03.\n#[rstest]\n#[case(\n    1,\n)]\nfn a(#[case] one: u8) {}", &["AA-01", "BB-02", "CC-03"], &[])]
+#[case::within("mod a {\n    /// Holds AA-01.\n    #[tokio::test(start_paused = true)]\n    async fn a() {}\n}", &["AA-01"], &[])]
+#[case::helper("/// Holds AA-01.\nfn a() {}\n#[test]\nfn b() {}", &[], &[1])]
+#[case::apart("/// Holds AA-01.\n\n#[test]\nfn a() {}", &[], &[1])]
+#[case::comment("// Holds AA-01.\n#[test]\nfn a() {}", &[], &[1])]
+#[case::prose("/// Holds whatever AA-01 asks.\n#[test]\nfn a() {}", &[], &[])]
 fn a_name_counts_above_a_test(#[case] text: &str, #[case] ids: &[&str], #[case] stray: &[usize]) {
     let ids = ids.iter().map(|&id| id.to_owned()).collect();
     assert_eq!(named_by_tests(text), Named { ids, stray: stray.to_vec() });

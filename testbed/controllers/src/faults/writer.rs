@@ -349,7 +349,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-stops-writing",
         summary: "Rewrites the status of routes over and over although nothing has changed.",
-        clauses: &["K8S-15", "GEP1364-60", "K8S-11", "GEP1364-21", "GEP1364-38", "IMPL-20"],
+        clauses: &["K8S-15", "GEP1364-54", "GEP1364-60", "K8S-11", "GEP1364-21", "GEP1364-38", "IMPL-20"],
         seam: Seam::StatusWriter(|inner| Arc::new(Restless(inner, Mutex::default()))),
     },
     Fault {
