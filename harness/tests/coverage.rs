@@ -1,11 +1,15 @@
-//! What the shipped scenarios and the status contract prove, taken together.
+//! What the shipped scenarios and the status contract prove, and what tests and legal variants do, taken together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use gateproof::judge::contract::Contract;
 use gateproof::scenario::select::clauses;
 use gateproof::scenario::{Vocabulary, load};
-use gateproof_suites::{blind_spots, profiles_of, requirements};
+use gateproof_controllers::variants;
+use gateproof_suites::{blind_spots, profiles_of, requirement, requirements};
+use regex::Regex;
+use rstest::rstest;
 
 #[test]
 fn every_requirement_that_can_be_tested_is_proven() {
@@ -18,6 +22,87 @@ fn every_requirement_that_can_be_tested_is_proven() {
         .map(|r| r.id.as_str())
         .collect::<Vec<_>>();
     assert_eq!(missing, Vec::<&str>::new());
+}
+
+/// A clause that nothing but the harness can keep is named by a test of ours, or by a legal variant that makes use of it.
+#[test]
+fn every_requirement_of_the_harness_itself_is_named() {
+    let mut named = BTreeMap::<String, String>::new();
+    let mut wrong = Vec::new();
+    for file in sources() {
+        let of_file = named_by_tests(&std::fs::read_to_string(&file).unwrap());
+        wrong.extend(of_file.stray.into_iter().map(|line| format!("{}:{line}: above no test", file.display())));
+        named.extend(of_file.ids.into_iter().map(|id| (id, file.display().to_string())));
+    }
+    let id = Regex::new(r"\b[A-Z][A-Z0-9]+-[0-9]{2}\b").unwrap();
+    for variant in variants::catalogue() {
+        let ids = id.find_iter(variant.source).map(|id| id.as_str().to_owned());
+        named.extend(ids.map(|id| (id, format!("variant {}", variant.name))));
+    }
+    let unknown = named.iter().filter(|(id, _)| requirement(id).is_none());
+    wrong.extend(unknown.map(|(id, by)| format!("{by} names {id}, which is no requirement")));
+    let own = requirements().iter().filter(|one| one.untested.is_none() && one.later.is_none() && !one.in_scope());
+    wrong.extend(own.filter(|one| !named.contains_key(&one.id)).map(|one| format!("nobody names {}", one.id)));
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// The Rust files of every package that has tests.
+fn sources() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders = ["harness", "reports", "suites", "testbed"].map(|name| root.join(name)).to_vec();
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+/// What the tests of a file hold.
+#[derive(Debug, Default, PartialEq)]
+struct Named {
+    ids: Vec<String>,
+    /// Lines that name something above what is no test.
+    stray: Vec<usize>,
+}
+
+/// Reads lines such as `/// Holds IMPL-14.` or `/// Holds IMPL-14, IMPL-15 and K8S-12.`
+fn named_by_tests(text: &str) -> Named {
+    let holds = Regex::new(r"^\s*//[/!]? Holds ((?:[A-Z][A-Z0-9]+-[0-9]+(?:, | and )?)+)\.$").unwrap();
+    let function = Regex::new(r"^\s*(?:pub(?:\(.*\))? )?(?:async )?fn ").unwrap();
+    let test = Regex::new(r"^\s*#\[(?:test|rstest|tokio::test)\b").unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut named = Named::default();
+    for (number, line) in lines.iter().enumerate() {
+        let Some(ids) = holds.captures(line).map(|found| found[1].to_owned()) else { continue };
+        let mut below =
+            lines[number + 1..].iter().take_while(|line| !line.trim().is_empty() && !function.is_match(line));
+        if line.trim_start().starts_with("/// ") && below.any(|line| test.is_match(line)) {
+            named.ids.extend(ids.replace(" and ", ", ").split(", ").map(str::to_owned));
+        } else {
+            named.stray.push(number + 1);
+        }
+    }
+    named
+}
+
+#[rstest]
+#[case::above("/// Holds AA-01.\n#[test]\nfn a() {}", &["AA-01"], &[])]
+#[case::several("/// Why.\n///\n/// Holds AA-01, BB-02 and CC-03.\n#[rstest]\n#[case(\n    1,\n)]\nfn a(#[case] one: u8) {}", &["AA-01", "BB-02", "CC-03"], &[])]
+#[case::within("mod a {\n    /// Holds AA-01.\n    #[tokio::test(start_paused = true)]\n    async fn a() {}\n}", &["AA-01"], &[])]
+#[case::helper("/// Holds AA-01.\nfn a() {}\n#[test]\nfn b() {}", &[], &[1])]
+#[case::apart("/// Holds AA-01.\n\n#[test]\nfn a() {}", &[], &[1])]
+#[case::comment("// Holds AA-01.\n#[test]\nfn a() {}", &[], &[1])]
+#[case::prose("/// Holds whatever AA-01 asks.\n#[test]\nfn a() {}", &[], &[])]
+fn a_name_counts_above_a_test(#[case] text: &str, #[case] ids: &[&str], #[case] stray: &[usize]) {
+    let ids = ids.iter().map(|&id| id.to_owned()).collect();
+    assert_eq!(named_by_tests(text), Named { ids, stray: stray.to_vec() });
 }
 
 /// A blind spot that a scenario or a contract rule names has no reason to be left out, and any other has one.

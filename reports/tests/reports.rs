@@ -132,6 +132,7 @@ fn a_profile_with_a_core_feature_that_no_scenario_needs_is_withheld() {
     assert_eq!(of(&["Gateway", "ReferenceGrant", "HTTPRoute"], Outcome::Passed).0.profiles.len(), 1);
 }
 
+/// Holds IMPL-14.
 #[test]
 fn what_the_selection_left_out_is_skipped() {
     let record =
@@ -166,6 +167,7 @@ fn a_repeated_scenario_counts_once_by_its_worst_end() {
     assert_eq!((&core.failed_tests[..], &core.skipped_tests[..]), (&["b".to_owned()][..], &["c".to_owned()][..]));
 }
 
+/// Holds IMPL-14 and IMPL-18.
 #[test]
 fn counts_follow_upstreams_rules_and_the_file_reads_back() {
     let record = record(vec![

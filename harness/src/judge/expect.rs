@@ -300,8 +300,12 @@ impl Check<'_> {
             self.miss(&format!("{part}.reason"), level, words.clone(), seen.to_string());
         }
         if let Some(message) = &expected.message {
-            for text in message.mentions.iter().filter(|text| !seen.message.contains(text.as_str())) {
-                let expected = format!("the message of {type_} of {subject} mentions {text:?}");
+            let unmentioned = message.mentions.iter().filter(|text| !seen.message.contains(text.as_str()));
+            let starts = message.starts.iter().any(|text| seen.message.starts_with(text.as_str()));
+            let starts =
+                (!starts && !message.starts.is_empty()).then(|| format!("starts with {:?}", any_of(&message.starts)));
+            for what in unmentioned.map(|text| format!("mentions {text:?}")).chain(starts) {
+                let expected = format!("the message of {type_} of {subject} {what}");
                 self.miss(&format!("{part}.message"), message.level, expected, format!("{:?}", seen.message));
             }
         }

@@ -49,7 +49,10 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         Latest::Unknown => return Err(RequestError::NotSeen(name)),
     };
     let port = listener_port(probe, object, &name)?;
-    let address = usable_address(object).ok_or(RequestError::NoAddress(name))?;
+    // So is one that is not meant to be programmed, and says nothing of an address any more.
+    let had = || env.history.versions(gateway).iter().rev().find_map(|version| usable_address(&version.object));
+    let address = usable_address(object).or_else(|| probe.unprogrammed.then(had).flatten());
+    let address = address.ok_or(RequestError::NoAddress(name))?;
     let Some(method) = &probe.method else {
         return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send: probe.path.clone() });
     };

@@ -26,6 +26,7 @@ fn not_supported(reason: &str) -> Decision {
     Decision::NotSupported(reason.to_owned())
 }
 
+/// Holds IMPL-15.
 #[rstest]
 #[case(&["HTTPRoute"], FeatureChoice::Claimed, &[], Decision::Run)]
 #[case(&["HTTPRoute", "TLSRoute"], FeatureChoice::Claimed, &[], not_supported("feature TLSRoute not claimed"))]
@@ -54,6 +55,7 @@ fn all_features_are_those_of_the_table_but_what_is_exempt() {
     assert!(held.contains("UDPRoute") && !held.contains("TLSRoute"));
 }
 
+/// Holds IMPL-16.
 #[rstest]
 #[case(Some("1.4"), None, None, true)]
 #[case(Some("1.5"), None, None, false)]

@@ -50,7 +50,7 @@ pub(crate) enum State {
     Later,
     /// It cannot be seen in a cluster.
     Untested,
-    /// It is a rule for the harness itself, which unit tests hold.
+    /// It is a rule for the harness itself, which a test or a legal variant of the reference names.
     Harness,
     /// Nothing proves it yet.
     Open,

@@ -89,6 +89,8 @@ pub(super) struct Kind {
     pub(super) kind: String,
     pub(super) subjects: Vec<Subject>,
     pub(super) sorted: Vec<SortedField>,
+    /// JSON pointer to what says who handles an object.
+    pub(super) handled_by: Option<String>,
 }
 
 /// One place in the status where conditions stand.
@@ -280,6 +282,7 @@ struct RawKind {
     subjects: Vec<RawSubject>,
     #[serde(default)]
     sorted: Vec<SortedField>,
+    handled_by: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -384,7 +387,7 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, IndexMap<String, RawCondition
             one_per_listener: subject.one_per_listener,
         });
     }
-    Ok(Kind { group: raw.group, kind: raw.kind, subjects, sorted: raw.sorted })
+    Ok(Kind { group: raw.group, kind: raw.kind, subjects, sorted: raw.sorted, handled_by: raw.handled_by })
 }
 
 fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
@@ -407,4 +410,33 @@ fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
         until: raw.until.as_deref().map(version).transpose()?,
         reasons,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    use super::super::GATEWAY_API;
+    use super::Contract;
+
+    /// The first five are those that GEP-1364 and its heirs count up; later releases added the others, and `Scheduled` is
+    /// what `Accepted` once was. No type is in both lists.
+    ///
+    /// Holds GEP1364-26.
+    #[test]
+    fn the_positive_types_are_known() {
+        let contract = Contract::parse(GATEWAY_API).unwrap();
+        let subjects = || contract.kinds.iter().flat_map(|kind| &kind.subjects);
+        let of = |negative: bool| -> BTreeSet<&str> {
+            let terms = subjects().flat_map(|subject| &subject.conditions);
+            terms.filter(|(_, terms)| terms.negative == negative).map(|(type_, _)| type_.as_str()).collect()
+        };
+        let positive = ["Accepted", "Programmed", "Ready", "ResolvedRefs", "SupportedVersion"];
+        let later = ["AddressesAssigned", "AttachedListenerSets", "Scheduled"];
+        assert_eq!(of(false), positive.into_iter().chain(later).collect());
+        let negative =
+            ["Conflicted", "Detached", "InsecureFrontendValidationMode", "OverlappingTLSConfig", "PartiallyInvalid"];
+        assert_eq!(of(true), negative.into());
+    }
 }

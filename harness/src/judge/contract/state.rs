@@ -46,6 +46,8 @@ struct Seen {
     steady: Steady,
     /// resourceVersions that the harness itself wrote.
     ours: HashSet<String>,
+    /// Who handled it at first, as far as its kind says.
+    handler: Option<Value>,
 }
 
 #[derive(Debug, Clone)]
@@ -249,11 +251,15 @@ impl ContractState {
         self.watch(key, object);
         let mut seen = self.objects.swap_remove(key).unwrap_or_default();
         let reborn = seen.last.as_ref().is_some_and(|last| uid(&last.object) != uid(object));
-        if reborn || seen.gap {
+        let handler = kind.handled_by.as_deref().and_then(|pointer| object.pointer(pointer)).cloned();
+        // Whoever handles an object no more may clear its status (IMPL-33), so nothing is remembered of it.
+        let first = if reborn || seen.last.is_none() { handler.clone() } else { seen.handler.take() };
+        if reborn || first != handler || seen.gap {
             let ours = std::mem::take(&mut seen.ours);
             let marks = if reborn { Marks::default() } else { std::mem::take(&mut seen.marks) };
             seen = Seen { ours, marks, ..Seen::default() };
         }
+        seen.handler = first;
         let deleted = change == Change::Deleted;
         let turned = seen.last.as_ref().and_then(|before| {
             if generation(&before.object) == generation(object) { before.turned } else { Some(event.at) }

@@ -40,9 +40,9 @@ impl Check<'_> {
                 for (index, one) in selected.iter().enumerate() {
                     let parent = ParentRef::of(&one.parent_ref, namespace(object));
                     let part = format!(".parents[{index}]");
+                    spoken_of.push(parent.clone());
                     if one.absent {
                         self.checked += 1;
-                        spoken_of.push(parent.clone());
                         if let Some(entry) = own.iter().find(|e| e.parent == parent) {
                             let expected = format!("{} has no status.parents entry for {parent}", self.name);
                             let seen = format!("an entry with {}", conditions_in_words(&entry.conditions));

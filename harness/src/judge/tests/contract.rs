@@ -13,7 +13,7 @@ use crate::scenario::{ConditionExpectation, ObjectRef, Parents, Place, SubjectEx
 
 /// What happens to one object.
 #[derive(Clone)]
-enum Did {
+pub(super) enum Did {
     /// A version, so many milliseconds after what came before.
     See(u64, Value),
     /// The harness patches the status.
@@ -37,7 +37,7 @@ fn awaiting(subject: &ObjectRef, types: &[&str]) -> SubjectExpectation {
     }
 }
 
-fn breaches(history: &[Did]) -> Vec<String> {
+pub(super) fn breaches(history: &[Did]) -> Vec<String> {
     breaches_at("v1.6.1", history)
 }
 
@@ -86,7 +86,7 @@ fn breaches_at(version: &str, history: &[Did]) -> Vec<String> {
 const T0: &str = "2026-01-01T00:00:00Z";
 const T1: &str = "2026-01-01T00:00:05Z";
 
-fn condition(text: &str) -> Value {
+pub(super) fn condition(text: &str) -> Value {
     let (type_, rest) = text.split_once('=').unwrap();
     let (status, reason) = rest.split_once(':').unwrap();
     json!({"type": type_, "status": status, "reason": reason, "message": "because", "observedGeneration": 1,
@@ -97,7 +97,7 @@ fn conditions(texts: &[&str]) -> Vec<Value> {
     texts.iter().map(|text| condition(text)).collect()
 }
 
-fn with(text: &str, field: &str, value: Value) -> Value {
+pub(super) fn with(text: &str, field: &str, value: Value) -> Value {
     let mut condition = condition(text);
     condition[field] = value;
     condition
@@ -148,7 +148,7 @@ fn good_with(accepted: Value) -> Value {
     route(vec![accepted, condition(GOOD[1])])
 }
 
-fn gateway(conditions: Vec<Value>, listeners: Value) -> Value {
+pub(super) fn gateway(conditions: Vec<Value>, listeners: Value) -> Value {
     let spec = json!({"listeners": [{"name": "http"}]});
     object("Gateway", 1, spec, json!({"conditions": conditions, "listeners": listeners}))
 }
@@ -161,6 +161,13 @@ fn insecure(mode: &str) -> Value {
     gateway
 }
 
+/// A Gateway of this class.
+fn of_class(name: &str, conditions: Vec<Value>) -> Value {
+    let mut gateway = gateway(conditions, json!([]));
+    gateway["spec"]["gatewayClassName"] = json!(name);
+    gateway
+}
+
 fn written_at(mut object: Value, time: &str) -> Value {
     object["metadata"]["managedFields"] = json!([{"manager": "c", "subresource": "status", "time": time}]);
     object
@@ -170,7 +177,7 @@ fn programmed() -> Vec<Value> {
     conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed"])
 }
 
-fn listener(name: &str) -> Value {
+pub(super) fn listener(name: &str) -> Value {
     let conditions =
         conditions(&["Accepted=True:Accepted", "Programmed=True:Programmed", "ResolvedRefs=True:ResolvedRefs"]);
     json!({"name": name, "attachedRoutes": 0, "supportedKinds": [], "conditions": conditions})
@@ -186,7 +193,7 @@ fn class(controller: &str, conditions: Vec<Value>, features: &[&str]) -> Value {
     )
 }
 
-fn placeholder(type_: &str) -> Value {
+pub(super) fn placeholder(type_: &str) -> Value {
     json!({"type": type_, "status": "Unknown", "reason": "Pending", "message": "Waiting for controller",
         "lastTransitionTime": "1970-01-01T00:00:00Z"})
 }
@@ -223,7 +230,7 @@ fn placeholder(type_: &str) -> Value {
 #[case(Rule::ReasonClosed,
     gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:Other"])].concat(), json!([])),
     gateway([programmed(), conditions(&["InsecureFrontendValidationMode=True:ConfigurationChanged"])].concat(), json!([])))]
-#[case(Rule::TypeRetired, gateway([programmed(), conditions(&["Ready=True:Ready"])].concat(), json!([])), gateway(programmed(), json!([])))]
+#[case(Rule::TypeRetired, gateway([programmed(), conditions(&["Ready=True:Ready"])].concat(), json!([])), gateway([programmed(), conditions(&["Scheduled=True:Scheduled"])].concat(), json!([])))]
 #[case(Rule::TypePrefixed, good_and(condition("Healthy=True:Fine")), good_and(condition("x.test/Healthy=True:Fine")))]
 #[case(Rule::EntryUnique,
     object("HTTPRoute", 1, json!({}), json!({"parents": [entry(CONTROLLER, "a", conditions(&GOOD)), entry(CONTROLLER, "a", conditions(&GOOD))]})),
@@ -322,6 +329,9 @@ fn foreign(section: &str) -> Value {
 #[case(Rule::AlwaysPresent,
     vec![See(0, route(conditions(&GOOD))), See(5, route(conditions(&GOOD[..1])))],
     vec![See(0, route(conditions(&GOOD))), See(5, route(conditions(&GOOD)))])]
+#[case(Rule::AlwaysPresent,
+    vec![See(0, of_class("a", programmed())), See(5, of_class("a", vec![]))],
+    vec![See(0, of_class("a", programmed())), See(5, of_class("b", programmed())), See(5, of_class("b", vec![]))])]
 #[case(Rule::AlwaysPresent,
     vec![See(0, route(conditions(&GOOD[..1]))), Settle], vec![See(0, route(conditions(&GOOD))), Settle])]
 #[case(Rule::AlwaysPresent,

@@ -10,6 +10,7 @@ mod others;
 mod probe;
 mod programmed;
 mod reach;
+mod reading;
 mod replay;
 mod settle;
 mod statistics;

@@ -138,6 +138,21 @@ fn a_manifest_can_mean_a_gateway_that_is_not_programmed() {
     assert_eq!(play.run().outcome, Outcome::Passed);
 }
 
+#[rstest]
+#[case::meant(true, Outcome::Passed)]
+#[case::not_meant(false, Outcome::Failed)]
+fn a_gateway_that_is_not_meant_to_be_programmed_is_asked_where_it_was(
+    #[case] unprogrammed: bool,
+    #[case] outcome: Outcome,
+) {
+    let before = own(1, &["Programmed=True/Programmed"]);
+    let mut cleared = before.clone();
+    cleared["status"]["addresses"] = json!([]);
+    let probe = Probe { unprogrammed, ..through_own() };
+    let mut play = play(vec![asks(probe)], context(), 0).at(0, modified(&before)).at(0, modified(&cleared));
+    assert_eq!(play.run().outcome, outcome);
+}
+
 /// The Gateway is applied again between two probes, and 3 s later its status follows.
 #[rstest]
 #[case::nothing_changed(1, "Programmed=True/Programmed", false)]

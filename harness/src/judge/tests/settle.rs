@@ -12,7 +12,7 @@ use crate::scenario::{
     ParentExpectation, Parents,
 };
 
-fn routed(versions: Vec<(u64, Value)>, conditions: &[&str]) -> Play {
+pub(super) fn routed(versions: Vec<(u64, Value)>, conditions: &[&str]) -> Play {
     routed_as(versions, route_subject(conditions))
 }
 
@@ -128,6 +128,11 @@ fn parents_may_be_selected_or_none() {
     assert_eq!(with(selected(false), &[("a", GOOD)]), Outcome::Failed);
     assert_eq!(with(selected(true), &[("a", GOOD)]), Outcome::Passed);
     assert_eq!(with(selected(true), &[("a", GOOD), ("b", GOOD)]), Outcome::Failed);
+    // Not one that is spoken of, though the route itself has left it.
+    let mut subject = route_subject(&[]);
+    subject.parents = selected(false);
+    let left = route_version(1, &["a"], &[("a", GOOD), ("b", GOOD)]);
+    assert_eq!(routed_as(vec![(10, left)], subject).run().outcome, Outcome::Passed);
     assert_eq!(with(Parents::Absent, &[]), Outcome::Passed);
     assert_eq!(with(Parents::Absent, &[("a", GOOD)]), Outcome::Failed);
 }
@@ -244,7 +249,7 @@ fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
     let mut subject = route_subject(&["Accepted=False/NoMatchingParent"]);
     subject.conditions[0].reason_level = Some(Level::Should);
     subject.conditions[0].message =
-        Some(MessageExpectation { mentions: vec!["gw-http".to_owned()], level: Level::Should });
+        Some(MessageExpectation { mentions: vec!["gw-http".to_owned()], level: Level::Should, starts: Vec::new() });
     let verdict = routed_as(vec![(10, version)], subject).run();
     assert_eq!(verdict.outcome, Outcome::Passed);
     let parts: Vec<_> =
@@ -252,6 +257,20 @@ fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
     assert_eq!(parts, [("reason", Severity::Warning), ("message", Severity::Warning)]);
     let last = &verdict.stages[1];
     assert_eq!((last.reached_ms, last.settled_ms, last.waited_ms), (10, 1210, 1200));
+}
+
+#[rstest]
+#[case::first("Dropped Rule 1", Outcome::Passed)]
+#[case::second("Fall Back to generation 1", Outcome::Passed)]
+#[case::within("Rule 1 is invalid: Dropped Rule", Outcome::Failed)]
+#[case::otherwise("dropped rule 1", Outcome::Failed)]
+fn a_message_starts_with_one_of_several_texts(#[case] message: &str, #[case] outcome: Outcome) {
+    let mut version = route_version(1, &["http"], &[("http", &["PartiallyInvalid=True/UnsupportedValue"])]);
+    version["status"]["parents"][0]["conditions"][0]["message"] = json!(message);
+    let mut subject = route_subject(&["PartiallyInvalid=True"]);
+    let starts = ["Dropped Rule", "Fall Back"].map(str::to_owned).to_vec();
+    subject.conditions[0].message = Some(MessageExpectation { mentions: Vec::new(), starts, level: Level::Must });
+    assert_eq!(routed_as(vec![(10, version)], subject).run().outcome, outcome);
 }
 
 #[rstest]

@@ -69,6 +69,7 @@ fn negate_condition(condition: &mut ConditionExpectation, aspect: Aspect) {
         Aspect::Message => {
             if let Some(message) = &mut condition.message {
                 message.mentions = vec![OTHER.to_owned()];
+                message.starts.clear();
                 message.level = Level::Must;
             }
         }

@@ -98,6 +98,8 @@ pub struct ConditionExpectation {
 pub struct MessageExpectation {
     /// Texts that it must contain.
     pub mentions: Vec<String>,
+    /// Texts of which it must start with one; none means any.
+    pub starts: Vec<String>,
     /// How binding; SHOULD unless given.
     pub level: Level,
 }

@@ -147,8 +147,12 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
     }
     let message = node.get("message").map(|m| MessageExpectation {
         mentions: strings(m.get("mentions")),
+        starts: strings(m.get("starts")),
         level: level(m, "level").unwrap_or(Level::Should),
     });
+    if let Some(nothing) = node.get("message").filter(|m| m.get("mentions").is_none() && m.get("starts").is_none()) {
+        checker.report(nothing.mark, "a message needs `mentions` or `starts`".to_owned(), None);
+    }
     ConditionExpectation {
         status,
         reason: strings(node.get("reason")),

@@ -352,7 +352,8 @@ static MESSAGE: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[
-        must("mentions", TEXT_OR_TEXTS, "texts that it must contain"),
+        may("mentions", TEXT_OR_TEXTS, "texts that it must contain"),
+        may("starts", TEXT_OR_TEXTS, "what it must start with; several are alternatives"),
         may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding; SHOULD unless given"),
     ],
 };

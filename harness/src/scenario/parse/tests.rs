@@ -302,6 +302,11 @@ fn a_definition_may_be_created_and_deleted_again() {
     "`/status` is tested twice",
     Some("")
 )]
+#[case(
+    "settle: {HTTPRoute/route: {Accepted: {message: {level: MUST}}}}",
+    "a message needs `mentions` or `starts`",
+    None
+)]
 #[case("hold: {for: quiet}", "the hold watches nothing", None)]
 #[case("settle: {HTTPRoute/route: {Accepted: on}}", "`on` means different things to different YAML readers", Some(""))]
 fn mistakes_are_told(#[case] text: &str, #[case] message: &str, #[case] help: Option<&str>) {
@@ -347,7 +352,7 @@ fn a_name_is_given_once() {
 fn conditions_have_a_short_and_a_long_form() {
     let Verb::Settle(settle) = step(
         "settle: {HTTPRoute/route: {Accepted: True|False/A|B, ResolvedRefs: absent, example.com/Own: {status: [\"True\"], \
-         optional: true, reasonLevel: SHOULD, since: \"1.5\", message: {mentions: [a, b], level: MUST}}}}",
+         optional: true, reasonLevel: SHOULD, since: \"1.5\", message: {mentions: [a, b], starts: c, level: MUST}}}}",
     )
     .verb
     else {
@@ -359,7 +364,11 @@ fn conditions_have_a_short_and_a_long_form() {
     assert!(conditions["ResolvedRefs"].absent);
     let own = &conditions["example.com/Own"];
     assert!(own.optional && own.reason_level == Some(Level::Should) && own.bounds.since.is_some());
-    assert_eq!(own.message.as_ref().unwrap().mentions, ["a", "b"]);
+    let message = own.message.as_ref().unwrap();
+    assert_eq!(
+        (&message.mentions[..], &message.starts[..]),
+        (&["a".to_owned(), "b".to_owned()][..], &["c".to_owned()][..])
+    );
 }
 
 #[test]

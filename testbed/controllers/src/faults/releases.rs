@@ -155,6 +155,23 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "takes-silent-definitions-for-known",
+        summary: "Says SupportedVersion=True although a definition does not say of which release it is.",
+        clauses: &["IMPL-19"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                let Some(known) = releases(snapshot).find(|release| recognises(release)).map(str::to_owned) else {
+                    return;
+                };
+                snapshot.edit(Kind::CustomResourceDefinition, |crd| {
+                    if crd["metadata"]["annotations"].get(BUNDLE_VERSION).is_none() {
+                        crd["metadata"]["annotations"][BUNDLE_VERSION] = known.clone().into();
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
         name: "looks-at-one-definition",
         summary: "Takes for SupportedVersion the release of the definition of GatewayClasses alone.",
         clauses: &["IMPL-19"],

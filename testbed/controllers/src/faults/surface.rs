@@ -34,6 +34,13 @@ fn without_annotation(crds: &mut [Value], annotation: &str) {
     }
 }
 
+/// Takes an annotation off the CRD of a kind.
+fn without_annotation_of(crds: &mut [Value], kind: &str, annotation: &str) {
+    for crd in crds.iter_mut().filter(|crd| crd["spec"]["names"]["kind"] == kind) {
+        drop_at(crd, "/metadata/annotations", annotation);
+    }
+}
+
 /// Makes every Gateway's HTTPS listeners name their `tls`.
 fn demand_tls(crds: &mut [Value]) {
     for crd in crds.iter_mut().filter(|crd| crd["spec"]["names"]["kind"] == "Gateway") {
@@ -81,6 +88,26 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Serves CRDs of which only one says which channel they are of.",
         clauses: &["IMPL-02"],
         seam: Seam::ApiSurface(|crds| without_annotation(crds, "gateway.networking.k8s.io/channel")),
+    },
+    Fault {
+        name: "one-crd-without-bundle-version",
+        summary: "Serves a CRD of ReferenceGrants that does not say which release it is of.",
+        clauses: &["IMPL-01", "IMPL-19"],
+        seam: Seam::ApiSurface(|crds| {
+            without_annotation_of(crds, "ReferenceGrant", "gateway.networking.k8s.io/bundle-version");
+        }),
+    },
+    Fault {
+        name: "one-crd-without-channel",
+        summary: "Serves a CRD of GRPCRoutes that does not say which channel it is of.",
+        clauses: &["IMPL-02"],
+        seam: Seam::ApiSurface(|crds| without_annotation_of(crds, "GRPCRoute", "gateway.networking.k8s.io/channel")),
+    },
+    Fault {
+        name: "crds-with-room-for-any-condition",
+        summary: "Serves CRDs that take any number of conditions in a list.",
+        clauses: &["K8S-16"],
+        seam: Seam::ApiSurface(|crds| condition_lists(crds, |list| drop_field(list, "maxItems"))),
     },
     Fault {
         name: "crds-with-any-condition-status",

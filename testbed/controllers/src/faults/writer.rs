@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -136,6 +136,29 @@ impl StatusWriterSeam for Restless {
     async fn before(&self, desired: &StatusUpdate) {
         self.0.before(desired).await;
         tokio::time::sleep(RESTLESS_PAUSE).await;
+    }
+}
+
+/// Says of a route at first whether it is accepted and nothing else.
+struct AcceptsFirst(Inner, Mutex<BTreeSet<String>>);
+
+#[async_trait]
+impl StatusWriterSeam for AcceptsFirst {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.0
+    }
+
+    async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
+        let is_route = object.types.as_ref().is_some_and(|types| types.kind.ends_with("Route"));
+        let uid = object.metadata.uid.clone().unwrap_or_default();
+        let is_first = self.1.lock().unwrap_or_else(PoisonError::into_inner).insert(uid);
+        if is_route && is_first {
+            let mut first = object.clone();
+            let conditions = lists(&mut first.data["status"]);
+            conditions.into_iter().for_each(|list| list.retain(|condition| condition["type"] == "Accepted"));
+            object.metadata.resource_version = self.0.put(api, first).await?.metadata.resource_version;
+        }
+        self.0.put(api, object).await
     }
 }
 
@@ -338,6 +361,12 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "accepts-before-it-resolves",
+        summary: "Writes the first status of a route in two steps, in the first of which only Accepted is there.",
+        clauses: &["GEP1364-10", "K8S-09"],
+        seam: Seam::StatusWriter(|inner| Arc::new(AcceptsFirst(inner, Mutex::default()))),
+    },
+    Fault {
         name: "forgets-observed-generation",
         summary: "Publishes no observedGeneration on routes.",
         clauses: &["GEP1364-08", "IMPL-25"],
@@ -354,7 +383,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-stops-writing",
         summary: "Rewrites the status of routes over and over although nothing has changed.",
-        clauses: &["K8S-15", "GEP1364-60", "K8S-11", "GEP1364-21", "GEP1364-38", "IMPL-20"],
+        clauses: &["K8S-15", "GEP1364-54", "GEP1364-60", "K8S-11", "GEP1364-21", "GEP1364-38", "IMPL-20"],
         seam: Seam::StatusWriter(|inner| Arc::new(Restless(inner, Mutex::default()))),
     },
     Fault {

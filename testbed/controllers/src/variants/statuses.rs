@@ -1,8 +1,12 @@
 //! Statuses that say the same in another form.
 
+use std::collections::BTreeSet;
+
 use super::{Place, Variant};
 use crate::{
     runtime::seams::{Seams, Seen, StatusesSeam},
+    settings::CONTROLLER_NAME,
+    snapshot::Kind,
     status::{Condition, DesiredStatus, StatusUpdate, Truth},
 };
 
@@ -17,6 +21,44 @@ impl StatusesSeam for Say {
 
 fn say(seams: &mut Seams, change: fn(&mut StatusUpdate)) {
     seams.statuses.push(Box::new(Say(change)));
+}
+
+/// Clears the status of what was a Gateway of ours once.
+#[derive(Default)]
+struct Clears {
+    /// UIDs of the Gateways that were ours.
+    known: BTreeSet<String>,
+}
+
+impl StatusesSeam for Clears {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for gateway in seen.snapshot.all(Kind::Gateway) {
+            let (key, uid) = (gateway.key(), &gateway.meta.uid);
+            if statuses.iter().any(|update| update.kind == Kind::Gateway && update.key == key) {
+                self.known.insert(uid.clone());
+            } else if self.known.contains(uid) {
+                let (conditions, addresses, listeners) = (Vec::new(), Vec::new(), Vec::new());
+                statuses.push(StatusUpdate {
+                    kind: Kind::Gateway,
+                    key,
+                    generation: gateway.meta.generation,
+                    controller_name: CONTROLLER_NAME.to_owned(),
+                    status: DesiredStatus::Gateway { conditions, addresses, listeners },
+                });
+            }
+        }
+    }
+}
+
+/// Says beside `Accepted`, under the name that it once had, the same or the opposite.
+fn also(conditions: &mut Vec<Condition>, r#type: &str, opposite: bool) {
+    let Some(accepted) = conditions.iter().find(|one| one.r#type == "Accepted").cloned() else { return };
+    let status = match accepted.status {
+        Truth::True if opposite => Truth::False,
+        Truth::False if opposite => Truth::True,
+        same => same,
+    };
+    conditions.push(Condition { r#type: r#type.to_owned(), status, ..accepted });
 }
 
 /// Conditions that are True where something is wrong.
@@ -129,9 +171,28 @@ pub(super) const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
+        name: "keeps-replaced-types",
+        summary: "Says Scheduled of every Gateway and Detached of every listener beside Accepted.",
+        source: "GEP-1364 (GEP1364-01, GEP1364-20): old types may stand beside those that replaced them.",
+        place: Place::Runtime(|seams| {
+            say(seams, |update| {
+                if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status {
+                    also(conditions, "Scheduled", false);
+                    listeners.iter_mut().for_each(|listener| also(&mut listener.conditions, "Detached", true));
+                }
+            });
+        }),
+    },
+    Variant {
+        name: "clears-statuses-of-gateways-that-left",
+        summary: "Takes its conditions, addresses and listeners off a Gateway that went over to another class.",
+        source: "Implementer's guide (IMPL-33): an implementation may clear the status of a Gateway that it no longer handles.",
+        place: Place::Runtime(|seams| seams.statuses.push(Box::<Clears>::default())),
+    },
+    Variant {
         name: "claims-core-alone",
         summary: "Claims the core features of Gateway, HTTPRoute, GRPCRoute and ReferenceGrant and no other.",
-        source: "GatewayClassStatus.supportedFeatures: what is not core may be left unsupported.",
+        source: "GatewayClassStatus.supportedFeatures and the implementer's guide (IMPL-15): what is not core may be left out.",
         place: Place::Runtime(|seams| {
             say(seams, |update| {
                 if let DesiredStatus::GatewayClass { supported_features, .. } = &mut update.status {

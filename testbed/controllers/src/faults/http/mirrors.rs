@@ -1,11 +1,13 @@
 //! Faults in what goes to mirrors.
 
 use gateproof_proxy::config::{BackendTarget, Config, Filter, RequestMirror};
+use serde_json::Value;
 
 use super::super::{
     Fault, Seam,
-    tools::{filters, rules, serve},
+    tools::{each, filters, rules, serve, view},
 };
+use crate::snapshot::Kind;
 
 fn mirrors(config: &mut Config) -> impl Iterator<Item = &mut RequestMirror> {
     filters(config).flatten().filter_map(|filter| match filter {
@@ -62,6 +64,23 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                     let Some(Some(first)) = all.next().copied() else { continue };
                     all.for_each(|share| *share = Some(first));
                 }
+            })
+        }),
+    },
+    Fault {
+        name: "overlooks-mirrors-of-unknown-kinds",
+        summary: "Leaves a mirror of a kind that it does not know out, and says nothing of it.",
+        clauses: &["GEP1364-38", "IMPL-24"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::HttpRoute, |route| {
+                    for rule in each(route, "/spec/rules") {
+                        if let Some(filters) = rule.pointer_mut("/filters").and_then(Value::as_array_mut) {
+                            let kind = |filter: &Value| filter.pointer("/requestMirror/backendRef/kind").cloned();
+                            filters.retain(|filter| kind(filter).is_none_or(|kind| kind == "Service"));
+                        }
+                    }
+                });
             })
         }),
     },

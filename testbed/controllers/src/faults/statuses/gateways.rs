@@ -147,6 +147,20 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "accepts-no-class",
+        summary: "Says Accepted=False/Unsupported of every GatewayClass, and serves their Gateways.",
+        clauses: &["IMPL-28"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for conditions in own(statuses, Kind::GatewayClass) {
+                    if is(conditions, "Accepted", Truth::True) {
+                        set(conditions, "Accepted", Truth::False, "Unsupported");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "leaves-refused-classes-pending",
         summary: "Does not say Accepted=False on a GatewayClass that it refuses.",
         clauses: &["IMPL-29", "IMPL-31"],

@@ -271,6 +271,24 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "programs-gateways-without-listeners",
+        summary: "Says Programmed=True on a Gateway that is accepted and has no listener that is programmed.",
+        clauses: &["GEP1364-11"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for update in statuses {
+                    if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status
+                        && is(conditions, "Accepted", Truth::True)
+                        && has_reason(conditions, "Programmed", "Invalid")
+                        && !listeners.iter().any(|listener| is(&listener.conditions, "Programmed", Truth::True))
+                    {
+                        set(conditions, "Programmed", Truth::True, "Programmed");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "lets-the-first-of-two-protocols-win",
         summary: "Accepts the first of two listeners that speak different protocols on one port.",
         clauses: &["GEP1364-35"],

@@ -35,6 +35,29 @@ impl StatusesSeam for KeepsPartiallyInvalid {
     }
 }
 
+/// Goes on speaking of a route that left, as of one that no Gateway of ours takes.
+#[derive(Default)]
+struct RefusesWhatLeft(BTreeMap<String, StatusUpdate>);
+
+impl StatusesSeam for RefusesWhatLeft {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for route in seen.snapshot.all(Kind::HttpRoute) {
+            let at = statuses.iter().position(|update| update.kind == Kind::HttpRoute && update.key == route.key());
+            let ours = at.filter(|&at| parents(&mut statuses[at..=at]).next().is_some());
+            if let Some(at) = ours {
+                self.0.insert(route.meta.uid.clone(), statuses[at].clone());
+            } else if let Some(mut left) = self.0.get(&route.meta.uid).cloned() {
+                left.generation = route.meta.generation;
+                for parent in parents(std::slice::from_mut(&mut left)) {
+                    set(&mut parent.conditions, "Accepted", Truth::False, "NoMatchingParent");
+                }
+                statuses.retain(|update| (update.kind, &update.key) != (left.kind, &left.key));
+                statuses.push(left.stamped());
+            }
+        }
+    }
+}
+
 /// Where in the order of all writes an object stands.
 fn version(object: &Object) -> u64 {
     object.raw["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok()).unwrap_or_default()
@@ -253,6 +276,41 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "words-dropped-rules-freely",
+        summary: "Says in the message of PartiallyInvalid what is wrong, and not which way out was taken.",
+        clauses: &["GEP1364-54"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for parent in parents(statuses) {
+                    if let Some(partial) = find(&mut parent.conditions, "PartiallyInvalid") {
+                        partial.message = format!("Not valid: {}", partial.message);
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "tells-no-unknown-kind",
+        summary: "Does not say which kind it is that it does not know.",
+        clauses: &["GEP1364-38", "IMPL-24"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for parent in parents(statuses) {
+                    let resolved = find(&mut parent.conditions, "ResolvedRefs");
+                    if let Some(resolved) = resolved.filter(|one| one.reason == "InvalidKind") {
+                        resolved.message = "A reference is to a kind that is not supported".to_owned();
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "refuses-routes-that-left",
+        summary: "Says Accepted=False to a former parent of a route that no Gateway of ours is a parent of any more.",
+        clauses: &["IMPL-36"],
+        seam: Seam::Statuses(|| Box::<RefusesWhatLeft>::default()),
     },
     Fault {
         name: "observes-an-old-generation-of-routes",

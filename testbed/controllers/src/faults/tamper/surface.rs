@@ -5,7 +5,7 @@ use super::{CONFLICTS, Tamper, TamperError, read};
 use crate::snapshot::{Kind, ObjectKey};
 
 /// What a schema refuses a value for, beside its type.
-const RULES: [&str; 13] = [
+const RULES: [&str; 14] = [
     "x-kubernetes-validations",
     "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys",
@@ -15,6 +15,7 @@ const RULES: [&str; 13] = [
     "minLength",
     "maxLength",
     "minItems",
+    "maxItems",
     "minimum",
     "maximum",
     "minProperties",
