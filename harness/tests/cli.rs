@@ -539,6 +539,29 @@ fn what_cannot_be_printed_is_told() {
     assert!(said.contains("cannot write to standard output") && !said.contains("panicked"), "{said}");
 }
 
+/// What is of the chosen release alone is asked, what the definitions answer is not, and nobody takes it for a result at theirs.
+#[test]
+fn a_release_can_be_chosen() {
+    let dir = tempfile::tempdir().unwrap();
+    let chosen =
+        ["run", "--gateway-api-version", "1.6", "httproute-simple", "httproute-retry-as-it-came", "*-status-refused"];
+    let ended = run(dir.path(), &chosen);
+    let definitions = "definitions are of v1.7.0 in the experimental channel";
+    expect(
+        &ended,
+        0,
+        &["1 of 4 scenarios", "Gateway API v1.6.0, chosen; its ", definitions, "1 passed, 0 failed, 3 not supported"],
+    );
+    let file = |name: &str| std::fs::read_to_string(dir.path().join("gateproof-report").join(name)).unwrap();
+    assert!(file("conformance-report.yaml").contains("profiles: []"), "{}", file("conformance-report.yaml"));
+    let record: Value = serde_json::from_str(&file("record.json")).unwrap();
+    assert_eq!(record["target"]["gatewayApiVersion"], "v1.6.0");
+    assert_eq!(record["target"]["definitions"], "v1.7.0 in the experimental channel");
+    let reasons = record["scenarios"].as_array().unwrap().iter().filter_map(|scenario| scenario["reason"].as_str());
+    let of_definitions = reasons.filter(|reason| reason.contains("asks whether a write is admitted"));
+    assert_eq!(of_definitions.count(), 2);
+}
+
 /// What passed is run again where the contract alone was broken: nothing red turns green by it.
 #[test]
 fn a_broken_contract_stays_broken_when_it_is_run_again() {

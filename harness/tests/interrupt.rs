@@ -15,6 +15,7 @@ use gateproof::target::discover::kinds;
 use process::{TestbedProcess, gateproof, run, signal};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rstest::rstest;
 use serde_json::Value;
 
 const SEED: u64 = 1364;
@@ -24,7 +25,7 @@ const LAST_MOMENT: usize = 250;
 const SELECTION: [&str; 4] = ["httproute-missing*", "tcproute-missing*", "*grant*", "gatewayclass-*"];
 const AT_ONCE: usize = 5;
 
-/// What every CustomResourceDefinition says of itself: a scenario of the selection patches it.
+/// What every CustomResourceDefinition says of itself: one scenario patches some, another one creates one.
 fn annotations(testbed: &TestbedProcess) -> BTreeMap<String, Value> {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let api = connect(&Source::Text(testbed.credentials())).await.unwrap();
@@ -65,14 +66,20 @@ fn left(testbed: &TestbedProcess, before: &BTreeSet<String>) -> Vec<String> {
     objects(testbed).difference(before).filter(|object| !of_locks(object)).cloned().collect()
 }
 
-/// A run of the scenario that patches a definition, brought to the moment at which the patch shows.
-fn run_until_patched(testbed: &TestbedProcess) -> Child {
+/// A scenario that patches a definition, and what its testbed is started with.
+const PATCHES: (&str, &[&str]) = ("gatewayclass-unsupported-version", &[]);
+/// The same of one that creates a definition.
+const CREATES: (&str, &[&str]) =
+    ("gatewayclass-late-definition", &["--without-crd", "tcproutes.gateway.networking.k8s.io"]);
+
+/// A run of a scenario that changes the definitions, brought to the moment at which that shows.
+fn run_until_changed(testbed: &TestbedProcess, scenario: &str) -> Child {
     let before = annotations(testbed);
     let mut command = gateproof(testbed.dir.path());
-    command.args(testbed.arguments("gateproof")).args(["gatewayclass-unsupported-version", "--allow-cluster-changes"]);
+    command.args(testbed.arguments("gateproof")).args([scenario, "--allow-cluster-changes"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while annotations(testbed) == before {
-        assert_eq!(child.try_wait().unwrap(), None, "the run ended before anything was patched");
+        assert_eq!(child.try_wait().unwrap(), None, "the run ended before anything was changed");
     }
     child
 }
@@ -152,11 +159,13 @@ fn ctrl_c_cleans_up_at_any_moment() {
     assert!(testbed.interrupt().success());
 }
 
-#[test]
-fn ctrl_c_restores_what_is_not_the_runs_own() {
-    let mut testbed = TestbedProcess::start(&[]);
+#[rstest]
+#[case::patches(PATCHES)]
+#[case::creates(CREATES)]
+fn ctrl_c_leaves_the_definitions_as_they_were(#[case] (scenario, arguments): (&str, &[&str])) {
+    let mut testbed = TestbedProcess::start(arguments);
     let (before, objects_before) = (annotations(&testbed), objects(&testbed));
-    let mut child = run_until_patched(&testbed);
+    let mut child = run_until_changed(&testbed, scenario);
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(annotations(&testbed), before);
@@ -164,14 +173,16 @@ fn ctrl_c_restores_what_is_not_the_runs_own() {
     assert!(testbed.interrupt().success());
 }
 
-#[test]
-fn what_a_killed_run_patched_is_restored() {
-    let testbed = TestbedProcess::start(&[]);
+#[rstest]
+#[case::patches(PATCHES)]
+#[case::creates(CREATES)]
+fn after_a_kill_the_definitions_become_as_they_were(#[case] (scenario, arguments): (&str, &[&str])) {
+    let testbed = TestbedProcess::start(arguments);
     let (before, objects_before) = (annotations(&testbed), objects(&testbed));
-    let mut child = run_until_patched(&testbed);
+    let mut child = run_until_changed(&testbed, scenario);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_ne!(annotations(&testbed), before, "the patch was gone already, so nothing is proven");
+    assert_ne!(annotations(&testbed), before, "the change was gone already, so nothing is proven");
     let cleaned = run(testbed.dir.path(), &["clean", "--kubeconfig", testbed.kubeconfig.to_str().unwrap()]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     assert_eq!(annotations(&testbed), before);

@@ -4,12 +4,16 @@
 use std::sync::Arc;
 
 use gateproof::log::{ObjectKey, Timing, TimingProfile, WriteOutcome};
+use gateproof::scenario::Channel;
 use gateproof::target::api::Api;
+use gateproof::target::clean::{CleanScope, clean};
 use gateproof::target::connect::{Source, connect};
+use gateproof::target::definitions;
 use gateproof::target::discover::every_kind;
 use gateproof::target::names;
 use gateproof::target::pool::namespace;
 use gateproof::target::write::{PatchType, Whose, Writer};
+use gateproof_apiserver::crds::BUNDLE_VERSION;
 use gateproof_testbed::{Testbed, TestbedOptions};
 use http::Method;
 use rstest::rstest;
@@ -25,7 +29,11 @@ struct Bench {
 }
 
 async fn bench() -> Bench {
-    let testbed = Testbed::start(TestbedOptions::default()).await.unwrap();
+    bench_on(TestbedOptions::default()).await
+}
+
+async fn bench_on(options: TestbedOptions) -> Bench {
+    let testbed = Testbed::start(options).await.unwrap();
     let api = connect(&Source::Text(testbed.kubeconfig())).await.unwrap();
     let kinds = Arc::new(every_kind(&api).await.unwrap());
     let writer = Writer::new(api.clone(), kinds, &Timing::of(TimingProfile::Embedded), None);
@@ -51,6 +59,7 @@ fn theirs(api_version: &str, kind: &str, namespace: Option<&str>, name: &str, la
         "ClusterRole" => object["rules"] = json!([]),
         "GatewayClass" => object["spec"] = json!({"controllerName": "example.com/theirs"}),
         "HTTPRoute" => object["spec"] = json!({"parentRefs": [{"name": "theirs"}]}),
+        "TCPRoute" => object["spec"] = json!({"rules": [{"backendRefs": [{"name": "theirs", "port": 80}]}]}),
         _ => {}
     }
     object
@@ -143,6 +152,58 @@ async fn what_was_there_stays_as_it_is(#[case] kind: &str, #[case] name: &str) {
     let after = live(&bench, &key).await;
     assert_eq!(after["metadata"]["uid"], before["metadata"]["uid"]);
     assert_eq!(after["metadata"].get("annotations"), before["metadata"].get("annotations"));
+    bench.testbed.shutdown().await;
+}
+
+/// A definition that the run created takes nothing of others along.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_definition_stays_with_what_others_made_of_its_kind() {
+    const TCP: &str = "tcproutes.gateway.networking.k8s.io";
+    let without = vec![TCP.to_owned()];
+    let mut bench = bench_on(TestbedOptions { without, ..TestbedOptions::default() }).await;
+    let built_in = definitions::built_in(TCP, BUNDLE_VERSION.parse().unwrap(), Channel::Standard).unwrap();
+    let mut definition = built_in.clone();
+    definition["metadata"]["labels"] = names::labels(RUN, Some("abcdef-0")).into();
+    let key = ObjectKey::of(&definition).unwrap();
+    // The writer is told what will be served, as that of a run is.
+    let mut kinds = bench.writer.kinds().clone();
+    definitions::expect(&mut kinds, built_in);
+    bench.writer = Writer::new(bench.api.clone(), Arc::new(kinds), &Timing::of(TimingProfile::Embedded), None);
+    assert!(is_admitted(&bench.writer.apply(0, 0, &definition).await.outcome));
+    let route = theirs("gateway.networking.k8s.io/v1", "TCPRoute", Some("default"), "precious", false);
+    create(&bench, &route).await;
+    let ours = theirs("gateway.networking.k8s.io/v1", "TCPRoute", Some(OWN), "ours", true);
+    assert!(is_admitted(&bench.writer.apply(0, 0, &ours).await.outcome));
+    let refused = bench.writer.delete(0, 0, key.clone()).await.outcome;
+    let WriteOutcome::Failed { error } = &refused else { panic!("{refused:?}") };
+    assert!(error.contains("TCPRoute/default/precious would go with it"), "{error}");
+    let scope = CleanScope::run(RUN);
+    let budget = Timing::of(TimingProfile::Embedded).gateway;
+    let cleaned = clean(&bench.api, &bench.writer, &scope, budget).await.unwrap();
+    assert!(cleaned.leftovers.iter().any(|left| left.diagnosis.contains("would go with it")), "{cleaned:?}");
+    assert_eq!(live(&bench, &key).await["metadata"].get("deletionTimestamp"), None);
+    remove(&bench, &ObjectKey::of(&route).unwrap()).await;
+    let cleaned = clean(&bench.api, &bench.writer, &scope, budget).await.unwrap();
+    assert_eq!(cleaned.removed, [key.to_string()], "{cleaned:?}");
+    bench.testbed.shutdown().await;
+}
+
+/// A definition of others is nobody's to clean up, whatever its labels and whoever wrote these.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_labelled_definition_of_others_is_not_cleaned() {
+    let bench = bench().await;
+    let key = bench.writer.key("CustomResourceDefinition", None, "tcproutes.gateway.networking.k8s.io");
+    let kind = bench.writer.kinds().of(&key.group, &key.kind).unwrap();
+    // As a scenario patches one, which is no creation.
+    let labels = json!({"metadata": {"labels": names::labels(RUN, Some("abcdef-0"))}});
+    let path = format!("{}?fieldManager=gateproof", kind.object(&key));
+    let body = labels.to_string().into_bytes();
+    let patched = bench.api.call(Method::PATCH, &path, Some("application/merge-patch+json"), body).await.unwrap();
+    assert_eq!(patched.code, 200, "{}", patched.body);
+    let budget = Timing::of(TimingProfile::Embedded).gateway;
+    let cleaned = clean(&bench.api, &bench.writer, &CleanScope::run(RUN), budget).await.unwrap();
+    assert!(cleaned.others.contains(&key.to_string()), "{cleaned:?}");
+    assert_eq!(live(&bench, &key).await["metadata"].get("deletionTimestamp"), None);
     bench.testbed.shutdown().await;
 }
 

@@ -179,11 +179,19 @@ const FEW: [&str; 8] = [
     "gateway-foreign-*",
 ];
 
+/// Creates a definition, and its testbed lacks it.
+const DEFINING: [&str; 4] =
+    ["run", "--allow-cluster-changes", "gatewayclass-late-definition", "gatewayclass-removed-definition"];
+const LACKING: [&str; 2] = ["--without-crd", "tcproutes.gateway.networking.k8s.io"];
+
+#[rstest]
+#[case::few(&FEW, &[])]
+#[case::defining(&DEFINING, &LACKING)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_role_suffices() {
-    let testbed = TestbedProcess::start(&[]);
-    let kubeconfig = account(&testbed, &FEW[1..], |_| {}).await;
-    let ended = as_account(&testbed, kubeconfig.clone(), &FEW).await;
+async fn the_role_suffices(#[case] words: &[&str], #[case] arguments: &[&str]) {
+    let testbed = TestbedProcess::start(arguments);
+    let kubeconfig = account(&testbed, &words[1..], |_| {}).await;
+    let ended = as_account(&testbed, kubeconfig.clone(), words).await;
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     assert!(!ended.said().contains("left behind"), "{}", ended.said());
     let text = std::fs::read_to_string(testbed.dir.path().join("account.kubeconfig")).unwrap();

@@ -43,7 +43,7 @@ const WORKERS: usize = 2;
 const FAULTS: [&str; 7] = [
     "answers-404-for-missing-backends",
     "ignores-reference-grants",
-    "keeps-parent-entries",
+    "programs-before-accepting",
     "reports-removed-backends-as-resolved",
     "reports-revoked-grants-as-resolved",
     "serves-deleted-routes",

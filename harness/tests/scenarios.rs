@@ -1,15 +1,16 @@
 //! Every scenario on the embedded target, one test each. `cargo test --test scenarios NAME` runs what matches.
 //!
-//! They run together, as users run them, the first time that one of them is asked for. Those that are bound to older releases have
-//! nothing to say here: `bundles.rs` runs them.
+//! They run together, as users run them, the first time that one of them is asked for; those that create definitions on targets that
+//! lack these. Those that are bound to older releases have nothing to say here: `bundles.rs` runs them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use gateproof::judge::contract::Contract;
 use gateproof::run::{self, RunOptions, Silent, TargetChoice};
+use gateproof::scenario::scope::by_definitions;
 use gateproof::scenario::{Channel, Scenario, Vocabulary, load};
-use gateproof_report::record::{Outcome, Severity};
+use gateproof_report::record::{Outcome, RunRecord, Severity};
 use gateproof_report::terminal;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -48,21 +49,31 @@ fn is_wanted(arguments: &Arguments, name: &str) -> bool {
 }
 
 fn run_all(scenarios: Vec<Scenario>) -> Results {
-    if scenarios.is_empty() {
-        return Results::from([(CONTRACT.to_owned(), Ok(()))]);
-    }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut results = Results::new();
+    let mut broken = Vec::new();
+    for (without_crds, scenarios) in by_definitions(scenarios) {
+        let record = runtime.block_on(run_some(without_crds, scenarios, &mut results));
+        let rules = record.contract.iter();
+        let rules = rules.filter(|rule| rule.severity == Severity::Failure && !rule.breaches.is_empty());
+        broken.extend(rules.map(terminal::contract));
+    }
+    results.insert(CONTRACT.to_owned(), if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) });
+    results
+}
+
+async fn run_some(without_crds: Vec<String>, scenarios: Vec<Scenario>, results: &mut Results) -> RunRecord {
     let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed");
     let options = RunOptions::new(TargetChoice::Embedded { fault: None }, Arc::new(contract));
+    let options = RunOptions { without_crds, ..options };
     let all = scenarios.clone();
-    let record = match runtime.block_on(run::run(options, scenarios, &mut Silent)) {
+    let record = match run::run(options, scenarios, &mut Silent).await {
         Ok(output) => output.record,
         Err(error) => panic!("the embedded target cannot be tested: {error}"),
     };
     let release = record.target.gateway_api_version.parse().expect("the embedded target names its release");
     let is_for_others =
         |name: &str| all.iter().any(|s| s.name == name && !s.bounds.admits(release, Channel::Experimental));
-    let mut results = Results::new();
     for scenario in &record.scenarios {
         let passed = match scenario.outcome {
             Outcome::Passed => true,
@@ -71,12 +82,5 @@ fn run_all(scenarios: Vec<Scenario>) -> Results {
         };
         results.insert(scenario.name.clone(), if passed { Ok(()) } else { Err(terminal::failure(scenario, &[])) });
     }
-    let broken: Vec<String> = record
-        .contract
-        .iter()
-        .filter(|rule| rule.severity == Severity::Failure && !rule.breaches.is_empty())
-        .map(terminal::contract)
-        .collect();
-    results.insert(CONTRACT.to_owned(), if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) });
-    results
+    record
 }

@@ -23,6 +23,9 @@ pub fn render(record: &RunRecord) -> String {
         code(&target.gateway_api_version),
         code(&target.gateway_api_channel)
     );
+    if let Some(definitions) = &target.definitions {
+        let _ = writeln!(out, "The release was chosen: the definitions on the target are of {}.\n", code(definitions));
+    }
     let _ = writeln!(out, "**{}**\n", terminal::counts(record));
     if record.interrupted {
         let _ = writeln!(out, "The run was broken off; scenarios that had not ended are not listed.\n");

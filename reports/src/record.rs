@@ -99,10 +99,13 @@ pub struct Target {
     pub gateway_class: String,
     /// Its controller.
     pub controller_name: String,
-    /// Bundle version of the CRDs.
+    /// The release that it is judged by: the bundle version of the CRDs, unless the user chooses another.
     pub gateway_api_version: String,
-    /// Channel of the CRDs.
+    /// Its channel.
     pub gateway_api_channel: String,
+    /// What the CRDs are of, if the user chose another release or channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definitions: Option<String>,
     /// Features that it is held to, sorted: those that it claims, unless the user says otherwise.
     pub features: Vec<String>,
 }

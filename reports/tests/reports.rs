@@ -51,6 +51,7 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
             controller_name: "gateproof.dev/reference".to_owned(),
             gateway_api_version: "v1.6.1".to_owned(),
             gateway_api_channel: "standard".to_owned(),
+            definitions: None,
             features: ["Gateway", "HTTPRoute", "HTTPRouteCORS", "ReferenceGrant"].map(str::to_owned).to_vec(),
         },
         arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
@@ -97,6 +98,17 @@ fn a_profile_with_an_inconclusive_scenario_is_withheld() {
     assert!(report.profiles.is_empty());
     assert_eq!(withheld, [Withheld { profile: "GATEWAY-HTTP".to_owned(), why: Why::Inconclusive }]);
     assert_eq!(withheld[0].to_string(), "GATEWAY-HTTP (a scenario of it is inconclusive)");
+}
+
+#[test]
+fn every_profile_is_withheld_if_the_release_was_chosen() {
+    let mut record = record(vec![scenario("a", &CORE, Outcome::Passed)]);
+    record.target.definitions = Some("v1.6.1 in the standard channel".to_owned());
+    let (report, withheld) = build(&record, &[], &[http()], identity(), "default".to_owned());
+    assert!(report.profiles.is_empty());
+    let said = "GATEWAY-HTTP (judged by a chosen release; the definitions are of v1.6.1 in the standard channel)";
+    assert_eq!(withheld[0].to_string(), said);
+    assert!(markdown::render(&record).contains("The release was chosen: the definitions on the target are of"));
 }
 
 /// Scenarios that need a Gateway alone count in every profile with Gateways, and say nothing of its routes.

@@ -37,6 +37,7 @@ fn record(scenarios: &[(&str, Outcome)]) -> RunRecord {
             controller_name: empty(),
             gateway_api_version: empty(),
             gateway_api_channel: empty(),
+            definitions: None,
             features: vec![],
         },
         arguments: vec![],

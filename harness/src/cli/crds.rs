@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::Failure;
 use super::output::tell;
+use crate::scenario::suggest;
+use crate::target::definitions;
 
 /// Where definitions come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,23 @@ impl FromStr for Source {
             return Ok(Source::File(PathBuf::from(text)));
         }
         text.parse().map(Source::Url).map_err(|error| format!("`{text}` is not a URL: {error}"))
+    }
+}
+
+/// The names of definitions that are left out of these, or of the built-in ones if there are none: each must be one of them.
+pub(crate) fn left_out(names: &[String], crds: &[Value]) -> Result<Vec<String>, Failure> {
+    let served: Vec<&str> = match crds {
+        [] => definitions::names().collect(),
+        crds => crds.iter().filter_map(|crd| crd.pointer("/metadata/name")?.as_str()).collect(),
+    };
+    match names.iter().find(|name| !served.contains(&name.as_str())) {
+        None => Ok(names.to_vec()),
+        Some(name) => {
+            let near = suggest(name, served.iter().copied());
+            let help = near
+                .map_or_else(|| format!("there is {}", served.join(", ")), |near| format!("did you mean `{near}`?"));
+            Err(Failure::usage(format!("there is no definition `{name}` to leave out"), help))
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use super::run::run_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::kill::{self, Extent, Matrix, Plan, Proof, ShownBy, Varied, Watcher};
-use crate::scenario::Vocabulary;
+use crate::scenario::pattern::matches;
+use crate::scenario::{Scenario, Vocabulary};
 use gateproof_controllers::variants;
 
 /// Run the kill matrix: which misbehaviour is noticed by what
@@ -20,6 +21,7 @@ Examples:
   gateproof faults NAME --table             what shows it, for harness/src/kill/shown_by.yaml
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
+  gateproof faults --pinpoint --scenario 'httproute-mirror*'
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail
   gateproof faults --variants               every scenario on every legal variant; nothing may complain")]
 pub(crate) struct Args {
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// missing, is looked for
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "variants", "format"])]
     table: bool,
+    /// With --pinpoint, --inversion or --variants: these scenarios alone, by globs
+    #[arg(long = "scenario", value_name = "GLOB")]
+    only: Vec<String>,
     /// Draws the others
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -77,7 +82,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let faults = kill::faults_named(&args.faults)
         .map_err(|name| Failure::usage(format!("there is no fault `{name}`"), "`gateproof list faults` shows all"))?;
     let mut plan = Plan {
-        scenarios: load_scenarios(&[], &Vocabulary::builtin())?,
+        scenarios: scenarios(&args)?,
         faults,
         extent: if args.full { Extent::Full } else { Extent::Declared(args.seed) },
         targets: args.targets,
@@ -119,6 +124,23 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
     let proven = matrix.complaints.is_empty() && (!args.holes || matrix.holes.is_empty());
     Ok(if proven { exit_codes::PASSED } else { exit_codes::FAILED })
+}
+
+fn scenarios(args: &Args) -> Result<Vec<Scenario>, Failure> {
+    let mut scenarios = load_scenarios(&[], &Vocabulary::builtin())?;
+    if args.only.is_empty() {
+        return Ok(scenarios);
+    }
+    if !(args.pinpoint || args.inversion || args.variants) {
+        let help = "a fault is held against the scenarios about its clauses, and --full against all";
+        return Err(Failure::usage("--scenario goes with --pinpoint, --inversion or --variants".to_owned(), help));
+    }
+    if let Some(none) = args.only.iter().find(|glob| !scenarios.iter().any(|one| matches(glob, &one.name))) {
+        let problem = format!("no scenario is called `{none}`");
+        return Err(Failure::usage(problem, "`gateproof list scenarios` shows all"));
+    }
+    scenarios.retain(|scenario| args.only.iter().any(|glob| matches(glob, &scenario.name)));
+    Ok(scenarios)
 }
 
 /// What shows each fault: what is listed, where all of that holds and nothing is missing, and else what more scenarios say.

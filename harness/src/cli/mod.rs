@@ -26,6 +26,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod testbed;
+mod tuning;
 mod workloads;
 
 use std::process::ExitCode;

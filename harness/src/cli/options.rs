@@ -155,6 +155,10 @@ pub(crate) struct Target {
     #[arg(long, value_name = "FILE|URL", conflicts_with = "gateway_class")]
     pub(crate) crds: Option<crds::Source>,
 
+    /// Leave this definition out on the embedded target, for scenarios that create it; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "gateway_class")]
+    pub(crate) without_crd: Vec<String>,
+
     /// Test the cluster of the kubeconfig, with this GatewayClass
     #[arg(long, value_name = "NAME")]
     pub(crate) gateway_class: Option<String>,
@@ -192,6 +196,7 @@ impl Target {
         if let Some(source) = &self.crds {
             options.crds = crds::read(source).await?;
         }
+        options.without_crds = crds::left_out(&self.without_crd, &options.crds)?;
         Ok(options)
     }
 }

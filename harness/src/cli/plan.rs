@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::options::{Selection, Target};
 use super::output::{self, Format, say};
-use super::run::{Tuning, run_failure};
+use super::run::run_failure;
+use super::tuning::Tuning;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::releases::{Difference, differences};
@@ -102,7 +103,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
             "class {} ({}), Gateway API {}",
             printable(&facts.gateway_class),
             printable(&facts.controller_name),
-            printable(&facts.bundle)
+            printable(&facts.release())
         );
         let cells = |row: &Row| [row.name.clone(), row.decision.text().to_owned(), row.reason.clone()];
         output::columns(&rows.iter().map(cells).collect::<Vec<_>>());

@@ -6,7 +6,8 @@ use super::Outcome;
 use super::options::{Selection, Target};
 use super::output::{self, Format, FormatArg, say};
 use super::progress::Reporter;
-use super::run::{Tuning, run_failure};
+use super::run::run_failure;
+use super::tuning::Tuning;
 use crate::exit_codes;
 use crate::run::{self, Preflight, RunError};
 

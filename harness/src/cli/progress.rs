@@ -41,7 +41,7 @@ impl Progress for Reporter {
             plan.len(),
             printable(&facts.gateway_class),
             printable(&facts.controller_name),
-            printable(&facts.bundle)
+            printable(&facts.release())
         );
         if self.bar.is_hidden() {
             tell!("{text}");

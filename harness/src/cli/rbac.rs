@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::options::Target;
 use super::output::{self, Format};
-use super::run::{self, BackendsArg};
+use super::run;
+use super::tuning::BackendsArg;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::admission::{self, Confined};
@@ -52,6 +54,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
         let username = format!("system:serviceaccount:{}:{}", args.namespace, args.name);
         let confined = Confined {
             patched: admission::patched(&scenarios, &kinds, args.run.target.gateway_class.as_deref()),
+            defined: admission::defined(&scenarios),
             port_forward: options.ways().port_forward,
         };
         objects.extend(confined.objects(&args.name, &username));
@@ -70,8 +73,9 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
 
 /// What the run would do on any cluster that its options are for.
 async fn planned(args: &mut run::Args) -> Result<(RunOptions, Vec<Arc<Scenario>>), Failure> {
-    if args.target.target != "embedded" || args.target.crds.is_some() {
-        let help = "leave --target and --crds out: the embedded target permits everything";
+    let Target { target, crds, without_crd, .. } = &args.target;
+    if target != "embedded" || crds.is_some() || !without_crd.is_empty() {
+        let help = "leave --target, --crds and --without-crd out: the embedded target permits everything";
         return Err(Failure::usage("a role is for a run on a named cluster", help));
     }
     let (scenarios, all) = args.selection.among_all()?;

@@ -3,7 +3,8 @@
 use clap::ValueEnum;
 
 use super::options::{Selection, Target};
-use super::run::{Args, BackendsArg, ContractEffect, Tuning};
+use super::run::{Args, ContractEffect};
+use super::tuning::{BackendsArg, Tuning};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
 
 /// Everything that was asked for and that decides verdicts, as words of a command line. Every argument is named here, so
@@ -24,7 +25,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         identity: _,
     } = args;
     let Selection { selectors: _, profiles: _, files } = selection;
-    let Target { target, crds, gateway_class, kubeconfig, context } = target;
+    let Target { target, crds, without_crd, gateway_class, kubeconfig, context } = target;
     let Tuning {
         jobs: _,
         fail_fast: _,
@@ -58,6 +59,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         line.one("--target", Some(target));
     }
     line.one("--crds", crds.as_ref());
+    line.all("--without-crd", without_crd);
     line.one("--gateway-class", gateway_class.as_ref());
     line.one("--kubeconfig", kubeconfig.as_ref().map(|path| path.display()));
     line.one("--context", context.as_ref());
@@ -157,6 +159,10 @@ mod tests {
     #[case::default_target("--target embedded", "")]
     #[case::fault("--target embedded:deaf", "--target embedded:deaf")]
     #[case::definitions("--crds bundle.yaml", "--crds bundle.yaml")]
+    #[case::without_definitions(
+        "--without-crd tcproutes.gateway.networking.k8s.io",
+        "--without-crd tcproutes.gateway.networking.k8s.io"
+    )]
     #[case::definitions_by_url("--crds https://example.com/a.yaml", "--crds https://example.com/a.yaml")]
     #[case::cluster("--context kind --gateway-class mine", "--gateway-class mine --context kind")]
     #[case::kubeconfig("--gateway-class mine --kubeconfig k", "--gateway-class mine --kubeconfig k")]

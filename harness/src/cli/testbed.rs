@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Serve these Gateway API definitions instead of the built-in ones: a file or an https URL
     #[arg(long, value_name = "FILE|URL")]
     crds: Option<Source>,
+    /// Leave this definition out; may be repeated
+    #[arg(long, value_name = "NAME")]
+    without_crd: Vec<String>,
     #[command(flatten)]
     format: FormatArg,
 }
@@ -90,6 +93,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         Some(source) => crds::read(source).await?,
         None => Vec::new(),
     };
+    let without = crds::left_out(&args.without_crd, &definitions)?;
     let fault = args.fault.as_deref().map(options::known_behaviour).transpose()?;
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
@@ -98,6 +102,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         no_controller: args.no_controller,
         bind: Some(args.listen),
         crds: definitions,
+        without,
         workloads: !args.no_workloads,
         namespace_companions: true,
         ..TestbedOptions::default()

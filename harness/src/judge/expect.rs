@@ -1,25 +1,22 @@
 //! One expectation against one version of an object.
 
+mod parents;
+
 use std::fmt::Write as _;
 
 use gateproof_report::record::Severity;
 use serde_json::{Value, json};
 
 use super::action::Context;
-use super::conditions::{
-    Condition, ParentEntry, ParentRef, array, fell_back, find, generation, list, listener_entry, namespace,
-    parent_entries, parent_refs, uid,
-};
+use super::conditions::{Condition, array, fell_back, find, generation, list, listener_entry, uid};
 use super::env::{any_of, severity};
 use super::history::Latest;
 use crate::scenario::{
-    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Parents, Scenario,
-    SubjectExpectation,
+    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Scenario, SubjectExpectation,
 };
 
 /// Clauses behind what is demanded of every subject, whether the manifest says so or not.
 pub(super) const FRESH: [&str; 2] = ["GEP1364-08", "IMPL-25"];
-const ENTRIES: [&str; 2] = ["IMPL-20", "blind:Generic.8"];
 const LISTENERS: [&str; 1] = ["blind:Generic.10"];
 
 /// Where the addresses of a Gateway stand.
@@ -185,113 +182,6 @@ impl Check<'_> {
 
     fn binding(&self, expected: &ConditionExpectation) -> bool {
         expected.bounds.admits(self.rules.context.version, self.rules.context.channel)
-    }
-
-    fn parents(&mut self, expected: &SubjectExpectation, object: &Value) {
-        let entries = parent_entries(object);
-        let own: Vec<&ParentEntry<'_>> =
-            entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
-        self.view.push(json!(own.iter().map(|e| e.parent.to_string()).collect::<Vec<_>>()));
-        let specified = parent_refs(object);
-        match &expected.parents {
-            Parents::Absent => {
-                self.checked += 1;
-                for entry in &own {
-                    let expected = format!("{} has no status.parents entry of our controller", self.name);
-                    let seen = format!("an entry for {} with {}", entry.parent, conditions_in_words(&entry.conditions));
-                    self.entries_miss(".parents", expected, seen);
-                }
-            }
-            Parents::Every => {
-                for parent in &specified {
-                    if let Some((entry, subject)) = self.entry(".parents", parent, &own) {
-                        self.conditions(&expected.conditions, &entry.conditions, "", &subject);
-                    }
-                }
-                self.surplus(&own, &specified);
-            }
-            Parents::Selected(selected) => {
-                let mut spoken_of = specified;
-                for (index, one) in selected.iter().enumerate() {
-                    let parent = ParentRef::of(&one.parent_ref, namespace(object));
-                    let part = format!(".parents[{index}]");
-                    spoken_of.push(parent.clone());
-                    if one.absent {
-                        self.checked += 1;
-                        if let Some(entry) = own.iter().find(|e| e.parent == parent) {
-                            let expected = format!("{} has no status.parents entry for {parent}", self.name);
-                            let seen = format!("an entry with {}", conditions_in_words(&entry.conditions));
-                            self.entries_miss(&format!("{part}.absent"), expected, seen);
-                        }
-                    } else if let Some((entry, subject)) = self.entry(&format!("{part}.present"), &parent, &own) {
-                        let mut common = expected.conditions.clone();
-                        common.retain(|type_, _| !one.conditions.contains_key(type_));
-                        self.conditions(&common, &entry.conditions, "", &subject);
-                        self.conditions(&one.conditions, &entry.conditions, &part, &subject);
-                    }
-                }
-                self.surplus(&own, &spoken_of);
-            }
-        }
-    }
-
-    /// Policies: the conditions are asked of every ancestor entry of our controller, and there must be one.
-    fn ancestors(&mut self, expected: &SubjectExpectation, object: &Value) {
-        let entries = parent_entries(object);
-        let own: Vec<_> = entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
-        self.checked += 1;
-        if own.is_empty() {
-            let expected = format!("{} has a status.ancestors entry of our controller", self.name);
-            self.entries_miss(".ancestors", expected, "no such entry".to_owned()).stale = true;
-        }
-        for (index, entry) in own.iter().enumerate() {
-            let part = if own.len() == 1 { String::new() } else { format!(".ancestors[{index}]") };
-            let subject = format!("{} for {}", self.name, entry.parent);
-            self.conditions(&expected.conditions, &entry.conditions, &part, &subject);
-        }
-    }
-
-    fn entries_miss(&mut self, part: &str, expected: String, seen: String) -> &mut Miss {
-        let miss = self.miss(part, Level::Must, expected, seen);
-        miss.clauses = ENTRIES.map(Clause::from).to_vec();
-        miss
-    }
-
-    /// The one entry for a parentRef, with how to speak of it.
-    fn entry<'e>(
-        &mut self,
-        part: &str,
-        parent: &ParentRef,
-        own: &[&'e ParentEntry<'e>],
-    ) -> Option<(&'e ParentEntry<'e>, String)> {
-        let matching: Vec<_> = own.iter().filter(|e| e.parent == *parent).collect();
-        self.checked += 1;
-        match matching.as_slice() {
-            [entry] => return Some((entry, format!("{} for {parent}", self.name))),
-            [] => {
-                let expected = format!("{} has a status.parents entry of our controller for {parent}", self.name);
-                let seen = match own {
-                    [] => "no entry of our controller".to_owned(),
-                    own => format!("only {}", any_of(&own.iter().map(|e| &e.parent).collect::<Vec<_>>())),
-                };
-                self.entries_miss(part, expected, seen).stale = own.is_empty();
-            }
-            several => {
-                let expected = format!("{} has exactly one entry of our controller for {parent}", self.name);
-                self.entries_miss(part, expected, format!("{} entries", several.len()));
-            }
-        }
-        None
-    }
-
-    /// Entries for parents that neither the route nor the manifest speaks of.
-    fn surplus(&mut self, own: &[&ParentEntry<'_>], spoken_of: &[ParentRef]) {
-        self.checked += 1;
-        for entry in own.iter().filter(|e| !spoken_of.contains(&e.parent)) {
-            let expected = format!("{} has no status.parents entry beside those of its parentRefs", self.name);
-            let seen = format!("an entry of our controller for {}", entry.parent);
-            self.entries_miss(".parents", expected, seen);
-        }
     }
 
     fn listener(&mut self, listener: &str, expected: &ListenerExpectation, object: &Value) {

@@ -4,6 +4,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::request::without_port;
 use crate::log::HttpRequest;
 use crate::scenario::Seen;
 
@@ -27,7 +28,8 @@ pub(super) fn altered(request: &HttpRequest, expected: &Seen, echo: &Value) -> V
         // A header of this name is sent in place of the authority.
         let header = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| host);
         let sent = header.unwrap_or(&request.authority);
-        hold("host", sent, |sent, got| name(sent).eq_ignore_ascii_case(name(got)));
+        // Whether a port that goes without saying is said, is left to who forwards it.
+        hold("host", sent, |sent, got| without_port(sent).eq_ignore_ascii_case(without_port(got)));
     }
     if request.sends.is_empty() {
         let digest = format!("{:x}", Sha256::digest(request.body.as_bytes()));
@@ -41,14 +43,6 @@ pub(super) fn altered(request: &HttpRequest, expected: &Seen, echo: &Value) -> V
         }
     }
     seen
-}
-
-/// A hostname without its port: whether one that goes without saying is said, is left to who forwards it.
-fn name(authority: &str) -> &str {
-    match authority.rsplit_once(':') {
-        Some((name, port)) if !name.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => authority,
-    }
 }
 
 /// The path without its escapes, which are a matter of their own, and the query without those that say no more than what

@@ -14,7 +14,7 @@ use super::expect::{Evaluation, Miss, conditions_in_words, evaluate};
 use super::history::Latest;
 use super::settle::lost;
 use crate::log::Elapsed;
-use crate::scenario::{Hold, HoldFor, Level, ObjectRef, Parents, SubjectExpectation};
+use crate::scenario::{Hold, HoldFor, ObjectRef, SubjectExpectation};
 
 /// A hold in progress.
 #[derive(Debug, Clone)]
@@ -236,29 +236,13 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         expectation: format!("{prefix}.{name}{type_}"),
         expected: format!("{name} is never {}", state.join(" with ")),
         seen,
-        severity: severity(level(subject, env)),
+        // Only all parts together are the state.
+        severity: severity(subject.most_binding(|bounds| bounds.admits(env.context.version, env.context.channel))),
         clauses: subject.conditions.values().flat_map(|c| c.proves.clone()).collect(),
         line: subject.place.line,
         stale: false,
         blind: false,
     }
-}
-
-/// How binding it is that a state never comes: as much as the most binding part of what is said of the state, since only
-/// all parts together are the state.
-fn level(subject: &SubjectExpectation, env: &Env<'_>) -> Level {
-    let parents = match &subject.parents {
-        Parents::Selected(selected) => selected.as_slice(),
-        Parents::Every | Parents::Absent => &[],
-    };
-    let conditions = subject
-        .conditions
-        .values()
-        .chain(parents.iter().flat_map(|parent| parent.conditions.values()))
-        .chain(subject.listeners.values().flat_map(|listener| listener.conditions.values()))
-        .filter(|condition| condition.bounds.admits(env.context.version, env.context.channel))
-        .map(|condition| condition.level);
-    conditions.chain(subject.fields.iter().map(|field| field.level)).max().unwrap_or_default()
 }
 
 /// Whether the newer version comes from a write of the status, even one that changed nothing.

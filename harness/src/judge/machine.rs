@@ -4,6 +4,8 @@
 //! the manifest describes. A miss that only came late does not stop it, since the state is the right one. Whatever
 //! else is found after the first failure (other misses of the same step) is marked as its consequence.
 
+mod begin;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,23 +13,20 @@ use std::time::Duration;
 use gateproof_report::record::{Finding, ProbeRecord, Severity, Stage};
 
 use super::action::{Context, Next};
-use super::admission::{AfterWrites, Writing};
+use super::admission::AfterWrites;
 use super::contract::ContractState;
 use super::deadline::Deadline;
 use super::doing::Doing;
 use super::doubt::Doubt;
 use super::env::{Env, Report, millis, wait};
 use super::history::History;
-use super::hold::Holding;
 use super::others::{Foreign, Others};
-use super::probe::{Probing, place};
-use super::programmed::{Known, Programming, Standing, standing};
+use super::programmed::Known;
 use super::settle::Settling;
-use super::shares::Sharing;
 use super::stirred::Stirred;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, Scope};
-use crate::scenario::{Answer, ObjectRef, Probe, Scenario, Step, Verb};
+use crate::scenario::{ObjectRef, Scenario, Step, Verb};
 
 /// The judge of one execution of a scenario: a state machine that events alone move.
 #[derive(Debug, Clone)]
@@ -446,66 +445,5 @@ impl Judge {
         }
         self.inconclusive = self.inconclusive.take().or(report.inconclusive);
         stops
-    }
-
-    /// Starts the step at the cursor, past those that have no meaning at the target's version.
-    fn begin(&mut self, now: Elapsed) {
-        let steps = &self.scenario.steps;
-        while steps.get(self.cursor).is_some_and(|step| !step.bounds.admits(self.context.version, self.context.channel))
-        {
-            self.cursor += 1;
-        }
-        self.stirred.step();
-        let mut known = None;
-        let doing = match self.env() {
-            None => Doing::Done,
-            Some(env) => match &env.step.verb {
-                Verb::Settle(settle) => {
-                    Doing::Settling(Settling::new(vec![("settle".to_owned(), settle.clone())], now, &env))
-                }
-                Verb::Hold(hold) => Doing::Holding(Holding::new(hold.clone(), now, &env)),
-                Verb::Probe(probe) => {
-                    known = self.known(probe, &env);
-                    let before = self.programmed.get(&probe.target.gateway);
-                    match Programming::of(probe, before, now, &env) {
-                        Some(programming) => Doing::Programming(programming),
-                        None => self.probing(probe, now, &env),
-                    }
-                }
-                verb => Writing::of(verb, now, &env).map_or(Doing::Done, Doing::Writing),
-            },
-        };
-        self.doing = doing;
-        self.programmed.extend(known);
-    }
-
-    /// When the very same was answered as it must be, if nothing changed since.
-    fn agreed_before(&self, probe: &Probe) -> Option<Elapsed> {
-        let is_same =
-            |step: usize| matches!(&self.scenario.steps[step].verb, Verb::Probe(before) if **before == *probe);
-        let (_, at) = self.agreed.iter().rev().find(|(step, _)| is_same(*step))?;
-        self.stirred.is_unchanged(*at).then_some(*at)
-    }
-
-    fn probing(&self, probe: &Probe, now: Elapsed, env: &Env<'_>) -> Doing {
-        match &probe.answer {
-            Answer::Shares { parts, margin } => {
-                Doing::Sharing(Box::new(Sharing::new(Probe::clone(probe), parts.clone(), *margin, now, env)))
-            }
-            _ => {
-                let probing = Probing::new(Probe::clone(probe), self.agreed_before(probe), now, env);
-                let turned = self.answered.contains(&place(probe, env));
-                Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
-            }
-        }
-    }
-
-    /// The Gateway of a probe, if it is seen to be programmed.
-    fn known(&self, probe: &Probe, env: &Env<'_>) -> Option<(ObjectRef, Known)> {
-        let gateway = &probe.target.gateway;
-        match standing(gateway, self.programmed.get(gateway), env) {
-            Standing::Ready(known) => Some((gateway.clone(), known?)),
-            Standing::Waiting(..) | Standing::Unseen => None,
-        }
     }
 }

@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 
 use super::conditions::{array, uid};
 use crate::log::{Bindings, Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
+use crate::scenario::scope::DEFINITION;
 
 /// Field manager of our own writes.
 const OURS: &str = "gateproof";
-
-const DEFINITION: &str = "CustomResourceDefinition";
 
 /// What somebody else did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +130,8 @@ impl Others {
         let made = self.made.entry(write.key.clone()).or_default();
         match write.verb {
             WriteVerb::Apply => {
-                let sent = write.sent.as_deref().cloned();
+                // Of definitions little is seen, and their generation tells of changes.
+                let sent = write.sent.as_deref().filter(|_| write.key.kind != DEFINITION).cloned();
                 let seen = made.seen.take().filter(|seen| super::conditions::uid(&seen.object) == uid);
                 let writers = std::mem::take(&mut made.writers);
                 let written = resource_version.clone();
@@ -271,13 +271,18 @@ fn resource_version(object: &Value) -> &str {
     object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether an object goes with its namespace or an owner, which the run deleted.
+/// Whether an object goes with its namespace, its definition or an owner, which the run deleted.
 fn goes_along(key: &ObjectKey, object: &Value, deleted: &[&ObjectKey]) -> bool {
     let owners = array(object.pointer("/metadata/ownerReferences"));
     deleted.iter().any(|gone| {
         let lies_in = gone.kind == "Namespace" && gone.group.is_empty() && key.namespace.as_ref() == Some(&gone.name);
+        let defines = gone.kind == DEFINITION
+            && gone
+                .name
+                .split_once('.')
+                .is_some_and(|(plural, group)| group == key.group && plural.starts_with(&key.kind.to_lowercase()));
         let owns = |owner: &Value| owner["kind"] == gone.kind.as_str() && owner["name"] == gone.name.as_str();
-        lies_in || owners.iter().any(owns)
+        lies_in || defines || owners.iter().any(owns)
     })
 }
 

@@ -91,7 +91,8 @@ fn lines(probe: &Probe) -> Vec<(String, String)> {
     probe.headers.iter().flat_map(of).collect()
 }
 
-fn without_port(host: &str) -> &str {
+/// A hostname, or the authority of a request, without its port.
+pub(super) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,

@@ -18,6 +18,7 @@ use super::shown_by::{Showing, ShownBy};
 use crate::judge::contract::Contract;
 use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::{Expectation, enumerate};
+use crate::scenario::scope::by_definitions;
 use crate::scenario::{Level, Scenario, select};
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
@@ -140,9 +141,14 @@ async fn with(plan: &Plan, fault: &Fault, scenarios: &BTreeSet<usize>) -> Result
     // A fault must not get out of being tested by claiming less than the plain reference.
     let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1);
     options.features = FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect());
-    let scenarios = scenarios.iter().map(|&index| plan.scenarios[index].clone()).collect();
-    let record = run::run(options, scenarios, &mut Silent).await?.record;
-    Ok(FaultRun::of(fault.name, fault.clauses, &record))
+    let mut found = FaultRun::before(fault.name, fault.clauses);
+    // A fault has a target for each group of scenarios that no other one is right for.
+    for (without_crds, scenarios) in by_definitions(scenarios.iter().map(|&index| plan.scenarios[index].clone())) {
+        let options = RunOptions { without_crds, ..options.clone() };
+        let record = run::run(options, scenarios, &mut Silent).await?.record;
+        found.amend(FaultRun::of(fault.name, fault.clauses, &record));
+    }
+    Ok(found)
 }
 
 /// The scenarios that a fault is run with; `clauses` are those of each.

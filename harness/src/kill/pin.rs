@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::log::Message;
 use crate::scenario::expectations::{Asserted, NotedPart, SeenPart};
-use crate::scenario::{Answer, FieldExpectation, HeaderTest, ObjectRef, Probe};
+use crate::scenario::{Answer, FieldExpectation, HeaderTest, ObjectRef, Probe, Seen};
 
 /// A text that nobody else writes.
 const OTHER: &str = "tampered";
@@ -159,16 +159,28 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
             Message::Ping => FrameSort::Ping,
             Message::Close => FrameSort::Close,
         }),
-        SeenPart::Noted(backend, part) => match part {
-            NotedPart::Times | NotedPart::Apart => WrongAnswer::CalledAgain(backend.clone()),
-            NotedPart::Method => WrongAnswer::ForwardedMethod(OTHER.to_uppercase()),
-            NotedPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
-            NotedPart::Body => WrongAnswer::ForwardedBody(OTHER.to_owned()),
-            NotedPart::Header(name) => {
-                WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.noted.get(backend)?.headers.get(name)))
-            }
-        },
+        SeenPart::Noted(backend, part) => {
+            let wrong = match part {
+                NotedPart::Times | NotedPart::Apart => return Some(WrongAnswer::CalledAgain(backend.clone())),
+                NotedPart::Method => WrongAnswer::ForwardedMethod(OTHER.to_uppercase()),
+                NotedPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
+                NotedPart::Body => WrongAnswer::ForwardedBody(OTHER.to_owned()),
+                NotedPart::Header(name) => {
+                    WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.noted.get(backend)?.headers.get(name)))
+                }
+            };
+            noted(seen, backend, wrong)
+        }
     })
+}
+
+/// Where what a backend notes has to go wrong, so that the one that answers gets its request as it should.
+fn noted(seen: &Seen, backend: &str, wrong: WrongAnswer) -> WrongAnswer {
+    match seen.backend.as_deref() {
+        Some(answers) if answers == backend => WrongAnswer::FirstTry(Box::new(wrong)),
+        Some(_) => WrongAnswer::Mirrored(Box::new(wrong)),
+        None => wrong,
+    }
 }
 
 /// The body of a call with a message of this text.

@@ -65,8 +65,9 @@ impl Method for Pinpoint {
 
     fn target(&self, batch: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>) {
         let tamper = Tamper::default();
-        let wanted = batch.iter().map(|trial| (trial.variant.name.clone(), trial.expectation.id.clone())).collect();
-        (TargetChoice::Tampered(tamper.clone()), Some(Arc::new(Hand { tamper, wanted })))
+        let (installed, rest): (Vec<_>, Vec<_>) = batch.iter().cloned().partition(is_installed);
+        let wanted = rest.into_iter().map(|trial| (trial.variant.name, trial.expectation.id)).collect();
+        (TargetChoice::Tampered(tamper.clone()), Some(Arc::new(Hand { tamper, wanted, installed })))
     }
 
     fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {
@@ -84,27 +85,47 @@ impl Method for Pinpoint {
     }
 }
 
+/// Whether the expectation is about a definition: somebody else changed it, if it changes while it is watched.
+fn is_installed(trial: &Trial) -> bool {
+    let about = asserted(&trial.variant, &trial.expectation.id);
+    matches!(about, Some(Asserted::Field(object, _)) if object.kind == "CustomResourceDefinition")
+}
+
 /// Makes the target go wrong when a scenario comes to the step of its expectation.
 #[derive(Debug)]
 struct Hand {
     tamper: Tamper,
     wanted: BTreeMap<String, String>,
+    /// What is wrong from the beginning.
+    installed: Vec<Trial>,
+}
+
+impl Hand {
+    async fn put(&self, scenario: &str, expectation: &str, pin: Pin) {
+        // The trial tells by its outcome that the target did not go wrong.
+        if let Err(error) = pin.put(&self.tamper).await {
+            tracing::warn!(scenario, expectation, %error, "the target cannot be made to go wrong");
+        }
+    }
 }
 
 #[async_trait]
 impl Bystander for Hand {
-    async fn at_step(&self, scenario: &Scenario, step: usize) {
-        let Some(id) = self.wanted.get(&scenario.name) else { return };
-        if !id.starts_with(&format!("steps[{step}].")) {
-            return;
+    async fn before_watches(&self) {
+        for Trial { variant, expectation, .. } in &self.installed {
+            if let Some(pin) = asserted(variant, &expectation.id).as_ref().and_then(pin) {
+                self.put(&variant.name, &expectation.id, pin).await;
+            }
         }
-        let Some(pin) = asserted(scenario, id).as_ref().and_then(pin) else {
-            tracing::warn!(scenario = scenario.name, expectation = id, "nothing is known that makes it fail");
+    }
+
+    async fn at_step(&self, scenario: &Scenario, step: usize) {
+        let Some(id) = self.wanted.get(&scenario.name).filter(|id| id.starts_with(&format!("steps[{step}]."))) else {
             return;
         };
-        // The trial tells by its outcome that the target did not go wrong.
-        if let Err(error) = Pin::put(pin, &self.tamper).await {
-            tracing::warn!(scenario = scenario.name, expectation = id, %error, "the target cannot be made to go wrong");
+        match asserted(scenario, id).as_ref().and_then(pin) {
+            Some(pin) => self.put(&scenario.name, id, pin).await,
+            None => tracing::warn!(scenario = scenario.name, expectation = id, "nothing is known that makes it fail"),
         }
     }
 }

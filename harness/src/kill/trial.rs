@@ -15,6 +15,7 @@ use super::drive::{Plan, Watcher};
 use crate::log::Timing;
 use crate::run::{self, Bystander, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::Expectation;
+use crate::scenario::scope::definitions;
 use crate::scenario::{Channel, Scenario};
 
 /// Scenarios that share one embedded target. Each judge reads the whole history of its pool Gateway, which everybody's
@@ -131,6 +132,8 @@ async fn attempt(
         let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
         options.jobs = effort.jobs;
         options.bystander = bystander;
+        // Who creates definitions changes the cluster, and has a target alone.
+        options.without_crds = batch.iter().flat_map(|trial| definitions(&trial.variant)).map(str::to_owned).collect();
         // Whatever happens to this target, the trial does to it as a mistake of its own, its definitions included.
         options.others = false;
         if effort.patient {

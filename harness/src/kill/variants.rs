@@ -14,6 +14,7 @@ use super::drive::{Plan, Watcher};
 use crate::log::Timing;
 use crate::run::{self, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::Scenario;
+use crate::scenario::scope::by_definitions;
 
 /// Scenarios at once in a second look.
 const PATIENT_JOBS: usize = 4;
@@ -52,29 +53,34 @@ pub async fn vary(
 ) -> Result<Varied, RunError> {
     let first = with(plan, variant, scenarios.to_vec(), None).await?;
     let (doubtful, mut blamed): (Vec<Blamed>, Vec<Blamed>) =
-        complaints(variant, &first).partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
+        first.into_iter().partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
     let again: Vec<Scenario> =
         scenarios.iter().filter(|scenario| doubtful.iter().any(|one| one.by == scenario.name)).cloned().collect();
     if !again.is_empty() {
-        let second = with(plan, variant, again, Some(PATIENT_JOBS)).await?;
-        blamed.extend(complaints(variant, &second));
+        blamed.extend(with(plan, variant, again, Some(PATIENT_JOBS)).await?);
     }
     watcher.ran(variant.name, blamed.len());
     Ok(Varied { runs: scenarios.len(), blamed })
 }
 
+/// What is complained of, on a target for each group of scenarios that no other one is right for.
 async fn with(
     plan: &Plan,
     variant: &Variant,
     scenarios: Vec<Scenario>,
     jobs: Option<usize>,
-) -> Result<RunRecord, RunError> {
+) -> Result<Vec<Blamed>, RunError> {
     let target = TargetChoice::Embedded { fault: Some(format!("variant:{}", variant.name)) };
     let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
     options.jobs = jobs.unwrap_or(options.jobs);
     // Who waits for the wrong thing has no time left when the right one comes.
     options.timing = Some(Timing { converge: variants::DELAY / 2, ..options.timing() });
-    Ok(run::run(options, scenarios, &mut Silent).await?.record)
+    let mut all = Vec::new();
+    for (without_crds, scenarios) in by_definitions(scenarios) {
+        let options = RunOptions { without_crds, ..options.clone() };
+        all.extend(complaints(variant, &run::run(options, scenarios, &mut Silent).await?.record));
+    }
+    Ok(all)
 }
 
 fn complaints(variant: &Variant, record: &RunRecord) -> impl Iterator<Item = Blamed> {

@@ -207,10 +207,14 @@ pub struct RunStarted {
     pub gateway_class: String,
     /// Its controller.
     pub controller_name: String,
-    /// Bundle version of the installed CRDs, such as `v1.6.1`.
+    /// The release that the target is judged by, such as `v1.6.1`: the bundle version of the installed CRDs, unless the user
+    /// chooses another.
     pub gateway_api_version: String,
-    /// Channel of the installed CRDs: `standard` or `experimental`.
+    /// Its channel: `standard` or `experimental`.
     pub gateway_api_channel: String,
+    /// What the installed CRDs are of, if another release or channel is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definitions: Option<String>,
     /// Features that the target is held to, sorted.
     pub features: Vec<String>,
     /// The user's file of known failures.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::scenario::bind::needs;
-use crate::scenario::scope::is_foreign;
+use crate::scenario::scope::{definitions, is_foreign};
 use crate::scenario::{Scenario, Verb};
 use crate::target::kinds::Kinds;
 use crate::target::lease::{LOCKS, LOCKS_LABEL};
@@ -24,8 +24,15 @@ const MESSAGE: &str = "only what belongs to a run of Gateproof may be written: w
 pub struct Confined {
     /// Objects of others that are patched, and restored.
     pub patched: Patched,
+    /// Definitions that are created, and deleted again.
+    pub defined: BTreeSet<String>,
     /// Pods are reached by port-forward, whoever has them.
     pub port_forward: bool,
+}
+
+/// The definitions that scenarios create.
+pub fn defined(scenarios: &[Arc<Scenario>]) -> BTreeSet<String> {
+    scenarios.iter().flat_map(|scenario| definitions(scenario)).map(str::to_owned).collect()
 }
 
 /// Names by API group, resource and subresource; nothing stands for any name.
@@ -125,6 +132,15 @@ impl Confined {
             any.push(format!(
                 "request.operation == 'CONNECT' && {} && has(request.subResource) && request.subResource == 'portforward'",
                 is_of("", "pods")
+            ));
+        }
+        if !self.defined.is_empty() {
+            let names: Vec<String> = self.defined.iter().map(|name| text(name)).collect();
+            any.push(format!(
+                "request.operation in ['CREATE', 'DELETE'] && {} && variables.run != '' && \
+                 variables.subject.metadata.name in [{}]",
+                is_of("apiextensions.k8s.io", "customresourcedefinitions"),
+                names.join(", ")
             ));
         }
         for ((group, resource, subresource), names) in &self.patched {

@@ -15,7 +15,7 @@ fn confined() -> Confined {
     let all = load::builtin(&Vocabulary::builtin()).unwrap();
     let all: Vec<Arc<Scenario>> = all.into_iter().map(Arc::new).collect();
     let kinds = kinds_of(all.iter().map(|scenario| &**scenario));
-    Confined { patched: patched(&all, &kinds, None), port_forward: false }
+    Confined { patched: patched(&all, &kinds, None), defined: defined(&all), port_forward: false }
 }
 
 fn named(name: &str, labels: Value) -> Value {
@@ -113,6 +113,18 @@ const NONE: [bool; 3] = [false; 3];
     None,
     named("gatewayclasses.gateway.networking.k8s.io", json!({})),
     [false, true, false]
+)]
+#[case::a_definition_that_is_created(
+    "customresourcedefinitions.apiextensions.k8s.io",
+    None,
+    named("tcproutes.gateway.networking.k8s.io", of_run()),
+    [true, false, true]
+)]
+#[case::a_definition_of_that_name(
+    "customresourcedefinitions.apiextensions.k8s.io",
+    None,
+    named("tcproutes.gateway.networking.k8s.io", json!({})),
+    NONE
 )]
 #[case::a_review("selfsubjectaccessreviews.authorization.k8s.io", None, json!({"spec": {}}), ALL)]
 fn what_is_of_a_run_may_be_written(

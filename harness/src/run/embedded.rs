@@ -3,8 +3,8 @@
 use gateproof_apiserver::crds::Channel;
 use gateproof_controllers::settings::SUPPORTED_FEATURES;
 use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
-use serde_json::Value;
 
+use super::options::RunOptions;
 use crate::target::api::Api;
 
 /// Where a target is, once it runs.
@@ -25,13 +25,20 @@ pub struct Located {
 
 /// Starts the embedded target, with definitions other than the built-in ones if there are any, and with somebody who runs
 /// Deployments if that is asked.
-pub async fn start(behaviour: Behaviour, crds: &[Value], workloads: bool) -> Result<Located, TestbedError> {
+pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, TestbedError> {
     // The experimental channel holds all of the other, so nothing that the reference can do is left out.
     let channel = Channel::Experimental;
-    let options = TestbedOptions { behaviour, crds: crds.to_vec(), channel, workloads, ..TestbedOptions::default() };
+    let options = TestbedOptions {
+        behaviour,
+        crds: asked.crds.clone(),
+        without: asked.without_crds.clone(),
+        channel,
+        workloads: asked.backend_image.is_some(),
+        ..TestbedOptions::default()
+    };
     let testbed = Testbed::start(options).await?;
     // The built-in release has the place, and a reference that leaves it empty misbehaves.
-    let known: &[&str] = if crds.is_empty() { &[] } else { SUPPORTED_FEATURES };
+    let known: &[&str] = if asked.crds.is_empty() { &[] } else { SUPPORTED_FEATURES };
     Ok(Located {
         // Within one process, requests need neither sockets nor TLS.
         api: Api::new(testbed.client()),

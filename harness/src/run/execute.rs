@@ -18,10 +18,12 @@ use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Role, Scope, Timing, W
 use crate::probe::Prober;
 use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
+use crate::scenario::scope::DEFINITION;
 use crate::scenario::{ObjectRef, PatchKind};
 use crate::target::api::Api;
 use crate::target::backends::{Backends, Running};
 use crate::target::clock;
+use crate::target::definitions;
 use crate::target::discover::Facts;
 use crate::target::lease::{Held, LeaseError, Leases};
 use crate::target::log_writer::LogWriter;
@@ -416,7 +418,7 @@ impl Conductor<'_> {
         let shared = match name {
             Some(gateway) => Scope::Pool(Arc::from(gateway.name.as_str())),
             None if write.key.kind == "GatewayClass" && write.key.name == self.bindings.gateway_class => Scope::Run,
-            None if write.key.kind == "CustomResourceDefinition" => Scope::Run,
+            None if write.key.kind == DEFINITION => Scope::Run,
             None => return,
         };
         self.env.log.append(shared, Body::Made(Box::new(write.clone())));
@@ -426,7 +428,12 @@ impl Conductor<'_> {
         let writer = &self.env.writer;
         let key = |object: &ObjectRef| writer.key(&object.kind, object.namespace.as_deref(), &object.name);
         match target {
-            WriteTarget::Object { object, at } => writer.apply_at(step, ordinal, &object, at).await,
+            WriteTarget::Object { object, at } => {
+                let env = self.env;
+                let write = writer.apply_at(step, ordinal, &definitions::complete(&object, &env.facts), at).await;
+                definitions::begin(&write, writer.kinds(), &env.api, &env.looker, &env.timing).await;
+                write
+            }
             WriteTarget::Patch { target, subresource, kind, patch } => {
                 let patch_type = match kind {
                     PatchKind::Merge => PatchType::Merge,

@@ -51,6 +51,7 @@ pub(super) fn facts() -> Facts {
         bundle: "v1.4.0".to_owned(),
         version: crate::scenario::Version { major: 1, minor: 4, patch: 0 },
         channel: Channel::Standard,
+        definitions: None,
         features: vec!["Gateway".to_owned(), "HTTPRoute".to_owned()],
         kinds,
     }

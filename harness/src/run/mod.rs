@@ -7,6 +7,7 @@
 
 pub mod admission;
 pub mod bindings;
+mod definitions;
 mod embedded;
 mod endpoints;
 pub mod execute;

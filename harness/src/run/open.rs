@@ -163,6 +163,9 @@ pub async fn open(
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
     let watched = resources(facts, watched, &run_id);
+    if let Some(bystander) = &options.bystander {
+        bystander.before_watches().await;
+    }
     let observer = Observer::start(&target.api, &log, watched, tokens, options.others).await?;
     let lateness = Lateness::default();
     let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));
@@ -175,6 +178,7 @@ pub async fn open(
         view: Arc::clone(observer.view()),
         // Taking Gateways down takes about as long as setting them up.
         budget: timing.gateway,
+        log: Arc::clone(&log),
     };
     options.interrupt.holds(Some(&run_id));
     let patience = timing.gateway + timing.gateway_class;
@@ -262,7 +266,7 @@ async fn try_request(
         return;
     }
     let serves = |instance: &&Instance| instance.shape.protocol == Protocol::Http && !instance.addresses.is_empty();
-    let has_routes = env.facts.kinds.of(GATEWAY_GROUP, "HTTPRoute").is_some();
+    let has_routes = env.facts.kinds.of(GATEWAY_GROUP, "HTTPRoute").is_some_and(|kind| !kind.later);
     let Some(gateway) = instances.iter().find(serves).filter(|_| has_routes) else {
         return trial.preflight.no_request();
     };
@@ -372,6 +376,7 @@ fn run_started(
         controller_name: facts.controller_name.clone(),
         gateway_api_version: facts.bundle.clone(),
         gateway_api_channel: format!("{:?}", facts.channel).to_lowercase(),
+        definitions: facts.definitions.as_ref().map(|definitions| definitions.release.clone()),
         features: policy.features(facts).into_iter().collect(),
         known_failures: options.known_failures.clone(),
         timing: timing.clone(),

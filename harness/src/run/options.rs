@@ -14,9 +14,10 @@ use super::interrupt::Interrupt;
 use super::permissions::Ways;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
-use crate::scenario::{Channel, Scenario, Version};
+use crate::scenario::Scenario;
 use crate::target::connect::Source;
 use crate::target::dial::DialRule;
+use crate::target::discover::GivenBundle;
 use crate::target::forward::Behind;
 use crate::target::pod_logs::LogSource;
 use crate::target::proxy::Proxy;
@@ -101,9 +102,12 @@ pub enum Keep {
     Always,
 }
 
-/// Stands by while scenarios run, and acts when one comes to a step.
+/// Stands by while scenarios run, and acts before the first, or when one comes to a step.
 #[async_trait]
 pub trait Bystander: fmt::Debug + Send + Sync {
+    /// Nothing of the target is watched yet, and it is not until this returns.
+    async fn before_watches(&self) {}
+
     /// An execution of a bound scenario is about to do this step, and waits until this returns.
     async fn at_step(&self, scenario: &Scenario, step: usize);
 }
@@ -115,6 +119,8 @@ pub struct RunOptions {
     pub target: TargetChoice,
     /// CustomResourceDefinitions that the embedded target serves; the built-in ones if there are none.
     pub crds: Vec<Value>,
+    /// Names of those that it does not serve.
+    pub without_crds: Vec<String>,
     /// Scenarios that the user did not select: a ConformanceReport counts those that the target could have run as skipped.
     pub unselected: Vec<Arc<Scenario>>,
     /// How the user asked for what decides verdicts, for reports: arguments of `gateproof run` beside the selection.
@@ -169,8 +175,8 @@ pub struct RunOptions {
     pub backend_addresses: Vec<IpAddr>,
     /// Image of deployed backends; hosted ones without it.
     pub backend_image: Option<String>,
-    /// Release and channel, for CRDs that do not name them.
-    pub bundle: Option<(Version, Channel)>,
+    /// The release to judge by, if not that of the CRDs, or for CRDs that do not name theirs.
+    pub bundle: Option<GivenBundle>,
     /// Most probes that one test of shares may use.
     pub max_probes: u32,
     /// Whether to ask first if the target can be tested at all.
@@ -198,6 +204,7 @@ impl RunOptions {
             others: true,
             target,
             crds: Vec::new(),
+            without_crds: Vec::new(),
             unselected: Vec::new(),
             arguments: Vec::new(),
             options_file: None,

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::scenario::{Vocabulary, load};
+use crate::scenario::{Vocabulary, load, scope};
 
 fn scenarios() -> Vec<Scenario> {
     load::builtin(&Vocabulary::builtin()).unwrap()
@@ -48,6 +48,17 @@ fn statuses_and_foreign_objects_are_asked_for_where_they_are_patched() {
     assert!(found.contains("delete leases.coordination.k8s.io"), "it has the cluster to itself: {found:?}");
     let statuses = permissions(|scenario| scenario.name.starts_with("gateway-"));
     assert!(statuses.contains("patch gateways/status.gateway.networking.k8s.io"), "{statuses:?}");
+}
+
+#[test]
+fn definitions_are_created_and_deleted_only_where_a_scenario_does_so() {
+    let needed = [
+        "create customresourcedefinitions.apiextensions.k8s.io",
+        "delete customresourcedefinitions.apiextensions.k8s.io",
+    ];
+    let does = |found: &BTreeSet<String>| needed.map(|one| found.contains(one));
+    assert_eq!(does(&permissions(|scenario| scenario.name == "gatewayclass-late-definition")), [true; 2]);
+    assert_eq!(does(&permissions(|scenario| scope::definitions(scenario).is_empty())), [false; 2]);
 }
 
 /// A role that permits more than is asked for is no least privilege.

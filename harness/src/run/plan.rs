@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
-use crate::scenario::scope::{cluster_change, is_cluster_scoped, is_unique};
+use crate::scenario::scope::{DEFINITION, cluster_change, definitions, is_cluster_scoped, is_unique};
 use crate::scenario::{Channel, Scenario, Verb, Version};
-use crate::target::discover::{Acceptance, Facts};
+use crate::target::discover::{Acceptance, Facts, GivenBundle};
 
+use super::definitions::beyond;
 use super::endpoints::only_hosted;
 use super::options::{FeatureChoice, RunOptions, Skip};
 use super::permissions::kinds_of;
@@ -100,8 +101,16 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
         let channel = format!("{:?}", facts.channel).to_lowercase();
         return Decision::NotSupported(format!("has no meaning at {} in the {channel} channel", facts.version));
     }
+    if let Some(reason) = not_lacked(scenario, facts) {
+        return Decision::NotSupported(reason);
+    }
     if let Some(kind) = unserved(scenario, facts) {
         return Decision::NotSupported(format!("the target does not serve {kind}"));
+    }
+    if let Some(definitions) = &facts.definitions
+        && let Some(lack) = beyond(definitions, &bound(scenario, facts), facts)
+    {
+        return Decision::NotSupported(format!("{lack}, and the definitions are of {}", definitions.release));
     }
     if facts.single_gateway_class.is_none() && needs(scenario).single_class {
         let reason = "no GatewayClass that takes one Gateway only is known; name one with --single-gateway-class";
@@ -131,7 +140,8 @@ pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
         is_cluster_scoped(&key.kind) || facts.kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced)
     };
     applied(scenario)
-        .find(|key| scoped(key) && !is_unique(&key.name))
+        // The name of a definition is given; where somebody has it, its creation is refused.
+        .find(|key| scoped(key) && key.kind != DEFINITION && !is_unique(&key.name))
         .map(|key| format!("{} has no namespace on this target, and `{}` may be somebody else's", key.kind, key.name))
 }
 
@@ -147,11 +157,15 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
         bundle: String::new(),
         version: Version { major: 0, minor: 0, patch: 0 },
         channel: Channel::Experimental,
+        definitions: None,
         features: gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
         kinds: kinds_of(scenarios.iter().map(|scenario| &**scenario)),
     };
     let features = policy.features(&facts);
+    let served = facts.kinds.clone();
     let mut runs = |scenario: &Scenario| {
+        facts.kinds.clone_from(&served);
+        definitions(scenario).into_iter().for_each(|name| facts.kinds.postpone(name));
         releases(scenario, options.bundle).into_iter().any(|(version, channel)| {
             (facts.version, facts.channel) = (version, channel);
             decide(scenario, &facts, &policy, &features) == Decision::Run
@@ -160,10 +174,11 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
     scenarios.iter().filter(|scenario| runs(scenario)).map(Arc::clone).collect()
 }
 
-/// The release and channel that are known; otherwise some between which all bounds of a scenario lie.
-fn releases(scenario: &Scenario, known: Option<(Version, Channel)>) -> Vec<(Version, Channel)> {
-    if let Some(known) = known {
-        return vec![known];
+/// What is known of release and channel; otherwise some releases between which all bounds of a scenario lie.
+fn releases(scenario: &Scenario, known: Option<GivenBundle>) -> Vec<(Version, Channel)> {
+    if let Some(GivenBundle { version, channel }) = known {
+        let channels = channel.map_or_else(|| vec![Channel::Standard, Channel::Experimental], |channel| vec![channel]);
+        return channels.into_iter().map(|channel| (version, channel)).collect();
     }
     let first = Version { major: 0, minor: 0, patch: 0 };
     let bounds = std::iter::once(&scenario.bounds).chain(scenario.steps.iter().map(|step| &step.bounds));
@@ -178,8 +193,30 @@ fn bound(scenario: &Scenario, facts: &Facts) -> Scenario {
     bound
 }
 
-/// The first kind that a scenario applies and the target does not serve.
+/// Why a scenario that creates definitions cannot do so: the first one that the target has already, or of which nobody knows what it
+/// says in that release.
+fn not_lacked(scenario: &Scenario, facts: &Facts) -> Option<String> {
+    let problem = |name: &str| match facts.kinds.defined_by(name) {
+        Some(kind) if kind.later => None,
+        Some(kind) => Some(format!(
+            "the target serves {} from the start; the embedded one does not with --without-crd {name}",
+            kind.kind
+        )),
+        None => {
+            let channel = format!("{:?}", facts.channel).to_lowercase();
+            Some(format!("what {name} says at {} in the {channel} channel is not known", facts.version))
+        }
+    };
+    definitions(scenario).into_iter().find_map(problem)
+}
+
+/// The first kind that a scenario applies and the target does not serve, unless the scenario makes it.
 fn unserved(scenario: &Scenario, facts: &Facts) -> Option<String> {
+    let own = definitions(scenario);
+    let is_served = |key: &ObjectKey| {
+        let kind = facts.kinds.of(&key.group, &key.kind);
+        kind.is_some_and(|kind| !kind.later || own.contains(kind.resource().as_str()))
+    };
     scenario
         .steps
         .iter()
@@ -190,7 +227,7 @@ fn unserved(scenario: &Scenario, facts: &Facts) -> Option<String> {
         })
         .flatten()
         .filter_map(ObjectKey::of)
-        .find(|key| facts.kinds.of(&key.group, &key.kind).is_none())
+        .find(|key| !is_served(key))
         .map(|key| if key.group.is_empty() { key.kind } else { format!("{}.{}", key.kind, key.group) })
 }
 

@@ -4,7 +4,9 @@ use serde_json::json;
 
 use super::super::fixtures::{apply, facts, scenario};
 use super::*;
-use crate::scenario::{Bounds, Channel, Isolation, Vocabulary, load};
+use crate::scenario::{Bounds, Channel, Ending, Isolation, Vocabulary, load};
+use crate::target::definitions;
+use crate::target::served::Definitions;
 
 fn policy() -> Policy {
     Policy {
@@ -85,6 +87,56 @@ fn kinds_that_are_not_served_decide_unless_their_step_is_not_bound() {
     assert_eq!(decision(scenario, &policy()), Decision::Run);
 }
 
+/// A target of the built-in release, and whether it serves TCPRoutes.
+fn released(tcp: bool) -> Facts {
+    let mut facts = facts();
+    facts.version = gateproof_apiserver::crds::BUNDLE_VERSION.parse().unwrap();
+    facts.kinds.add("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false);
+    if tcp {
+        facts.kinds.add("gateway.networking.k8s.io", "v1", "TCPRoute", "tcproutes", true);
+    }
+    facts
+}
+
+/// With what scenarios bring along themselves.
+fn expecting(mut facts: Facts) -> Facts {
+    if let Some(definition) = definitions::built_in(TCP, facts.version, facts.channel) {
+        definitions::expect(&mut facts.kinds, definition);
+    }
+    facts
+}
+
+const TCP: &str = "tcproutes.gateway.networking.k8s.io";
+
+#[test]
+fn definitions_that_a_scenario_creates_must_be_absent_and_known() {
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": TCP},
+    });
+    let route = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "TCPRoute", "metadata": {"name": "a"}});
+    let own = Arc::new(Scenario { steps: vec![apply(vec![definition, route.clone()])], ..scenario("own") });
+    let policy = Policy { cluster_changes: true, ..policy() };
+    let decide = |scenario: &Arc<Scenario>, facts: Facts, policy: &Policy| {
+        plan(&[Arc::clone(scenario)], &expecting(facts), policy).remove(0).decision
+    };
+    assert_eq!(decide(&own, released(false), &policy), Decision::Run);
+    assert_eq!(shared_name(&own, &expecting(released(false))), None);
+    let reason =
+        format!("the target serves TCPRoute from the start; the embedded one does not with --without-crd {TCP}");
+    assert_eq!(decide(&own, released(true), &policy), not_supported(&reason));
+    let older = Facts { version: "1.6".parse().unwrap(), ..released(false) };
+    let reason = format!("what {TCP} says at v1.6.0 in the standard channel is not known");
+    assert_eq!(decide(&own, older, &policy), not_supported(&reason));
+    let leave =
+        "it creates a CustomResourceDefinition, which the whole cluster sees, which needs --allow-cluster-changes";
+    let unpermitted = Policy { cluster_changes: false, ..policy.clone() };
+    assert_eq!(decide(&own, released(false), &unpermitted), Decision::Skipped(leave.to_owned()));
+    // It is there for nobody else.
+    let other = Arc::new(Scenario { steps: vec![apply(vec![route])], ..scenario("other") });
+    let reason = "the target does not serve TCPRoute.gateway.networking.k8s.io";
+    assert_eq!(decide(&other, released(false), &policy), not_supported(reason));
+}
+
 #[test]
 fn a_skip_has_its_reason_and_never_hides_what_is_not_supported() {
     let skip = Skip { pattern: "http*".to_owned(), reason: "ticket 7".to_owned() };
@@ -137,6 +189,30 @@ fn a_full_target_takes_a_class_that_can_be_filled() {
 }
 
 #[rstest]
+#[case::known(json!({"parentRefs": [], "rules": []}), &[], None)]
+#[case::unknown_field(json!({"useDefaultGateways": "All"}), &[], Some("it writes HTTPRoute spec.useDefaultGateways"))]
+#[case::admission(json!({}), &[Ending::Admitted], Some("steps[0] asks whether a write is admitted"))]
+fn nothing_is_asked_that_the_definitions_do_not_have(
+    #[case] spec: serde_json::Value,
+    #[case] ends: &[Ending],
+    #[case] lack: Option<&str>,
+) {
+    let schema = json!({"properties": {"spec": {"properties": {"parentRefs": {}, "rules": {}}}}});
+    let definitions = Definitions::with("v1.0.0 in the standard channel", [("HTTPRoute", schema)]);
+    let chosen = Facts { definitions: Some(Arc::new(definitions)), ..facts() };
+    let mut step = apply(vec![json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "route"}, "spec": spec,
+    })]);
+    step.either = ends.to_vec();
+    let asking = || Arc::new(Scenario { steps: vec![step.clone()], ..scenario("a") });
+    assert_eq!(plan(&[asking()], &facts(), &policy()).remove(0).decision, Decision::Run);
+    let expected = lack.map_or(Decision::Run, |lack| {
+        Decision::NotSupported(format!("{lack}, and the definitions are of v1.0.0 in the standard channel"))
+    });
+    assert_eq!(plan(&[asking()], &chosen, &policy()).remove(0).decision, expected);
+}
+
+#[rstest]
 #[case::anything("1.0", "1.9", &[], true)]
 #[case::at_this_release("1.4", "1.5", &["1.4.0"], true)]
 #[case::not_at_this_one("1.5", "1.6", &["1.4.0"], false)]
@@ -147,7 +223,7 @@ fn what_is_possible_depends_on_what_is_known(
     #[case] expected: bool,
 ) {
     let mut options = options();
-    options.bundle = known.first().map(|version| (version.parse().unwrap(), Channel::Standard));
+    options.bundle = known.first().map(|version| GivenBundle { version: version.parse().unwrap(), channel: None });
     let mut bound = scenario("a");
     bound.bounds = Bounds { since: since.parse().ok(), until: until.parse().ok(), channel: None };
     assert_eq!(possible(&[Arc::new(bound)], &options).len(), usize::from(expected));

@@ -120,7 +120,7 @@ impl Preflight {
         let mut found = Preflight::default();
         found.good(Question::ApiServer, "it answers".to_owned());
         let channel = format!("{:?}", facts.channel).to_lowercase();
-        found.good(Question::GatewayApi, format!("{} in the {channel} channel", facts.bundle));
+        found.good(Question::GatewayApi, format!("{} in the {channel} channel", facts.release()));
         let (class, controller) = (&facts.gateway_class, &facts.controller_name);
         match &facts.acceptance {
             Acceptance::Accepted => found.good(Question::GatewayClass, format!("`{class}` is accepted by {controller}")),

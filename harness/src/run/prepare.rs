@@ -10,13 +10,14 @@ use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
 use super::preflight::Preflight;
 use crate::log::ObjectKey;
-use crate::scenario::Scenario;
 use crate::scenario::{Ending, ObjectRef, SubjectExpectation, Verb};
+use crate::scenario::{Scenario, scope};
 use crate::target::api::{Api, chain};
 use crate::target::backends::deployed::Deploying;
 use crate::target::backends::{BackendError, Backends, Hosting};
 use crate::target::clean::Leftover;
 use crate::target::connect::{ConnectError, Source, connect};
+use crate::target::definitions;
 use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
 use crate::target::discover::{DiscoverError, Facts, Patience, Wanted, discover};
 use crate::target::forward::PortForward;
@@ -172,16 +173,9 @@ async fn begin(
 ) -> Result<Target, RunError> {
     let located = match &options.target {
         TargetChoice::Embedded { fault } => {
-            embedded::start(
-                Behaviour::of(fault.as_deref()).map_err(TestbedError::from)?,
-                &options.crds,
-                options.backend_image.is_some(),
-            )
-            .await?
+            embedded::start(Behaviour::of(fault.as_deref()).map_err(TestbedError::from)?, options).await?
         }
-        TargetChoice::Tampered(tamper) => {
-            embedded::start(Behaviour::Tampered(tamper.clone()), &options.crds, options.backend_image.is_some()).await?
-        }
+        TargetChoice::Tampered(tamper) => embedded::start(Behaviour::Tampered(tamper.clone()), options).await?,
         TargetChoice::Cluster { source, gateway_class, .. } => {
             let api = connect(source).await?;
             Located {
@@ -209,6 +203,7 @@ async fn begin(
     let api = located.api.clone();
     let mut groups: BTreeSet<String> =
         scenarios.iter().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect();
+    let defined: BTreeSet<&str> = scenarios.iter().flat_map(|scenario| scope::definitions(scenario)).collect();
     if options.backend_image.is_some() {
         groups.insert("apps".to_owned());
     }
@@ -222,6 +217,11 @@ async fn begin(
         Err(error) if options.preflight => return Err(Preflight::of_error(&error).into()),
         found => found?,
     };
+    for name in defined {
+        if let Some(definition) = definitions::built_in(name, facts.version, facts.channel) {
+            definitions::expect(&mut facts.kinds, definition);
+        }
+    }
     if facts.features.is_empty() {
         facts.features.clone_from(&located.features);
     }
@@ -274,9 +274,11 @@ pub(super) fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
     found
 }
 
-/// The kinds that a scenario names without their group.
+/// The kinds that a scenario names without their group. Of those that it applies the group is known.
 fn named(scenario: &Scenario) -> impl Iterator<Item = String> {
-    references(scenario).into_iter().map(|object| object.kind.clone())
+    let references = references(scenario).into_iter();
+    let unknown = references.filter(|object| applied(scenario).all(|key| key.kind != object.kind));
+    unknown.map(|object| object.kind.clone())
 }
 
 /// What of a scenario's objects is watched: kinds by the run's label, and cluster-scoped objects that are not the

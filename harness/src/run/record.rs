@@ -101,6 +101,7 @@ pub fn run_record(
             controller_name: started.controller_name.clone(),
             gateway_api_version: started.gateway_api_version.clone(),
             gateway_api_channel: started.gateway_api_channel.clone(),
+            definitions: started.definitions.clone(),
             features: started.features.clone(),
         },
         arguments: started.arguments.clone(),

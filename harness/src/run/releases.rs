@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::definitions::asks;
 use crate::scenario::expectations::{Expectation, enumerate};
-use crate::scenario::{Channel, Ending, Scenario, Step, Version};
+use crate::scenario::{Channel, Scenario, Step, Version};
 
 /// What of a scenario is asked at one of two releases only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -96,9 +97,7 @@ pub fn unanswered<'a>(
         if let Some(step) = scenario.steps.iter().find(is_other) {
             return Some(format!("steps[{}] is done at one of the two releases only", step.index));
         }
-        let asks =
-            |step: &&Step| step.either.iter().any(|ending| matches!(ending, Ending::Refused(..) | Ending::Admitted));
-        let asked = scenario.steps.iter().find(asks)?;
+        let asked = scenario.steps.iter().find(|step| asks(step))?;
         Some(format!("steps[{}] asks the definitions whether they admit a write", asked.index))
     };
     let all = scenarios.into_iter();

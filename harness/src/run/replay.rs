@@ -68,7 +68,11 @@ pub fn replay(
                 .is_none_or(|one| one.bounds.admits(version, channel))
         };
         executions.retain(|one| !left_out.contains(&one.bindings.scenario) && has_meaning(&one.bindings.scenario));
-        as_if.gateway_api_version = version.to_string();
+        if version != recorded {
+            let definitions = format!("{} in the {} channel", as_if.gateway_api_version, as_if.gateway_api_channel);
+            as_if.definitions.get_or_insert(definitions);
+            as_if.gateway_api_version = version.to_string();
+        }
     }
     let interrupted = match events.last().map(|event| &event.body) {
         Some(Body::RunEnded { interrupted }) => *interrupted,

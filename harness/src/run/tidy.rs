@@ -4,9 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::log::{ObjectKey, WriteOutcome};
+use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
+use crate::scenario::scope::DEFINITION;
 use crate::target::api::Api;
 use crate::target::clean::{Leftover, NOBODY, holders};
+use crate::target::log_writer::LogWriter;
 use crate::target::pool::describe;
 use crate::target::view::View;
 use crate::target::write::Writer;
@@ -22,6 +24,8 @@ pub struct Tidy {
     pub view: Arc<View>,
     /// How long to wait.
     pub budget: Duration,
+    /// Is told what the scenarios that come after see.
+    pub log: Arc<LogWriter>,
 }
 
 impl Tidy {
@@ -36,6 +40,9 @@ impl Tidy {
         let deletions = keys.iter().map(|key| self.writer.delete(0, 0, key.clone()));
         let mut awaited = Vec::new();
         for write in futures::future::join_all(deletions).await {
+            if write.key.kind == DEFINITION {
+                self.log.append(Scope::Run, Body::Made(Box::new(write.clone())));
+            }
             match write.outcome {
                 WriteOutcome::Admitted { .. } => awaited.push(write.key),
                 WriteOutcome::Refused { code: 404, .. } => {}

@@ -8,6 +8,7 @@ use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::{Channel, Version};
 use super::parse::build::bounds;
 use super::parse::tree::{self, Document, Key, Mark, Node};
+use super::scope::defined;
 use super::vocabulary::suggest;
 
 /// What the schemas of the known releases say of objects.
@@ -28,6 +29,11 @@ pub trait ObjectSchemas {
 
     /// The names that the schema has in the place of an unknown field. Empty if that is not known.
     fn fields_beside(&self, _object: &Value, _path: &str, _version: Version, _channel: Channel) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of all definitions.
+    fn definitions(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -64,6 +70,13 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
             for (path, known) in schemas.unknown_to_kubernetes(&value) {
                 let help = near(&path, &known);
                 problems.push(source.problem(locate(object, &path), format!("{kind} has no field `{path}`"), help));
+            }
+            let definitions = schemas.definitions();
+            if let Some(name) = defined(&value).filter(|name| definitions.iter().all(|known| known != name)) {
+                let help = suggest(name, definitions.iter().map(String::as_str));
+                let help = help.map(|near| format!("did you mean `{near}`?"));
+                let message = format!("no release that is known has a definition `{name}`");
+                problems.push(source.problem(locate(object, "metadata.name"), message, help));
             }
             let mut known_somewhere = false;
             let mut releases = schemas.releases();

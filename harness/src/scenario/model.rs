@@ -1,6 +1,7 @@
 //! The parsed form of a manifest.
 
 mod answer;
+mod subject;
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +15,10 @@ use serde_json::Value;
 use crate::log::Message;
 
 pub use answer::{Answer, HeaderTest, Noted, Seen, Share};
+pub use subject::{
+    ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation, ParentExpectation,
+    Parents, SubjectExpectation,
+};
 
 /// A clause that something proves: an ID of the requirements table, `upstream:TEST` or `blind:TEST.n`.
 pub type Clause = Arc<str>;
@@ -343,116 +348,6 @@ pub struct Refusal {
 pub struct Settle {
     /// Each must hold, all at one time.
     pub subjects: Vec<SubjectExpectation>,
-}
-
-/// What is expected of one object's status.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SubjectExpectation {
-    /// Which object.
-    pub subject: ObjectRef,
-    /// Conditions. On a route: of every parentRef in its spec. Otherwise: `status.conditions`.
-    pub conditions: IndexMap<String, ConditionExpectation>,
-    /// Routes only: which parent entries.
-    pub parents: Parents,
-    /// Gateways only: listeners by name.
-    pub listeners: IndexMap<String, ListenerExpectation>,
-    /// Further fields.
-    pub fields: Vec<FieldExpectation>,
-    /// Where it stands.
-    pub place: Place,
-}
-
-/// Which entries of `status.parents` are meant.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Parents {
-    /// One for each parentRef of the spec, none missing and none too many of our controller.
-    Every,
-    /// These, and none too many of our controller; parentRefs not listed may or may not have one.
-    Selected(Vec<ParentExpectation>),
-    /// None of our controller.
-    Absent,
-}
-
-/// One parent entry.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ParentExpectation {
-    /// The parentRef as in the route's spec (an object with name, namespace, sectionName, port …).
-    pub parent_ref: Value,
-    /// `true`: our controller must have no entry for it.
-    pub absent: bool,
-    /// Its conditions.
-    pub conditions: IndexMap<String, ConditionExpectation>,
-}
-
-/// One listener's status.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ListenerExpectation {
-    /// Its conditions.
-    pub conditions: IndexMap<String, ConditionExpectation>,
-    /// Exact number of attached routes.
-    pub attached_routes: Option<i64>,
-    /// Exact set of supported kinds, `Kind` or `group/Kind`.
-    pub supported_kinds: Option<Vec<String>>,
-}
-
-/// One condition. Empty sets mean any. observedGeneration is always demanded to be current.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ConditionExpectation {
-    /// Legal statuses.
-    pub status: Vec<String>,
-    /// Legal reasons.
-    pub reason: Vec<String>,
-    /// The message.
-    pub message: Option<MessageExpectation>,
-    /// The condition must not be there.
-    pub absent: bool,
-    /// The condition may be absent, but if it is there it must be so.
-    pub optional: bool,
-    /// How binding. With SHOULD or MAY, status still must hold if `status_level` says so.
-    pub level: Level,
-    /// How binding the reason is, when weaker than `level`.
-    pub reason_level: Option<Level>,
-    /// Where it has a meaning.
-    pub bounds: Bounds,
-    /// What it proves beyond the step's clauses.
-    pub proves: Vec<Clause>,
-}
-
-/// What a message must say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MessageExpectation {
-    /// Texts that it must contain.
-    pub mentions: Vec<String>,
-    /// Texts of which it must start with one; none means any.
-    pub starts: Vec<String>,
-    /// How binding; SHOULD unless given.
-    pub level: Level,
-}
-
-/// A field of the object, by JSON pointer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FieldExpectation {
-    /// Such as `/status/addresses`.
-    pub pointer: String,
-    /// What of it.
-    pub test: FieldTest,
-    /// How binding.
-    pub level: Level,
-}
-
-/// A test of a field.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FieldTest {
-    /// Is this value.
-    Equals(Value),
-    /// Is there and not empty.
-    NotEmpty,
-    /// Is not there, or empty.
-    Empty,
-    /// Is a list in ascending order of this field.
-    SortedBy(String),
-    /// Is a list that holds this value.
-    Contains(Value),
 }
 
 /// A watch for things that must not, or must all the time, be so. Asked of every version seen meanwhile.

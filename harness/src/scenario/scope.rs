@@ -1,9 +1,16 @@
 //! Which kinds have no namespace, as far as that is known without asking a cluster; and what of a cluster a scenario touches that
 //! is not its own.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
 use super::bind::{Needs, needs};
 use super::model::{Isolation, ObjectRef, Scenario, Verb};
 use super::template::{self, Part, Slot};
+
+/// The kind of definitions.
+pub const DEFINITION: &str = "CustomResourceDefinition";
 
 /// Kinds of Kubernetes and Gateway API without a namespace. What others define is known from discovery alone.
 const CLUSTER_SCOPED: [&str; 32] = [
@@ -14,7 +21,7 @@ const CLUSTER_SCOPED: [&str; 32] = [
     "ClusterRole",
     "ClusterRoleBinding",
     "ClusterTrustBundle",
-    "CustomResourceDefinition",
+    DEFINITION,
     "DeviceClass",
     "FlowSchema",
     "GatewayClass",
@@ -52,6 +59,32 @@ pub fn is_unique(name: &str) -> bool {
         Ok([Part::Slot(inside)]) => matches!(template::slot(inside, |_| false), Ok(Slot::Name(_))),
         _ => false,
     }
+}
+
+/// The name of the definition that an object of a manifest stands for: it is one and says nothing but its name, because what it says
+/// depends on the release of the target.
+pub fn defined(object: &Value) -> Option<&str> {
+    let stands = object.get("kind").and_then(Value::as_str) == Some(DEFINITION) && object.get("spec").is_none();
+    object.pointer("/metadata/name").and_then(Value::as_str).filter(|_| stands)
+}
+
+/// The definitions that a scenario creates: its target must lack them at the start.
+pub fn definitions(scenario: &Scenario) -> BTreeSet<&str> {
+    let applied = scenario.steps.iter().filter_map(|step| match &step.verb {
+        Verb::Apply(apply) => Some(&apply.objects),
+        _ => None,
+    });
+    applied.flatten().filter_map(defined).collect()
+}
+
+/// Scenarios by the definitions that their target must lack at the start. No target is right for two of these groups.
+pub fn by_definitions(scenarios: impl IntoIterator<Item = Scenario>) -> BTreeMap<Vec<String>, Vec<Scenario>> {
+    let mut groups: BTreeMap<Vec<String>, Vec<Scenario>> = BTreeMap::new();
+    for scenario in scenarios {
+        let lacking = definitions(&scenario).into_iter().map(str::to_owned).collect();
+        groups.entry(lacking).or_default().push(scenario);
+    }
+    groups
 }
 
 /// The first thing for which a scenario may run only where cluster-scoped objects may be changed, in words: it follows from what its

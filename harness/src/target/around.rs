@@ -167,6 +167,7 @@ fn definition() -> Kind {
         kind: "CustomResourceDefinition".to_owned(),
         plural: "customresourcedefinitions".to_owned(),
         namespaced: false,
+        later: false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Removes what runs left behind, and says what holds it if it does not go. Nothing but what a run made is removed: it has the run's
-//! label, a name of that run's, and our mark as the one who wrote it.
+//! label, a name of that run's, and our mark as the one who wrote it; or it is a definition with the label, which nobody but us wrote, and of
+//! whose objects none is somebody else's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,8 +16,9 @@ use super::names::{self, RUN_LABEL};
 use super::pool::describe;
 use super::undo::{self, Restored};
 use super::write::{Writer, is_ours};
-use super::{clock, discover};
+use super::{clock, definitions, discover};
 use crate::log::{ObjectKey, WriteOutcome};
+use crate::scenario::scope::DEFINITION;
 
 /// What is to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,6 +155,11 @@ fn is_of_a_run(object: &Value) -> bool {
     run_of(object).is_some_and(named) && is_ours(object)
 }
 
+/// Whether a run made a definition. Its name is no run's, so nobody else may have written anything in it.
+fn is_definition_of_a_run(definition: &Value) -> bool {
+    run_of(definition).is_some() && definitions::is_ours_alone(definition)
+}
+
 /// Whether it is what runs share.
 fn is_shared(object: &Value) -> bool {
     name(object).as_deref() == Some(lease::LOCKS) && is_ours(object)
@@ -171,12 +178,21 @@ async fn clean_kind(
     let list = api.get(&collection).await?;
     let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
-    let (own, others): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| is_of_a_run(item) || is_shared(item));
+    let is_ours = if kind.kind == DEFINITION { is_definition_of_a_run } else { is_of_a_run };
+    let (own, others): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| is_ours(item) || is_shared(item));
     cleaned.others.extend(others.iter().filter_map(name).map(|name| format!("{}/{name}", kind.kind)));
     let mut waiting: BTreeSet<String> = BTreeSet::new();
     for item in &own {
         let Some(name) = name(item).filter(|name| !keep.contains(name)) else { continue };
         let uid = item.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        if kind.kind == DEFINITION
+            && let Some(other) =
+                definitions::other(api, writer.kinds(), &name, run_of(item).unwrap_or_default()).await?
+        {
+            let diagnosis = format!("{other} would go with it, and no run has created that");
+            cleaned.leftovers.push(Leftover { object: format!("{}/{name}", kind.kind), diagnosis });
+            continue;
+        }
         let (group, kind_name) = (kind.group.clone(), kind.kind.clone());
         let key = ObjectKey { group, kind: kind_name, namespace: None, name: name.clone() };
         match writer.delete_found(key, uid).await.outcome {

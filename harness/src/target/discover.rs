@@ -1,6 +1,7 @@
 //! What the target is: kinds and versions served, CRD bundle, GatewayClass and its claims.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::TryStreamExt;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use super::api::{Api, ApiError, encode};
 use super::clock::{self, Backoff};
 use super::kinds::{GATEWAY_GROUP, Kinds};
+use super::served::{self, Definitions};
 use crate::scenario::{Channel, Version};
 
 /// Facts about a target that the plan and the reports need.
@@ -24,16 +26,27 @@ pub struct Facts {
     pub controller_name: String,
     /// What its controller said of the class within the budget.
     pub acceptance: Acceptance,
-    /// Bundle version as annotated, such as `v1.6.1`.
+    /// The release that it is judged by, such as `v1.6.1`: the bundle version as annotated, unless another is chosen.
     pub bundle: String,
     /// The same, parsed.
     pub version: Version,
     /// Channel of the bundle.
     pub channel: Channel,
+    /// The definitions, if they are of another release or channel.
+    pub definitions: Option<Arc<Definitions>>,
     /// Features claimed in `status.supportedFeatures`, sorted.
     pub features: Vec<String>,
     /// Kinds served.
     pub kinds: Kinds,
+}
+
+impl Facts {
+    /// The release that it is judged by, and in words what else its definitions are of.
+    pub fn release(&self) -> String {
+        let chosen =
+            |definitions: &Arc<Definitions>| format!(", chosen; its definitions are of {}", definitions.release);
+        format!("{}{}", self.bundle, self.definitions.as_ref().map(chosen).unwrap_or_default())
+    }
 }
 
 /// What a controller says of a GatewayClass.
@@ -105,6 +118,10 @@ fn others(classes: &[String]) -> String {
     format!("; it has: {}", classes.join(", "))
 }
 
+/// The annotations of a definition that say what it is of.
+const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
+const CHANNEL: &str = "gateway.networking.k8s.io/channel";
+
 /// The first pause before a watch of the class is opened again, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 
@@ -127,8 +144,14 @@ pub struct Patience<'p> {
     pub tell: &'p mut (dyn FnMut(&str) + Send),
 }
 
-/// A bundle version and channel given by the user, for CRDs that do not say.
-pub type GivenBundle = Option<(Version, Channel)>;
+/// What the user says of the release to judge by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GivenBundle {
+    /// The release.
+    pub version: Version,
+    /// The channel; without it that of the definitions.
+    pub channel: Option<Channel>,
+}
 
 /// Reads everything. Waits with `patience` for the class to be accepted, because features are claimed in its status. `single` is the class that takes one Gateway only.
 pub async fn discover(
@@ -136,14 +159,18 @@ pub async fn discover(
     class: &str,
     single: Option<&str>,
     wanted: &Wanted,
-    given: GivenBundle,
+    given: Option<GivenBundle>,
     mut patience: Patience<'_>,
 ) -> Result<Facts, DiscoverError> {
     let kinds = wanted_kinds(api, wanted).await.map_err(DiscoverError::Discovery)?;
     if kinds.of(GATEWAY_GROUP, "Gateway").is_none() {
         return Err(DiscoverError::NoGatewayApi);
     }
-    let (bundle, version, channel) = bundle(api, given).await?;
+    let Bundle { name, version, channel, other } = bundle(api, given).await?;
+    let definitions = match other {
+        Some(release) => Some(Arc::new(Definitions::read(api, &kinds, release).await.map_err(DiscoverError::Crd)?)),
+        None => None,
+    };
     let object = gateway_class(api, &kinds, class, &mut patience).await?;
     let controller_name = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(single) = single {
@@ -162,9 +189,10 @@ pub async fn discover(
         single_gateway_class: single.map(str::to_owned),
         controller_name,
         acceptance: acceptance(&object),
-        bundle,
+        bundle: name,
         version,
         channel,
+        definitions,
         features: claimed(&object),
         kinds,
     })
@@ -239,32 +267,50 @@ fn add_resources(kinds: &mut Kinds, group: &str, version: &str, list: &Value) {
     }
 }
 
-async fn bundle(api: &Api, given: GivenBundle) -> Result<(String, Version, Channel), DiscoverError> {
-    if let Some((version, channel)) = given {
-        return Ok((version.to_string(), version, channel));
+/// The release to judge by.
+#[derive(Debug, PartialEq, Eq)]
+struct Bundle {
+    name: String,
+    version: Version,
+    channel: Channel,
+    /// What the definitions are of, if that is another.
+    other: Option<String>,
+}
+
+async fn bundle(api: &Api, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
+    let crd = api.get(&served::path(&format!("gateways.{GATEWAY_GROUP}"))).await;
+    match (crd, given) {
+        (Ok(crd), given) => choose(&crd, given),
+        // Whoever says everything need not let it be read.
+        (Err(_), Some(GivenBundle { version, channel: Some(channel) })) => {
+            Ok(Bundle { name: version.to_string(), version, channel, other: None })
+        }
+        (Err(error), _) => Err(DiscoverError::Crd(error)),
     }
-    let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gateways.{GATEWAY_GROUP}");
-    let crd = api.get(&path).await.map_err(DiscoverError::Crd)?;
+}
+
+fn choose(crd: &Value, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
     let annotation = |name: &str| {
         let annotations = crd.pointer("/metadata/annotations").and_then(Value::as_object);
         annotations.and_then(|all| all.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let value = annotation("gateway.networking.k8s.io/bundle-version");
-    let version = value.parse().map_err(|_| DiscoverError::Bundle {
-        annotation: "gateway.networking.k8s.io/bundle-version",
-        value: value.clone(),
-    })?;
-    let channel = match annotation("gateway.networking.k8s.io/channel").as_str() {
-        "standard" => Channel::Standard,
-        "experimental" => Channel::Experimental,
-        other => {
-            return Err(DiscoverError::Bundle {
-                annotation: "gateway.networking.k8s.io/channel",
-                value: other.to_owned(),
-            });
-        }
+    let (bundle, channel) = (annotation(BUNDLE_VERSION), annotation(CHANNEL));
+    let version = bundle.parse::<Version>().ok();
+    let of_channel = match channel.as_str() {
+        "standard" => Some(Channel::Standard),
+        "experimental" => Some(Channel::Experimental),
+        _ => None,
     };
-    Ok((value, version, channel))
+    let unknown = |annotation, value: &str| DiscoverError::Bundle { annotation, value: value.to_owned() };
+    let wanted = given.map(|given| given.version).or(version).ok_or_else(|| unknown(BUNDLE_VERSION, &bundle))?;
+    let in_channel = given.and_then(|given| given.channel).or(of_channel).ok_or_else(|| unknown(CHANNEL, &channel))?;
+    // v1.6 is v1.6.3 where that is installed.
+    let is_same = |of: &Version| *of == wanted || (of.major, of.minor, 0) == (wanted.major, wanted.minor, wanted.patch);
+    let same = version.filter(is_same);
+    let is_other = (version.is_some() && same.is_none()) || of_channel.is_some_and(|of| of != in_channel);
+    let name = if same.is_some() { bundle.clone() } else { wanted.to_string() };
+    let other = is_other.then(|| format!("{bundle} in the {channel} channel"));
+    Ok(Bundle { name, version: same.unwrap_or(wanted), channel: in_channel, other })
 }
 
 /// The class, once it is accepted or the budget is used up, and if it claims nothing then, a little later.
@@ -369,6 +415,7 @@ fn claimed(class: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use rstest::rstest;
     use serde_json::json;
 
@@ -390,6 +437,33 @@ mod tests {
         let known = known.iter().map(|name| (*name).to_owned()).collect();
         let said = DiscoverError::ClassMissing { name: "x".to_owned(), known }.to_string();
         assert!(said.starts_with(begin), "{said}");
+    }
+
+    #[rstest]
+    #[case::as_annotated("v1.6.1", "standard", None, Ok(("v1.6.1", Channel::Standard, None)))]
+    #[case::chosen("v1.6.1", "standard", Some(("1.7", None)), Ok(("v1.7.0", Channel::Standard, Some("v1.6.1 in the standard channel"))))]
+    #[case::the_same("v1.6.1", "standard", Some(("1.6.1", Some(Channel::Standard))), Ok(("v1.6.1", Channel::Standard, None)))]
+    #[case::the_same_but_for_a_patch("v1.6.1", "standard", Some(("1.6", None)), Ok(("v1.6.1", Channel::Standard, None)))]
+    #[case::another_patch("v1.6.1", "standard", Some(("1.6.3", None)), Ok(("v1.6.3", Channel::Standard, Some("v1.6.1 in the standard channel"))))]
+    #[case::another_channel("v1.6.1", "standard", Some(("1.6.1", Some(Channel::Experimental))), Ok(("v1.6.1", Channel::Experimental, Some("v1.6.1 in the standard channel"))))]
+    #[case::unknown("", "", Some(("1.6", Some(Channel::Standard))), Ok(("v1.6.0", Channel::Standard, None)))]
+    #[case::unknown_channel("", "", Some(("1.6", None)), Err(CHANNEL))]
+    #[case::unknown_release("dev", "standard", None, Err(BUNDLE_VERSION))]
+    fn a_release_is_chosen_or_read(
+        #[case] annotated: &str,
+        #[case] channel: &str,
+        #[case] given: Option<(&str, Option<Channel>)>,
+        #[case] expected: Result<(&str, Channel, Option<&str>), &str>,
+    ) {
+        let crd = json!({"metadata": {"annotations": {BUNDLE_VERSION: annotated, CHANNEL: channel}}});
+        let given = given.map(|(version, channel)| GivenBundle { version: version.parse().unwrap(), channel });
+        let found = match choose(&crd, given) {
+            Ok(found) => Ok((found.name, found.channel, found.other)),
+            Err(DiscoverError::Bundle { annotation, .. }) => Err(annotation),
+            Err(error) => panic!("{error}"),
+        };
+        let expected = expected.map(|(name, channel, other)| (name.to_owned(), channel, other.map(str::to_owned)));
+        assert_eq!(found, expected);
     }
 
     #[rstest]

@@ -22,6 +22,8 @@ pub struct Kind {
     pub plural: String,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
+    /// Whether it is served only from the time on at which a scenario has created its definition.
+    pub later: bool,
 }
 
 impl Kind {
@@ -74,6 +76,7 @@ impl Kinds {
             kind: kind.to_owned(),
             plural: plural.to_owned(),
             namespaced,
+            later: false,
         });
         if !entry.versions.iter().any(|known| known == version) {
             entry.versions.push(version.to_owned());
@@ -81,7 +84,17 @@ impl Kinds {
         }
     }
 
-    /// A kind of a group, if it is served.
+    /// Makes a kind one that is served later.
+    pub fn postpone(&mut self, definition: &str) {
+        self.table.values_mut().filter(|kind| kind.resource() == definition).for_each(|kind| kind.later = true);
+    }
+
+    /// The kind of this definition.
+    pub fn defined_by(&self, definition: &str) -> Option<&Kind> {
+        self.table.values().find(|kind| kind.resource() == definition)
+    }
+
+    /// A kind of a group, if it is served, at once or later.
     pub fn of(&self, group: &str, kind: &str) -> Option<&Kind> {
         self.table.get(&(group.to_owned(), kind.to_owned()))
     }

@@ -110,7 +110,11 @@ impl Observer {
             };
             async move {
                 let resource = watcher.kind.resource();
-                let version = watcher.list(None).await.map_err(|error| ObserveError { resource, error })?;
+                let version = match watcher.list(None).await {
+                    // The watch is told the same, and waits until that changes.
+                    Err(error) if watcher.is_absent(&error) => String::new(),
+                    listed => listed.map_err(|error| ObserveError { resource, error })?,
+                };
                 Ok((watcher, version))
             }
         });
@@ -292,6 +296,18 @@ impl Followed for Watcher {
     fn is_over(&self, _: &ApiError) -> bool {
         false
     }
+
+    fn is_absent(&self, error: &ApiError) -> bool {
+        self.kind.later && error.is_not_found()
+    }
+
+    /// What there was went with its definition.
+    fn absent(&mut self) {
+        for key in std::mem::take(&mut self.known) {
+            self.lost(&key, None);
+        }
+        self.sighted();
+    }
 }
 
 /// Items of lists carry neither kind nor version.
@@ -346,6 +362,14 @@ mod tests {
     }
 
     async fn scripted(answer: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'static) -> Scripted {
+        scripted_of(false, answer).await
+    }
+
+    /// The same of ConfigMaps that are perhaps served only later.
+    async fn scripted_of(
+        later: bool,
+        answer: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'static,
+    ) -> Scripted {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
         let times: Arc<Mutex<HashMap<String, usize>>> = Arc::default();
@@ -370,6 +394,9 @@ mod tests {
         let api = Api::new(kube::Client::new(service, "default"));
         let mut kinds = Kinds::default();
         kinds.add("", "v1", "ConfigMap", "configmaps", true);
+        if later {
+            kinds.postpone("configmaps");
+        }
         let log = Arc::new(LogWriter::start(None).unwrap());
         let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run("run".to_owned()))).collect();
         let observer = Observer::start(&api, &log, resources, HashMap::new(), false).await.unwrap();
@@ -408,6 +435,35 @@ mod tests {
         assert_eq!(count(|body| matches!(body, Body::Observed { .. })), 2);
         assert!(count(|body| matches!(body, Body::Gap { .. })) > 1);
         assert_eq!(scripted.observer.view().keys(|_, _| true).len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_may_be_served_later_and_no_longer() {
+        let served = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let is_served = Arc::clone(&served);
+        let scripted = scripted_of(true, move |what, _| match (is_served.load(Ordering::Relaxed), what) {
+            (false, _) => (404, json!({"kind": "Status", "code": 404})),
+            (true, "watch") => (200, Value::Null),
+            (true, _) => page(&["a"], ""),
+        })
+        .await;
+        let count = |test: fn(&Body) -> bool| scripted.log.events().iter().filter(|event| test(&event.body)).count();
+        let added = |body: &Body| matches!(body, Body::Observed { change: Change::Added, .. });
+        let deleted = |body: &Body| matches!(body, Body::Observed { change: Change::Deleted, .. });
+        pass(900).await;
+        assert_eq!(scripted.asked.load(Ordering::Relaxed), 2, "nobody asks before it is served");
+        assert_eq!(count(|body| matches!(body, Body::Blind { .. } | Body::Observed { .. })), 0);
+        served.store(true, Ordering::Relaxed);
+        let any =
+            ObjectKey { group: String::new(), kind: "ConfigMap".to_owned(), namespace: None, name: String::new() };
+        scripted.observer.looker().renew(&[any]).await;
+        assert_eq!((count(added), count(deleted)), (1, 0));
+        served.store(false, Ordering::Relaxed);
+        pass(30).await;
+        assert_eq!((count(added), count(deleted)), (1, 1));
+        let (blind, sighted) =
+            (count(|body| matches!(body, Body::Blind { .. })), count(|body| matches!(body, Body::Sighted { .. })));
+        assert_eq!(blind, sighted, "it is known that there is nothing");
     }
 
     /// A quarter of an hour of it; without pauses it would be a million.

@@ -1,11 +1,14 @@
-//! What the log keeps of an object: of its managed fields only who wrote last, no secrets, no token of a run.
+//! What the log keeps of an object: of its managed fields only who wrote last, no secrets, no token of a run, and of a definition not what it
+//! defines, which is long and told by its release.
 
 use gateproof_echo::TOKEN_VARIABLE;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::scenario::scope::DEFINITION;
+
 /// Keeps of `metadata.managedFields` the newest entries, without fields, and replaces the values of a Secret's `data` and
-/// `stringData`, and the token of deployed backends, by their digests.
+/// `stringData`, and the token of deployed backends, by their digests. Takes away what a definition defines.
 pub fn redact(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
         && let Some(entries) = metadata.remove("managedFields")
@@ -16,8 +19,10 @@ pub fn redact(object: &mut Value) {
         }
     }
     redact_token(object);
-    if object.get("kind").and_then(Value::as_str) == Some("Secret") {
-        redact_secret(object);
+    match object.get("kind").and_then(Value::as_str) {
+        Some("Secret") => redact_secret(object),
+        Some(DEFINITION) => drop(object.as_object_mut().and_then(|fields| fields.remove("spec"))),
+        _ => {}
     }
 }
 

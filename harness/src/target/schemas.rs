@@ -8,6 +8,7 @@ use gateproof_apiserver::crds::{self, BUNDLE_VERSION};
 use gateproof_apiserver::schema::{CompiledSchema, builtin};
 use serde_json::Value;
 
+use super::definitions;
 use crate::scenario::lint::{ObjectSchemas, WrongType};
 use crate::scenario::{Channel, Version};
 
@@ -79,6 +80,10 @@ impl ObjectSchemas for BundledSchemas {
 
     fn fields_beside(&self, object: &Value, path: &str, _: Version, channel: Channel) -> Vec<String> {
         of(object, channel).map(|(schema, _)| owned(schema.fields_beside(path))).unwrap_or_default()
+    }
+
+    fn definitions(&self) -> Vec<String> {
+        definitions::names().map(str::to_owned).collect()
     }
 
     fn unknown_to_kubernetes(&self, object: &Value) -> Vec<(String, Vec<String>)> {

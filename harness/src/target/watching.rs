@@ -28,6 +28,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 const EMPTY: u32 = 3;
 /// Why everything is listed anew that nobody has lost.
 const DOUBTED: &str = "a read showed what it did not";
+/// Why everything is listed of a kind that was not served.
+const APPEARED: &str = "it was not served before";
 
 /// What is followed by a watch.
 pub(super) trait Followed {
@@ -57,6 +59,14 @@ pub(super) trait Followed {
 
     /// Whether there is no use in going on.
     fn is_over(&self, error: &ApiError) -> bool;
+
+    /// Whether an error says no more than that there is nothing, until somebody asks to begin anew.
+    fn is_absent(&self, _: &ApiError) -> bool {
+        false
+    }
+
+    /// There is nothing.
+    fn absent(&mut self) {}
 }
 
 /// Asks a watch to begin anew, and knows when it has.
@@ -116,7 +126,7 @@ pub(super) async fn follow<F: Followed>(mut followed: F, api: Api, mut version: 
     let mut empty = 0;
     loop {
         let owed = renewal.owed(&mut asked);
-        if owed.is_some() && missed.as_deref() != Some(DOUBTED) {
+        if owed.is_some() && !matches!(missed.as_deref(), Some(DOUBTED | APPEARED)) {
             followed.blind(DOUBTED, true);
             missed = Some(DOUBTED.to_owned());
         }
@@ -148,6 +158,12 @@ pub(super) async fn follow<F: Followed>(mut followed: F, api: Api, mut version: 
             End::Over => {
                 empty += 1;
                 ("it ended at once".to_owned(), false)
+            }
+            End::Failed(error) if followed.is_absent(&error) => {
+                followed.absent();
+                missed = Some(APPEARED.to_owned());
+                drop(asked.changed().await);
+                continue;
             }
             End::Failed(error) if followed.is_over(&error) => return followed.blind(&error.to_string(), false),
             End::Failed(error) => {

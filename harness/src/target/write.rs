@@ -6,6 +6,8 @@
 //! written all the same, each by a way of its own: what is noted to be restored ([`Whose::Noted`]), and Leases
 //! ([`super::lease`]).
 
+mod reply;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,14 +17,17 @@ use serde_json::{Value, json};
 use super::api::{Api, Reply, encode};
 use super::backends::Backends;
 use super::clock::{self, Backoff};
+use super::definitions;
 use super::kinds::{Kind, Kinds};
 use super::names::{FIELD_MANAGER, RUN_LABEL};
 use super::own::{Entry, Ledger, only, only_tested, replacing};
 use super::quiesce::Quiescence;
 use super::redact::{redact, redact_secret};
 use super::services::ServicesOf;
-use crate::log::{Cause, ObjectKey, Write, WriteOutcome, WriteVerb};
+use crate::log::{ObjectKey, Write, WriteOutcome, WriteVerb};
+use crate::scenario::scope::DEFINITION;
 use crate::scenario::{ApiVersion, BackendDecl};
+use reply::{admitted, is_another, is_taken, outcome, was_overtaken};
 
 /// Options of every write: who writes, and that unknown fields are errors.
 const OPTIONS: &str = "fieldManager=gateproof&fieldValidation=Strict";
@@ -267,17 +272,33 @@ impl Writer {
             return self.not_served(step, ordinal, verb, key);
         };
         let end = match self.uid(kind, &key).await {
-            Ok(Some(uid)) => {
-                let end = self.delete_one(kind, &key, &uid).await;
-                if let End::Answered(WriteOutcome::Admitted { .. }) = end {
-                    self.own.put(key.clone(), Entry::Deleted { uid });
+            Ok(Some(uid)) => match self.would_take_along(&key).await {
+                Some(why) => End::NotOurs(why),
+                None => {
+                    let end = self.delete_one(kind, &key, &uid).await;
+                    if let End::Answered(WriteOutcome::Admitted { .. }) = end {
+                        self.own.put(key.clone(), Entry::Deleted { uid });
+                    }
+                    end
                 }
-                end
-            }
+            },
             Ok(None) => End::Answered(not_created()),
             Err(error) => End::Lost(error),
         };
         logged(step, ordinal, verb, kind, key, None, end)
+    }
+
+    /// Why a definition that the run created has to stay: others have made objects of its kind.
+    async fn would_take_along(&self, key: &ObjectKey) -> Option<String> {
+        let Some(Entry::Created { sent, .. }) = self.own.get(key).filter(|_| key.kind == DEFINITION) else {
+            return None;
+        };
+        let run = sent.pointer("/metadata/labels")?.get(RUN_LABEL)?.as_str()?;
+        match definitions::other(&self.api, &self.kinds, &key.name, run).await {
+            Ok(None) => None,
+            Ok(Some(object)) => Some(format!("{object} would go with it, and the run has not created that")),
+            Err(error) => Some(format!("nobody knows what else would go with it: {error}")),
+        }
     }
 
     /// Deletion in the background of an object of an earlier run, as it was found.
@@ -426,34 +447,10 @@ impl Writer {
     }
 }
 
-/// Whether the name of an object to be created is taken.
-fn is_taken(reply: &Reply) -> bool {
-    reply.code == 409 && reason(reply) == "AlreadyExists"
-}
-
-/// Whether the object of this name has another uid than the one that was meant.
-fn is_another(reply: &Reply) -> bool {
-    let message = reply.body.get("message").and_then(Value::as_str).unwrap_or_default();
-    let causes = reply.body.pointer("/details/causes").and_then(Value::as_array);
-    let mut fields = causes.into_iter().flatten().filter_map(|cause| cause.get("field").and_then(Value::as_str));
-    (reply.code == 409 && message.contains("UID in precondition"))
-        || (reply.code == 422 && fields.any(|field| field == "metadata.uid"))
-}
-
 /// Whether an object was written by us.
 pub fn is_ours(object: &Value) -> bool {
     let managers = object.pointer("/metadata/managedFields").and_then(Value::as_array);
     managers.into_iter().flatten().any(|entry| entry.get("manager").and_then(Value::as_str) == Some(FIELD_MANAGER))
-}
-
-fn reason(reply: &Reply) -> &str {
-    reply.body.get("reason").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Whether somebody else wrote between the server's reading and writing, which the server could not smooth over by itself.
-/// Conflicts of field managers name the fields.
-fn was_overtaken(reply: &Reply) -> bool {
-    reply.code == 409 && reason(reply) == "Conflict" && reply.body.pointer("/details/causes/0").is_none()
 }
 
 /// The answer to what is asked of an object that the run did not create.
@@ -485,72 +482,4 @@ fn logged(
 fn failed(step: usize, ordinal: usize, verb: WriteVerb, key: ObjectKey, error: &str) -> Write {
     let outcome = WriteOutcome::Failed { error: error.to_owned() };
     Write { step, ordinal, verb, key, api_version: String::new(), sent: None, outcome }
-}
-
-/// What an answer that needs no retry comes to.
-fn outcome(reply: &Reply) -> WriteOutcome {
-    if reply.code < 300 {
-        return admitted(&reply.body);
-    }
-    let text = |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let causes = reply.body.pointer("/details/causes").and_then(Value::as_array);
-    WriteOutcome::Refused {
-        code: reply.code,
-        reason: text(&reply.body, "reason"),
-        message: text(&reply.body, "message"),
-        causes: causes
-            .into_iter()
-            .flatten()
-            .map(|cause| Cause {
-                reason: text(cause, "reason"),
-                field: text(cause, "field"),
-                message: text(cause, "message"),
-            })
-            .collect(),
-    }
-}
-
-/// An admitted write answers with the object; a finished deletion with a `Status` that names the uid in its details.
-fn admitted(body: &Value) -> WriteOutcome {
-    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
-    WriteOutcome::Admitted {
-        uid: text("/metadata/uid").or_else(|| text("/details/uid")).unwrap_or_default().to_owned(),
-        generation: body.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default(),
-        resource_version: text("/metadata/resourceVersion").unwrap_or_default().to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_keeps_its_causes() {
-        let body = json!({
-            "kind": "Status", "reason": "Invalid", "message": "no", "code": 422,
-            "details": {"causes": [{"reason": "FieldValueInvalid", "field": "spec.rules[0]", "message": "bad"}]},
-        });
-        let cause = Cause {
-            reason: "FieldValueInvalid".to_owned(),
-            field: "spec.rules[0]".to_owned(),
-            message: "bad".to_owned(),
-        };
-        let expected = WriteOutcome::Refused {
-            code: 422,
-            reason: "Invalid".to_owned(),
-            message: "no".to_owned(),
-            causes: vec![cause],
-        };
-        assert_eq!(outcome(&Reply { code: 422, body, retry_after: None }), expected);
-    }
-
-    #[test]
-    fn an_admission_names_the_version() {
-        let body = json!({"metadata": {"uid": "u", "generation": 3, "resourceVersion": "7"}});
-        let expected = WriteOutcome::Admitted { uid: "u".to_owned(), generation: 3, resource_version: "7".to_owned() };
-        assert_eq!(outcome(&Reply { code: 200, body, retry_after: None }), expected);
-        let deleted = json!({"kind": "Status", "status": "Success", "details": {"uid": "u"}});
-        assert!(matches!(outcome(&Reply { code: 200, body: deleted, retry_after: None }),
-            WriteOutcome::Admitted { uid, generation: 0, .. } if uid == "u"));
-    }
 }

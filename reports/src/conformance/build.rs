@@ -51,6 +51,8 @@ pub enum Why {
     Untried(Vec<String>),
     /// One of its scenarios is inconclusive.
     Inconclusive,
+    /// The target's definitions are of another release, as said here: whoever reads a report takes them for that of its results.
+    Chosen(String),
 }
 
 impl fmt::Display for Withheld {
@@ -58,6 +60,9 @@ impl fmt::Display for Withheld {
         match &self.why {
             Why::Unclaimed(features) => write!(f, "{} ({} not claimed)", self.profile, features.join(", ")),
             Why::Untried(features) => write!(f, "{} (no scenario is about {})", self.profile, features.join(", ")),
+            Why::Chosen(definitions) => {
+                write!(f, "{} (judged by a chosen release; the definitions are of {definitions})", self.profile)
+            }
             Why::Inconclusive => write!(f, "{} (a scenario of it is inconclusive)", self.profile),
         }
     }
@@ -112,6 +117,9 @@ fn profile(record: &RunRecord, left_out: &[LeftOut], rule: &ProfileRule) -> Buil
     }
     if core.is_empty() && extended.is_empty() {
         return Built::Empty;
+    }
+    if let Some(definitions) = &record.target.definitions {
+        return Built::Withheld(Why::Chosen(definitions.clone()));
     }
     let claimed: BTreeSet<&String> = record.target.features.iter().collect();
     let core_without = |of: &BTreeSet<&String>| -> Vec<String> {

@@ -37,6 +37,8 @@ pub struct TestbedOptions {
     pub behaviour: Behaviour,
     /// CustomResourceDefinitions to serve; our own when there are none.
     pub crds: Vec<Value>,
+    /// Names of those that are left out.
+    pub without: Vec<String>,
     /// The channel of our own.
     pub channel: Channel,
     /// How declared ports become bound ones.
@@ -57,6 +59,9 @@ pub enum TestbedError {
     /// A name of its behaviour means nothing.
     #[error(transparent)]
     Behaviour(#[from] UnknownBehaviour),
+    /// A definition that is to be left out is not there anyway.
+    #[error("there is no definition `{0}`")]
+    Definition(String),
     /// The API server did not start.
     #[error("cannot start the embedded API server")]
     ApiServer(#[from] StartError),
@@ -84,6 +89,13 @@ impl Testbed {
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: TestbedOptions) -> Result<Testbed, TestbedError> {
         let mut crds = if options.crds.is_empty() { gateway_api(options.channel) } else { options.crds };
+        for name in options.without {
+            let before = crds.len();
+            crds.retain(|crd| crd["metadata"]["name"] != name.as_str());
+            if crds.len() == before {
+                return Err(TestbedError::Definition(name));
+            }
+        }
         options.behaviour.reshape(&mut crds);
         let mut server_options = Options {
             crds,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::rule::Rule;
-use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace};
+use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, parent_refs};
 use crate::scenario::{Parents, SubjectExpectation, Version};
 
 /// Longest type that the schema admits.
@@ -48,6 +48,15 @@ impl<'a> List<'a> {
                 Parents::Every | Parents::Absent => awaited.conditions.contains_key(type_),
             },
         }
+    }
+
+    /// Whether it is an entry for a parent that the route no longer names: it ought to go, and is not kept current meanwhile.
+    pub(super) fn is_left_over(&self, object: &Value) -> bool {
+        let of_parent = |entry: &Value| {
+            let parent = ParentRef::of(entry.get("parentRef").unwrap_or(&Value::Null), namespace(object));
+            !parent_refs(object).contains(&parent)
+        };
+        self.subject.at == Place::Parents && self.entry.is_some_and(of_parent)
     }
 
     pub(super) fn path_of(&self, type_: &str) -> String {

@@ -147,7 +147,7 @@ impl ContractState {
         let mut found = Vec::new();
         let generation = generation(&last.object);
         let lists = lists(kind, &last.object, &self.controller);
-        for list in lists.iter().filter(|list| list.visited()) {
+        for list in lists.iter().filter(|list| list.visited() && !list.is_left_over(&last.object)) {
             let is_awaited = |type_: &str| awaited.is_none_or(|awaited| list.is_awaited(type_, awaited));
             for condition in &list.conditions {
                 let is_known = list.terms(condition.type_, self.version).is_some();

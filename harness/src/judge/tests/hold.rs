@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::driver::*;
 use crate::judge::Verdict;
 use crate::log::Body;
-use crate::scenario::{Hold, HoldFor, Level, Verb};
+use crate::scenario::{Hold, HoldFor, Level, ParentExpectation, Parents, Verb};
 
 fn bad() -> Value {
     route_version(1, &["http"], &[("http", &["Accepted=False/UnsupportedValue"])])
@@ -164,6 +164,19 @@ fn a_lost_watch_starts_the_hold_again_and_too_many_decide_nothing() {
     assert_eq!(held(hold(), &gaps(310)).0, Outcome::Inconclusive);
     let at_once: Vec<_> = (0..9).map(|n| (200, of(&format!("resource-{n}")))).collect();
     assert_eq!(held(hold(), &at_once).2[2].settled_ms, 195);
+}
+
+/// An entry for a parent that the route no longer names is told of nobody else.
+#[test]
+fn a_state_that_must_never_be_is_seen_beside_entries_too_many() {
+    let conditions = route_subject(&["Accepted=True"]).conditions;
+    let parent_ref = json!({"name": "gw-http", "namespace": "pool", "sectionName": "left"});
+    let mut left = route_subject(&[]);
+    left.parents = Parents::Selected(vec![ParentExpectation { parent_ref, absent: false, conditions }]);
+    let entries: [(&str, &[&str]); 2] = [("http", &["Accepted=False/X"]), ("left", &["Accepted=True/Accepted"])];
+    let both = modified(&route_version(1, &["http"], &entries));
+    let (outcome, expectation, _) = held(Hold { never: vec![left], ..empty() }, &[(200, both)]);
+    assert_eq!((outcome, expectation.as_deref()), (Outcome::Failed, Some("steps[2].hold.never.HTTPRoute/route")));
 }
 
 /// That a Gateway which is Programmed has an address is demanded where it must be Programmed, not where it must not.

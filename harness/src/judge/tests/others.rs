@@ -117,6 +117,64 @@ fn what_is_no_interference_is_none(#[case] event: Body) {
     assert_eq!(found(vec![event]), []);
 }
 
+const DEFINED: &str = "tcproutes.gateway.networking.k8s.io";
+
+/// A definition as it is watched, and what is sent for one.
+fn definition(generation: i64, version: &str) -> Value {
+    let metadata = json!({"name": DEFINED, "uid": "u", "generation": generation, "resourceVersion": version});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata})
+}
+
+/// What is found of a definition that the run made, and of a route of that kind.
+fn found_of_definition(events: Vec<(Scope, Body)>) -> Vec<String> {
+    let key = ObjectKey::of(&definition(1, "1")).unwrap();
+    let sent = other(&definition(1, "1"), |o| o["metadata"] = json!({"name": DEFINED, "labels": {"a": "b"}}));
+    let mut others = Others::default();
+    others.begin(&bindings());
+    let made = (Scope::Scenario("test".into()), wrote(WriteVerb::Apply, key, "10", Some(sent)));
+    let mut all = Vec::new();
+    for (seq, (scope, body)) in [made].into_iter().chain(events).enumerate() {
+        let (seq, at) = (seq as u64, Elapsed(seq as u64));
+        others.observe(&Event { seq, at, scope, body });
+        all.extend(others.interference().into_iter().map(|foreign| format!("{} {}", foreign.key.kind, foreign.what)));
+    }
+    all
+}
+
+/// What goes with a definition that the run deletes is no interference; a definition that others delete or change is.
+#[test]
+fn definitions_of_the_run_come_and_go() {
+    let key = ObjectKey::of(&definition(1, "1")).unwrap();
+    let run = |body| (Scope::Run, body);
+    let metadata = json!({"name": "late", "namespace": NS, "uid": "r", "resourceVersion": "12"});
+    let route = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "TCPRoute", "metadata": metadata});
+    let mine = |body| (Scope::Scenario("test".into()), body);
+    let route_made = Body::Made(Box::new(Write {
+        step: 0,
+        ordinal: 0,
+        verb: WriteVerb::Apply,
+        key: ObjectKey::of(&route).unwrap(),
+        api_version: "gateway.networking.k8s.io/v1".to_owned(),
+        sent: Some(Arc::new(json!({}))),
+        outcome: WriteOutcome::Admitted { uid: "r".to_owned(), generation: 1, resource_version: "12".to_owned() },
+    }));
+    let begin = || {
+        vec![
+            // Of the version that was written nothing is seen: definitions get a status at once.
+            run(seen(Change::Added, &definition(1, "11"))),
+            mine(route_made.clone()),
+        ]
+    };
+    let with = |more: Vec<(Scope, Body)>| found_of_definition(begin().into_iter().chain(more).collect());
+    let gone = || mine(seen(Change::Deleted, &route));
+    let deleted = run(wrote(WriteVerb::Delete, key, "", None));
+    let away = || run(seen(Change::Deleted, &definition(2, "14")));
+    assert_eq!(with(vec![deleted, gone(), away()]), Vec::<String>::new());
+    assert_eq!(with(vec![gone()]), ["TCPRoute deleted"]);
+    assert_eq!(with(vec![away()]), ["CustomResourceDefinition deleted"]);
+    assert_eq!(with(vec![run(seen(Change::Modified, &definition(2, "13")))]), ["CustomResourceDefinition added to"]);
+}
+
 fn namespace() -> ObjectKey {
     ObjectKey { group: String::new(), kind: "Namespace".to_owned(), namespace: None, name: NS.to_owned() }
 }

@@ -354,7 +354,7 @@ fn walk_hold(hold: &mut Hold, step: usize, abouts: Abouts<'_>, label: Labels<'_>
                 })
                 .collect::<Vec<_>>();
             if sites.is_empty() {
-                sites.push((index, about, name, None));
+                sites.push((index, about.at(subject.most_binding(|_| true)), name, None));
             }
             sites
         })

@@ -3,13 +3,20 @@
 use serde_json::{Value, json};
 
 use super::super::model::ObjectRef;
-use super::super::scope::{is_cluster_scoped, is_foreign};
+use super::super::scope::{DEFINITION, is_cluster_scoped, is_foreign};
 use super::super::template::{self, Part, Slot, WORDS};
 use super::check::Checker;
 use super::tree::{Kind, Mark, Node};
 
 /// The API group of the Gateway API.
 pub(in crate::scenario) const GROUP: &str = "gateway.networking.k8s.io";
+
+/// The groups of Gateway API: what has graduated or may, and what is tried out.
+const GROUPS: [&str; 2] = [GROUP, "gateway.networking.x-k8s.io"];
+
+/// What is to be done about a change that the whole cluster sees.
+const ALONE: &str =
+    "add `isolation: cluster`; such a scenario runs alone, and on a named cluster only with --allow-cluster-changes";
 
 /// What a scenario has.
 #[derive(Debug, Default)]
@@ -81,6 +88,9 @@ impl Names {
             checker.report(object.mark, "a namespace is not applied".to_owned(), help);
             return None;
         }
+        if kind == DEFINITION && object.get("spec").is_none() {
+            return self.defined(text, name.mark, checker);
+        }
         if is_cluster_scoped(kind) {
             let Some(Slot::Name(alias)) = slot(text) else {
                 let help = Some("name it ${name:alias}".to_owned());
@@ -101,6 +111,27 @@ impl Names {
             },
         };
         Some(ObjectRef { kind: kind.to_owned(), namespace, name: text.to_owned(), pool: false })
+    }
+
+    /// A definition that a step creates: one of Gateway API, whose names nobody can choose.
+    fn defined(&self, name: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
+        let (message, help) = if !GROUPS.iter().any(|group| name.split_once('.').is_some_and(|(_, of)| of == *group)) {
+            (
+                format!("`{name}` is no definition of Gateway API"),
+                "write plural.group, such as tcproutes.gateway.networking.k8s.io",
+            )
+        } else if !self.changes_cluster {
+            ("a definition changes what the whole cluster serves".to_owned(), ALONE)
+        } else {
+            return Some(ObjectRef {
+                kind: DEFINITION.to_owned(),
+                namespace: None,
+                name: name.to_owned(),
+                pool: false,
+            });
+        };
+        checker.report(mark, message, Some(help.to_owned()));
+        None
     }
 
     /// Reads `Kind/name`, `Kind/alias/name` or `${gw}`, and reports what the scenario does not have.
@@ -129,7 +160,7 @@ impl Names {
         let given = match kind {
             "Namespace" => name == "ns" || self.namespaces.iter().any(|n| n == name),
             "GatewayClass" if name == "${class}" => true,
-            "CustomResourceDefinition" => true,
+            DEFINITION => true,
             _ => self.objects.contains(&object),
         };
         if !given {
@@ -158,9 +189,7 @@ impl Names {
     pub(super) fn patched(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
         let object = self.reference(text, mark, checker)?;
         if self.is_foreign(&object) && !self.changes_cluster {
-            let help = "add `isolation: cluster`; such a scenario runs alone, and on a named cluster only with \
-                        --allow-cluster-changes";
-            checker.report(mark, format!("`{text}` is not the scenario's own"), Some(help.to_owned()));
+            checker.report(mark, format!("`{text}` is not the scenario's own"), Some(ALONE.to_owned()));
             return None;
         }
         Some(object)

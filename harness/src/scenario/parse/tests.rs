@@ -113,6 +113,29 @@ fn what_is_not_the_scenarios_own_is_left_alone(#[case] text: &str, #[case] messa
     assert_eq!(problems(&declared).is_empty(), text.starts_with("patch"), "{text}");
 }
 
+const DEFINES: &str = "apply: [{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tcproutes.gateway.networking.k8s.io}}]";
+
+/// A definition that a scenario creates is its own, and it may delete it.
+#[test]
+fn a_definition_may_be_created_and_deleted_again() {
+    let alone = |text: String| text.replacen("  gateways:", "  isolation: cluster\n  gateways:", 1);
+    let delete = "    - delete: [CustomResourceDefinition/tcproutes.gateway.networking.k8s.io]\n";
+    let both = format!("{}{delete}", with(DEFINES));
+    assert_eq!(problems(&alone(both.clone())), []);
+    let found = problems(&both);
+    assert!(found[0].1.contains("changes what the whole cluster serves"), "{found:?}");
+    let foreign = DEFINES.replace("gateway.networking.k8s.io", "example.com");
+    let found = problems(&alone(with(&foreign)));
+    assert!(matches!(&found[..], [(_, said, _)] if said.contains("is no definition of Gateway API")), "{found:?}");
+    // One with a content of its own would be a copy.
+    let copied = DEFINES.replace("}}]", "}, spec: {}}]");
+    let found = problems(&alone(with(&copied)));
+    assert!(matches!(&found[..], [(_, said, _)] if said.contains("must be unique")), "{found:?}");
+    let name_of_another = delete.replace("tcproutes", "udproutes");
+    let found = problems(&alone(format!("{}{name_of_another}", with(DEFINES))));
+    assert!(matches!(&found[..], [(_, said, _)] if said.contains("is never deleted")), "{found:?}");
+}
+
 #[rstest]
 #[case("setle: {}", "unknown field of a Step `setle`", Some("did you mean `settle`?"))]
 #[case(

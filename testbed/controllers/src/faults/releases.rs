@@ -1,8 +1,15 @@
 //! What definitions of other releases do to a controller.
 
-use super::{Fault, Seam, tools::view};
+use std::collections::BTreeSet;
+
+use gateproof_proxy::{Config, config::Protocol};
+
+use super::{
+    Fault, Seam,
+    tools::{serve_past, view},
+};
 use crate::{
-    runtime::seams::{Seen, StatusesSeam},
+    runtime::seams::{ConfigSeam, Seen, SnapshotSeam, StatusesSeam},
     settings::{NEWEST_MINOR, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
@@ -31,7 +38,108 @@ impl StatusesSeam for Stops {
     }
 }
 
+/// Notices that definitions are others than they were at first.
+struct Watchful {
+    first: Option<BTreeSet<String>>,
+    /// Whether it is about those that have come since, or about those that have gone.
+    is_about: fn(&BTreeSet<String>, &BTreeSet<String>) -> bool,
+    noticed: bool,
+}
+
+impl Watchful {
+    fn new(is_about: fn(&BTreeSet<String>, &BTreeSet<String>) -> bool) -> Self {
+        Self { first: None, is_about, noticed: false }
+    }
+
+    /// Whether that has happened by now, if it was undone since or not.
+    fn notices(&mut self, snapshot: &Snapshot) -> bool {
+        let now: BTreeSet<String> = snapshot.crds().map(|(object, _)| object.meta.name.clone()).collect();
+        let known = self.first.get_or_insert_with(|| now.clone());
+        self.noticed |= (self.is_about)(known, &now);
+        // Of one that came and goes, it is the going that counts.
+        known.extend(now);
+        self.noticed
+    }
+}
+
+fn have_come(known: &BTreeSet<String>, now: &BTreeSet<String>) -> bool {
+    !now.is_subset(known)
+}
+
+fn have_gone(known: &BTreeSet<String>, now: &BTreeSet<String>) -> bool {
+    !known.is_subset(now)
+}
+
+/// Sees nothing new any more.
+struct Stares {
+    watchful: Watchful,
+    last: Snapshot,
+}
+
+impl Stares {
+    fn boxed(is_about: fn(&BTreeSet<String>, &BTreeSet<String>) -> bool) -> Box<dyn SnapshotSeam> {
+        Box::new(Self { watchful: Watchful::new(is_about), last: Snapshot::default() })
+    }
+}
+
+impl SnapshotSeam for Stares {
+    fn view(&mut self, snapshot: Snapshot) -> Snapshot {
+        if !self.watchful.notices(&snapshot) {
+            self.last = snapshot;
+        }
+        self.last.clone()
+    }
+}
+
+/// Has lost every route, and gets none again.
+struct Empties(Watchful);
+
+impl ConfigSeam for Empties {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        if self.0.notices(seen.snapshot) {
+            for listener in &mut config.listeners {
+                if let Protocol::Http(http) = &mut listener.protocol {
+                    http.virtual_hosts.clear();
+                }
+            }
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "stops-when-definitions-come",
+        summary: "Takes nothing up any more once there is a definition that was not there at its start.",
+        clauses: &["IMPL-08"],
+        seam: Seam::Snapshot(|| Stares::boxed(have_come)),
+    },
+    Fault {
+        name: "stops-when-definitions-go",
+        summary: "Takes nothing up any more once a definition is gone that was there.",
+        clauses: &["IMPL-08"],
+        seam: Seam::Snapshot(|| Stares::boxed(have_gone)),
+    },
+    Fault {
+        name: "loses-routes-when-definitions-go",
+        summary: "Serves no HTTPRoute and no GRPCRoute any more once a definition is gone that was there.",
+        clauses: &["IMPL-08"],
+        seam: Seam::Config(|| Box::new(Empties(Watchful::new(have_gone)))),
+    },
+    Fault {
+        name: "serves-routes-of-gone-definitions",
+        summary: "Serves every TCPRoute that it ever knew once their definition is gone.",
+        clauses: &["IMPL-08"],
+        seam: Seam::Config(|| {
+            serve_past(|memory, snapshot| {
+                let is_defined = snapshot.crds().any(|(object, _)| object.meta.name.starts_with("tcproutes."));
+                let mut restored = snapshot.clone();
+                memory.keep_removed(&mut restored, Kind::TcpRoute);
+                if !is_defined {
+                    *snapshot = restored;
+                }
+            })
+        }),
+    },
     Fault {
         name: "stops-at-newer-definitions",
         summary: "Says nothing of routes while one of the definitions is of a release that it does not know.",

@@ -63,6 +63,26 @@ impl Memory {
             }
         }
     }
+
+    /// Shows a field of every listener as it was when its Gateway was first seen.
+    pub(super) fn keep_first_of_listeners(&mut self, snapshot: &mut Snapshot, field: &str) {
+        let mut first = snapshot.clone();
+        self.keep_first(&mut first, Kind::Gateway);
+        snapshot.edit(Kind::Gateway, |gateway| {
+            let (namespace, name) = (&gateway["metadata"]["namespace"], &gateway["metadata"]["name"]);
+            let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) else { return };
+            let Some(before) = first.get(Kind::Gateway, namespace, name).map(|object| (*object.raw).clone()) else {
+                return;
+            };
+            for listener in each(gateway, "/spec/listeners") {
+                let mut known = before.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
+                let old = known.find(|one| one["name"] == listener["name"]).and_then(|one| one.get(field));
+                if let Some(old) = old {
+                    listener[field] = old.clone();
+                }
+            }
+        });
+    }
 }
 
 /// A status fault without memory.

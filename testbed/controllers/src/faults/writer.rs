@@ -41,6 +41,28 @@ fn merge(inner: Inner, change: fn(&Value, &StatusUpdate, &mut Value)) -> Inner {
     Arc::new(Merge(inner, change))
 }
 
+/// Leaves entries of parents that the route no longer names, changed so.
+fn keep_entries(live: &Value, status: &mut Value, change: impl Fn(&mut Value)) {
+    let before = live.pointer("/status/parents").and_then(Value::as_array).cloned().unwrap_or_default();
+    let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) else { return };
+    for mut entry in before {
+        let is_same = |one: &Value| {
+            (&one["parentRef"], &one["controllerName"]) == (&entry["parentRef"], &entry["controllerName"])
+        };
+        if !parents.iter().any(is_same) {
+            change(&mut entry);
+            parents.push(entry);
+        }
+    }
+}
+
+/// Says of an entry that it is about the spec as it is.
+fn renew(entry: &mut Value, live: &Value) {
+    for condition in each(entry, "/conditions") {
+        condition["observedGeneration"] = live["metadata"]["generation"].clone();
+    }
+}
+
 /// Every list of conditions in a status.
 fn lists(status: &mut Value) -> Vec<&mut Vec<Value>> {
     let Some(map) = status.as_object_mut() else { return Vec::new() };
@@ -248,21 +270,33 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "keeps-parent-entries",
         summary: "Leaves its own entries in status.parents after the parentRef is gone.",
-        clauses: &["blind:Generic.8", "blind:HTTPRouteMultipleGateways.1"],
+        clauses: &["OWN-13"],
+        seam: Seam::StatusWriter(|inner| merge(inner, |live, _, status| keep_entries(live, status, |_| {}))),
+    },
+    Fault {
+        name: "renews-entries-of-former-parents",
+        summary: "Goes on saying, of each new spec, that parents which the route no longer names accept it.",
+        clauses: &["IMPL-36", "IMPL-34", "IMPL-20", "blind:Generic.8", "blind:HTTPRouteMultipleGateways.1"],
+        seam: Seam::StatusWriter(|inner| {
+            merge(inner, |live, _, status| keep_entries(live, status, |entry| renew(entry, live)))
+        }),
+    },
+    Fault {
+        name: "refuses-for-former-parents",
+        summary: "Says, of each new spec, that parents which the route no longer names refuse it.",
+        clauses: &["IMPL-20", "blind:Generic.8"],
         seam: Seam::StatusWriter(|inner| {
             merge(inner, |live, _, status| {
-                let before = live.pointer("/status/parents").and_then(Value::as_array).cloned().unwrap_or_default();
-                if let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) {
-                    for entry in before {
-                        let is_same = |one: &Value| {
-                            (&one["parentRef"], &one["controllerName"])
-                                == (&entry["parentRef"], &entry["controllerName"])
-                        };
-                        if !parents.iter().any(is_same) {
-                            parents.push(entry);
-                        }
+                keep_entries(live, status, |entry| {
+                    renew(entry, live);
+                    let accepted = |one: &&mut Value| one["type"] == "Accepted" && one["status"] != "False";
+                    for condition in each(entry, "/conditions").filter(accepted) {
+                        condition["status"] = "False".into();
+                        condition["reason"] = "NoMatchingParent".into();
+                        condition["lastTransitionTime"] =
+                            Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into();
                     }
-                }
+                });
             })
         }),
     },

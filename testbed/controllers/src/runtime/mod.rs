@@ -73,12 +73,12 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
             () = stop.cancelled() => break,
             () = again.notified() => {}
             change = changed.recv() => match change {
-                Some(change) => store.absorb(change),
+                Some(change) => watches.hear(change, &mut store),
                 None => break,
             },
         }
         while let Ok(change) = changed.try_recv() {
-            store.absorb(change);
+            watches.hear(change, &mut store);
         }
         for kind in watches.follow(&store) {
             store.forget(kind);

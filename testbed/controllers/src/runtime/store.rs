@@ -17,6 +17,15 @@ pub(super) enum Change {
     Lost(Kind),
 }
 
+impl Change {
+    /// What it is about.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::All(kind, _) | Self::Applied(kind, _) | Self::Gone(kind, _) | Self::Lost(kind) => *kind,
+        }
+    }
+}
+
 /// What is known of the cluster.
 #[derive(Default)]
 pub(super) struct Store {

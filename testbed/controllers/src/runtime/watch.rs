@@ -64,6 +64,13 @@ impl Watches {
         stopped
     }
 
+    /// Takes a change in, unless its watch was stopped meanwhile: what went with its definition does not come back.
+    pub(super) fn hear(&self, change: Change, store: &mut Store) {
+        if self.running.contains_key(&change.kind()) {
+            store.absorb(change);
+        }
+    }
+
     /// Whether everything that is watched was listed and nothing of it was lost since. Without that, absence means
     /// nothing, and a kind that is listed again sooner than another would be judged by what the other was.
     pub(super) fn are_synced(&self, store: &Store) -> bool {
@@ -138,6 +145,19 @@ mod tests {
             }
         });
         Client::new(service, "default")
+    }
+
+    #[tokio::test]
+    async fn what_a_stopped_watch_still_says_counts_for_nothing() {
+        let watches = Watches::new(forgetful(), mpsc::unbounded_channel().0);
+        let mut store = Store::default();
+        for (kind, spec, known) in [(Kind::Service, json!({"ports": []}), 1), (Kind::TcpRoute, json!({"rules": []}), 0)]
+        {
+            let object = json!({"metadata": {"name": "a", "namespace": "b"}, "spec": spec});
+            let object: DynamicObject = serde_json::from_value(object).unwrap();
+            watches.hear(Change::Applied(kind, Box::new(object)), &mut store);
+            assert_eq!(store.known().all(kind).count(), known, "{kind:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::{Place, Variant};
 use crate::{
     runtime::seams::{Seams, StatusWriterSeam},
+    settings::CONTROLLER_NAME,
     status::{DesiredStatus, StatusUpdate},
 };
 
@@ -71,6 +72,54 @@ fn leave_open(status: &mut Value, open: &[&str]) -> bool {
         }
         Value::Object(fields) => fields.values_mut().map(|field| leave_open(field, open)).fold(false, BitOr::bitor),
         _ => false,
+    }
+}
+
+/// Writes the first status of a route entry by entry.
+struct OneByOne {
+    inner: Arc<dyn StatusWriterSeam>,
+    /// UIDs of the routes that have a status.
+    begun: Mutex<BTreeSet<String>>,
+}
+
+#[async_trait]
+impl StatusWriterSeam for OneByOne {
+    fn within(&self) -> &dyn StatusWriterSeam {
+        &*self.inner
+    }
+
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
+
+    async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
+        let uid = object.metadata.uid.clone().unwrap_or_default();
+        let own = array(&object.data["status"]["parents"]).filter(|entry| is_own(entry)).count();
+        if own > 1 && self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(uid) {
+            for left_out in (1..own).rev() {
+                let mut some = object.clone();
+                leave_out(&mut some.data["status"]["parents"], left_out);
+                object.metadata.resource_version = self.inner.put(api, some).await?.metadata.resource_version;
+            }
+        }
+        self.inner.put(api, object).await
+    }
+}
+
+fn array(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn is_own(entry: &Value) -> bool {
+    entry["controllerName"] == CONTROLLER_NAME
+}
+
+/// Takes the last few entries of our own away.
+fn leave_out(entries: &mut Value, mut count: usize) {
+    let Some(entries) = entries.as_array_mut() else { return };
+    while let Some(last) = entries.iter().rposition(is_own).filter(|_| count > 0) {
+        entries.remove(last);
+        count -= 1;
     }
 }
 
@@ -258,6 +307,15 @@ pub(super) const VARIANTS: &[Variant] = &[
                   there is known.",
         source: "GEP-1364 (GEP1364-58): a condition is Unknown, with the reason Pending, while too little is known.",
         place: Place::Runtime(|seams| in_two(seams, &["Accepted", "Programmed", "ResolvedRefs"])),
+    },
+    Variant {
+        name: "writes-parents-one-by-one",
+        summary: "Writes the first status of a route with several parents in several steps, each with one entry more.",
+        source: "RouteStatus.parents: the controller that manages a parent must add its entry when it first sees the route; \
+                 nothing says that those of several parents come at once.",
+        place: Place::Runtime(|seams| {
+            seams.writer = Arc::new(OneByOne { inner: Arc::clone(&seams.writer), begun: Mutex::default() });
+        }),
     },
     Variant {
         name: "restores-with-the-next-change",

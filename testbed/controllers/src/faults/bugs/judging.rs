@@ -6,12 +6,12 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{find, parents, say},
+        tools::{Memory, Remembering, find, has_reason, parents, say, set},
     },
-    model::ParentRef,
+    model::{GATEWAY_GROUP, ParentRef},
     runtime::seams::{Seen, StatusesSeam},
-    snapshot::Kind,
-    status::{Condition, DesiredStatus, ParentStatus, StatusUpdate},
+    snapshot::{Kind, Snapshot},
+    status::{Condition, DesiredStatus, ParentStatus, StatusUpdate, Truth},
 };
 
 /// What follows from the Gateway alone.
@@ -77,6 +77,46 @@ fn lose_entries(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
     }
 }
 
+/// Whether a listener asks for kinds of route that somebody serves, and for no others.
+fn asks_for_known_kinds(listener: &serde_json::Value) -> bool {
+    let kinds = listener["allowedRoutes"]["kinds"].as_array().into_iter().flatten();
+    kinds.into_iter().all(|kind| {
+        ["HTTPRoute", "GRPCRoute", "TCPRoute"].iter().any(|known| kind["kind"] == *known)
+            && (kind["group"].is_null() || kind["group"] == GATEWAY_GROUP)
+    })
+}
+
+/// Resolves kinds of route that another protocol than the listener's carries.
+fn resolve_known_kinds(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+    for update in statuses {
+        let (key, DesiredStatus::Gateway { listeners, .. }) = (&update.key, &mut update.status) else { continue };
+        let Some(gateway) = seen.snapshot.get(Kind::Gateway, &key.namespace, &key.name) else { continue };
+        let specs = gateway.raw["spec"]["listeners"].as_array().map_or(&[][..], Vec::as_slice);
+        for listener in
+            listeners.iter_mut().filter(|of| has_reason(&of.conditions, "ResolvedRefs", "InvalidRouteKinds"))
+        {
+            if specs.iter().any(|spec| spec["name"] == listener.name.as_str() && asks_for_known_kinds(spec)) {
+                set(&mut listener.conditions, "ResolvedRefs", Truth::True, "ResolvedRefs");
+            }
+        }
+    }
+}
+
+/// Hides Gateways whose class came after them, until they change.
+fn miss_late_classes(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let classes: Vec<String> = snapshot.all(Kind::GatewayClass).map(|class| class.meta.name.clone()).collect();
+    for gateway in snapshot.all(Kind::Gateway) {
+        let has_class = |name: &serde_json::Value| classes.iter().any(|class| name == class.as_str());
+        if !has_class(&gateway.raw["spec"]["gatewayClassName"]) {
+            memory.objects.insert((Kind::Gateway, gateway.key()), gateway.clone());
+        }
+    }
+    snapshot.retain(Kind::Gateway, |gateway| {
+        let missed = memory.objects.get(&(Kind::Gateway, gateway.key()));
+        missed.is_none_or(|old| (&old.meta.uid, old.meta.generation) != (&gateway.meta.uid, gateway.meta.generation))
+    });
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -91,7 +131,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "keeps-entries-of-detached-calls-and-streams",
             summary: "Keeps the entry of a GRPCRoute or TCPRoute for a Gateway that it no longer names.",
-            clauses: &["blind:Generic.8"],
+            clauses: &["OWN-13"],
             seam: Seam::Statuses(|| Box::<KeepsEntries>::default()),
         },
         reported: &["kgateway-dev/kgateway#14293"],
@@ -104,5 +144,23 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Statuses(|| say(|seen, statuses| lose_entries(seen, statuses))),
         },
         reported: &["envoyproxy/gateway#9536"],
+    },
+    Bug {
+        fault: Fault {
+            name: "resolves-kinds-of-other-protocols",
+            summary: "Says ResolvedRefs=True on a listener that allows routes of a kind that its protocol does not carry.",
+            clauses: &["GEP1364-38"],
+            seam: Seam::Statuses(|| say(|seen, statuses| resolve_known_kinds(seen, statuses))),
+        },
+        reported: &["istio/istio#40675"],
+    },
+    Bug {
+        fault: Fault {
+            name: "misses-classes-that-come-after-gateways",
+            summary: "Does not take up a Gateway that was there before its class, until the Gateway changes.",
+            clauses: &["IMPL-27"],
+            seam: Seam::Snapshot(|| Box::new(Remembering(Memory::default(), miss_late_classes))),
+        },
+        reported: &["aws/aws-application-networking-k8s#539"],
     },
 ];

@@ -1,7 +1,10 @@
 //! Mistakes that real controllers made, each with where it was reported.
 
+mod attaching;
 mod bystanders;
+mod handshakes;
 mod judging;
+mod merging;
 pub(super) mod paths;
 mod routing;
 mod services;
@@ -16,7 +19,17 @@ struct Bug {
 }
 
 fn all() -> impl Iterator<Item = &'static Bug> {
-    [paths::BUGS, routing::BUGS, services::BUGS, bystanders::BUGS, judging::BUGS].into_iter().flatten()
+    let all = [
+        paths::BUGS,
+        routing::BUGS,
+        services::BUGS,
+        bystanders::BUGS,
+        judging::BUGS,
+        attaching::BUGS,
+        merging::BUGS,
+        handshakes::BUGS,
+    ];
+    all.into_iter().flatten()
 }
 
 /// The faults by themselves.

@@ -1,15 +1,20 @@
 //! Which of several routes and listeners gets a request.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use gateproof_proxy::config::Hostname::{Exact, Wildcard};
 use gateproof_proxy::config::{
     Config, Filter, HttpListener, Protocol, RequestMatch, Route, RouteId, TlsListener, VirtualHost,
 };
+use gateproof_proxy::{
+    exchange::{MatchOutcome, RequestHead},
+    routing::Routing,
+};
 
 use super::Bug;
 use crate::faults::{
     Fault, Seam,
+    exchange::Finds,
     tools::{hosts, serve, virtual_hosts},
 };
 
@@ -88,6 +93,19 @@ fn claim_for_https(config: &mut Config) {
     }
 }
 
+/// Finds nothing for a host with a port where it takes a wildcard to find the host.
+fn trip_over_ports(request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    let MatchOutcome::Rule { route, .. } = &found else { return found };
+    let names = |host: usize| match route.rule.hostnames.as_slice() {
+        [] => std::slice::from_ref(&routing.hosts[host].hostname),
+        own => own,
+    };
+    let own = routing.virtual_host(&request.host).map_or(&[][..], names);
+    let is_exact = own.iter().any(|name| matches!(name, Exact(host) if *host == request.host));
+    let is_wild = own.iter().any(|name| matches!(name, Wildcard(_)));
+    if request.authority.contains(':') && is_wild && !is_exact { MatchOutcome::NoRule } else { found }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -147,5 +165,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve(|_, config| claim_for_https(config))),
         },
         reported: &["cilium/cilium#44123"],
+    },
+    Bug {
+        fault: Fault {
+            name: "trips-over-ports-behind-wildcards",
+            summary: "Finds no route for a Host header with a port if the route has the host by a wildcard.",
+            clauses: &["blind:HTTPRouteRewriteHost.1"],
+            seam: Seam::Exchange(|| Arc::new(Finds(trip_over_ports))),
+        },
+        reported: &["istio/istio#25350"],
     },
 ];

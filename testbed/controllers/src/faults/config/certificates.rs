@@ -1,15 +1,14 @@
 //! Which certificates listeners present.
 
 use gateproof_proxy::config::{Config, Hostname, Protocol, TlsListener};
-use serde_json::Value;
 
 use crate::{
     faults::{
         Fault, Seam,
         snapshot::grant_everything,
-        tools::{Memory, each, serve, serve_past},
+        tools::{serve, serve_past},
     },
-    snapshot::{Kind, Snapshot},
+    snapshot::Kind,
 };
 
 /// Has every HTTPS listener of a port present the certificates that `choose` finds among all of them.
@@ -32,25 +31,6 @@ fn wildcard_over(all: &[TlsListener], one: &TlsListener) -> Option<usize> {
         Hostname::Wildcard(suffix) => host.strip_suffix(suffix.as_str()).is_some_and(|rest| rest.ends_with('.')),
         _ => false,
     })
-}
-
-/// Shows the certificates that each listener of a Gateway referred to at first.
-fn keep_certificate_references(memory: &mut Memory, snapshot: &mut Snapshot) {
-    let mut first = snapshot.clone();
-    memory.keep_first(&mut first, Kind::Gateway);
-    snapshot.edit(Kind::Gateway, |gateway| {
-        let (namespace, name) = (&gateway["metadata"]["namespace"], &gateway["metadata"]["name"]);
-        let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) else { return };
-        let Some(before) = first.get(Kind::Gateway, namespace, name).map(|object| (*object.raw).clone()) else {
-            return;
-        };
-        for listener in each(gateway, "/spec/listeners") {
-            let mut known = before.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
-            if let Some(tls) = known.find(|one| one["name"] == listener["name"]).and_then(|one| one.get("tls")) {
-                listener["tls"] = tls.clone();
-            }
-        }
-    });
 }
 
 pub(in crate::faults) const FAULTS: &[Fault] = &[
@@ -76,7 +56,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "keeps-certificate-references",
         summary: "Goes on presenting the certificate that a listener referred to at first.",
         clauses: &["blind:GatewayModifyListeners.2"],
-        seam: Seam::Config(|| serve_past(keep_certificate_references)),
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first_of_listeners(snapshot, "tls"))),
     },
     Fault {
         name: "serves-forbidden-certificates",

@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use gateproof_proxy::{
     body::{self, Body},
     compiled::{Compiled, CompiledRoute},
-    config::{BackendTarget, Certificate, Filter, Hostname, Protocol, Sensitive},
+    config::{Certificate, Filter, Protocol, Sensitive},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
@@ -26,13 +26,19 @@ use tokio::{
     net::TcpStream,
 };
 
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::api::{Api, ListParams};
+
 use super::{
     super::frames::{self, Frame},
-    Tamper, lock,
+    Tamper, TamperError, lock,
 };
 
 /// The header that carries the id under which backends note a request.
 const REQUEST_HEADER: &str = "x-gateproof-request";
+
+/// The label of an EndpointSlice that names its Service.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// A status code that nothing else answers with.
 const TEAPOT: u16 = 418;
@@ -66,12 +72,16 @@ pub enum WrongAnswer {
     ForwardedMethod(String),
     /// The backend, or the mirror, gets this body.
     ForwardedBody(String),
-    /// The Service of this name gets a request more, of the same id, when the answer is there.
+    /// The Services of this name get a request more, of the same id, when the answer is there.
     CalledAgain(String),
     /// A frame of this sort that the client sends over a WebSocket says something else at the backend.
     ChangedFrame(FrameSort),
     /// Nothing is mirrored to the Service of this name.
     NoMirror(String),
+    /// What mirrors get is so, and nothing else.
+    Mirrored(Box<WrongAnswer>),
+    /// What the first of several tries sends is so, and nothing else.
+    FirstTry(Box<WrongAnswer>),
 }
 
 /// A sort of frame.
@@ -121,51 +131,32 @@ impl Tamper {
         lock(&self.0.answers).iter().filter(|(host, _)| *host == request.host).map(|(_, wrong)| wrong.clone()).collect()
     }
 
-    fn with_wrong_body(&self, request: &RequestHead, sent: Request<Body>) -> Request<Body> {
-        self.wrong(request).into_iter().fold(sent, |sent, wrong| match wrong {
-            WrongAnswer::ForwardedBody(text) => {
-                let (mut parts, _) = sent.into_parts();
-                parts.headers.remove(CONTENT_LENGTH);
-                Request::from_parts(parts, body::full(text))
-            }
-            _ => sent,
-        })
-    }
-
-    /// Sends a request with the id of another to an endpoint of a Service, and waits until it has noted it.
+    /// Sends a request with the id of another to every endpoint of the Services of a name, and waits until they have noted it. To
+    /// those that no rule names, too: a request may have to stay away from them.
     async fn call_again(&self, request: &RequestHead, service: &str) {
         let id = request.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok()).unwrap_or_default();
-        let Some(endpoint) = self.endpoint(request, service) else { return };
         let sent = format!("GET / HTTP/1.1\r\nhost: again\r\n{REQUEST_HEADER}: {id}\r\nconnection: close\r\n\r\n");
-        let Ok(mut stream) = TcpStream::connect(endpoint).await else { return };
-        let mut dropped = Vec::new();
-        if stream.write_all(sent.as_bytes()).await.is_ok() {
-            // Whatever comes back, the backend has noted the request by then.
-            let _ = stream.read_to_end(&mut dropped).await;
+        for endpoint in self.endpoints(service).await.unwrap_or_default() {
+            let Ok(mut stream) = TcpStream::connect(endpoint).await else { continue };
+            let mut dropped = Vec::new();
+            if stream.write_all(sent.as_bytes()).await.is_ok() {
+                // Whatever comes back, the backend has noted the request by then.
+                let _ = stream.read_to_end(&mut dropped).await;
+            }
         }
     }
 
-    /// An endpoint of a Service that some rule for the request's host names, as backend or mirror.
-    fn endpoint(&self, request: &RequestHead, service: &str) -> Option<SocketAddr> {
-        let config = lock(&self.0.config).clone()?;
-        let hosts = config.config.listeners.iter().flat_map(|listener| match &listener.protocol {
-            Protocol::Http(http) => http.virtual_hosts.iter().collect(),
-            Protocol::Https(all) => all.iter().map(|one| &one.virtual_host).collect(),
-            Protocol::Tcp(_) => Vec::new(),
-        });
-        let named = Hostname::Exact(request.host.clone());
-        let rules = hosts.flat_map(|host| &host.routes).filter(|rule| rule.hostnames.contains(&named));
-        let targets = rules.flat_map(|rule| {
-            let mirrors = rule.filters.iter().filter_map(|filter| match filter {
-                Filter::RequestMirror(mirror) => Some((&mirror.id, &mirror.target)),
-                _ => None,
-            });
-            rule.backends.iter().map(|backend| (&backend.id, &backend.target)).chain(mirrors)
-        });
-        targets.filter(|(id, _)| is_of(id, service)).find_map(|(_, target)| match target {
-            BackendTarget::Endpoints(all) | BackendTarget::H2cEndpoints(all) => all.first().copied(),
-            BackendTarget::Fail { .. } => None,
-        })
+    /// The endpoints of the Services of a name, one of each slice.
+    async fn endpoints(&self, service: &str) -> Result<Vec<SocketAddr>, TamperError> {
+        let slices: Api<EndpointSlice> = Api::all(self.place()?.client.clone());
+        let of_service = ListParams::default().labels(&format!("{SERVICE_NAME}={service}"));
+        let slices = slices.list(&of_service).await.map_err(Box::new)?;
+        let first = |slice: EndpointSlice| {
+            let address = slice.endpoints?.first()?.addresses.first()?.parse().ok()?;
+            let port = slice.ports?.first()?.port?;
+            Some(SocketAddr::new(address, u16::try_from(port).ok()?))
+        };
+        Ok(slices.items.into_iter().filter_map(first).collect())
     }
 
     fn is_second(&self) -> bool {
@@ -206,7 +197,6 @@ impl WrongCertificate {
 #[async_trait]
 impl Exchange for Tamper {
     fn choose_config(&self, _: &Connection, current: &Arc<Compiled>, _: &[Arc<Compiled>]) -> Arc<Compiled> {
-        *lock(&self.0.config) = Some(Arc::clone(current));
         lock(&self.0.certificate).as_mut().map_or_else(|| Arc::clone(current), |wrong| wrong.instead_of(current))
     }
 
@@ -241,32 +231,24 @@ impl Exchange for Tamper {
     }
 
     async fn on_forward(&self, request: &RequestHead, mut parts: Parts) -> Parts {
-        for wrong in self.wrong(request) {
-            match wrong {
-                WrongAnswer::ForwardedPath(path) => {
-                    if let Ok(uri) = path.parse() {
-                        parts.uri = uri;
-                    }
-                }
-                WrongAnswer::ForwardedMethod(method) => {
-                    if let Ok(method) = method.parse() {
-                        parts.method = method;
-                    }
-                }
-                WrongAnswer::ForwardedHost(host) => set(&mut parts.headers, HOST.as_str(), Some(&host)),
-                WrongAnswer::ForwardedHeader(name, value) => set(&mut parts.headers, &name, value.as_deref()),
-                _ => {}
-            }
-        }
+        self.wrong(request).iter().for_each(|wrong| spoil_head(&mut parts, wrong));
         parts
     }
 
-    fn on_try(&self, request: &RequestHead, _: u32, sent: Request<Body>) -> Request<Body> {
-        self.with_wrong_body(request, sent)
+    fn on_try(&self, request: &RequestHead, number: u32, sent: Request<Body>) -> Request<Body> {
+        self.wrong(request).into_iter().fold(sent, |sent, wrong| match wrong {
+            WrongAnswer::FirstTry(wrong) if number == 0 => spoiled(sent, *wrong),
+            WrongAnswer::ForwardedBody(_) => spoiled(sent, wrong),
+            _ => sent,
+        })
     }
 
     fn on_mirror(&self, request: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
-        Some(self.with_wrong_body(request, copy))
+        Some(self.wrong(request).into_iter().fold(copy, |copy, wrong| match wrong {
+            WrongAnswer::Mirrored(wrong) => spoiled(copy, *wrong),
+            WrongAnswer::ForwardedBody(_) => spoiled(copy, wrong),
+            _ => copy,
+        }))
     }
 
     async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
@@ -347,6 +329,35 @@ fn without_mirror(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
         filters.retain(|filter| !matches!(filter, Filter::RequestMirror(mirror) if is_of(&mirror.id, service)));
     }
     CompiledRoute::new(&rule).into()
+}
+
+/// A request with what is wrong with it.
+fn spoiled(sent: Request<Body>, wrong: WrongAnswer) -> Request<Body> {
+    let (mut parts, mut body) = sent.into_parts();
+    spoil_head(&mut parts, &wrong);
+    if let WrongAnswer::ForwardedBody(text) = wrong {
+        parts.headers.remove(CONTENT_LENGTH);
+        body = body::full(text);
+    }
+    Request::from_parts(parts, body)
+}
+
+fn spoil_head(parts: &mut Parts, wrong: &WrongAnswer) {
+    match wrong {
+        WrongAnswer::ForwardedPath(path) => {
+            if let Ok(uri) = path.parse() {
+                parts.uri = uri;
+            }
+        }
+        WrongAnswer::ForwardedMethod(method) => {
+            if let Ok(method) = method.parse() {
+                parts.method = method;
+            }
+        }
+        WrongAnswer::ForwardedHost(host) => set(&mut parts.headers, HOST.as_str(), Some(host)),
+        WrongAnswer::ForwardedHeader(name, value) => set(&mut parts.headers, name, value.as_deref()),
+        _ => {}
+    }
 }
 
 /// A body without its data.

@@ -17,7 +17,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use gateproof_proxy::Compiled;
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject, PostParams},
@@ -84,8 +83,6 @@ struct State {
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
     certificate: Mutex<Option<WrongCertificate>>,
-    /// What the data plane serves, as of the last exchange.
-    config: Mutex<Option<Arc<Compiled>>>,
     exchanges: std::sync::atomic::AtomicU64,
     listeners: Mutex<Vec<tokio::task::AbortHandle>>,
 }

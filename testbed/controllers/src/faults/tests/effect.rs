@@ -42,6 +42,7 @@ fn moments() -> [Snapshot; 2] {
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
     for (kind, namespace, name) in [
+        (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
         (Kind::Service, "demo", "going"),
         (Kind::ReferenceGrant, "other", "by-name"),
         (Kind::Gateway, "demo", "roomy"),

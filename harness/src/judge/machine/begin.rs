@@ -1,0 +1,76 @@
+//! Where a step begins.
+
+use super::Judge;
+use crate::judge::admission::Writing;
+use crate::judge::doing::Doing;
+use crate::judge::env::Env;
+use crate::judge::hold::Holding;
+use crate::judge::probe::{Probing, place};
+use crate::judge::programmed::{Known, Programming, Standing, standing};
+use crate::judge::settle::Settling;
+use crate::judge::shares::Sharing;
+use crate::log::Elapsed;
+use crate::scenario::{Answer, ObjectRef, Probe, Verb};
+
+impl Judge {
+    /// Starts the step at the cursor, past those that have no meaning at the target's version.
+    pub(super) fn begin(&mut self, now: Elapsed) {
+        let steps = &self.scenario.steps;
+        while steps.get(self.cursor).is_some_and(|step| !step.bounds.admits(self.context.version, self.context.channel))
+        {
+            self.cursor += 1;
+        }
+        self.stirred.step();
+        let mut known = None;
+        let doing = match self.env() {
+            None => Doing::Done,
+            Some(env) => match &env.step.verb {
+                Verb::Settle(settle) => {
+                    Doing::Settling(Settling::new(vec![("settle".to_owned(), settle.clone())], now, &env))
+                }
+                Verb::Hold(hold) => Doing::Holding(Holding::new(hold.clone(), now, &env)),
+                Verb::Probe(probe) => {
+                    known = self.known(probe, &env);
+                    let before = self.programmed.get(&probe.target.gateway);
+                    match Programming::of(probe, before, now, &env) {
+                        Some(programming) => Doing::Programming(programming),
+                        None => self.probing(probe, now, &env),
+                    }
+                }
+                verb => Writing::of(verb, now, &env).map_or(Doing::Done, Doing::Writing),
+            },
+        };
+        self.doing = doing;
+        self.programmed.extend(known);
+    }
+
+    /// When the very same was answered as it must be, if nothing changed since.
+    fn agreed_before(&self, probe: &Probe) -> Option<Elapsed> {
+        let is_same =
+            |step: usize| matches!(&self.scenario.steps[step].verb, Verb::Probe(before) if **before == *probe);
+        let (_, at) = self.agreed.iter().rev().find(|(step, _)| is_same(*step))?;
+        self.stirred.is_unchanged(*at).then_some(*at)
+    }
+
+    pub(super) fn probing(&self, probe: &Probe, now: Elapsed, env: &Env<'_>) -> Doing {
+        match &probe.answer {
+            Answer::Shares { parts, margin } => {
+                Doing::Sharing(Box::new(Sharing::new(Probe::clone(probe), parts.clone(), *margin, now, env)))
+            }
+            _ => {
+                let probing = Probing::new(Probe::clone(probe), self.agreed_before(probe), now, env);
+                let turned = self.answered.contains(&place(probe, env));
+                Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
+            }
+        }
+    }
+
+    /// The Gateway of a probe, if it is seen to be programmed.
+    pub(super) fn known(&self, probe: &Probe, env: &Env<'_>) -> Option<(ObjectRef, Known)> {
+        let gateway = &probe.target.gateway;
+        match standing(gateway, self.programmed.get(gateway), env) {
+            Standing::Ready(known) => Some((gateway.clone(), known?)),
+            Standing::Waiting(..) | Standing::Unseen => None,
+        }
+    }
+}

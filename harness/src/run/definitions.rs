@@ -1,0 +1,56 @@
+//! What a scenario asks of definitions that are of another release than the one it is judged by. Pure.
+
+use serde_json::Value;
+
+use crate::scenario::expectations::{Asserted, asserted, enumerate};
+use crate::scenario::scope::defined;
+use crate::scenario::{Ending, Patch, PatchKind, Scenario, Step, Verb};
+use crate::target::discover::Facts;
+use crate::target::served::Definitions;
+
+/// The first thing that a scenario, with the steps that are done, writes, looks at or asks, and that is the definitions' and not the
+/// target's to answer, in words.
+pub(super) fn beyond(definitions: &Definitions, scenario: &Scenario, facts: &Facts) -> Option<String> {
+    if let Some(step) = scenario.steps.iter().find(|step| asks(step)) {
+        return Some(format!("steps[{}] asks whether a write is admitted", step.index));
+    }
+    let written = scenario.steps.iter().find_map(|step| match &step.verb {
+        Verb::Apply(apply) => apply.objects.iter().find_map(|object| {
+            if let Some(name) = defined(object) {
+                return Some(format!("it creates {name}"));
+            }
+            let kind = object["kind"].as_str()?;
+            Some(format!("it writes {kind} {}", definitions.lack(kind, object)?))
+        }),
+        Verb::Patch(patch) => Some(format!("it writes {} {}", patch.target.kind, patched(definitions, patch)?)),
+        _ => None,
+    });
+    written.or_else(|| looked_at(definitions, scenario, facts))
+}
+
+fn patched(definitions: &Definitions, patch: &Patch) -> Option<String> {
+    let kind = &patch.target.kind;
+    match patch.kind {
+        PatchKind::Merge => definitions.lack(kind, &patch.patch),
+        PatchKind::Json => patch.patch.as_array()?.iter().find_map(|operation| {
+            definitions.lack_at(kind, operation["path"].as_str()?, operation.get("value").unwrap_or(&Value::Null))
+        }),
+    }
+}
+
+fn looked_at(definitions: &Definitions, scenario: &Scenario, facts: &Facts) -> Option<String> {
+    let binding = enumerate(scenario).into_iter().filter(|one| one.binds(facts.version, facts.channel));
+    let fields = binding.filter_map(|one| match asserted(scenario, &one.id)? {
+        Asserted::Field(object, field) => Some((object.kind, field.pointer)),
+        _ => None,
+    });
+    let lack = |(kind, pointer): (String, String)| {
+        Some(format!("it looks at {kind} {}", definitions.lack_at(&kind, &pointer, &Value::Null)?))
+    };
+    fields.into_iter().find_map(lack)
+}
+
+/// Whether a step asks the definitions whether they admit a write.
+pub(super) fn asks(step: &Step) -> bool {
+    step.either.iter().any(|ending| matches!(ending, Ending::Refused(..) | Ending::Admitted))
+}
