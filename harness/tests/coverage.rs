@@ -1,5 +1,7 @@
 //! What the shipped scenarios and the status contract prove, and what tests and legal variants do, taken together.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -123,7 +123,8 @@ fn entry(controller: &str, section: &str, conditions: Vec<Value>) -> Value {
 
 /// A route with one entry of our controller.
 fn route(conditions: Vec<Value>) -> Value {
-    object("HTTPRoute", 1, json!({}), json!({"parents": [entry(CONTROLLER, "a", conditions)]}))
+    let spec = json!({"parentRefs": [{"name": "gw", "sectionName": "a"}]});
+    object("HTTPRoute", 1, spec, json!({"parents": [entry(CONTROLLER, "a", conditions)]}))
 }
 
 fn at_version(mut object: Value, resource_version: &str) -> Value {

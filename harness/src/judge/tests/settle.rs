@@ -128,11 +128,6 @@ fn parents_may_be_selected_or_none() {
     assert_eq!(with(selected(false), &[("a", GOOD)]), Outcome::Failed);
     assert_eq!(with(selected(true), &[("a", GOOD)]), Outcome::Passed);
     assert_eq!(with(selected(true), &[("a", GOOD), ("b", GOOD)]), Outcome::Failed);
-    // Not one that is spoken of, though the route itself has left it.
-    let mut subject = route_subject(&[]);
-    subject.parents = selected(false);
-    let left = route_version(1, &["a"], &[("a", GOOD), ("b", GOOD)]);
-    assert_eq!(routed_as(vec![(10, left)], subject).run().outcome, Outcome::Passed);
     assert_eq!(with(Parents::Absent, &[]), Outcome::Passed);
     assert_eq!(with(Parents::Absent, &[("a", GOOD)]), Outcome::Failed);
 }
