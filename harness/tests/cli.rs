@@ -418,8 +418,7 @@ fn a_conformance_report_says_no_more_than_was_run() {
     assert!(text.contains("GATEWAY-HTTP") && text.contains("- httproute-missing-backend\n"), "{text}");
     assert!(!text.contains("success") && !text.contains("GATEWAY-UDP"), "{text}");
     let ended = run(dir.path(), &["run", "gateway-accepted", "--all-features"]);
-    let untried =
-        "(no scenario is about ReferenceGrant, TLSRoute), GATEWAY-UDP (no scenario is about ReferenceGrant, UDPRoute)";
+    let untried = "GATEWAY-TLS (no scenario is about TLSRoute), GATEWAY-UDP (no scenario is about UDPRoute)";
     expect(&ended, 0, &[untried]);
     // Upstream's rules are about all of the scenarios that we have for it, whoever else's are run.
     write(dir.path(), "case.yaml", GOOD);

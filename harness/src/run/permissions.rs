@@ -1,7 +1,7 @@
 //! What a run asks of the API server, by resource and verb: worked out from what its scenarios do. Preflight asks whether
 //! all of it is permitted, and `gateproof rbac` prints the role that permits it and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::locks;
 use super::prepare::{applied, references, watched};
 use crate::log::ObjectKey;
-use crate::scenario::scope::is_cluster_scoped;
+use crate::scenario::scope::{self, is_cluster_scoped};
 use crate::scenario::{Patch, Scenario, Verb};
 use crate::target::api::{Api, ApiError};
 use crate::target::kinds::{GATEWAY_GROUP, Kinds};
@@ -48,6 +48,7 @@ impl std::fmt::Display for Permission {
 type Row = (&'static str, &'static str, &'static [&'static str], Need);
 
 const CRDS: &str = "apiextensions.k8s.io";
+const DEFINITIONS: &str = "customresourcedefinitions";
 const COORDINATION: &str = "coordination.k8s.io";
 const CREATE: &[&str] = &["create"];
 const WATCH: &[&str] = &["list", "watch"];
@@ -113,6 +114,8 @@ pub struct Ways {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Permissions {
     table: BTreeMap<(String, String), BTreeMap<&'static str, Need>>,
+    /// The definitions that are deleted: everything of a kind goes with its definition, so each is permitted by name.
+    definitions: BTreeSet<String>,
 }
 
 impl Permissions {
@@ -130,6 +133,7 @@ impl Permissions {
     }
 
     fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds, ways: Ways) {
+        self.definitions.extend(scope::definitions(scenario).into_iter().map(str::to_owned));
         if !scenario.gateways.is_empty() {
             self.rows(POOL);
         }
@@ -226,14 +230,19 @@ impl Permissions {
     pub fn rules(&self) -> Vec<Value> {
         let mut rules: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
         for ((group, resource), verbs) in &self.table {
-            let verbs: Vec<&str> = verbs.keys().copied().collect();
+            let named = |verb: &&str| is_by_name(group, resource, verb);
+            let verbs: Vec<&str> = verbs.keys().copied().filter(|verb| !named(verb)).collect();
             match rules.iter_mut().find(|(of, _, with)| *of == group.as_str() && *with == verbs) {
                 Some((_, resources, _)) => resources.push(resource.as_str()),
                 None => rules.push((group.as_str(), vec![resource.as_str()], verbs)),
             }
         }
         let rule = |(group, resources, verbs): (&str, Vec<&str>, Vec<&str>)| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
-        rules.into_iter().map(rule).collect()
+        let mut rules: Vec<Value> = rules.into_iter().map(rule).collect();
+        if !self.definitions.is_empty() {
+            rules.push(json!({"apiGroups": [CRDS], "resources": [DEFINITIONS], "resourceNames": self.definitions, "verbs": ["delete"]}));
+        }
+        rules
     }
 
     /// Those that the API server does not grant us.
@@ -242,17 +251,30 @@ impl Permissions {
     /// If it does not answer access reviews.
     pub async fn missing(&self, api: &Api) -> Result<Vec<Permission>, ApiError> {
         let reviews = self.iter().map(|permission| async move {
-            Ok::<_, ApiError>((!is_granted(api, &permission).await?).then_some(permission))
+            let by_name = is_by_name(&permission.group, &permission.resource, permission.verb);
+            let names = self.definitions.iter().filter(|_| by_name).map(|name| Some(name.as_str()));
+            let names: Vec<Option<&str>> = if by_name { names.collect() } else { vec![None] };
+            let granted = names.into_iter().map(|name| is_granted(api, &permission, name));
+            let granted = futures::future::try_join_all(granted).await?.into_iter().all(|granted| granted);
+            Ok::<_, ApiError>((!granted).then_some(permission))
         });
         Ok(futures::future::try_join_all(reviews).await?.into_iter().flatten().collect())
     }
 }
 
-async fn is_granted(api: &Api, permission: &Permission) -> Result<bool, ApiError> {
+/// Whether something is permitted by name alone.
+fn is_by_name(group: &str, resource: &str, verb: &str) -> bool {
+    (group, resource, verb) == (CRDS, DEFINITIONS, "delete")
+}
+
+async fn is_granted(api: &Api, permission: &Permission, name: Option<&str>) -> Result<bool, ApiError> {
     let (resource, subresource) = permission.resource.split_once('/').unwrap_or((&permission.resource, ""));
     let mut attributes = json!({"verb": permission.verb, "group": permission.group, "resource": resource});
     if !subresource.is_empty() {
         attributes["subresource"] = json!(subresource);
+    }
+    if let Some(name) = name {
+        attributes["name"] = json!(name);
     }
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",

@@ -186,8 +186,7 @@ async fn clean_kind(
         let Some(name) = name(item).filter(|name| !keep.contains(name)) else { continue };
         let uid = item.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
         if kind.kind == DEFINITION
-            && let Some(other) =
-                definitions::other(api, writer.kinds(), &name, run_of(item).unwrap_or_default()).await?
+            && let Some(other) = definitions::other(api, item, run_of(item).unwrap_or_default()).await?
         {
             let diagnosis = format!("{other} would go with it, and no run has created that");
             cleaned.leftovers.push(Leftover { object: format!("{}/{name}", kind.kind), diagnosis });
@@ -195,7 +194,9 @@ async fn clean_kind(
         }
         let (group, kind_name) = (kind.group.clone(), kind.kind.clone());
         let key = ObjectKey { group, kind: kind_name, namespace: None, name: name.clone() };
-        match writer.delete_found(key, uid).await.outcome {
+        let version = item.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+        let version = version.filter(|_| kind.kind == DEFINITION);
+        match writer.delete_found(key, uid, version).await.outcome {
             WriteOutcome::Admitted { .. } | WriteOutcome::Refused { code: 404, .. } => drop(waiting.insert(name)),
             outcome => {
                 let (object, diagnosis) = (format!("{}/{name}", kind.kind), describe(&outcome));

@@ -86,10 +86,14 @@ pub async fn begin(write: &Write, kinds: &Kinds, api: &Api, looker: &Looker, tim
 ///
 /// # Errors
 /// If they cannot be listed.
-pub async fn other(api: &Api, kinds: &Kinds, definition: &str, run: &str) -> Result<Option<String>, ApiError> {
-    let Some(kind) = kinds.defined_by(definition) else { return Ok(None) };
+pub async fn other(api: &Api, definition: &Value, run: &str) -> Result<Option<String>, ApiError> {
+    // By what the definition says itself: whatever else the API server serves, or does not just now, says nothing of it.
+    let mut kinds = Kinds::default();
+    expect(&mut kinds, definition);
+    let Some(kind) = kinds.iter().next() else { return Ok(None) };
     let selector = encode(&format!("{RUN_LABEL}!={run}"));
     let list = match api.get(&format!("{}?labelSelector={selector}&limit=1", kind.collection(None))).await {
+        // It was never established, so there are none.
         Err(error) if error.is_not_found() => return Ok(None),
         list => list?,
     };

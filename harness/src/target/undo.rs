@@ -264,7 +264,7 @@ async fn restore(api: &Api, writer: &Writer, notes: &[Note], tell: impl Fn(&Writ
         // A note that stays is restored once more at worst, until its namespace goes.
         let key = writer.key("ConfigMap", Some(&note.namespace), &note.name);
         let _ = match &note.found {
-            Some(uid) => writer.delete_found(key, uid).await,
+            Some(uid) => writer.delete_found(key, uid, None).await,
             None => writer.delete(0, 0, key).await,
         };
     }

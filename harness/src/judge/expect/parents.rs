@@ -40,13 +40,18 @@ impl Check<'_> {
                 for (index, one) in selected.iter().enumerate() {
                     let parent = ParentRef::of(&one.parent_ref, namespace(object));
                     let part = format!(".parents[{index}]");
+                    let is_named = spoken_of.contains(&parent);
                     spoken_of.push(parent.clone());
                     if one.absent {
                         self.checked += 1;
                         if let Some(entry) = own.iter().find(|e| e.parent == parent) {
                             let expected = format!("{} has no status.parents entry for {parent}", self.name);
                             let seen = format!("an entry with {}", conditions_in_words(&entry.conditions));
-                            self.entry_too_many(&format!("{part}.absent"), entry, expected, seen);
+                            let part = format!("{part}.absent");
+                            match is_named {
+                                true => drop(self.entries_miss(&part, expected, seen)),
+                                false => self.entry_too_many(&part, entry, expected, seen),
+                            }
                         }
                     } else if let Some((entry, subject)) = self.entry(&format!("{part}.present"), &parent, &own) {
                         let mut common = expected.conditions.clone();
