@@ -7,7 +7,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::locks;
-use super::prepare::{applied, references, watched};
+use super::prepare::{applied, references, referred, watched};
 use crate::log::ObjectKey;
 use crate::scenario::scope::{self, is_cluster_scoped};
 use crate::scenario::{Patch, Scenario, Verb};
@@ -303,7 +303,9 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
     ] {
         add(group, kind);
     }
+    let mut defined = BTreeSet::new();
     for scenario in scenarios {
+        defined.extend(referred(scenario));
         for key in applied(scenario) {
             add(&key.group, &key.kind);
         }
@@ -313,6 +315,12 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
             if !known.contains(&object.kind.as_str()) && !applied(scenario).any(|key| key.kind == object.kind) {
                 add(GATEWAY_GROUP, &object.kind);
             }
+        }
+    }
+    for name in defined {
+        // The name of a definition does not say its kind: the resource stands for it.
+        if let Some((plural, group)) = name.split_once('.').filter(|_| kinds.defined_by(name).is_none()) {
+            kinds.add(group, "v1", plural, plural, true);
         }
     }
     kinds

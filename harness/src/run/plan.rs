@@ -7,14 +7,15 @@ use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{DEFINITION, cluster_change, definitions, is_cluster_scoped, is_unique};
-use crate::scenario::{Channel, Scenario, Verb, Version};
+use crate::scenario::{Channel, Scenario, Version};
 use crate::target::discover::{Acceptance, Facts, GivenBundle};
+use crate::target::kinds::Kind;
 
 use super::definitions::beyond;
 use super::endpoints::only_hosted;
 use super::options::{FeatureChoice, RunOptions, Skip};
 use super::permissions::kinds_of;
-use super::prepare::applied;
+use super::prepare::{applied, referred};
 
 /// What is decided for a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -210,25 +211,18 @@ fn not_lacked(scenario: &Scenario, facts: &Facts) -> Option<String> {
     definitions(scenario).into_iter().find_map(problem)
 }
 
-/// The first kind that a scenario applies and the target does not serve, unless the scenario makes it.
+/// The first kind that a scenario applies, or whose definition it looks at or changes, and that the target does not serve, unless the
+/// scenario makes it.
 fn unserved(scenario: &Scenario, facts: &Facts) -> Option<String> {
     let own = definitions(scenario);
-    let is_served = |key: &ObjectKey| {
-        let kind = facts.kinds.of(&key.group, &key.kind);
-        kind.is_some_and(|kind| !kind.later || own.contains(kind.resource().as_str()))
-    };
-    scenario
-        .steps
-        .iter()
-        .filter(|step| step.bounds.admits(facts.version, facts.channel))
-        .filter_map(|step| match &step.verb {
-            Verb::Apply(apply) => Some(&apply.objects),
-            _ => None,
-        })
-        .flatten()
-        .filter_map(ObjectKey::of)
-        .find(|key| !is_served(key))
-        .map(|key| if key.group.is_empty() { key.kind } else { format!("{}.{}", key.kind, key.group) })
+    let is_served =
+        |kind: Option<&Kind>| kind.is_some_and(|kind| !kind.later || own.contains(kind.resource().as_str()));
+    let scenario = &bound(scenario, facts);
+    let key = applied(scenario).find(|key| !is_served(facts.kinds.of(&key.group, &key.kind)));
+    key.map(|key| if key.group.is_empty() { key.kind } else { format!("{}.{}", key.kind, key.group) }).or_else(|| {
+        let lacked = |name: &&str| !is_served(facts.kinds.defined_by(name));
+        referred(scenario).find(lacked).map(str::to_owned)
+    })
 }
 
 #[cfg(test)]

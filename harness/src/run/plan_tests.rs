@@ -87,6 +87,23 @@ fn kinds_that_are_not_served_decide_unless_their_step_is_not_bound() {
     assert_eq!(decision(scenario, &policy()), Decision::Run);
 }
 
+/// What is looked at needs its kind as well: no definition is there to be waited for.
+#[rstest]
+#[case(TCP, not_supported("the target does not serve tcproutes.gateway.networking.k8s.io"))]
+#[case("httproutes.gateway.networking.k8s.io", Decision::Run)]
+fn a_definition_that_is_not_there_decides(#[case] name: &str, #[case] expected: Decision) {
+    let text = format!(
+        "apiVersion: gateproof.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: a}}\nspec:\n  summary: A.\n  features: [Gateway]\n  \
+         steps:\n    - settle:\n        CustomResourceDefinition/{name}:\n          fields: [{{at: /metadata/name, notEmpty: true}}]\n      \
+         proves: [IMPL-01]\n"
+    );
+    let scenario = crate::scenario::parse("a.yaml", &text, &Vocabulary::builtin()).unwrap().remove(0);
+    let mut alone = facts();
+    alone.kinds = kinds_of([&scenario].into_iter());
+    assert_eq!(plan(&[Arc::new(scenario.clone())], &alone, &policy()).remove(0).decision, Decision::Run);
+    assert_eq!(decision(scenario, &policy()), expected);
+}
+
 /// A target of the built-in release, and whether it serves TCPRoutes.
 fn released(tcp: bool) -> Facts {
     let mut facts = facts();

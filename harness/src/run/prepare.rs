@@ -203,6 +203,8 @@ async fn begin(
     let api = located.api.clone();
     let mut groups: BTreeSet<String> =
         scenarios.iter().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect();
+    let referred = scenarios.iter().flat_map(|scenario| referred(scenario));
+    groups.extend(referred.filter_map(|name| Some(name.split_once('.')?.1.to_owned())));
     let defined: BTreeSet<&str> = scenarios.iter().flat_map(|scenario| scope::definitions(scenario)).collect();
     if options.backend_image.is_some() {
         groups.insert("apps".to_owned());
@@ -272,6 +274,14 @@ pub(super) fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
     }
     found.extend(expected.into_iter().map(|subject| &subject.subject));
     found
+}
+
+/// The definitions among these, by name.
+pub(super) fn referred(scenario: &Scenario) -> impl Iterator<Item = &str> {
+    references(scenario)
+        .into_iter()
+        .filter(|object| object.kind == scope::DEFINITION)
+        .map(|object| object.name.as_str())
 }
 
 /// The kinds that a scenario names without their group. Of those that it applies the group is known.
