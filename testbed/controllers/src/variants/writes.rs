@@ -24,17 +24,19 @@ use crate::{
 /// How long after it is known a late status is written.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Writes the first status of an object in two steps.
-struct InTwo {
-    /// The conditions that are not known in the first.
-    open: &'static [&'static str],
+/// The statuses that come before one, or none.
+type Before = fn(&Value) -> Vec<Value>;
+
+/// Writes the first status of an object that others can come before in several steps.
+struct Gradual {
+    before: Before,
     inner: Arc<dyn StatusWriterSeam>,
-    /// UIDs of the objects that have a status.
+    /// UIDs of the objects that have been through them.
     begun: Mutex<BTreeSet<String>>,
 }
 
 #[async_trait]
-impl StatusWriterSeam for InTwo {
+impl StatusWriterSeam for Gradual {
     fn within(&self) -> &dyn StatusWriterSeam {
         &*self.inner
     }
@@ -45,14 +47,22 @@ impl StatusWriterSeam for InTwo {
 
     async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
         let uid = object.metadata.uid.clone().unwrap_or_default();
-        let is_first = self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(uid);
-        let mut first = object.clone();
-        if is_first && leave_open(&mut first.data["status"], self.open) {
-            let written = self.inner.put(api, first).await?;
-            object.metadata.resource_version = written.metadata.resource_version;
+        let before = (self.before)(&object.data["status"]);
+        if !before.is_empty() && self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(uid) {
+            for status in before {
+                let mut earlier = object.clone();
+                earlier.data["status"] = status;
+                object.metadata.resource_version = self.inner.put(api, earlier).await?.metadata.resource_version;
+            }
         }
         self.inner.put(api, object).await
     }
+}
+
+/// The status in which these conditions are not known yet, if any of them is known.
+fn without(status: &Value, open: &[&str]) -> Vec<Value> {
+    let mut first = status.clone();
+    if leave_open(&mut first, open) { vec![first] } else { Vec::new() }
 }
 
 /// Says of these conditions that they are not known yet, wherever they are not. Returns whether there are any.
@@ -75,35 +85,15 @@ fn leave_open(status: &mut Value, open: &[&str]) -> bool {
     }
 }
 
-/// Writes the first status of a route entry by entry.
-struct OneByOne {
-    inner: Arc<dyn StatusWriterSeam>,
-    /// UIDs of the routes that have a status.
-    begun: Mutex<BTreeSet<String>>,
-}
-
-#[async_trait]
-impl StatusWriterSeam for OneByOne {
-    fn within(&self) -> &dyn StatusWriterSeam {
-        &*self.inner
-    }
-
-    fn is_steady(&self) -> bool {
-        self.inner.is_steady()
-    }
-
-    async fn put(&self, api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<DynamicObject> {
-        let uid = object.metadata.uid.clone().unwrap_or_default();
-        let own = array(&object.data["status"]["parents"]).filter(|entry| is_own(entry)).count();
-        if own > 1 && self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(uid) {
-            for left_out in (1..own).rev() {
-                let mut some = object.clone();
-                leave_out(&mut some.data["status"]["parents"], left_out);
-                object.metadata.resource_version = self.inner.put(api, some).await?.metadata.resource_version;
-            }
-        }
-        self.inner.put(api, object).await
-    }
+/// The statuses of a route with one entry of our own less each, the least first.
+fn entry_by_entry(status: &Value) -> Vec<Value> {
+    let own = array(&status["parents"]).filter(|entry| is_own(entry)).count();
+    let some = |left_out| {
+        let mut some = status.clone();
+        leave_out(&mut some["parents"], left_out);
+        some
+    };
+    (1..own).rev().map(some).collect()
 }
 
 fn array(value: &Value) -> impl Iterator<Item = &Value> {
@@ -289,8 +279,8 @@ fn is_written(status: &Value) -> bool {
     }
 }
 
-fn in_two(seams: &mut Seams, open: &'static [&'static str]) {
-    seams.writer = Arc::new(InTwo { open, inner: Arc::clone(&seams.writer), begun: Mutex::default() });
+fn gradual(seams: &mut Seams, before: Before) {
+    seams.writer = Arc::new(Gradual { before, inner: Arc::clone(&seams.writer), begun: Mutex::default() });
 }
 
 pub(super) const VARIANTS: &[Variant] = &[
@@ -299,23 +289,23 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Writes the first status of a Gateway in two steps, in the first of which Programmed is Unknown.",
         source: "GEP-1364 (GEP1364-58) and the implementer's guide (IMPL-22): Programmed is Unknown while too little is \
                  known, and comes after Accepted.",
-        place: Place::Runtime(|seams| in_two(seams, &["Programmed"])),
+        place: Place::Runtime(|seams| gradual(seams, |status| without(status, &["Programmed"]))),
     },
     Variant {
         name: "writes-unknown-first",
         summary: "Writes the first status of every object in two steps, in the first of which no condition that is always \
                   there is known.",
         source: "GEP-1364 (GEP1364-58): a condition is Unknown, with the reason Pending, while too little is known.",
-        place: Place::Runtime(|seams| in_two(seams, &["Accepted", "Programmed", "ResolvedRefs"])),
+        place: Place::Runtime(|seams| {
+            gradual(seams, |status| without(status, &["Accepted", "Programmed", "ResolvedRefs"]));
+        }),
     },
     Variant {
         name: "writes-parents-one-by-one",
         summary: "Writes the first status of a route with several parents in several steps, each with one entry more.",
         source: "RouteStatus.parents: the controller that manages a parent must add its entry when it first sees the route; \
                  nothing says that those of several parents come at once.",
-        place: Place::Runtime(|seams| {
-            seams.writer = Arc::new(OneByOne { inner: Arc::clone(&seams.writer), begun: Mutex::default() });
-        }),
+        place: Place::Runtime(|seams| gradual(seams, entry_by_entry)),
     },
     Variant {
         name: "restores-with-the-next-change",

@@ -1,0 +1,162 @@
+#![allow(clippy::unwrap_used)]
+use super::super::trial::Survivor;
+use super::*;
+
+fn set(items: &[&str]) -> BTreeSet<String> {
+    items.iter().map(|i| (*i).to_owned()).collect()
+}
+
+/// An expectation with its clauses.
+type First<'t> = (&'t str, &'t [&'t str]);
+
+fn run(clauses: &[&str], failing: &[(&str, &[First<'_>])]) -> FaultRun {
+    FaultRun {
+        fault: "f".to_owned(),
+        clauses: set(clauses),
+        scenarios: failing
+            .iter()
+            .map(|(scenario, first)| {
+                let first: Vec<FirstFailure> =
+                    first.iter().map(|(e, c)| FirstFailure { expectation: (*e).to_owned(), clauses: set(c) }).collect();
+                ScenarioRun {
+                    scenario: (*scenario).to_owned(),
+                    outcome: if first.is_empty() { Outcome::Passed } else { Outcome::Failed },
+                    beside: first.clone(),
+                    first,
+                }
+            })
+            .collect(),
+        contract: BTreeMap::new(),
+        error: None,
+    }
+}
+
+fn expectations() -> BTreeMap<String, BTreeSet<String>> {
+    BTreeMap::from([("a".to_owned(), set(&["a.1", "a.2"])), ("b".to_owned(), set(&["b.1"]))])
+}
+
+/// What shows the fault `f`, each a scenario and an expectation.
+fn listed(showings: &[&str]) -> ShownBy {
+    serde_yaml::from_str(&format!("f: {showings:?}")).unwrap()
+}
+
+fn unproven(clause: &str) -> Complaint {
+    Complaint::Unproven { fault: "f".to_owned(), clause: clause.to_owned() }
+}
+
+fn unshown(expectation: &str, instead: &str) -> Complaint {
+    let (fault, scenario) = ("f".to_owned(), "a".to_owned());
+    Complaint::Unshown { fault, scenario, expectation: expectation.to_owned(), instead: instead.to_owned() }
+}
+
+#[test]
+fn a_fault_that_nobody_notices_is_a_complaint() {
+    let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations(), &listed(&["a a.1"]));
+    assert_eq!(matrix.complaints, [unshown("a.1", "it ended Passed"), unproven("X")]);
+    assert_eq!(matrix.holes.len(), 3);
+}
+
+#[test]
+fn another_expectation_of_the_same_clause_excuses_nothing() {
+    let other = run(&["X"], &[("a", &[("a.2", &["X"])])]);
+    let matrix = Matrix::of(std::slice::from_ref(&other), &expectations(), &listed(&["a a.1"]));
+    assert_eq!(matrix.complaints, [unshown("a.1", "a.2 failed"), unproven("X")]);
+    assert_eq!(matrix.rows[0].shown_by, ["a a.2"], "what the table might say");
+    let matrix = Matrix::of(&[other], &expectations(), &ShownBy::default());
+    assert_eq!(matrix.complaints, [Complaint::Unlisted { fault: "f".to_owned() }, unproven("X")]);
+}
+
+#[test]
+fn what_could_not_be_told_is_one_complaint() {
+    let mut open = run(&["X"], &[("a", &[])]);
+    open.scenarios[0].outcome = Outcome::Inconclusive;
+    let matrix = Matrix::of(&[open], &expectations(), &listed(&["a a.1"]));
+    assert_eq!(matrix.complaints, [Complaint::Inconclusive { fault: "f".to_owned(), scenario: "a".to_owned() }]);
+}
+
+#[test]
+fn what_fails_in_the_same_step_as_the_first_is_as_good() {
+    let mut both = run(&["X"], &[("a", &[("a.2", &["X"])])]);
+    both.scenarios[0].beside.push(FirstFailure { expectation: "a.1".to_owned(), clauses: set(&["X"]) });
+    for either in ["a a.1", "a *.1"] {
+        let matrix = Matrix::of(std::slice::from_ref(&both), &expectations(), &listed(&[either]));
+        assert_eq!(matrix.complaints, []);
+    }
+}
+
+#[test]
+fn a_rule_counts_where_it_was_broken() {
+    let mut broken = run(&["X"], &[("a", &[]), ("b", &[])]);
+    let of = |scenario: &str| BrokenRule { clauses: set(&["X"]), scenarios: set(&[scenario]) };
+    broken.contract.insert("contract/K/r".to_owned(), of("b"));
+    let complaints = |run: &FaultRun| {
+        Matrix::of(std::slice::from_ref(run), &expectations(), &listed(&["a contract/K/r"])).complaints
+    };
+    assert_eq!(complaints(&broken), [unshown("contract/K/r", "it ended Passed"), unproven("X")]);
+    assert_eq!(
+        Matrix::of(&[broken.clone()], &expectations(), &ShownBy::default()).rows[0].shown_by,
+        ["b contract/K/r"]
+    );
+    for place in ["a", ""] {
+        broken.contract.insert("contract/K/r".to_owned(), of(place));
+        assert_eq!(complaints(&broken), []);
+    }
+}
+
+#[test]
+fn only_a_fault_against_what_should_be_is_noticed_by_a_warning() {
+    assert_eq!(weakest(&["IMPL-31"]), Severity::Warning);
+    assert_eq!(weakest(&["IMPL-32"]), Severity::Failure);
+    assert_eq!(weakest(&["IMPL-31", "IMPL-32"]), Severity::Failure);
+    assert_eq!(weakest(&["upstream:GatewayModifyListeners"]), Severity::Failure);
+    let mut warned = run(&["IMPL-31"], &[("a", &[("a.1", &["IMPL-31"])])]);
+    warned.scenarios[0].outcome = Outcome::Passed;
+    assert_eq!(warned.kills().count(), 1);
+}
+
+#[test]
+fn a_failure_for_another_reason_than_declared_is_a_complaint() {
+    let matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["Y"])])])], &expectations(), &listed(&["a a.1"]));
+    let undeclared = Complaint::Undeclared {
+        fault: "f".to_owned(),
+        scenario: "a".to_owned(),
+        expectation: "a.1".to_owned(),
+        clauses: set(&["Y"]),
+    };
+    assert_eq!(matrix.complaints, [undeclared, unproven("X")]);
+}
+
+#[test]
+fn a_second_run_replaces_what_was_inconclusive() {
+    let mut first = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+    first.scenarios[1].outcome = Outcome::Inconclusive;
+    assert!(first.is_inconclusive("b") && !first.is_inconclusive("a"));
+    first.amend(run(&["X"], &[("b", &[("b.1", &["X"])])]));
+    assert_eq!(first.kills().map(|s| s.scenario.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    let matrix = Matrix::of(&[first], &expectations(), &listed(&["a a.1", "b b.1"]));
+    assert_eq!(matrix.complaints, []);
+}
+
+#[test]
+fn only_the_sole_first_failure_of_a_narrow_fault_closes_a_hole() {
+    let sole = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+    let double = run(&["X"], &[("a", &[("a.1", &["X"]), ("a.2", &["X"])]), ("b", &[])]);
+    let broad = run(&["X"], &[("a", &[("a.2", &["X"])]), ("b", &[("b.1", &["X"])])]);
+    let matrix = Matrix::of(&[sole, double, broad], &expectations(), &ShownBy::default());
+    assert_eq!(matrix.holes, ["a: a.2", "b: b.1"]);
+    assert_eq!(matrix.signatures, 2);
+}
+
+#[test]
+fn a_pinpoint_fault_closes_a_hole_unless_the_expectation_survives() {
+    let alone = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+    let mut matrix = Matrix::of(&[alone], &expectations(), &ShownBy::default());
+    let survivor = Survivor {
+        scenario: "b".to_owned(),
+        expectation: "b.1".to_owned(),
+        outcome: "passed".to_owned(),
+        why: String::new(),
+    };
+    matrix.pinpointed(&Proof { tried: 2, survivors: vec![survivor], ..Proof::default() });
+    assert_eq!((matrix.holes, matrix.pinpointed), (vec!["b: b.1".to_owned()], Some(1)));
+}
