@@ -132,6 +132,8 @@ fn an_unexpected_refusal_is_not_blamed_on_the_controller() {
 #[rstest]
 #[case::gone(Some(20), &[], Outcome::Passed)]
 #[case::held(None, &["example.test/hold"], Outcome::Failed)]
+#[case::held_by_kubernetes(None, &["customresourcecleanup.apiextensions.k8s.io"], Outcome::Inconclusive)]
+#[case::held_by_both(None, &["foregroundDeletion", "example.test/hold"], Outcome::Failed)]
 #[case::unseen(None, &[], Outcome::Inconclusive)]
 fn deletions_are_awaited(#[case] gone_after: Option<u64>, #[case] finalizers: &[&str], #[case] outcome: Outcome) {
     let mut version = route_version(1, &["http"], &[("http", GOOD)]);
