@@ -27,6 +27,8 @@ pub struct ContractState {
     objects: IndexMap<ObjectKey, Seen>,
     found: Vec<Found>,
     watched: BTreeSet<ObjectKey>,
+    /// The names of what is known to be ours and handles others, such as GatewayClasses.
+    handlers: BTreeSet<String>,
     changes: Changes,
     calm: Calm,
     /// Where in the log somebody else changed something, if anybody did.
@@ -87,6 +89,7 @@ impl ContractState {
             objects: IndexMap::new(),
             found: Vec::new(),
             watched: BTreeSet::new(),
+            handlers: BTreeSet::new(),
             changes: Changes::default(),
             calm: Calm::default(),
             disturbed: None,
@@ -103,6 +106,16 @@ impl ContractState {
     /// Takes in an event about what others share with the objects, and that is held against the contract elsewhere.
     pub fn around(&mut self, event: &Event) {
         self.changes.observe(event);
+        if let Body::Observed { key, object, .. } = &event.body {
+            self.learn(key, object);
+        }
+    }
+
+    /// Whoever is ours and handles others is known by name from its first version on.
+    fn learn(&mut self, key: &ObjectKey, object: &Value) {
+        if key.kind == "GatewayClass" && self.is_ours(key, object) {
+            self.handlers.insert(key.name.clone());
+        }
     }
 
     /// Takes in an event.
@@ -249,12 +262,18 @@ impl ContractState {
             return;
         }
         self.watch(key, object);
+        self.learn(key, object);
         let mut seen = self.objects.swap_remove(key).unwrap_or_default();
         let reborn = seen.last.as_ref().is_some_and(|last| uid(&last.object) != uid(object));
-        let handler = kind.handled_by.as_deref().and_then(|pointer| object.pointer(pointer)).cloned();
-        // Whoever handles an object no more may clear its status (IMPL-33), so nothing is remembered of it.
+        let handled_by =
+            |object: &Value| kind.handled_by.as_deref().and_then(|pointer| object.pointer(pointer)).cloned();
+        let handler = handled_by(object);
         let first = if reborn || seen.last.is_none() { handler.clone() } else { seen.handler.take() };
-        if reborn || first != handler || seen.gap {
+        // Whoever handles an object no more may clear its status (IMPL-33), so nothing is remembered of it; nor of what others
+        // said before.
+        let passed_on = seen.last.as_ref().is_some_and(|last| handled_by(&last.object) != handler);
+        let is_ours = handler.as_ref().and_then(Value::as_str).is_some_and(|name| self.handlers.contains(name));
+        if reborn || passed_on || (first != handler && !is_ours) || seen.gap {
             let ours = std::mem::take(&mut seen.ours);
             let marks = if reborn { Marks::default() } else { std::mem::take(&mut seen.marks) };
             seen = Seen { ours, marks, ..Seen::default() };

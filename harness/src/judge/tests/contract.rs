@@ -333,6 +333,9 @@ fn foreign(section: &str) -> Value {
 #[case(Rule::AlwaysPresent,
     vec![See(0, of_class("a", programmed())), See(5, of_class("a", vec![]))],
     vec![See(0, of_class("a", programmed())), See(5, of_class("b", programmed())), See(5, of_class("b", vec![]))])]
+#[case::taken_over(Rule::AlwaysPresent,
+    vec![See(0, class(CONTROLLER, vec![], &[])), See(0, of_class("b", vec![])), See(5, of_class("x", programmed())), See(5, of_class("x", vec![]))],
+    vec![See(0, class("example.com/other", vec![], &[])), See(0, of_class("b", vec![])), See(5, of_class("x", programmed())), See(5, of_class("x", vec![]))])]
 #[case(Rule::AlwaysPresent,
     vec![See(0, route(conditions(&GOOD[..1]))), Settle], vec![See(0, route(conditions(&GOOD))), Settle])]
 #[case(Rule::AlwaysPresent,
