@@ -307,9 +307,11 @@ fn choose(crd: &Value, given: Option<GivenBundle>) -> Result<Bundle, DiscoverErr
     // v1.6 is v1.6.3 where that is installed.
     let is_same = |of: &Version| *of == wanted || (of.major, of.minor, 0) == (wanted.major, wanted.minor, wanted.patch);
     let same = version.filter(is_same);
-    let is_other = (version.is_some() && same.is_none()) || of_channel.is_some_and(|of| of != in_channel);
+    let is_other = same.is_none() || of_channel != Some(in_channel);
     let name = if same.is_some() { bundle.clone() } else { wanted.to_string() };
-    let other = is_other.then(|| format!("{bundle} in the {channel} channel"));
+    let release = if bundle.is_empty() { "no release that they name" } else { bundle.as_str() };
+    let in_words = if channel.is_empty() { release.to_owned() } else { format!("{release} in the {channel} channel") };
+    let other = is_other.then_some(in_words);
     Ok(Bundle { name, version: same.unwrap_or(wanted), channel: in_channel, other })
 }
 
@@ -446,7 +448,8 @@ mod tests {
     #[case::the_same_but_for_a_patch("v1.6.1", "standard", Some(("1.6", None)), Ok(("v1.6.1", Channel::Standard, None)))]
     #[case::another_patch("v1.6.1", "standard", Some(("1.6.3", None)), Ok(("v1.6.3", Channel::Standard, Some("v1.6.1 in the standard channel"))))]
     #[case::another_channel("v1.6.1", "standard", Some(("1.6.1", Some(Channel::Experimental))), Ok(("v1.6.1", Channel::Experimental, Some("v1.6.1 in the standard channel"))))]
-    #[case::unknown("", "", Some(("1.6", Some(Channel::Standard))), Ok(("v1.6.0", Channel::Standard, None)))]
+    #[case::silent("", "", Some(("1.6", Some(Channel::Standard))), Ok(("v1.6.0", Channel::Standard, Some("no release that they name"))))]
+    #[case::unknown("dev", "standard", Some(("1.6", None)), Ok(("v1.6.0", Channel::Standard, Some("dev in the standard channel"))))]
     #[case::unknown_channel("", "", Some(("1.6", None)), Err(CHANNEL))]
     #[case::unknown_release("dev", "standard", None, Err(BUNDLE_VERSION))]
     fn a_release_is_chosen_or_read(
