@@ -276,7 +276,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "renews-entries-of-former-parents",
         summary: "Goes on saying, of each new spec, that parents which the route no longer names accept it.",
-        clauses: &["IMPL-36", "IMPL-34", "IMPL-20", "blind:Generic.8", "blind:HTTPRouteMultipleGateways.1"],
+        clauses: &["IMPL-34", "IMPL-20", "blind:Generic.8", "blind:HTTPRouteMultipleGateways.1"],
         seam: Seam::StatusWriter(|inner| {
             merge(inner, |live, _, status| keep_entries(live, status, |entry| renew(entry, live)))
         }),
