@@ -11,8 +11,8 @@ pub(super) enum Comparison {
     Other,
 }
 
-/// Compares two Locations. Scheme and host have no case, and a missing port is the one of the scheme (RFC 3986, sections
-/// 6.2.2.1 and 6.2.3). Everything behind the authority counts as it stands, and so does what is no absolute URL.
+/// Compares two Locations. Scheme and host have no case, a missing port is the one of the scheme, and an empty path is `/` (RFC 3986,
+/// sections 6.2.2.1 and 6.2.3; RFC 9110, section 4.2.3). Everything else behind the authority counts as it stands, and so does what is no absolute URL.
 pub(super) fn compare(wanted: &str, seen: &str) -> Comparison {
     if wanted == seen {
         return Comparison::Same;
@@ -21,7 +21,7 @@ pub(super) fn compare(wanted: &str, seen: &str) -> Comparison {
     let same = wanted.scheme.eq_ignore_ascii_case(seen.scheme)
         && wanted.host.eq_ignore_ascii_case(seen.host)
         && wanted.effective_port() == seen.effective_port()
-        && wanted.rest == seen.rest;
+        && wanted.behind_root() == seen.behind_root();
     match same {
         false => Comparison::Other,
         true if wanted.port.is_none() && seen.port.is_some() => Comparison::SpellsOutPort,
@@ -46,6 +46,11 @@ impl<'a> Parts<'a> {
             _ => (authority, None),
         };
         Some(Parts { scheme, host, port, rest })
+    }
+
+    /// What comes behind the authority, without the `/` that may be left out there.
+    fn behind_root(&self) -> &'a str {
+        self.rest.strip_prefix('/').unwrap_or(self.rest)
     }
 
     fn effective_port(&self) -> Option<&'a str> {
@@ -82,7 +87,10 @@ mod tests {
     #[case::host("http://h/a", "http://g/a", Comparison::Other)]
     #[case::case_of_the_path("http://h/a", "http://h/A", Comparison::Other)]
     #[case::query("http://h/a?b=c", "http://h/a", Comparison::Other)]
-    #[case::root("http://h/", "http://h", Comparison::Other)]
+    #[case::root("http://h/", "http://h", Comparison::Same)]
+    #[case::root_with_query("http://h/?a", "http://h?a", Comparison::Same)]
+    #[case::two_slashes("http://h/", "http://h//", Comparison::Other)]
+    #[case::slash_at_the_end("http://h/a", "http://h/a/", Comparison::Other)]
     #[case::relative("http://h/a", "/a", Comparison::Other)]
     #[case::port_within_the_path("http://h/a", "http://h/a:80", Comparison::Other)]
     #[case::user("http://h/a", "http://h:80@g/a", Comparison::Other)]

@@ -42,15 +42,18 @@ fn is_false(conditions: &[Condition], r#type: &str) -> bool {
     conditions.iter().any(|condition| condition.r#type == r#type && condition.status == Truth::False)
 }
 
-/// A Gateway whose listeners conflict is not accepted; what of it is good is served all the same.
+/// A Gateway with a listener that is not valid is not accepted; what of it is good is served all the same.
 fn refuse_gateway(_: &Snapshot, update: &mut StatusUpdate) {
-    let conflicts = |conditions: &[Condition]| {
-        conditions.iter().any(|condition| condition.r#type == "Conflicted" && condition.status == Truth::True)
+    // One of an unknown protocol is none of these: since v1.6 it must not keep the Gateway from being accepted.
+    let is_bad = |conditions: &[Condition]| {
+        let conflicts = |one: &Condition| one.r#type == "Conflicted" && one.status == Truth::True;
+        conditions.iter().any(conflicts) || (is_false(conditions, "ResolvedRefs") && is_false(conditions, "Programmed"))
     };
     if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status
-        && listeners.iter().any(|listener| conflicts(&listener.conditions))
+        && !is_false(conditions, "Accepted")
+        && listeners.iter().any(|listener| is_bad(&listener.conditions))
     {
-        no(conditions, "Accepted", "ListenersNotValid", "listeners conflict, so the Gateway is not accepted");
+        no(conditions, "Accepted", "ListenersNotValid", "a listener is not valid, so the Gateway is not accepted");
         no(conditions, "Programmed", "Invalid", "the Gateway is not accepted");
     }
 }
@@ -138,8 +141,9 @@ impl ConfigSeam for Unavailable {
 
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
-        name: "refuses-gateways-with-conflicts",
-        summary: "Says Accepted=False/ListenersNotValid of a Gateway as soon as two of its listeners conflict.",
+        name: "refuses-gateways-with-bad-listeners",
+        summary: "Says Accepted=False/ListenersNotValid of a Gateway as soon as two of its listeners conflict, or what one refers to is not to \
+                  be had.",
         source: "GatewayConditionAccepted: with ListenersNotValid it may be True or False, depending on whether the \
                  implementation can go on with the rest.",
         place: Place::Runtime(|seams| say(seams, refuse_gateway)),
