@@ -157,6 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "hides-routes-of-broader-hostnames",
         summary: "Leaves requests that the route of the narrower hostname does not take to nobody.",
         clauses: &[
+            "upstream:HTTPRouteHostnameIntersection",
             "upstream:HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection",
             "blind:GRPCRouteMultipleRoutesAttachmentSameHostnameIntersection.1",
         ],
