@@ -12,7 +12,8 @@ pub(super) enum Comparison {
 }
 
 /// Compares two Locations. Scheme and host have no case, a missing port is the one of the scheme, and an empty path is `/` (RFC 3986,
-/// sections 6.2.2.1 and 6.2.3; RFC 9110, section 4.2.3). Everything else behind the authority counts as it stands, and so does what is no absolute URL.
+/// sections 6.2.2.1 and 6.2.3; RFC 9110, section 4.2.3). Everything else behind the authority counts as it stands, and so does what
+/// is no absolute URL.
 pub(super) fn compare(wanted: &str, seen: &str) -> Comparison {
     if wanted == seen {
         return Comparison::Same;

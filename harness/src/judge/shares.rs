@@ -41,6 +41,8 @@ pub(super) struct Sharing {
     answers: Staying,
     /// Whether a test in time disagreed by a few answers of nobody who should answer, as by connections that break.
     disturbed: bool,
+    /// Whether the budget was given once more for a test that outlasted it.
+    renewed: bool,
     /// Since when the run is to write nothing: a test that would fail is repeated so.
     quiet: Option<Elapsed>,
 }
@@ -69,6 +71,7 @@ impl Sharing {
             unreachable: None,
             answers: Staying::default(),
             disturbed: false,
+            renewed: false,
             quiet: None,
         }
     }
@@ -212,8 +215,15 @@ impl Sharing {
     }
 
     fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
+        let is_in_time = self.deadline.met_by(self.began);
+        // One that fills the rest of the budget may have begun before the data path had converged, so it is not the last.
+        let is_long = now - self.began > self.deadline.budget / 5;
+        if is_in_time && is_long && !self.renewed && self.deadline.phase(now) != Phase::InTime {
+            self.renewed = true;
+            self.deadline.renew(now);
+        }
         let phase = self.deadline.phase(now);
-        self.disturbed |= phase == Phase::InTime && 0 < self.others && self.others < self.total();
+        self.disturbed |= is_in_time && 0 < self.others && self.others < self.total();
         // One that would begin too late is no test of whether it is late.
         let is_last = phase == Phase::Over || now + self.pause > self.deadline.last();
         match phase {

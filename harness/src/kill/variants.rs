@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gateproof_controllers::variants::{self, Variant};
+use gateproof_controllers::variants::Variant;
 use gateproof_report::record::{Outcome, RunRecord, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,7 +74,7 @@ async fn with(
     let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
     options.jobs = jobs.unwrap_or(options.jobs);
     // Who waits for the wrong thing has no time left when the right one comes.
-    options.timing = Some(Timing { converge: variants::DELAY / 2, ..options.timing() });
+    options.timing = variant.delay().map(|delay| Timing { converge: delay / 2, ..options.timing() });
     let mut all = Vec::new();
     for (without_crds, scenarios) in by_definitions(scenarios) {
         let options = RunOptions { without_crds, ..options.clone() };

@@ -272,6 +272,8 @@ pub(super) struct Play {
     pub(super) quiesced: u32,
     /// Whether the run cannot be kept from writing.
     pub(super) restless: bool,
+    /// How long it takes until a probe is answered.
+    pub(super) answers_after: Duration,
     pub(super) unreadable: bool,
     pub(super) requests: Vec<ProbeRequest>,
 }
@@ -296,6 +298,7 @@ impl Play {
             renewals: 0,
             quiesced: 0,
             restless: false,
+            answers_after: Duration::from_millis(1),
             unreadable: false,
             requests: Vec::new(),
         };
@@ -456,7 +459,7 @@ impl Play {
                 self.advance(started);
                 let back = (self.on_probe)(started, &id, &request);
                 self.requests.push(request.clone());
-                self.advance(started + ms);
+                self.advance(started + self.answers_after);
                 let exchange = Box::new(exchange(id, request, started, back));
                 self.own(Body::Probed { step, attempt, role, exchange });
             }

@@ -391,3 +391,33 @@ fn shares_fail_only_while_the_run_writes_nothing(#[case] until: u64, #[case] res
     let verdict = play.run();
     assert_eq!((verdict.outcome, play.quiesced), (outcome, 1), "{:?} {:?}", verdict.reason, verdict.findings);
 }
+
+/// Where answers take so long that a test outlasts the budget, what it saw of a data path that was still converging, or of the run's
+/// doings elsewhere, is not the last word.
+#[rstest]
+#[case::converges(3000, Back::Status(404), Outcome::Passed, 0)]
+#[case::breaks_while_the_run_writes(13_000, Back::Error(ProbeError::Broken("reset".to_owned())), Outcome::Passed, 1)]
+#[case::breaks_all_the_same(u64::MAX, Back::Error(ProbeError::Broken("reset".to_owned())), Outcome::Failed, 1)]
+#[case::never_converges(u64::MAX, Back::Status(404), Outcome::Failed, 1)]
+fn a_test_of_shares_that_outlasts_its_budget_is_repeated(
+    #[case] until: u64,
+    #[case] bad: Back,
+    #[case] outcome: Outcome,
+    #[case] quiesced: u32,
+) {
+    let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
+    let mut n = 0;
+    let mut play = Play::under(scenario(vec![asks(get(Answer::Shares { parts, margin: 10.0 }))]), context()).probes(
+        move |at, _, _| {
+            n += 1;
+            match n {
+                n if n % 10 == 0 && at.0 / 1000 < until => bad.clone(),
+                n if n % 2 == 0 => Back::Echo("echo-pod"),
+                _ => Back::Echo("other-pod"),
+            }
+        },
+    );
+    play.answers_after = Duration::from_millis(150);
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, play.quiesced), (outcome, quiesced), "{:?} {:?}", verdict.reason, verdict.findings);
+}

@@ -16,6 +16,7 @@ mod tests;
 pub use late::DELAY;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_proxy::Exchange;
 
@@ -43,6 +44,11 @@ enum Place {
 }
 
 impl Variant {
+    /// How long a Gateway waits for its data plane, where that is what the variant is about.
+    pub fn delay(&self) -> Option<Duration> {
+        late::VARIANTS.iter().any(|variant| variant.name == self.name).then_some(DELAY)
+    }
+
     /// Takes its place in the seams of the runtime, after what is there.
     pub fn enter(&self, seams: &mut Seams) {
         if let Place::Runtime(enter) = self.place {
