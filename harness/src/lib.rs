@@ -2,12 +2,14 @@
 //!
 //! The way through the code is the way of a run: manifest ([`scenario`]) → plan and run ([`run`]) → log ([`log`]) →
 //! verdict ([`judge`]) → report (the package `gateproof-report`). Layers point down only: `cli` → `run` →
-//! {`probe`, `judge`}; `probe` → `target` → `log`; `judge` → {`scenario`, `log`}.
+//! {`probe`, `judge`}; `probe` → `cluster` → `log`; `judge` → {`scenario`, `log`}.
 
 // The macros of the standard library panic where a pipe is closed; `cli::output` prints.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cli;
+pub mod cluster;
+pub mod dialects;
 pub mod exit_codes;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -17,4 +19,3 @@ pub mod log;
 pub mod probe;
 pub mod run;
 pub mod scenario;
-pub mod target;

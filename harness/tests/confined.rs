@@ -7,7 +7,7 @@ mod process;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gateproof::target::names::run_id;
+use gateproof::cluster::names::run_id;
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_controllers::runtime::{Controllers, Seams};
 use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};

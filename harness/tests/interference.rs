@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
+use gateproof::cluster::api::Api;
+use gateproof::cluster::connect::{Source, connect};
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::run::{Bystander, RunOptions, RunOutput, Silent, TargetChoice, run};
 use gateproof::scenario::{Scenario, Vocabulary, load, parse};
-use gateproof::target::api::Api;
-use gateproof::target::connect::{Source, connect};
 use gateproof_report::record::Outcome;
 use gateproof_testbed::{Behaviour, Testbed, TestbedOptions};
 use http::Method;

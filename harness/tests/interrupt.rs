@@ -9,9 +9,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use gateproof::target::api::ApiError;
-use gateproof::target::connect::{Source, connect};
-use gateproof::target::discover::kinds;
+use gateproof::cluster::api::ApiError;
+use gateproof::cluster::connect::{Source, connect};
+use gateproof::cluster::discover::kinds;
+use gateproof::dialects::Dialect;
 use process::{TestbedProcess, gateproof, run, signal};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -42,7 +43,7 @@ fn objects(testbed: &TestbedProcess) -> BTreeSet<String> {
         let served = api.get("/apis").await.unwrap();
         let groups = served["groups"].as_array().unwrap().iter().map(|g| g["name"].as_str().unwrap().to_owned());
         let mut found = BTreeSet::new();
-        for kind in kinds(&api, &groups.collect()).await.unwrap().iter() {
+        for kind in kinds(&api, Dialect::gateway_api(), &groups.collect()).await.unwrap().iter() {
             let list = match api.get(&kind.collection(None)).await {
                 // Reviews are answered and not held.
                 Err(ApiError::Refused { code: 405, .. }) => continue,

@@ -7,9 +7,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gateproof::cluster::dial::StaticDialer;
 use gateproof::log::{Elapsed, HttpRequest, ProbeRequest};
 use gateproof::probe::Prober;
-use gateproof::target::dial::StaticDialer;
 use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
 use process::{run, skipped};
 

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use gateproof::target::api::Api;
-use gateproof::target::clean::runs;
-use gateproof::target::connect::{Source, connect};
-use gateproof::target::lease::{LOCKS, LeaseError, Leases, give_back};
+use gateproof::cluster::api::Api;
+use gateproof::cluster::clean::runs;
+use gateproof::cluster::connect::{Source, connect};
+use gateproof::cluster::lease::{LOCKS, LeaseError, Leases, give_back};
 use gateproof_apiserver::{Options, Server};
 use http::Method;
 use serde_json::{Value, json};

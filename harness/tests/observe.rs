@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use gateproof::cluster::api::Api;
+use gateproof::cluster::clean::{CleanScope, clean};
+use gateproof::cluster::connect::{Source, connect};
+use gateproof::cluster::kinds::Kinds;
+use gateproof::cluster::log_writer::LogWriter;
+use gateproof::cluster::names;
+use gateproof::cluster::observe::{Observer, Selector};
+use gateproof::cluster::pool::namespace;
+use gateproof::cluster::write::{PatchType, Whose, Writer};
+use gateproof::dialects::Dialect;
 use gateproof::log::{Body, Change, ObjectKey, Scope, Timing, TimingProfile, WriteOutcome};
-use gateproof::target::api::Api;
-use gateproof::target::clean::{CleanScope, clean};
-use gateproof::target::connect::{Source, connect};
-use gateproof::target::kinds::Kinds;
-use gateproof::target::log_writer::LogWriter;
-use gateproof::target::names;
-use gateproof::target::observe::{Observer, Selector};
-use gateproof::target::pool::namespace;
-use gateproof::target::write::{PatchType, Whose, Writer};
 use gateproof_apiserver::{Disturbance, Options, Server};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ struct Bench {
 async fn bench(options: Options) -> Bench {
     let server = Server::start(options).await.unwrap();
     let api = connect(&Source::Text(server.kubeconfig())).await.unwrap();
-    let mut kinds = Kinds::default();
+    let mut kinds = Kinds::new(Dialect::gateway_api());
     kinds.add("", "v1", "Namespace", "namespaces", false);
     kinds.add("", "v1", "Service", "services", true);
     kinds.add("", "v1", "Secret", "secrets", true);
@@ -44,7 +45,7 @@ async fn bench(options: Options) -> Bench {
     let log = Arc::new(LogWriter::start(None).unwrap());
     let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run(RUN.to_owned()))).collect();
     let tokens = HashMap::from([("abcdef-0".to_owned(), Arc::from("scenario-a"))]);
-    let observer = Observer::start(&api, &log, resources, tokens, true).await.unwrap();
+    let observer = Observer::start(&api, &log, resources, tokens, Some(&Dialect::gateway_api())).await.unwrap();
     Bench { server, api, writer, log, observer }
 }
 
@@ -314,7 +315,7 @@ async fn hanging(without: u32) -> (Api, Arc<AtomicU32>) {
 #[tokio::test]
 async fn a_write_without_an_answer_is_sent_again(#[case] without: u32, #[case] admitted: bool) {
     let (api, writes) = hanging(without).await;
-    let mut kinds = Kinds::default();
+    let mut kinds = Kinds::new(Dialect::gateway_api());
     kinds.add("", "v1", "Secret", "secrets", true);
     let timing = Timing { write: Duration::from_secs(2), ..Timing::of(TimingProfile::Embedded) };
     let writer = Writer::new(api, Arc::new(kinds), &timing, None);

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
+use gateproof::cluster::api::Api;
+use gateproof::cluster::clean::{CleanScope, clean};
+use gateproof::cluster::connect::{Source, connect};
+use gateproof::cluster::definitions;
+use gateproof::cluster::discover::every_kind;
+use gateproof::cluster::names;
+use gateproof::cluster::pool::namespace;
+use gateproof::cluster::write::{PatchType, Whose, Writer};
+use gateproof::dialects::Dialect;
 use gateproof::log::{ObjectKey, Timing, TimingProfile, WriteOutcome};
 use gateproof::scenario::Channel;
-use gateproof::target::api::Api;
-use gateproof::target::clean::{CleanScope, clean};
-use gateproof::target::connect::{Source, connect};
-use gateproof::target::definitions;
-use gateproof::target::discover::every_kind;
-use gateproof::target::names;
-use gateproof::target::pool::namespace;
-use gateproof::target::write::{PatchType, Whose, Writer};
 use gateproof_apiserver::crds::BUNDLE_VERSION;
 use gateproof_testbed::{Testbed, TestbedOptions};
 use http::Method;
@@ -35,7 +36,7 @@ async fn bench() -> Bench {
 async fn bench_on(options: TestbedOptions) -> Bench {
     let testbed = Testbed::start(options).await.unwrap();
     let api = connect(&Source::Text(testbed.kubeconfig())).await.unwrap();
-    let kinds = Arc::new(every_kind(&api).await.unwrap());
+    let kinds = Arc::new(every_kind(&api, Dialect::gateway_api()).await.unwrap());
     let writer = Writer::new(api.clone(), kinds, &Timing::of(TimingProfile::Embedded), None);
     let made = writer.apply(0, 0, &namespace(RUN, Some("abcdef-0"), OWN, &[])).await;
     assert!(is_admitted(&made.outcome), "{made:?}");

@@ -6,8 +6,8 @@ mod process;
 use std::path::Path;
 use std::time::Duration;
 
-use gateproof::target::connect::{Source, connect};
-use gateproof::target::pod_logs::last;
+use gateproof::cluster::connect::{Source, connect};
+use gateproof::cluster::pod_logs::last;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, ListParams, PostParams};

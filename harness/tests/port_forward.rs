@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures::StreamExt;
+use gateproof::cluster::forward::Behind;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::log::Body;
 use gateproof::run::permissions::Ways;
 use gateproof::run::{RunError, RunOptions, RunOutput, Silent, TargetChoice, preflight, run};
 use gateproof::scenario::Scenario;
-use gateproof::target::forward::Behind;
 use gateproof_report::record::Outcome;
 use gateproof_testbed::{Testbed, TestbedOptions};
 use kube::Client;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use gateproof::cluster::dial::StaticDialer;
 use gateproof::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, TcpEnd};
 use gateproof::probe::Prober;
-use gateproof::target::dial::StaticDialer;
 use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

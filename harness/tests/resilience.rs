@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt;
+use gateproof::cluster::clock;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::kill::ShownBy;
 use gateproof::log::{Body, Timing, TimingProfile};
@@ -16,7 +17,6 @@ use gateproof::run::preflight::PREFLIGHT;
 use gateproof::run::{Bystander, RunOptions, RunOutput, Silent, TargetChoice, run};
 use gateproof::scenario::select::select;
 use gateproof::scenario::{Scenario, Vocabulary, load, scope};
-use gateproof::target::clock;
 use gateproof_apiserver::{Disturbance, Refusal};
 use gateproof_report::record::Outcome;
 use gateproof_testbed::{Behaviour, Testbed, TestbedOptions};

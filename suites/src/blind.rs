@@ -30,7 +30,7 @@ impl BlindSpot {
 /// Every blind spot that a target can have.
 pub fn blind_spots() -> &'static [BlindSpot] {
     static TABLE: OnceLock<Vec<BlindSpot>> = OnceLock::new();
-    TABLE.get_or_init(|| super::table("blind-spots", include_str!("../blind-spots.yaml")))
+    TABLE.get_or_init(|| super::table("blind-spots", include_str!("../dialects/gateway-api/blind-spots.yaml")))
 }
 
 /// The blind spot of this clause, such as `blind:HTTPRouteWeight.1`.

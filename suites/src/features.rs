@@ -124,7 +124,7 @@ impl Profile {
 /// Every feature of Gateway API up to v1.7.0, gone ones too.
 pub fn features() -> &'static [Feature] {
     static TABLE: OnceLock<Vec<Feature>> = OnceLock::new();
-    TABLE.get_or_init(|| super::table("features", include_str!("../features.yaml")))
+    TABLE.get_or_init(|| super::table("features", include_str!("../dialects/gateway-api/features.yaml")))
 }
 
 /// The name that a feature goes by today: another one only for what was renamed.
@@ -136,7 +136,7 @@ pub fn current_name(claimed: &str) -> &str {
 /// Every conformance profile of Gateway API v1.7.0.
 pub fn profiles() -> &'static [Profile] {
     static TABLE: OnceLock<Vec<Profile>> = OnceLock::new();
-    TABLE.get_or_init(|| super::table("profiles", include_str!("../profiles.yaml")))
+    TABLE.get_or_init(|| super::table("profiles", include_str!("../dialects/gateway-api/profiles.yaml")))
 }
 
 /// The profiles that a test with these features counts in, and as what. A test of which no profile has all features is in

@@ -3,6 +3,7 @@
 
 mod blind;
 pub mod contracts;
+pub mod dialects;
 mod features;
 mod requirements;
 mod upstream;

@@ -68,7 +68,7 @@ pub enum TestKind {
 /// Every requirement, in order of document and number.
 pub fn requirements() -> &'static [Requirement] {
     static TABLE: OnceLock<Vec<Requirement>> = OnceLock::new();
-    TABLE.get_or_init(|| super::table("requirements", include_str!("../requirements.yaml")))
+    TABLE.get_or_init(|| super::table("requirements", include_str!("../dialects/gateway-api/requirements.yaml")))
 }
 
 /// The requirement of this ID.

@@ -17,7 +17,8 @@ pub struct UpstreamTest {
 pub fn upstream_tests() -> &'static [UpstreamTest] {
     static TABLE: OnceLock<Vec<UpstreamTest>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let lines = include_str!("../upstream-tests.txt").lines().filter(|line| !line.starts_with('#'));
+        let lines =
+            include_str!("../dialects/gateway-api/upstream-tests.txt").lines().filter(|line| !line.starts_with('#'));
         lines
             .filter_map(|line| {
                 let mut words = line.split_whitespace();

@@ -14,12 +14,12 @@ use super::options::source;
 use super::output::{self, Format, say, tell};
 use super::run::connect_failure;
 use super::{Failure, Outcome};
+use crate::cluster::clean::{self, CleanScope, Cleaned, Leftover, Runs};
+use crate::cluster::names;
+use crate::cluster::write::Writer;
+use crate::cluster::{api, connect};
 use crate::exit_codes;
 use crate::log::{Timing, TimingProfile};
-use crate::target::clean::{self, CleanScope, Cleaned, Leftover, Runs};
-use crate::target::names;
-use crate::target::write::Writer;
-use crate::target::{api, connect};
 
 /// Remove what a run left behind in a cluster
 #[derive(Debug, clap::Args)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::Failure;
 use super::output::tell;
+use crate::cluster::definitions;
 use crate::scenario::suggest;
-use crate::target::definitions;
 
 /// Where definitions come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

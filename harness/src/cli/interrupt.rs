@@ -4,8 +4,8 @@ use gateproof_report::reproduce::line;
 
 use super::Failure;
 use super::output::tell;
+use crate::cluster::connect::Source;
 use crate::run::{RunOptions, TargetChoice};
-use crate::target::connect::Source;
 
 /// Breaks the run off at Ctrl-C, so that it cleans up.
 pub(crate) fn clean_up_on_ctrl_c(options: &RunOptions) -> Result<(), Failure> {

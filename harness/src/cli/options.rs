@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::output::tell;
 use super::{Failure, crds};
+use crate::cluster::connect::Source;
+use crate::cluster::schemas::BundledSchemas;
 use crate::judge::contract::Contract;
 use crate::run::{RunOptions, TargetChoice};
 use crate::scenario::known::{self, Nameable};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
-use crate::target::connect::Source;
-use crate::target::schemas::BundledSchemas;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use gateproof_controllers::variants;
@@ -106,7 +106,7 @@ pub(crate) fn check(
         Err(error) => return Err(load_failure(error)),
     };
     for (file, text) in texts {
-        problems.extend(lint::objects(file, text, &BundledSchemas));
+        problems.extend(lint::objects(file, text, &BundledSchemas, &vocabulary.dialect));
     }
     let position = |file: &str| texts.iter().position(|(name, _)| name == file);
     problems.sort_by_key(|problem| (position(&problem.file), problem.line, problem.column));

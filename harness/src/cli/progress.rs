@@ -5,8 +5,8 @@ use gateproof_report::terminal::{self, printable};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::output::tell;
+use crate::cluster::discover::Facts;
 use crate::run::{Decision, Planned, Preflight, Progress};
-use crate::target::discover::Facts;
 
 /// Tells a person on standard error.
 pub(crate) struct Reporter {

@@ -10,11 +10,11 @@ use gateproof_report::{junit, markdown, terminal};
 use super::Failure;
 use super::output::tell;
 use super::report_dir::{CONFORMANCE, JUNIT, RECORD, ReportDir, SUMMARY};
+use crate::cluster::pod_logs::PodLog;
 use crate::log::Body;
 use crate::run::{RunOutput, events_of};
 use crate::scenario::Scenario;
 use crate::scenario::Version;
-use crate::target::pod_logs::PodLog;
 
 /// Who was tested, for the ConformanceReport.
 #[derive(Debug, Args)]

@@ -14,12 +14,12 @@ use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
 use super::tuning::Tuning;
 use super::{Failure, Outcome, interrupt, options_from, report, reports, reproduce};
+use crate::cluster::api::chain;
+use crate::cluster::connect::ConnectError;
+use crate::cluster::discover::DiscoverError;
+use crate::cluster::pod_logs::LogSource;
 use crate::exit_codes;
 use crate::run::{self, Preflight, RunError, RunOutput};
-use crate::target::api::chain;
-use crate::target::connect::ConnectError;
-use crate::target::discover::DiscoverError;
-use crate::target::pod_logs::LogSource;
 
 /// Run scenarios, write reports
 #[derive(Debug, clap::Args)]

@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::crds::{self, Source};
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome, options};
+use crate::cluster::api::chain;
 use crate::exit_codes;
 use crate::run::interrupt::Signals;
-use crate::target::api::chain;
 
 /// The line by which a testbed's kubeconfig is known.
 const CONTEXT_LINE: &str = "current-context: gateproof\n";

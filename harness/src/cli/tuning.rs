@@ -4,15 +4,15 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use super::{Failure, claims};
+use crate::cluster::dial::DialRule;
+use crate::cluster::discover::GivenBundle;
+use crate::cluster::forward::{Behind, ServiceName};
+use crate::cluster::proxy::Proxy;
+use crate::cluster::shape::Ports;
 use crate::log::{Timing, TimingProfile};
 use crate::run::{self, FeatureChoice, Keep, RunOptions, Skip};
 use crate::scenario::pattern::matches;
 use crate::scenario::{Channel, Scenario, Version};
-use crate::target::dial::DialRule;
-use crate::target::discover::GivenBundle;
-use crate::target::forward::{Behind, ServiceName};
-use crate::target::proxy::Proxy;
-use crate::target::shape::Ports;
 
 /// The image of deployed backends on the embedded target, which needs no registry.
 const EMBEDDED_IMAGE: &str = "gateproof-echo";

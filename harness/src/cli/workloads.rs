@@ -9,11 +9,11 @@ use super::options::source;
 use super::output::say;
 use super::run::connect_failure;
 use super::{Failure, Outcome};
+use crate::cluster::api::chain;
+use crate::cluster::backends::own_address;
+use crate::cluster::connect;
 use crate::exit_codes;
 use crate::run::interrupt::Signals;
-use crate::target::api::chain;
-use crate::target::backends::own_address;
-use crate::target::connect;
 
 /// Run Deployments of known echo images of a cluster that has no nodes
 #[derive(Debug, clap::Args)]

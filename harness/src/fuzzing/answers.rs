@@ -7,9 +7,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
+use crate::cluster::dial::StaticDialer;
 use crate::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, TcpEnd};
 use crate::probe::Prober;
-use crate::target::dial::StaticDialer;
 
 /// Far more than an answer from memory takes: an attempt that needs it waits for something that never comes.
 const BUDGET: Duration = Duration::from_secs(20);

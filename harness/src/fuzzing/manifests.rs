@@ -5,17 +5,19 @@ use std::sync::LazyLock;
 
 use indexmap::IndexMap;
 
+use crate::cluster::schemas::BundledSchemas;
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::bind::needs;
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lines, lint, parse};
-use crate::target::schemas::BundledSchemas;
 
 /// A text is refused with problems that have a place in it, or holds scenarios that bind, and whose expectations have names
 /// of their own that do not change by binding.
 pub fn manifest(data: &[u8]) {
     static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::builtin);
     let text = String::from_utf8_lossy(data);
-    lint::objects("a.yaml", &text, &BundledSchemas).iter().for_each(|problem| has_a_place(problem, &text));
+    lint::objects("a.yaml", &text, &BundledSchemas, &VOCABULARY.dialect)
+        .iter()
+        .for_each(|problem| has_a_place(problem, &text));
     match parse("a.yaml", &text, &VOCABULARY) {
         Ok(scenarios) => {
             assert!(!scenarios.is_empty());

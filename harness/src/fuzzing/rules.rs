@@ -1,6 +1,6 @@
 //! Dial rules.
 
-use crate::target::dial::DialRule;
+use crate::cluster::dial::DialRule;
 
 /// A rule is refused with a message that repeats it, or maps the very address that it names to the one that it names.
 pub fn dial_rule(data: &[u8]) {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::dialects::Dialect;
+
 /// Reasons of the placeholders that the API server itself puts into a new object's status (K8S-10).
 const PLACEHOLDER_REASONS: [&str; 2] = ["Pending", "Waiting"];
 /// Their `lastTransitionTime`.
@@ -106,9 +108,9 @@ pub fn namespace(object: &Value) -> &str {
 /// A parentRef or ancestorRef with the specification's defaults filled in, so that two can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ParentRef {
-    /// `group`, by default `gateway.networking.k8s.io`.
-    pub group: String,
-    /// `kind`, by default `Gateway`.
+    /// `group`, unless it is that of the dialect, which is the default.
+    pub group: Option<String>,
+    /// `kind`, by default that of entries.
     pub kind: String,
     /// `namespace`, by default the route's.
     pub namespace: String,
@@ -122,11 +124,11 @@ pub struct ParentRef {
 
 impl ParentRef {
     /// Reads a reference made by an object in `namespace`.
-    pub fn of(raw: &Value, namespace: &str) -> ParentRef {
+    pub fn of(raw: &Value, namespace: &str, dialect: &Dialect) -> ParentRef {
         let text = |field: &str| raw.get(field).and_then(Value::as_str).map(str::to_owned);
         ParentRef {
-            group: text("group").unwrap_or_else(|| "gateway.networking.k8s.io".to_owned()),
-            kind: text("kind").unwrap_or_else(|| "Gateway".to_owned()),
+            group: text("group").filter(|group| group != dialect.group()),
+            kind: text("kind").unwrap_or_else(|| dialect.entry().kind.clone()),
             namespace: text("namespace").filter(|n| !n.is_empty()).unwrap_or_else(|| namespace.to_owned()),
             name: text("name").unwrap_or_default(),
             section: text("sectionName").filter(|s| !s.is_empty()),
@@ -138,8 +140,8 @@ impl ParentRef {
 impl fmt::Display for ParentRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}/{}", self.kind, self.namespace, self.name)?;
-        if self.group != "gateway.networking.k8s.io" {
-            write!(f, " of group {:?}", self.group)?;
+        if let Some(group) = &self.group {
+            write!(f, " of group {group:?}")?;
         }
         if let Some(section) = &self.section {
             write!(f, " section {section}")?;
@@ -165,7 +167,7 @@ pub struct ParentEntry<'a> {
 }
 
 /// The entries of `status.parents` (or `status.ancestors` for policies), in order.
-pub fn parent_entries(object: &Value) -> Vec<ParentEntry<'_>> {
+pub fn parent_entries<'a>(object: &'a Value, dialect: &Dialect) -> Vec<ParentEntry<'a>> {
     let (entries, reference) = match object.pointer("/status/ancestors") {
         Some(ancestors) => (Some(ancestors), "ancestorRef"),
         None => (object.pointer("/status/parents"), "parentRef"),
@@ -173,7 +175,7 @@ pub fn parent_entries(object: &Value) -> Vec<ParentEntry<'_>> {
     array(entries)
         .iter()
         .map(|raw| ParentEntry {
-            parent: ParentRef::of(raw.get(reference).unwrap_or(&Value::Null), namespace(object)),
+            parent: ParentRef::of(raw.get(reference).unwrap_or(&Value::Null), namespace(object), dialect),
             controller_name: raw.get("controllerName").and_then(Value::as_str).unwrap_or_default(),
             conditions: list(raw.get("conditions")),
             raw,
@@ -182,8 +184,9 @@ pub fn parent_entries(object: &Value) -> Vec<ParentEntry<'_>> {
 }
 
 /// The parentRefs of a route's spec, in order.
-pub fn parent_refs(object: &Value) -> Vec<ParentRef> {
-    array(object.pointer("/spec/parentRefs")).iter().map(|raw| ParentRef::of(raw, namespace(object))).collect()
+pub fn parent_refs(object: &Value, dialect: &Dialect) -> Vec<ParentRef> {
+    let refs = array(object.pointer("/spec/parentRefs"));
+    refs.iter().map(|raw| ParentRef::of(raw, namespace(object), dialect)).collect()
 }
 
 /// The entry of `status.listeners` with this name.
@@ -193,7 +196,7 @@ pub fn listener_entry<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
 
 /// Every condition list of an object's status with its path: the object's own, its listeners', its parents' or
 /// ancestors'.
-pub fn conditions_in(object: &Value) -> Vec<(String, Vec<Condition<'_>>)> {
+pub fn conditions_in<'a>(object: &'a Value, dialect: &Dialect) -> Vec<(String, Vec<Condition<'a>>)> {
     let mut lists = Vec::new();
     if let Some(own) = object.pointer("/status/conditions") {
         lists.push(("status.conditions".to_owned(), list(Some(own))));
@@ -204,7 +207,8 @@ pub fn conditions_in(object: &Value) -> Vec<(String, Vec<Condition<'_>>)> {
             let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
             let key = match entry.get("parentRef").or_else(|| entry.get("ancestorRef")) {
                 Some(reference) => {
-                    format!("{} by {}", ParentRef::of(reference, namespace(object)), text("controllerName"))
+                    let reference = ParentRef::of(reference, namespace(object), dialect);
+                    format!("{reference} by {}", text("controllerName"))
                 }
                 None => text("name").to_owned(),
             };

@@ -8,6 +8,7 @@ use super::probe::Probing;
 use super::programmed::Programming;
 use super::settle::Settling;
 use super::shares::Sharing;
+use crate::dialects::Dialect;
 use crate::log::Elapsed;
 
 #[derive(Debug, Clone)]
@@ -32,11 +33,11 @@ pub(super) enum Doing {
 
 impl Doing {
     /// Whether it waits for changes of objects of this kind.
-    pub(super) fn waits_for(&self, kind: &str) -> bool {
+    pub(super) fn waits_for(&self, kind: &str, dialect: &Dialect) -> bool {
         match self {
             Doing::Writing(writing) => writing.objects().any(|object| object.kind == kind),
             Doing::Settling(settling) => settling.objects().any(|object| object.kind == kind),
-            Doing::Programming(_) => kind == "Gateway",
+            Doing::Programming(_) => dialect.is_entry(kind),
             Doing::Waiting
             | Doing::Holding(_)
             | Doing::Probing(_)

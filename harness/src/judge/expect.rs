@@ -11,6 +11,7 @@ use super::action::Context;
 use super::conditions::{Condition, array, fell_back, find, generation, list, listener_entry, uid};
 use super::env::{any_of, severity};
 use super::history::Latest;
+use crate::dialects::Standing;
 use crate::scenario::{
     Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Scenario, SubjectExpectation,
 };
@@ -141,16 +142,15 @@ impl Check<'_> {
     fn object(&mut self, expected: &SubjectExpectation, object: &Value) {
         self.generation = generation(object);
         self.view.push(json!([uid(object), self.generation]));
-        let kind = expected.subject.kind.as_str();
-        if kind.ends_with("Route") {
-            self.parents(expected, object);
-        } else if kind.ends_with("Policy") && object.pointer("/status/conditions").is_none() {
-            self.ancestors(expected, object);
-        } else {
-            let conditions = list(object.pointer("/status/conditions"));
-            let name = self.name.clone();
-            self.conditions(&expected.conditions, &conditions, "", &name);
-            self.address(expected, &conditions, object);
+        match expected.standing {
+            Standing::Parents => self.parents(expected, object),
+            Standing::Ancestors if object.pointer("/status/conditions").is_none() => self.ancestors(expected, object),
+            Standing::Ancestors | Standing::Object => {
+                let conditions = list(object.pointer("/status/conditions"));
+                let name = self.name.clone();
+                self.conditions(&expected.conditions, &conditions, "", &name);
+                self.address(expected, &conditions, object);
+            }
         }
         for (listener, expectation) in &expected.listeners {
             self.listener(listener, expectation, object);
@@ -168,7 +168,11 @@ impl Check<'_> {
                 .get("Programmed")
                 .is_some_and(|c| c.status == ["True"] && c.level == Level::Must && self.binding(c));
         let asked_for = expected.fields.iter().any(|field| field.pointer == ADDRESSES);
-        if expected.subject.kind != "Gateway" || !programmed || asked_for || !self.rules.implies {
+        if !self.rules.scenario.dialect.is_entry(&expected.subject.kind)
+            || !programmed
+            || asked_for
+            || !self.rules.implies
+        {
             return;
         }
         let addresses = object.pointer(ADDRESSES);
@@ -214,8 +218,9 @@ impl Check<'_> {
             let kinds = array(entry.get("supportedKinds"));
             self.view.push(json!(kinds));
             self.checked += 1;
+            let group = self.rules.scenario.dialect.group();
             let same = kinds.len() == expected_kinds.len()
-                && expected_kinds.iter().all(|kind| kinds.iter().any(|seen| is_kind(seen, kind)));
+                && expected_kinds.iter().all(|kind| kinds.iter().any(|seen| is_kind(seen, kind, group)));
             if !same {
                 let expected = match expected_kinds.as_slice() {
                     [] => format!("{subject} lists no supportedKinds"),
@@ -368,9 +373,9 @@ pub(super) fn shortened(value: &Value) -> String {
     }
 }
 
-fn is_kind(seen: &Value, expected: &str) -> bool {
-    let (group, kind) = expected.rsplit_once('/').unwrap_or(("gateway.networking.k8s.io", expected));
-    let seen_group = seen.get("group").and_then(Value::as_str).unwrap_or("gateway.networking.k8s.io");
+fn is_kind(seen: &Value, expected: &str, default: &str) -> bool {
+    let (group, kind) = expected.rsplit_once('/').unwrap_or((default, expected));
+    let seen_group = seen.get("group").and_then(Value::as_str).unwrap_or(default);
     seen_group == group && seen.get("kind").and_then(Value::as_str) == Some(kind)
 }
 

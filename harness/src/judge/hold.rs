@@ -216,7 +216,7 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
     let seen = current(env, &subject.subject).map_or_else(
         || "the object is gone".to_owned(),
         |object| {
-            conditions_in(object)
+            conditions_in(object, &env.scenario.dialect)
                 .into_iter()
                 .map(|(path, conditions)| format!("{path}: {}", conditions_in_words(&conditions)))
                 .collect::<Vec<_>>()

@@ -61,13 +61,14 @@ impl Judge {
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
         let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone())
             .limits(&context.timing);
+        let others = Others::of(Arc::clone(&scenario.dialect));
         Judge {
             scenario,
             context,
             bindings: Bindings::default(),
             history: History::default(),
             contract,
-            others: Others::default(),
+            others,
             stirred: Stirred::default(),
             started: Elapsed(0),
             ended: None,
@@ -102,7 +103,7 @@ impl Judge {
                     probing.lag(by);
                 }
             }
-            Body::Sighted { ref kind, by, .. } if self.doing.waits_for(kind) => {
+            Body::Sighted { ref kind, by, .. } if self.doing.waits_for(kind, &self.scenario.dialect) => {
                 if let Some(deadline) = self.deadline() {
                     deadline.unseen(Duration::from_micros(by), now);
                 }
@@ -126,7 +127,7 @@ impl Judge {
         self.poll(now);
         self.history.observe(event);
         self.others.observe(event);
-        self.stirred.observe(event);
+        self.stirred.observe(event, &self.scenario.dialect);
         // Pool Gateways and the GatewayClass are held against the contract once for the run, not for each scenario.
         let own = matches!(event.scope, Scope::Scenario(_));
         if own || matches!(event.body, Body::Gap { .. }) {

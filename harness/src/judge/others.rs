@@ -6,10 +6,12 @@
 //! generation beside what was sent is no interference.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::conditions::{array, uid};
+use crate::dialects::Dialect;
 use crate::log::{Bindings, Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
 use crate::scenario::scope::DEFINITION;
 
@@ -32,15 +34,16 @@ pub(super) struct Foreign {
 }
 
 /// What is known of the objects that others should leave alone.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Others {
+    dialect: Arc<Dialect>,
     made: HashMap<ObjectKey, Made>,
     class: Option<String>,
     /// Those of which something was seen that is yet to be explained.
     unexplained: Vec<ObjectKey>,
     /// What somebody else made, changed or deleted in a namespace of the scenario.
     intruders: Vec<Foreign>,
-    /// Who writes statuses of Gateway API: the target.
+    /// Who writes statuses of the dialect: the target.
     writes_statuses: HashSet<String>,
 }
 
@@ -61,13 +64,25 @@ struct Made {
 
 #[derive(Debug, Clone)]
 struct Seen {
-    object: std::sync::Arc<Value>,
+    object: Arc<Value>,
     gone: bool,
     seq: u64,
     at: Elapsed,
 }
 
 impl Others {
+    /// Nothing is known yet.
+    pub(super) fn of(dialect: Arc<Dialect>) -> Others {
+        Others {
+            dialect,
+            made: HashMap::new(),
+            class: None,
+            unexplained: Vec::new(),
+            intruders: Vec::new(),
+            writes_statuses: HashSet::new(),
+        }
+    }
+
     /// The scenario begins, on this class.
     pub(super) fn begin(&mut self, bindings: &Bindings) {
         self.class = Some(bindings.gateway_class.clone());
@@ -81,8 +96,10 @@ impl Others {
                 self.learn(object);
                 // What these are when the run first sees them, they have to stay.
                 let sent = match (&event.scope, key.kind.as_str()) {
-                    (Scope::Run, "GatewayClass") => Some(object.get("spec").map(|spec| json!({"spec": spec}))),
-                    (Scope::Run, DEFINITION) => Some(Some(definition(object))),
+                    (Scope::Run, kind) if self.dialect.is_class(kind) => {
+                        Some(object.get("spec").map(|spec| json!({"spec": spec})))
+                    }
+                    (Scope::Run, DEFINITION) => Some(Some(definition(object, self.dialect.group()))),
                     _ => None,
                 };
                 if let Some(sent) = sent.filter(|_| !self.made.contains_key(key)) {
@@ -115,11 +132,10 @@ impl Others {
         }
     }
 
-    /// Who writes statuses of Gateway API.
+    /// Who writes statuses of the dialect.
     fn learn(&mut self, object: &Value) {
-        let gateway_api =
-            object.get("apiVersion").and_then(Value::as_str).is_some_and(|v| v.contains("gateway.networking"));
-        if gateway_api {
+        let version = object.get("apiVersion").and_then(Value::as_str);
+        if version.is_some_and(|version| self.dialect.has_version(version)) {
             let of_status = managers(object).filter(|(_, subresource)| *subresource == "status");
             self.writes_statuses.extend(of_status.map(|(manager, _)| manager.to_owned()).filter(|name| name != OURS));
         }
@@ -157,7 +173,7 @@ impl Others {
         found.retain(|foreign| !self.is_targets(foreign));
         for key in std::mem::take(&mut self.unexplained) {
             // A class of another run, or another one of this cluster.
-            if key.kind == "GatewayClass" && key.namespace.is_none() && self.is_other_class(&key) {
+            if self.dialect.is_class(&key.kind) && self.is_other_class(&key) {
                 continue;
             }
             let deleted: Vec<&ObjectKey> =
@@ -197,10 +213,10 @@ impl Others {
 }
 
 /// What of a definition has to stay: what it serves, by its generation, and of which release it is.
-fn definition(object: &Value) -> Value {
+fn definition(object: &Value, group: &str) -> Value {
     let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
-    let of_release =
-        annotations.into_iter().flatten().filter(|(name, _)| name.starts_with("gateway.networking.k8s.io/"));
+    let is_own = |name: &str| name.split_once('/').is_some_and(|(domain, _)| domain == group);
+    let of_release = annotations.into_iter().flatten().filter(|(name, _)| is_own(name));
     let annotations: serde_json::Map<String, Value> =
         of_release.map(|(name, value)| (name.clone(), value.clone())).collect();
     json!({"metadata": {"generation": object.pointer("/metadata/generation"), "annotations": annotations}})

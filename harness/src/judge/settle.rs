@@ -13,6 +13,7 @@ use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
 use super::expect::{Evaluation, Miss, evaluate};
 use super::history::{Latest, Version, names};
+use crate::dialects::{Dialect, Settles};
 use crate::log::{Elapsed, Sight, Timing};
 use crate::scenario::{ObjectRef, Settle, SubjectExpectation};
 
@@ -60,7 +61,8 @@ impl Settling {
     pub(super) fn new(ends: Vec<(String, Settle)>, now: Elapsed, env: &Env<'_>) -> Settling {
         let timing = &env.context.timing;
         let subjects = ends.iter().flat_map(|(_, settle)| &settle.subjects);
-        let budget = subjects.map(|subject| budget(subject, timing)).max().unwrap_or(timing.route);
+        let budget =
+            subjects.map(|subject| budget(subject, &env.scenario.dialect, timing)).max().unwrap_or(timing.route);
         let ends = ends
             .into_iter()
             .map(|(part, settle)| End {
@@ -323,13 +325,13 @@ pub(super) fn seconds(duration: Duration) -> String {
     format!("{:.3} s", duration.as_secs_f64())
 }
 
-/// The budget of a subject by its kind. Listeners have one of their own unless the Gateway itself is asked about too.
-fn budget(subject: &SubjectExpectation, timing: &Timing) -> Duration {
-    match subject.subject.kind.as_str() {
-        "GatewayClass" => timing.gateway_class,
-        "Gateway" if subject.conditions.is_empty() && !subject.listeners.is_empty() => timing.listener,
-        "Gateway" => timing.gateway,
-        "ListenerSet" | "XListenerSet" => timing.listener,
-        _ => timing.route,
+/// The budget of a subject by its kind. Listeners have one of their own unless what they are of is asked about too.
+fn budget(subject: &SubjectExpectation, dialect: &Dialect, timing: &Timing) -> Duration {
+    match dialect.settles(&subject.subject.kind) {
+        Settles::Class => timing.gateway_class,
+        Settles::Entry if subject.conditions.is_empty() && !subject.listeners.is_empty() => timing.listener,
+        Settles::Entry => timing.gateway,
+        Settles::Listener => timing.listener,
+        Settles::Attached => timing.route,
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::probe::TOLERATED;
+use crate::dialects::Dialect;
 use crate::log::{Body, Change, Elapsed, Event, Scope, Timing};
 
 /// When something last happened that the data path of a scenario may be busy with.
@@ -19,12 +20,12 @@ pub(super) struct Stirred {
 
 impl Stirred {
     /// Takes in an event.
-    pub(super) fn observe(&mut self, event: &Event) {
+    pub(super) fn observe(&mut self, event: &Event, dialect: &Dialect) {
         match (&event.body, &event.scope) {
             (Body::Wrote(_) | Body::Made(_), Scope::Scenario(_)) => self.own = Some(event.at),
-            // What has a status of Gateway API changes by that too; Services, slices and Secrets change on their own.
+            // What has a status of the dialect changes by that too; Services, slices and Secrets change on their own.
             (Body::Observed { key, change, .. }, Scope::Scenario(_))
-                if *change == Change::Deleted || !key.group.starts_with("gateway.networking.") =>
+                if *change == Change::Deleted || !dialect.has_group(&key.group) =>
             {
                 self.own = Some(event.at);
             }

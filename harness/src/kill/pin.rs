@@ -8,6 +8,7 @@ use gateproof_echo::grpc::message::{frame, text_message};
 use gateproof_testbed::Tamper;
 use serde_json::Value;
 
+use crate::dialects::Dialect;
 use crate::log::Message;
 use crate::scenario::expectations::{Asserted, NotedPart, SeenPart};
 use crate::scenario::{Answer, FieldExpectation, HeaderTest, ObjectRef, Probe, Seen};
@@ -91,7 +92,7 @@ pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
         Asserted::Refused(objects) => Some(Pin::Admit(objects.iter().filter_map(crd).collect())),
         Asserted::Admitted(objects) => Some(Pin::Refuse(objects.iter().filter_map(crd).collect())),
         Asserted::Condition { object, holder, r#type, expected, aspect } => {
-            on(object, status::condition(object, holder, r#type, expected, *aspect))
+            on(object, status::condition(holder, r#type, expected, *aspect))
         }
         Asserted::Parents(object, parents) => on(object, status::parents(parents)),
         Asserted::Parent(object, parent_ref, absent) => on(object, status::parent(parent_ref, *absent)),
@@ -205,7 +206,7 @@ fn key(object: &ObjectRef) -> ObjectKey {
 
 /// The CRD of a Gateway API object.
 fn crd(object: &Value) -> Option<String> {
-    let kind = object.get("kind")?.as_str()?.to_lowercase();
-    let plural = if kind.ends_with('s') { format!("{kind}es") } else { format!("{kind}s") };
-    Some(format!("{plural}.gateway.networking.k8s.io"))
+    let dialect = Dialect::gateway_api();
+    let kind = dialect.kind(object.get("kind")?.as_str()?)?;
+    Some(format!("{}.{}", kind.plural, dialect.group()))
 }

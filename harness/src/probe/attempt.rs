@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use tokio::time::Instant;
 
 use super::Prober;
+use crate::cluster::dial::{Connection, DialError, WayLost};
 use crate::log::ProbeError;
-use crate::target::dial::{Connection, DialError, WayLost};
 
 /// A connection and who is at its other end, or why there is none.
 pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant) -> Result<Connection, ProbeError> {

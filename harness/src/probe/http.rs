@@ -19,9 +19,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::kept::{Content, Open, Sender};
 use super::tap::{Seen, Tap};
 use super::{Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
+use crate::cluster::clock;
+use crate::cluster::dial::Connection;
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
-use crate::target::clock;
-use crate::target::dial::Connection;
 
 /// How much of a body is logged.
 const LOGGED_BODY: usize = 4 * 1024;
@@ -250,7 +250,7 @@ pub(super) fn broken(error: hyper::Error) -> ProbeError {
     if let Some(error) = attempt::of_connection(&error) {
         return error;
     }
-    let why = crate::target::api::chain(&error);
+    let why = crate::cluster::api::chain(&error);
     let is_against_the_protocol = error.is_parse() || attempt::is_invalid(&error);
     if is_against_the_protocol { ProbeError::Malformed(why) } else { ProbeError::Broken(why) }
 }

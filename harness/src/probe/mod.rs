@@ -12,8 +12,8 @@ mod websocket;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cluster::dial::Dialer;
 use crate::log::{Elapsed, Exchange, ProbeRequest};
-use crate::target::dial::Dialer;
 
 /// The header that carries the exchange's id to the backends' journals.
 pub const REQUEST_HEADER: &str = "X-Gateproof-Request";

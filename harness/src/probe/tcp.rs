@@ -6,8 +6,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::tap::{Seen, Tap};
 use super::{Prober, attempt};
+use crate::cluster::clock;
 use crate::log::{EchoText, Exchange, ProbeError, TcpEnd};
-use crate::target::clock;
 
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: u64 = 4 * 1024;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::cluster::kinds::Kinds;
+use crate::cluster::lease::{LOCKS, LOCKS_LABEL};
+use crate::cluster::names::{PREFIX, RUN_LABEL};
 use crate::scenario::bind::needs;
 use crate::scenario::scope::{definitions, is_foreign};
 use crate::scenario::{Scenario, Verb};
-use crate::target::kinds::Kinds;
-use crate::target::lease::{LOCKS, LOCKS_LABEL};
-use crate::target::names::{PREFIX, RUN_LABEL};
 
 const GROUP: &str = "admissionregistration.k8s.io";
 const MESSAGE: &str = "only what belongs to a run of Gateproof may be written: what lies in a namespace of a run, and what has no \
@@ -45,7 +45,7 @@ pub fn patched(scenarios: &[Arc<Scenario>], kinds: &Kinds, class: Option<&str>) 
         let own = needs(scenario).names;
         for step in &scenario.steps {
             let Verb::Patch(patch) = &step.verb else { continue };
-            let foreign = is_foreign(&patch.target, |name| own.contains(name));
+            let foreign = is_foreign(&patch.target, &scenario.dialect, |name| own.contains(name));
             let Some(kind) = kinds.named(&patch.target.kind).filter(|_| foreign) else { continue };
             let subresource = patch.subresource.clone().unwrap_or_default();
             let names = found.entry((kind.group.clone(), kind.plural.clone(), subresource));

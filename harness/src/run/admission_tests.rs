@@ -4,8 +4,8 @@ use rstest::rstest;
 
 use super::super::permissions::kinds_of;
 use super::*;
+use crate::cluster::names::{labels, namespace, pool_namespace};
 use crate::scenario::{Vocabulary, load};
-use crate::target::names::{labels, namespace, pool_namespace};
 
 const RUN: &str = "abcdef";
 const OWN: &str = "gp-abcdef-0-ns";

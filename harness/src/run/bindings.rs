@@ -1,15 +1,16 @@
 //! The names that one execution of a scenario is bound to. Pure.
 
 use super::prepare::applied;
+use crate::cluster::discover::Facts;
+use crate::cluster::kinds::Kinds;
+use crate::cluster::names;
+use crate::cluster::pool::Instance;
+use crate::cluster::shape::Ports;
+use crate::dialects::Protocol;
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::Scenario;
 use crate::scenario::bind::{Needs, needs};
 use crate::scenario::scope::is_cluster_scoped;
-use crate::target::discover::Facts;
-use crate::target::kinds::Kinds;
-use crate::target::names;
-use crate::target::pool::Instance;
-use crate::target::shape::{Ports, Protocol};
 
 /// What names are made of.
 pub struct Names<'a> {
@@ -68,7 +69,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
 
 /// The kinds that a scenario creates and that have no namespaces, where only discovery tells.
 fn cluster_scoped(scenario: &Scenario, kinds: &Kinds) -> Vec<String> {
-    let applied = applied(scenario).filter(|key| !is_cluster_scoped(&key.kind));
+    let applied = applied(scenario).filter(|key| !is_cluster_scoped(&key.kind, &scenario.dialect));
     let scoped = applied.filter(|key| kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced));
     let mut found: Vec<String> = scoped.map(|key| key.kind).collect();
     found.sort();

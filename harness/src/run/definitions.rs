@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use crate::cluster::discover::Facts;
+use crate::cluster::served::Definitions;
 use crate::scenario::expectations::{Asserted, asserted, enumerate};
 use crate::scenario::scope::defined;
 use crate::scenario::{Ending, Patch, PatchKind, Scenario, Step, Verb};
-use crate::target::discover::Facts;
-use crate::target::served::Definitions;
 
 /// The first thing that a scenario, with the steps that are done, writes, looks at or asks, and that is the definitions' and not the
 /// target's to answer, in words.

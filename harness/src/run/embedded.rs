@@ -5,7 +5,7 @@ use gateproof_controllers::settings::SUPPORTED_FEATURES;
 use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
 
 use super::options::RunOptions;
-use crate::target::api::Api;
+use crate::cluster::api::Api;
 
 /// Where a target is, once it runs.
 pub struct Located {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::prepare::{applied, references};
+use crate::cluster::backends::deployed;
+use crate::cluster::services::ServicesOf;
 use crate::log::ObjectKey;
 use crate::scenario::{BackendDecl, Patch, PatchKind, Scenario, Verb};
-use crate::target::backends::deployed;
-use crate::target::services::ServicesOf;
 
 /// The alias of the namespace that is meant where none is named.
 const MAIN: &str = "ns";

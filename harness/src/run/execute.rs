@@ -12,6 +12,20 @@ use super::interrupt::Interrupt;
 use super::lag::{self, Lateness};
 use super::locks;
 use super::options::Bystander;
+use crate::cluster::api::Api;
+use crate::cluster::backends::{Backends, Running};
+use crate::cluster::clock;
+use crate::cluster::definitions;
+use crate::cluster::discover::Facts;
+use crate::cluster::lease::{Held, LeaseError, Leases};
+use crate::cluster::log_writer::LogWriter;
+use crate::cluster::observe::Looker;
+use crate::cluster::pod_logs::LogSource;
+use crate::cluster::pool;
+use crate::cluster::quiesce::Quiet;
+use crate::cluster::undo::Undo;
+use crate::cluster::view::View;
+use crate::cluster::write::{PatchType, Whose, Writer};
 use crate::judge::contract::Contract;
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Role, Scope, Timing, WriteOutcome, WriteVerb};
@@ -20,20 +34,6 @@ use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
 use crate::scenario::scope::DEFINITION;
 use crate::scenario::{ObjectRef, PatchKind};
-use crate::target::api::Api;
-use crate::target::backends::{Backends, Running};
-use crate::target::clock;
-use crate::target::definitions;
-use crate::target::discover::Facts;
-use crate::target::lease::{Held, LeaseError, Leases};
-use crate::target::log_writer::LogWriter;
-use crate::target::observe::Looker;
-use crate::target::pod_logs::LogSource;
-use crate::target::pool;
-use crate::target::quiesce::Quiet;
-use crate::target::undo::Undo;
-use crate::target::view::View;
-use crate::target::write::{PatchType, Whose, Writer};
 
 /// What is said of everything that a run could not do because the API server did not come back.
 pub const LOST: &str = "the API server went away and did not come back";
@@ -125,7 +125,7 @@ enum SetupError {
     #[error("cannot bind the manifest: {0}")]
     Bind(BindError),
     #[error(transparent)]
-    Backend(#[from] crate::target::backends::BackendError),
+    Backend(#[from] crate::cluster::backends::BackendError),
     #[error("cannot create {object}: {outcome}")]
     Write { object: String, outcome: String },
 }
@@ -410,14 +410,15 @@ impl Conductor<'_> {
 
     /// Those who share what a scenario writes must know that it was the run.
     fn tell_of_shared(&self, write: &crate::log::Write) {
+        let dialect = self.env.facts.kinds.dialect();
         let name = self.bindings.gateways.values().find(|gateway| {
-            write.key.kind == "Gateway"
+            dialect.is_entry(&write.key.kind)
                 && write.key.namespace.as_ref() == Some(&gateway.namespace)
                 && write.key.name == gateway.name
         });
         let shared = match name {
             Some(gateway) => Scope::Pool(Arc::from(gateway.name.as_str())),
-            None if write.key.kind == "GatewayClass" && write.key.name == self.bindings.gateway_class => Scope::Run,
+            None if dialect.is_class(&write.key.kind) && write.key.name == self.bindings.gateway_class => Scope::Run,
             None if write.key.kind == DEFINITION => Scope::Run,
             None => return,
         };

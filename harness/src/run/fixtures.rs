@@ -2,15 +2,17 @@
 
 use serde_json::Value;
 
+use crate::cluster::discover::{Acceptance, Facts};
+use crate::cluster::kinds::Kinds;
+use crate::dialects::Dialect;
 use crate::scenario::{ApiVersion, Apply, Bounds, Channel, Isolation, Place, Scenario, Step, Verb};
-use crate::target::discover::{Acceptance, Facts};
-use crate::target::kinds::{GATEWAY_GROUP, Kinds};
 
 /// A scenario that needs nothing and does nothing.
 pub(super) fn scenario(name: &str) -> Scenario {
     Scenario {
         name: name.to_owned(),
         suite: "gateway-api".to_owned(),
+        dialect: Dialect::gateway_api(),
         file: format!("{name}.yaml"),
         summary: String::new(),
         features: Vec::new(),
@@ -39,9 +41,11 @@ pub(super) fn apply(objects: Vec<Value>) -> Step {
 
 /// A target at v1.4.0 standard that serves Gateways and HTTPRoutes and claims both.
 pub(super) fn facts() -> Facts {
-    let mut kinds = Kinds::default();
-    kinds.add(GATEWAY_GROUP, "v1", "Gateway", "gateways", true);
-    kinds.add(GATEWAY_GROUP, "v1", "HTTPRoute", "httproutes", true);
+    let dialect = Dialect::gateway_api();
+    let group = dialect.group().to_owned();
+    let mut kinds = Kinds::new(dialect);
+    kinds.add(&group, "v1", "Gateway", "gateways", true);
+    kinds.add(&group, "v1", "HTTPRoute", "httproutes", true);
     kinds.add("", "v1", "Service", "services", true);
     Facts {
         gateway_class: "class".to_owned(),

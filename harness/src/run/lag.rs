@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::cluster::clock;
+use crate::cluster::log_writer::LogWriter;
 use crate::log::{Body, Scope, Timing};
-use crate::target::clock;
-use crate::target::log_writer::LogWriter;
 
 /// How often lateness is measured.
 const PERIOD: Duration = Duration::from_millis(25);

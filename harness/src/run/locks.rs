@@ -2,13 +2,13 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::cluster::kinds::Kinds;
+use crate::cluster::pool::Instance;
+use crate::cluster::shape::Shape;
 use crate::log::ProbeRequest;
 use crate::scenario::bind::needs;
 use crate::scenario::scope::cluster_change;
 use crate::scenario::{Isolation, Scenario};
-use crate::target::kinds::Kinds;
-use crate::target::pool::Instance;
-use crate::target::shape::Shape;
 
 /// What is not any one object of the cluster: definitions, the class under test.
 const CLUSTER: &str = "cluster";

@@ -37,12 +37,12 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use gateproof_report::record::{RunRecord, ScenarioRecord};
 
+use crate::cluster::clean::{CleanScope, Cleaned, Leftover, clean};
+use crate::cluster::discover::Facts;
+use crate::cluster::names;
+use crate::cluster::pod_logs::PodLog;
 use crate::log::{Body, Event, RunStarted, Scope};
 use crate::scenario::Scenario;
-use crate::target::clean::{CleanScope, Cleaned, Leftover, clean};
-use crate::target::discover::Facts;
-use crate::target::names;
-use crate::target::pod_logs::PodLog;
 
 pub use options::{Bystander, FeatureChoice, Keep, RunOptions, Skip, TargetChoice};
 pub use plan::{Decision, Planned};

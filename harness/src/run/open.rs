@@ -21,20 +21,21 @@ use super::schedule::Job;
 use super::session::Slot;
 use super::tidy::Tidy;
 use super::{Progress, known};
+use crate::cluster::clean::Leftover;
+use crate::cluster::discover::{Acceptance, Facts};
+use crate::cluster::kinds::Kind;
+use crate::cluster::lease::{Held, Leases};
+use crate::cluster::log_writer::LogWriter;
+use crate::cluster::observe::{Observer, Selector};
+use crate::cluster::pool::{self, Demand, Instance};
+use crate::cluster::shape::Shape;
+use crate::cluster::undo::Undo;
+use crate::cluster::write::Writer;
+use crate::cluster::{clock, names};
+use crate::dialects::Protocol;
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
-use crate::target::clean::Leftover;
-use crate::target::discover::{Acceptance, Facts};
-use crate::target::kinds::{GATEWAY_GROUP, Kind};
-use crate::target::lease::{Held, Leases};
-use crate::target::log_writer::LogWriter;
-use crate::target::observe::{Observer, Selector};
-use crate::target::pool::{self, Demand, Instance};
-use crate::target::shape::{Protocol, Shape};
-use crate::target::undo::Undo;
-use crate::target::write::Writer;
-use crate::target::{clock, names};
 
 /// What it is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +167,8 @@ pub async fn open(
     if let Some(bystander) = &options.bystander {
         bystander.before_watches().await;
     }
-    let observer = Observer::start(&target.api, &log, watched, tokens, options.others).await?;
+    let observer =
+        Observer::start(&target.api, &log, watched, tokens, options.others.then_some(&**facts.kinds.dialect())).await?;
     let lateness = Lateness::default();
     let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));
     let kinds = Arc::new(facts.kinds.clone());
@@ -197,7 +199,7 @@ pub async fn open(
         }
     };
     let what = format!("{} Gateways to be programmed, up to {} s", instances.len(), timing.gateway.as_secs());
-    let ready = pool::await_programmed(observer.view(), &run_id, &mut instances, timing.gateway);
+    let ready = pool::await_programmed(observer.view(), facts.kinds.dialect(), &run_id, &mut instances, timing.gateway);
     let ready = clock::patiently(ready, || reporter.waiting(&what));
     // Broken off while it waits, the session has nothing to start and goes on to clean up.
     tokio::select! {
@@ -260,14 +262,19 @@ async fn try_request(
     trial: &mut Trial,
 ) {
     let SetUp { run_id, slots, instances, .. } = set_up;
-    let live: Vec<_> = instances.iter().map(|instance| tidy.view.get(&pool::key(run_id, &instance.name))).collect();
+    let live: Vec<_> = instances
+        .iter()
+        .map(|instance| tidy.view.get(&pool::key(env.facts.kinds.dialect(), run_id, &instance.name)))
+        .collect();
     trial.preflight.addresses(instances, &live);
     if !trial.preflight.is_good() {
         return;
     }
     let serves = |instance: &&Instance| instance.shape.protocol == Protocol::Http && !instance.addresses.is_empty();
-    let has_routes = env.facts.kinds.of(GATEWAY_GROUP, "HTTPRoute").is_some_and(|kind| !kind.later);
-    let Some(gateway) = instances.iter().find(serves).filter(|_| has_routes) else {
+    let kinds = &env.facts.kinds;
+    let is_served = |key: &ObjectKey| kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.later);
+    let is_served = prepare::applied(&request).all(|key| is_served(&key));
+    let Some(gateway) = instances.iter().find(serves).filter(|_| is_served) else {
         return trial.preflight.no_request();
     };
     let names = Names { run_id, index: slots.len(), facts: &env.facts, ports: &options.ports };
@@ -276,7 +283,9 @@ async fn try_request(
     let name: Arc<str> = Arc::from(PREFLIGHT);
     let execution = Execution { name: Arc::clone(&name), scenario: request, bindings, lanes: None };
     let (verdict, remains) = execute(env, &execution).await;
-    trial.preflight.request(&verdict, &env.log.events_in(&Scope::Scenario(name)), advice, env.backends.advice());
+    let events = env.log.events_in(&Scope::Scenario(name));
+    let dialect = env.facts.kinds.dialect();
+    trial.preflight.request(&verdict, &events, dialect, [advice, env.backends.advice()]);
     let tidy = tidy.clone();
     // Scenarios need not wait until it is gone.
     trial.removal = Some(tokio::spawn(async move {
@@ -318,7 +327,7 @@ fn slots(plan: &[Planned], repeat: u32, timing: &Timing) -> Result<(Vec<Slot>, V
 
 fn shapes(scenario: &Scenario) -> Result<Vec<(String, Shape)>, RunError> {
     let read = |(alias, shape): (&String, &String)| Ok((alias.clone(), shape.parse()?));
-    let shapes: Result<_, crate::target::shape::ShapeError> = scenario.gateways.iter().map(read).collect();
+    let shapes: Result<_, crate::cluster::shape::ShapeError> = scenario.gateways.iter().map(read).collect();
     shapes.map_err(|error| RunError::Shape { scenario: scenario.name.clone(), error })
 }
 
@@ -342,8 +351,8 @@ fn demand(slots: &[Slot]) -> BTreeMap<Shape, Demand> {
 /// name what they name and did not create.
 fn resources<'s>(facts: &Facts, scenarios: impl Iterator<Item = &'s Scenario>, run_id: &str) -> Vec<(Kind, Selector)> {
     let kinds = &facts.kinds;
-    let class = kinds.of(GATEWAY_GROUP, "GatewayClass").map(|kind| (kind, Some(facts.gateway_class.clone())));
-    let always = [kinds.of(GATEWAY_GROUP, "Gateway"), kinds.of("", "Namespace")].into_iter().flatten();
+    let class = kinds.class().map(|kind| (kind, Some(facts.gateway_class.clone())));
+    let always = [kinds.entry(), kinds.of("", "Namespace")].into_iter().flatten();
     let used = scenarios.flat_map(|scenario| prepare::watched(scenario, kinds));
     let mut watched: Vec<(Kind, Selector)> = Vec::new();
     for (kind, name) in class.into_iter().chain(always.map(|kind| (kind, None))).chain(used) {

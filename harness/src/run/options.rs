@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use super::interrupt::Interrupt;
 use super::permissions::Ways;
+use crate::cluster::connect::Source;
+use crate::cluster::dial::DialRule;
+use crate::cluster::discover::GivenBundle;
+use crate::cluster::forward::Behind;
+use crate::cluster::pod_logs::LogSource;
+use crate::cluster::proxy::Proxy;
+use crate::cluster::shape::Ports;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
 use crate::scenario::Scenario;
-use crate::target::connect::Source;
-use crate::target::dial::DialRule;
-use crate::target::discover::GivenBundle;
-use crate::target::forward::Behind;
-use crate::target::pod_logs::LogSource;
-use crate::target::proxy::Proxy;
-use crate::target::shape::Ports;
 
 /// Which target.
 #[derive(Debug, Clone)]

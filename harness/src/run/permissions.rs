@@ -2,18 +2,20 @@
 //! all of it is permitted, and `gateproof rbac` prints the role that permits it and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::locks;
 use super::prepare::{applied, references, referred, watched};
+use crate::cluster::api::{Api, ApiError};
+use crate::cluster::kinds::Kinds;
+use crate::cluster::shape::Shape;
+use crate::dialects::Dialect;
 use crate::log::ObjectKey;
 use crate::scenario::scope::{self, is_cluster_scoped};
 use crate::scenario::{Patch, Scenario, Verb};
-use crate::target::api::{Api, ApiError};
-use crate::target::kinds::{GATEWAY_GROUP, Kinds};
-use crate::target::shape::Shape;
 
 /// How much depends on a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,8 +60,6 @@ const ALWAYS: &[Row] = &[
     (CRDS, "customresourcedefinitions", &["get"], Need::Run),
     // Whether others change them meanwhile.
     (CRDS, "customresourcedefinitions", WATCH, Need::Help),
-    (GATEWAY_GROUP, "gatewayclasses", WATCH, Need::Run),
-    (GATEWAY_GROUP, "gateways", WATCH, Need::Run),
     ("", "namespaces", CREATE, Need::Run),
     ("", "namespaces", WATCH, Need::Run),
     ("", "namespaces", &["delete"], Need::Run),
@@ -71,10 +71,7 @@ const ALWAYS: &[Row] = &[
     (COORDINATION, "leases", &["get", "list"], Need::Help),
     // Notes of what is to be restored.
     ("", "configmaps", &["list"], Need::Help),
-    (GATEWAY_GROUP, "gatewayclasses", &["get", "delete"], Need::Help),
 ];
-/// What the pool asks.
-const POOL: &[Row] = &[(GATEWAY_GROUP, "gateways", CREATE, Need::Run)];
 /// What a pool Gateway with TLS asks.
 const POOL_TLS: &[Row] = &[("", "secrets", CREATE, Need::Run)];
 /// What it asks to have something of the cluster to itself. Who holds it is read only if somebody does.
@@ -123,6 +120,11 @@ impl Permissions {
     pub fn of<'s>(scenarios: impl Iterator<Item = &'s Scenario>, kinds: &Kinds, ways: Ways) -> Permissions {
         let mut found = Permissions::default();
         found.rows(ALWAYS);
+        let dialect = kinds.dialect();
+        let (class, entry) = (&dialect.class().plural, &dialect.entry().plural);
+        found.add(dialect.group(), class, WATCH, Need::Run);
+        found.add(dialect.group(), class, &["get", "delete"], Need::Help);
+        found.add(dialect.group(), entry, WATCH, Need::Run);
         if ways.port_forward {
             found.rows(PORT_FORWARD);
         }
@@ -135,7 +137,8 @@ impl Permissions {
     fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds, ways: Ways) {
         self.definitions.extend(scope::definitions(scenario).into_iter().map(str::to_owned));
         if !scenario.gateways.is_empty() {
-            self.rows(POOL);
+            let dialect = kinds.dialect();
+            self.add(dialect.group(), &dialect.entry().plural, CREATE, Need::Run);
         }
         if scenario.gateways.values().any(|shape| shape.starts_with("https")) {
             self.rows(POOL_TLS);
@@ -288,32 +291,35 @@ async fn is_granted(api: &Api, permission: &Permission, name: Option<&str>) -> R
 
 /// The kinds that scenarios touch, without asking a cluster: plurals follow the rule that Kubernetes' own kinds follow.
 pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
-    let mut kinds = Kinds::default();
-    let mut add = |group: &str, kind: &str| {
+    let mut scenarios = scenarios.peekable();
+    let dialect = scenarios.peek().map_or_else(Dialect::gateway_api, |scenario| Arc::clone(&scenario.dialect));
+    let mut kinds = Kinds::new(dialect);
+    let mut add = |group: &str, kind: &str, dialect: &Dialect| {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
-        kinds.add(group, "v1", kind, &resource.plural, !is_cluster_scoped(kind));
+        kinds.add(group, "v1", kind, &resource.plural, !is_cluster_scoped(kind, dialect));
     };
-    for (group, kind) in [
-        ("", "Namespace"),
-        ("", "Service"),
-        ("discovery.k8s.io", "EndpointSlice"),
-        (CRDS, "CustomResourceDefinition"),
-        (GATEWAY_GROUP, "GatewayClass"),
-        (GATEWAY_GROUP, "Gateway"),
-    ] {
-        add(group, kind);
-    }
     let mut defined = BTreeSet::new();
     for scenario in scenarios {
+        let dialect = &*scenario.dialect;
+        for (group, kind) in [
+            ("", "Namespace"),
+            ("", "Service"),
+            ("discovery.k8s.io", "EndpointSlice"),
+            (CRDS, "CustomResourceDefinition"),
+            (dialect.group(), &dialect.class().kind),
+            (dialect.group(), &dialect.entry().kind),
+        ] {
+            add(group, kind, dialect);
+        }
         defined.extend(referred(scenario));
         for key in applied(scenario) {
-            add(&key.group, &key.kind);
+            add(&key.group, &key.kind, dialect);
         }
-        // What is not applied by the scenario, and not named above, is of Gateway API.
+        // What is not applied by the scenario, and not named above, is of its dialect.
         for object in references(scenario) {
             let known = ["Namespace", "Service", "EndpointSlice", "CustomResourceDefinition", "Secret", "ConfigMap"];
             if !known.contains(&object.kind.as_str()) && !applied(scenario).any(|key| key.kind == object.kind) {
-                add(GATEWAY_GROUP, &object.kind);
+                add(dialect.group(), &object.kind, dialect);
             }
         }
     }

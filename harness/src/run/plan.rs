@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::cluster::discover::{Acceptance, Facts, GivenBundle};
+use crate::cluster::kinds::Kind;
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{DEFINITION, cluster_change, definitions, is_cluster_scoped, is_unique};
 use crate::scenario::{Channel, Scenario, Version};
-use crate::target::discover::{Acceptance, Facts, GivenBundle};
-use crate::target::kinds::Kind;
 
 use super::definitions::beyond;
 use super::endpoints::only_hosted;
@@ -138,7 +138,8 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
 /// namespaces, under a name that is not the run's own. Of kinds that it knows the parser has said so already.
 pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
     let scoped = |key: &ObjectKey| {
-        is_cluster_scoped(&key.kind) || facts.kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced)
+        is_cluster_scoped(&key.kind, &scenario.dialect)
+            || facts.kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced)
     };
     applied(scenario)
         // The name of a definition is given; where somebody has it, its creation is refused.

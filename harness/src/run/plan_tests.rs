@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::super::fixtures::{apply, facts, scenario};
 use super::*;
+use crate::cluster::definitions;
+use crate::cluster::served::Definitions;
 use crate::scenario::{Bounds, Channel, Ending, Isolation, Vocabulary, load};
-use crate::target::definitions;
-use crate::target::served::Definitions;
 
 fn policy() -> Policy {
     Policy {

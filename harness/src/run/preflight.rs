@@ -9,12 +9,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::permissions::{Need, Permission};
+use crate::cluster::api::ApiError;
+use crate::cluster::discover::{Acceptance, DiscoverError, Facts};
+use crate::cluster::pool::{Instance, is_programmed};
+use crate::dialects::{Dialect, Standing};
 use crate::judge::Verdict;
 use crate::log::{Body, Event, Exchange, ProbeError};
 use crate::scenario::{Scenario, Vocabulary, parse};
-use crate::target::api::ApiError;
-use crate::target::discover::{Acceptance, DiscoverError, Facts};
-use crate::target::pool::{Instance, is_programmed};
 
 /// Its execution's name in the log; no scenario can have it.
 pub const PREFLIGHT: &str = "(preflight)";
@@ -145,7 +146,7 @@ impl Preflight {
         let permit = "`gateproof rbac` prints the role that is needed";
         let (question, next) = match error {
             DiscoverError::Discovery(_) => (Question::ApiServer, permit),
-            DiscoverError::NoGatewayApi => {
+            DiscoverError::NotServed { .. } => {
                 (Question::GatewayApi, "install the Gateway API CRDs: the file standard-install.yaml of a release")
             }
             DiscoverError::Crd(_) => (Question::GatewayApi, permit),
@@ -220,7 +221,13 @@ impl Preflight {
 
     /// What came of a request through a Gateway of the pool, and what to do if no connection came about, or no backend
     /// was reached.
-    pub fn request(&mut self, verdict: &Verdict, events: &[Arc<Event>], connect: &str, backend: &str) {
+    pub fn request(
+        &mut self,
+        verdict: &Verdict,
+        events: &[Arc<Event>],
+        dialect: &Dialect,
+        [connect, backend]: [&str; 2],
+    ) {
         let last = events.iter().rev().find_map(|event| match &event.body {
             Body::Probed { exchange, .. } => Some(&**exchange),
             _ => None,
@@ -245,7 +252,9 @@ impl Preflight {
         if let Some(exchange) = last {
             self.good(Question::DataPath, place);
             let route = events.iter().rev().find_map(|event| match &event.body {
-                Body::Observed { key, object, .. } if key.kind == "HTTPRoute" => Some(told_of_parents(object)),
+                Body::Observed { key, object, .. } if dialect.standing(&key.kind) == Standing::Parents => {
+                    Some(told_of_parents(object))
+                }
                 _ => None,
             });
             let route = route.unwrap_or_else(|| "it was not seen".to_owned());

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::fixtures::facts;
 use super::*;
-use crate::target::shape::Shape;
+use crate::cluster::shape::Shape;
 
 fn permission(verb: &'static str, need: Need) -> Permission {
     Permission { group: "g.test".to_owned(), resource: "things/status".to_owned(), verb, need }
@@ -116,6 +116,6 @@ fn a_data_path_that_flaps_can_be_tested(#[case] disagreed: u64, #[case] good: bo
         slowest_settle: Duration::ZERO,
     };
     let mut preflight = Preflight::default();
-    preflight.request(&verdict, &[], "connect", "backend");
+    preflight.request(&verdict, &[], &Dialect::gateway_api(), ["connect", "backend"]);
     assert_eq!((preflight.is_good(), preflight.checks.last().unwrap().seen.as_str()), (good, told));
 }

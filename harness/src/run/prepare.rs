@@ -9,24 +9,24 @@ use super::Progress;
 use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
 use super::preflight::Preflight;
+use crate::cluster::api::{Api, chain};
+use crate::cluster::backends::deployed::Deploying;
+use crate::cluster::backends::{BackendError, Backends, Hosting};
+use crate::cluster::clean::Leftover;
+use crate::cluster::connect::{ConnectError, Source, connect};
+use crate::cluster::definitions;
+use crate::cluster::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
+use crate::cluster::discover::{DiscoverError, Facts, Patience, Wanted, discover};
+use crate::cluster::forward::PortForward;
+use crate::cluster::kinds::{Kind, Kinds};
+use crate::cluster::lease::LeaseError;
+use crate::cluster::log_writer::LogFileError;
+use crate::cluster::observe::ObserveError;
+use crate::cluster::pool::PoolError;
+use crate::cluster::shape::ShapeError;
 use crate::log::ObjectKey;
 use crate::scenario::{Ending, ObjectRef, SubjectExpectation, Verb};
 use crate::scenario::{Scenario, scope};
-use crate::target::api::{Api, chain};
-use crate::target::backends::deployed::Deploying;
-use crate::target::backends::{BackendError, Backends, Hosting};
-use crate::target::clean::Leftover;
-use crate::target::connect::{ConnectError, Source, connect};
-use crate::target::definitions;
-use crate::target::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
-use crate::target::discover::{DiscoverError, Facts, Patience, Wanted, discover};
-use crate::target::forward::PortForward;
-use crate::target::kinds::{Kind, Kinds};
-use crate::target::lease::LeaseError;
-use crate::target::log_writer::LogFileError;
-use crate::target::observe::ObserveError;
-use crate::target::pool::PoolError;
-use crate::target::shape::ShapeError;
 
 /// Why a run did not come to a record, named for the phase that failed.
 #[derive(Debug, thiserror::Error)]
@@ -209,7 +209,12 @@ async fn begin(
     if options.backend_image.is_some() {
         groups.insert("apps".to_owned());
     }
-    let wanted = Wanted { groups, kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect() };
+    let dialect = Arc::clone(options.contract.dialect());
+    let wanted = Wanted {
+        dialect: Arc::clone(&dialect),
+        groups,
+        kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect(),
+    };
     let timing = options.timing();
     let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
     let patience =
@@ -232,7 +237,7 @@ async fn begin(
         None => Backends::Hosted(Hosting::new(&options.backend_addresses, options.target.is_embedded())?),
     };
     let dialer: Arc<dyn Dialer> = match &options.port_forward {
-        Some(behind) => Arc::new(PortForward::start(api.client(), behind.clone())),
+        Some(behind) => Arc::new(PortForward::start(api.client(), behind.clone(), &dialect)),
         None => Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
     };
     Ok(Target { api, facts, dialer, backends, located })

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
+use crate::cluster::pool::Instance;
+use crate::cluster::shape::Shape;
 use crate::log::Timing;
 use crate::scenario::bind::needs;
 use crate::scenario::{Answer, HoldFor, Isolation, Probe, Scenario, Verb};
-use crate::target::pool::Instance;
-use crate::target::shape::Shape;
 
 /// What is done without waiting.
 const AT_ONCE: Duration = Duration::from_millis(1);

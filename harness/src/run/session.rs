@@ -15,14 +15,15 @@ use super::record::{End, Entry, scenario_record};
 use super::schedule::{Job, Schedule, Start};
 use super::tidy::Tidy;
 use super::{known, locks};
+use crate::cluster::clean::{CleanScope, Leftover};
+use crate::cluster::lease::give_back;
+use crate::cluster::names::pool_namespace;
+use crate::cluster::pod_logs::{self, PodLog};
+use crate::cluster::pool;
+use crate::cluster::undo;
 use crate::judge::Verdict;
 use crate::log::{Bindings, Body, Ended, ObjectKey, Scope};
 use crate::scenario::Scenario;
-use crate::target::clean::{CleanScope, Leftover};
-use crate::target::lease::give_back;
-use crate::target::names::pool_namespace;
-use crate::target::pod_logs::{self, PodLog};
-use crate::target::undo;
 
 /// One execution that the plan asks for.
 pub struct Slot {
@@ -153,16 +154,16 @@ pub async fn session(
     }
     life.end().await;
     kept.retain(|(index, _)| ends.get(index).is_some_and(|end| stays(options.keep, end)));
-    let pool = pool_namespace(&run_id);
+    let pool_home = pool_namespace(&run_id);
     if kept.is_empty() && leftovers.is_empty() {
-        leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool)]).await);
+        leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool_home)]).await);
     } else if kept.is_empty() {
         // Its Lease says that the run is over, so that `gateproof clean` takes what is left.
-        let gateway = |name: &str| env.writer.key("Gateway", Some(&pool), name);
+        let gateway = |name: &str| pool::key(env.facts.kinds.dialect(), &run_id, name);
         leftovers
             .extend(tidy.remove(schedule.instances().iter().map(|instance| gateway(&instance.name)).collect()).await);
         let diagnosis = "it holds the Lease by which `gateproof clean` knows that the run is over".to_owned();
-        leftovers.push(Leftover { object: format!("Namespace/{pool}"), diagnosis });
+        leftovers.push(Leftover { object: format!("Namespace/{pool_home}"), diagnosis });
     }
     let entries = slots.into_iter().enumerate().map(|(index, slot)| {
         let broken =

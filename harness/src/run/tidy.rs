@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cluster::api::Api;
+use crate::cluster::clean::{Leftover, NOBODY, holders};
+use crate::cluster::log_writer::LogWriter;
+use crate::cluster::pool::describe;
+use crate::cluster::view::View;
+use crate::cluster::write::Writer;
 use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
 use crate::scenario::scope::DEFINITION;
-use crate::target::api::Api;
-use crate::target::clean::{Leftover, NOBODY, holders};
-use crate::target::log_writer::LogWriter;
-use crate::target::pool::describe;
-use crate::target::view::View;
-use crate::target::write::Writer;
 
 /// Removes objects and waits until the observer saw them go.
 #[derive(Clone)]

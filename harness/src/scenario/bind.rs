@@ -15,6 +15,7 @@ use super::model::{
 };
 use super::scope::is_cluster_scoped;
 use super::template::TemplateError;
+use crate::dialects::Dialect;
 use crate::log::Bindings;
 
 pub use needs::{Needs, needs};
@@ -53,7 +54,8 @@ pub enum BindError {
 /// # Errors
 /// If a name is not bound, or a certificate cannot be made.
 pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindError> {
-    let mut binder = Binder { resolver: Resolver { bindings }, labels: IndexMap::new() };
+    let dialect = &scenario.dialect;
+    let mut binder = Binder { resolver: Resolver { bindings, dialect }, labels: IndexMap::new() };
     let mut bound = scenario.clone();
     for step in &mut bound.steps {
         match &mut step.verb {
@@ -107,7 +109,7 @@ impl Binder<'_> {
 
     fn is_namespaced(&self, kind: &str) -> bool {
         let found = self.resolver.bindings.cluster_scoped.iter().any(|scoped| scoped == kind);
-        !found && !is_cluster_scoped(kind)
+        !found && !is_cluster_scoped(kind, self.resolver.dialect)
     }
 
     /// Resolves a reference, and remembers how the manifest writes it.
@@ -189,9 +191,9 @@ impl Binder<'_> {
     }
 }
 
-/// A whole parentRef of a pool Gateway.
-fn parent_ref(namespace: &str, name: &str) -> Value {
-    json!({"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": namespace, "name": name})
+/// A whole parentRef of an entry of the pool.
+fn parent_ref(dialect: &Dialect, namespace: &str, name: &str) -> Value {
+    json!({"group": dialect.group(), "kind": dialect.entry().kind, "namespace": namespace, "name": name})
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::dialects::Dialect;
+
 use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::{Channel, Version};
 use super::parse::build::bounds;
@@ -57,7 +59,7 @@ pub struct WrongType {
 
 /// Fields of the embedded objects of a file that no schema has, or has with another type, in order of place. Syntax and the harness's own fields are
 /// the business of [`parse`](super::parse).
-pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagnostic> {
+pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Dialect) -> Vec<Diagnostic> {
     let source = Source::new(file, text);
     let mut problems = Vec::new();
     let documents = tree::read(&source, &mut problems);
@@ -109,8 +111,8 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas) -> Vec<Diagn
                     }
                 }
             }
-            let gateway_api = value["apiVersion"].as_str().is_some_and(|v| v.contains("gateway.networking"));
-            if gateway_api && !known_somewhere {
+            let is_own = value["apiVersion"].as_str().is_some_and(|version| dialect.has_version(version));
+            if is_own && !known_somewhere {
                 let message = format!("no release that the scenario is bound to has the kind `{kind}`");
                 problems.push(source.problem(object.mark, message, None));
             }
@@ -204,7 +206,10 @@ mod tests {
 
     fn lint(step: &str, bounds: &str) -> Vec<(usize, usize, String)> {
         let text = format!("spec:\n  steps:\n    - apply:\n{step}\n{bounds}");
-        objects("a.yaml", &text, &Two).into_iter().map(|d| (d.line, d.column, d.message)).collect()
+        objects("a.yaml", &text, &Two, &Dialect::gateway_api())
+            .into_iter()
+            .map(|d| (d.line, d.column, d.message))
+            .collect()
     }
 
     const ROUTE: &str =

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::dialects::Dialect;
 use crate::log::Message;
 
 pub use answer::{Answer, HeaderTest, Noted, Seen, Share};
@@ -30,6 +31,8 @@ pub struct Scenario {
     pub name: String,
     /// The suite: the first folder below `manifests/`.
     pub suite: String,
+    /// The dialect that it is written in.
+    pub dialect: Arc<Dialect>,
     /// Path as the user gave it, or below `manifests/`.
     pub file: String,
     /// The sentence that the specification says.

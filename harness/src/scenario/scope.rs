@@ -8,12 +8,13 @@ use serde_json::Value;
 use super::bind::{Needs, needs};
 use super::model::{Isolation, ObjectRef, Scenario, Verb};
 use super::template::{self, Part, Slot};
+use crate::dialects::Dialect;
 
 /// The kind of definitions.
 pub const DEFINITION: &str = "CustomResourceDefinition";
 
-/// Kinds of Kubernetes and Gateway API without a namespace. What others define is known from discovery alone.
-const CLUSTER_SCOPED: [&str; 32] = [
+/// Kinds of Kubernetes without a namespace. What others define is known from their dialect, or from discovery alone.
+const CLUSTER_SCOPED: [&str; 31] = [
     "APIService",
     "CSIDriver",
     "CSINode",
@@ -24,7 +25,6 @@ const CLUSTER_SCOPED: [&str; 32] = [
     DEFINITION,
     "DeviceClass",
     "FlowSchema",
-    "GatewayClass",
     "IPAddress",
     "IngressClass",
     "MutatingAdmissionPolicy",
@@ -48,9 +48,9 @@ const CLUSTER_SCOPED: [&str; 32] = [
     "VolumeAttributesClass",
 ];
 
-/// Whether a kind of Kubernetes or Gateway API has no namespace.
-pub fn is_cluster_scoped(kind: &str) -> bool {
-    CLUSTER_SCOPED.contains(&kind)
+/// Whether a kind of Kubernetes or of a dialect has no namespace.
+pub fn is_cluster_scoped(kind: &str, dialect: &Dialect) -> bool {
+    CLUSTER_SCOPED.contains(&kind) || dialect.is_cluster_scoped(kind)
 }
 
 /// Whether a name is unique to run and scenario: `${name:alias}` and nothing else.
@@ -93,13 +93,14 @@ pub fn cluster_change(scenario: &Scenario, namespaced: impl Fn(&str, &str) -> bo
     let Needs { names, .. } = needs(scenario);
     for step in &scenario.steps {
         match &step.verb {
-            Verb::Patch(patch) if is_foreign(&patch.target, |name| names.contains(name)) => {
+            Verb::Patch(patch) if is_foreign(&patch.target, &scenario.dialect, |name| names.contains(name)) => {
                 return Some(format!("it patches {}", patch.target));
             }
             Verb::Apply(apply) => {
                 // A class of one's own concerns nobody but its controller, which is the one under test.
-                let widely =
-                    |key: &crate::log::ObjectKey| key.kind != "GatewayClass" && !namespaced(&key.group, &key.kind);
+                let widely = |key: &crate::log::ObjectKey| {
+                    !scenario.dialect.is_class(&key.kind) && !namespaced(&key.group, &key.kind)
+                };
                 if let Some(key) = apply.objects.iter().filter_map(crate::log::ObjectKey::of).find(widely) {
                     return Some(format!("it creates a {}, which the whole cluster sees", key.kind));
                 }
@@ -111,8 +112,9 @@ pub fn cluster_change(scenario: &Scenario, namespaced: impl Fn(&str, &str) -> bo
 }
 
 /// Whether an object that a step writes is somebody else's: `own` says which name aliases are the scenario's.
-pub fn is_foreign(object: &ObjectRef, own: impl Fn(&str) -> bool) -> bool {
-    !object.pool && object.kind != "Namespace" && is_cluster_scoped(&object.kind) && !own(&object.name)
+pub fn is_foreign(object: &ObjectRef, dialect: &Dialect, own: impl Fn(&str) -> bool) -> bool {
+    let is_shared = object.kind != "Namespace" && is_cluster_scoped(&object.kind, dialect);
+    !object.pool && is_shared && !own(&object.name)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! What proves that it was looked at: an entry that it had before, or the entry of another route that was applied
 //! later, and then a hold, because a controller may well take up the later one first.
 
+use crate::dialects::Standing;
+
 use super::model::{Ending, ObjectRef, Parents, Place, Scenario, Settle, Step, SubjectExpectation, Verb};
 
 /// Where an expectation of no entry can be met by silence.
@@ -51,7 +53,7 @@ fn expects_none(subject: &SubjectExpectation) -> bool {
 
 /// Whether it can only be met by an entry that the controller wrote.
 fn expects_an_entry(subject: &SubjectExpectation) -> bool {
-    subject.subject.kind.ends_with("Route")
+    subject.standing == Standing::Parents
         && match &subject.parents {
             Parents::Every => subject.conditions.values().any(|condition| !condition.absent && !condition.optional),
             Parents::Selected(parents) => parents.iter().any(|parent| !parent.absent),

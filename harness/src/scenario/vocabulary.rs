@@ -1,10 +1,15 @@
 //! The names that manifests may use.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::dialects::Dialect;
 
 /// The names that manifests may use. Anything else is an error.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vocabulary {
+    /// What the kinds are.
+    pub dialect: Arc<Dialect>,
     /// Features.
     pub features: BTreeSet<String>,
     /// Requirement IDs, `upstream:TEST` and `blind:TEST.n`.
@@ -15,36 +20,22 @@ pub struct Vocabulary {
     pub conditions: BTreeSet<String>,
 }
 
-/// Shapes of Gateways that the pool can make.
-const SHAPES: [&str; 4] = ["http", "http-8080", "https", "tcp"];
-
-/// Condition types without a domain that some release of the Gateway API, or Kubernetes itself, defines.
-const CONDITIONS: [&str; 11] = [
-    "Accepted",
-    "AddressesAssigned",
-    "Conflicted",
-    "InsecureFrontendValidationMode",
-    "OverlappingTLSConfig",
-    "PartiallyInvalid",
-    "Programmed",
-    "Ready",
-    "ResolvedRefs",
-    "SupportedVersion",
-    "Established",
-];
+/// Condition types without a domain that Kubernetes itself defines.
+const OF_KUBERNETES: [&str; 1] = ["Established"];
 
 impl Vocabulary {
     /// What the embedded suites define.
     pub fn builtin() -> Vocabulary {
-        let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
+        let dialect = Dialect::gateway_api();
         let requirements = gateproof_suites::requirements().iter().map(|r| r.id.clone());
         let upstream = gateproof_suites::upstream_tests().iter().map(|t| format!("upstream:{}", t.name));
         let blind = gateproof_suites::blind_spots().iter().map(gateproof_suites::BlindSpot::clause);
         Vocabulary {
             features: gateproof_suites::features().iter().map(|f| f.name.clone()).collect(),
             clauses: requirements.chain(upstream).chain(blind).collect(),
-            shapes: names(&SHAPES),
-            conditions: names(&CONDITIONS),
+            shapes: dialect.shapes().iter().cloned().collect(),
+            conditions: dialect.conditions().iter().cloned().chain(OF_KUBERNETES.map(str::to_owned)).collect(),
+            dialect,
         }
     }
 }

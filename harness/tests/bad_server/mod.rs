@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gateproof::target::clock;
-use gateproof::target::dial::{Connection, DialError, Dialer};
+use gateproof::cluster::clock;
+use gateproof::cluster::dial::{Connection, DialError, Dialer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -1,12 +1,14 @@
-//! The contract as data: strict reading of `suites/contracts/*.yaml`.
+//! The contract as data: strict reading of `suites/dialects/*/contract.yaml`.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use regex::Regex;
 use serde::Deserialize;
 
 use super::rule::Rule;
+use crate::dialects::Dialect;
 use crate::scenario::{Level, Version};
 
 /// Why a contract could not be read.
@@ -34,6 +36,9 @@ pub enum ContractError {
     /// A reason that is not `Name [since V] [until V]`.
     #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
     Reason(String),
+    /// Of something else.
+    #[error("there is no dialect `{0}`")]
+    UnknownDialect(String),
     /// A version that is none.
     #[error("{0}")]
     Version(String),
@@ -42,7 +47,7 @@ pub enum ContractError {
 /// A status contract: which kinds have which conditions, and which rules hold.
 #[derive(Debug)]
 pub struct Contract {
-    name: String,
+    dialect: Arc<Dialect>,
     rules: IndexMap<Rule, Terms>,
     pub(super) transition: Transition,
     pub(super) message_required: bool,
@@ -309,8 +314,9 @@ impl Contract {
             rules.insert(rule, Terms { level, clauses, since: since.as_deref().map(version).transpose()? });
         }
         let kinds = spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
+        let dialect = Dialect::named(&metadata.name).ok_or(ContractError::UnknownDialect(metadata.name))?;
         Ok(Contract {
-            name: metadata.name,
+            dialect,
             rules,
             transition: spec.transition_time,
             message_required: spec.message_required,
@@ -334,9 +340,14 @@ impl Contract {
         self.rules.iter().filter(|(_, terms)| states(terms)).map(|(rule, _)| rule.name()).collect()
     }
 
-    /// Its name.
+    /// Its name, which is that of its dialect.
     pub fn name(&self) -> &str {
-        &self.name
+        self.dialect.name()
+    }
+
+    /// What its kinds are.
+    pub fn dialect(&self) -> &Arc<Dialect> {
+        &self.dialect
     }
 
     /// How binding a rule is; `None` if the contract does not hold it.

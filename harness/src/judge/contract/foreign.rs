@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::list::{Finding, held};
 use super::rule::Rule;
+use crate::dialects::Dialect;
 use crate::judge::conditions::{array, conditions_in};
 
 /// The marks on one object.
@@ -29,12 +30,12 @@ struct Mark {
 impl Marks {
     /// The harness patched a status: what it put there under a prefixed type, or under another controller's name, is a
     /// mark from now on, as it stands in the latest version if that came first. What the patch took away is none.
-    pub(super) fn written(&mut self, sent: &Value, controller: &str, latest: Option<&Value>) {
+    pub(super) fn written(&mut self, sent: &Value, controller: &str, latest: Option<&Value>, dialect: &Dialect) {
         self.learn(sent, controller);
         self.standing.clear();
         self.orders.clear();
         if let Some(latest) = latest {
-            self.remember(latest);
+            self.remember(latest, dialect);
         }
     }
 
@@ -58,16 +59,16 @@ impl Marks {
     }
 
     /// Holds a version against what stood there before. A version that the harness wrote only moves the marks.
-    pub(super) fn check(&mut self, object: &Value, ours: bool) -> Vec<Finding> {
+    pub(super) fn check(&mut self, object: &Value, ours: bool, dialect: &Dialect) -> Vec<Finding> {
         if self.types.is_empty() && self.controllers.is_empty() {
             return Vec::new();
         }
         let (before, orders) = (std::mem::take(&mut self.standing), std::mem::take(&mut self.orders));
-        self.remember(object);
+        self.remember(object, dialect);
         if ours {
             return Vec::new();
         }
-        let lists: HashSet<String> = conditions_in(object).into_iter().map(|(path, _)| path).collect();
+        let lists: HashSet<String> = conditions_in(object, dialect).into_iter().map(|(path, _)| path).collect();
         let marks = before.iter().filter(|mark| {
             // A mark goes with the entry that it stands in, once that entry's listener or parent is gone.
             mark.rule == Rule::ForeignEntriesPreserved
@@ -96,8 +97,8 @@ impl Marks {
         found
     }
 
-    fn remember(&mut self, object: &Value) {
-        for (path, conditions) in conditions_in(object) {
+    fn remember(&mut self, object: &Value, dialect: &Dialect) {
+        for (path, conditions) in conditions_in(object, dialect) {
             // Where a controller's own conditions stand between them is its own affair.
             let mut order = Vec::new();
             for condition in conditions.iter().filter(|c| self.types.contains(c.type_)) {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::rule::Rule;
+use crate::dialects::Dialect;
 use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, parent_refs};
 use crate::scenario::{Parents, SubjectExpectation, Version};
 
@@ -51,10 +52,10 @@ impl<'a> List<'a> {
     }
 
     /// Whether it is an entry for a parent that the route no longer names: it ought to go, and is not kept current meanwhile.
-    pub(super) fn is_left_over(&self, object: &Value) -> bool {
+    pub(super) fn is_left_over(&self, object: &Value, dialect: &Dialect) -> bool {
         let of_parent = |entry: &Value| {
-            let parent = ParentRef::of(entry.get("parentRef").unwrap_or(&Value::Null), namespace(object));
-            !parent_refs(object).contains(&parent)
+            let reference = entry.get("parentRef").unwrap_or(&Value::Null);
+            !parent_refs(object, dialect).contains(&ParentRef::of(reference, namespace(object), dialect))
         };
         self.subject.at == Place::Parents && self.entry.is_some_and(of_parent)
     }
@@ -85,7 +86,7 @@ pub(super) fn held(rule: Rule, path: String, good: bool, seen: impl FnOnce() -> 
 }
 
 /// Every condition list of an object that our controller answers for.
-pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str) -> Vec<List<'a>> {
+pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str, dialect: &Dialect) -> Vec<List<'a>> {
     let mut lists = Vec::new();
     for subject in &kind.subjects {
         match subject.at {
@@ -107,7 +108,7 @@ pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str) -> 
                 }
             }
             Place::Parents | Place::Ancestors => {
-                for (entry, parent) in entries(subject.at, object) {
+                for (entry, parent) in entries(subject.at, object, dialect) {
                     if entry.get("controllerName").and_then(Value::as_str) == Some(controller) {
                         lists.push(List {
                             path: format!("status.{}[{parent}].conditions", part(subject.at)),
@@ -134,11 +135,11 @@ pub(super) fn part(at: Place) -> &'static str {
 }
 
 /// Entries of `status.parents` or `status.ancestors` with whom they are about.
-pub(super) fn entries(at: Place, object: &Value) -> Vec<(&Value, ParentRef)> {
+pub(super) fn entries<'a>(at: Place, object: &'a Value, dialect: &Dialect) -> Vec<(&'a Value, ParentRef)> {
     let reference = if at == Place::Ancestors { "ancestorRef" } else { "parentRef" };
     array(object.get("status").and_then(|s| s.get(part(at))))
         .iter()
-        .map(|entry| (entry, ParentRef::of(entry.get(reference).unwrap_or(&Value::Null), namespace(object))))
+        .map(|entry| (entry, ParentRef::of(entry.get(reference).unwrap_or(&Value::Null), namespace(object), dialect)))
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! The status contract: always on, for every version of every object that a scenario touches.
 //!
-//! What a kind's status must look like is data (`suites/contracts/*.yaml`, read by [`Contract::parse`]); what the rules
+//! What a kind's status must look like is data (`suites/dialects/*/contract.yaml`, read by [`Contract::parse`]); what the rules
 //! mean is code, one function a rule. [`ContractState`] folds over events and collects breaches.
 
 mod data;
@@ -26,7 +26,7 @@ pub use rule::Rule;
 pub use state::ContractState;
 
 /// The built-in contract of Gateway API.
-pub const GATEWAY_API: &str = include_str!("../../../../suites/contracts/gateway-api.yaml");
+pub use gateproof_suites::contracts::GATEWAY_API;
 
 /// Holds a whole log against the contract, with no scenario to say when something was settled: the rules about a
 /// settled state are left out.

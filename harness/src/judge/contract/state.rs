@@ -13,6 +13,7 @@ use super::list::{Finding, List, check, entries, held, lists, part};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
+use crate::dialects::Dialect;
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
@@ -113,7 +114,7 @@ impl ContractState {
 
     /// Whoever is ours and handles others is known by name from its first version on.
     fn learn(&mut self, key: &ObjectKey, object: &Value) {
-        if key.kind == "GatewayClass" && self.is_ours(key, object) {
+        if self.contract.dialect().is_class(&key.kind) && self.is_ours(key, object) {
             self.handlers.insert(key.name.clone());
         }
     }
@@ -139,7 +140,8 @@ impl ContractState {
                     // The watch may have been faster than the answer to the write.
                     self.found.retain(|f| !(f.key == write.key && f.resource_version == *resource_version));
                     if let (WriteVerb::Patch, Some(sent)) = (write.verb, &write.sent) {
-                        seen.marks.written(sent, &self.controller, seen.last.as_ref().map(|last| &*last.object));
+                        let last = seen.last.as_ref().map(|last| &*last.object);
+                        seen.marks.written(sent, &self.controller, last, self.contract.dialect());
                     }
                 }
             }
@@ -159,8 +161,9 @@ impl ContractState {
         }
         let mut found = Vec::new();
         let generation = generation(&last.object);
-        let lists = lists(kind, &last.object, &self.controller);
-        for list in lists.iter().filter(|list| list.visited() && !list.is_left_over(&last.object)) {
+        let dialect = contract.dialect();
+        let lists = lists(kind, &last.object, &self.controller, dialect);
+        for list in lists.iter().filter(|list| list.visited() && !list.is_left_over(&last.object, dialect)) {
             let is_awaited = |type_: &str| awaited.is_none_or(|awaited| list.is_awaited(type_, awaited));
             for condition in &list.conditions {
                 let is_known = list.terms(condition.type_, self.version).is_some();
@@ -213,9 +216,13 @@ impl ContractState {
             let is_settled =
                 self.objects.get(&key).filter(|seen| !seen.gap).and_then(|seen| seen.last.as_ref()).is_some_and(
                     |last| {
-                        let budget = if key.kind == "GatewayClass" { timing.gateway_class } else { timing.gateway };
+                        let is_class = self.contract.dialect().is_class(&key.kind);
+                        let budget = if is_class { timing.gateway_class } else { timing.gateway };
                         let answered = last.turned.is_none_or(|turned| event.at - turned >= budget);
-                        !last.deleted && answered && event.at - last.at >= timing.quiet && is_ready(&key, &last.object)
+                        !last.deleted
+                            && answered
+                            && event.at - last.at >= timing.quiet
+                            && is_ready(&key, &last.object, self.contract.dialect())
                     },
                 );
             if is_settled {
@@ -251,7 +258,7 @@ impl ContractState {
 
     /// A GatewayClass of another controller is none of ours.
     fn is_ours(&self, key: &ObjectKey, object: &Value) -> bool {
-        key.kind != "GatewayClass"
+        !self.contract.dialect().is_class(&key.kind)
             || object.pointer("/spec/controllerName").and_then(Value::as_str) == Some(self.controller.as_str())
     }
 
@@ -301,7 +308,8 @@ impl ContractState {
         let object = look.object;
         let version = times::Look::of(object, look.at);
         let mut found = Vec::new();
-        let all = lists(kind, object, &self.controller);
+        let dialect = self.contract.dialect();
+        let all = lists(kind, object, &self.controller, dialect);
         let mut memories = HashMap::new();
         let mut visited = HashMap::new();
         for list in &all {
@@ -335,7 +343,7 @@ impl ContractState {
         }
         seen.memories = memories;
         seen.visited = visited;
-        found.extend(kind.subjects.iter().flat_map(|subject| unique_entries(subject.at, object)));
+        found.extend(kind.subjects.iter().flat_map(|subject| unique_entries(subject.at, object, dialect)));
         found.extend(kind.subjects.iter().flat_map(|subject| self.controller_names(subject.at, object)));
         for sorted in &kind.sorted {
             if let Some(list) = object.pointer(&sorted.at) {
@@ -345,7 +353,7 @@ impl ContractState {
                 found.push(held(Rule::Sorted, path, keys.is_sorted(), || format!("{keys:?}")));
             }
         }
-        found.extend(seen.marks.check(object, look.ours));
+        found.extend(seen.marks.check(object, look.ours, dialect));
         if let Some(last) = &seen.last {
             found.extend(quiescent(&last.object, object));
         }
@@ -372,7 +380,7 @@ impl ContractState {
         if !matches!(at, Place::Parents | Place::Ancestors) {
             return Vec::new();
         }
-        entries(at, object)
+        entries(at, object, self.contract.dialect())
             .into_iter()
             .map(|(entry, parent)| {
                 let name = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
@@ -410,8 +418,8 @@ impl ContractState {
 
 /// Whether an object is as a run waits for it, at its current generation: before, a controller may have more to say,
 /// however long it has been silent.
-fn is_ready(key: &ObjectKey, object: &Value) -> bool {
-    let wanted = if key.kind == "Gateway" { "Programmed" } else { "Accepted" };
+fn is_ready(key: &ObjectKey, object: &Value, dialect: &Dialect) -> bool {
+    let wanted = if dialect.is_entry(&key.kind) { "Programmed" } else { "Accepted" };
     array(object.pointer("/status/conditions")).iter().any(|condition| {
         condition["type"] == wanted
             && condition["status"] == "True"
@@ -423,14 +431,14 @@ fn resource_version(object: &Value) -> Option<&str> {
     object.pointer("/metadata/resourceVersion").and_then(Value::as_str)
 }
 
-fn unique_entries(at: Place, object: &Value) -> Vec<Finding> {
+fn unique_entries(at: Place, object: &Value, dialect: &Dialect) -> Vec<Finding> {
     let keys: Vec<String> = match at {
         Place::Object => return Vec::new(),
         Place::Listeners => array(object.pointer("/status/listeners"))
             .iter()
             .map(|entry| entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
             .collect(),
-        Place::Parents | Place::Ancestors => entries(at, object)
+        Place::Parents | Place::Ancestors => entries(at, object, dialect)
             .into_iter()
             .map(|(entry, parent)| {
                 let controller = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();

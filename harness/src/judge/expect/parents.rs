@@ -13,11 +13,11 @@ const LEFT_OVER: [&str; 1] = ["OWN-13"];
 
 impl Check<'_> {
     pub(super) fn parents(&mut self, expected: &SubjectExpectation, object: &Value) {
-        let entries = parent_entries(object);
+        let entries = parent_entries(object, &self.rules.scenario.dialect);
         let own: Vec<&ParentEntry<'_>> =
             entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
         self.view.push(json!(own.iter().map(|e| e.parent.to_string()).collect::<Vec<_>>()));
-        let specified = parent_refs(object);
+        let specified = parent_refs(object, &self.rules.scenario.dialect);
         match &expected.parents {
             Parents::Absent => {
                 self.checked += 1;
@@ -38,7 +38,7 @@ impl Check<'_> {
             Parents::Selected(selected) => {
                 let mut spoken_of = specified;
                 for (index, one) in selected.iter().enumerate() {
-                    let parent = ParentRef::of(&one.parent_ref, namespace(object));
+                    let parent = ParentRef::of(&one.parent_ref, namespace(object), &self.rules.scenario.dialect);
                     let part = format!(".parents[{index}]");
                     let is_named = spoken_of.contains(&parent);
                     spoken_of.push(parent.clone());
@@ -67,7 +67,7 @@ impl Check<'_> {
 
     /// Policies: the conditions are asked of every ancestor entry of our controller, and there must be one.
     pub(super) fn ancestors(&mut self, expected: &SubjectExpectation, object: &Value) {
-        let entries = parent_entries(object);
+        let entries = parent_entries(object, &self.rules.scenario.dialect);
         let own: Vec<_> = entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
         self.checked += 1;
         if own.is_empty() {

@@ -29,6 +29,7 @@ use Did::{Gap, Patch, See, Settle, SettleFor};
 fn awaiting(subject: &ObjectRef, types: &[&str]) -> SubjectExpectation {
     SubjectExpectation {
         subject: subject.clone(),
+        standing: crate::dialects::Standing::Object,
         conditions: types.iter().map(|type_| ((*type_).to_owned(), ConditionExpectation::default())).collect(),
         parents: Parents::Every,
         listeners: IndexMap::new(),

@@ -66,6 +66,7 @@ pub(super) fn scenario(verbs: Vec<Verb>) -> Scenario {
     Scenario {
         name: "test".to_owned(),
         suite: "gateway-api".to_owned(),
+        dialect: crate::dialects::Dialect::gateway_api(),
         file: "test.yaml".to_owned(),
         summary: String::new(),
         features: Vec::new(),
@@ -176,6 +177,7 @@ pub(super) fn expect(text: &str) -> (String, ConditionExpectation) {
 
 pub(super) fn subject(object: ObjectRef, conditions: &[&str]) -> SubjectExpectation {
     SubjectExpectation {
+        standing: crate::dialects::Dialect::gateway_api().standing(&object.kind),
         subject: object,
         conditions: conditions.iter().map(|c| expect(c)).collect(),
         parents: Parents::Every,

@@ -39,7 +39,7 @@ fn seen(change: Change, object: &Value) -> Body {
 
 /// What is found of these events, which come after the Service was made at version 10.
 fn found(events: Vec<Body>) -> Vec<Foreign> {
-    let mut others = Others::default();
+    let mut others = Others::of(crate::dialects::Dialect::gateway_api());
     others.begin(&bindings());
     let made = wrote(WriteVerb::Apply, key(), "10", Some(sent()));
     let first = seen(Change::Added, &service("10", json!([{"port": 80, "protocol": "TCP"}])));
@@ -129,7 +129,7 @@ fn definition(generation: i64, version: &str) -> Value {
 fn found_of_definition(events: Vec<(Scope, Body)>) -> Vec<String> {
     let key = ObjectKey::of(&definition(1, "1")).unwrap();
     let sent = other(&definition(1, "1"), |o| o["metadata"] = json!({"name": DEFINED, "labels": {"a": "b"}}));
-    let mut others = Others::default();
+    let mut others = Others::of(crate::dialects::Dialect::gateway_api());
     others.begin(&bindings());
     let made = (Scope::Scenario("test".into()), wrote(WriteVerb::Apply, key, "10", Some(sent)));
     let mut all = Vec::new();

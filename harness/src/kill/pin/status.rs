@@ -7,9 +7,10 @@ use gateproof_controllers::settings::CONTROLLER_NAME;
 use serde_json::{Value, json};
 
 use super::OTHER;
+use crate::dialects::Dialect;
 use crate::judge::conditions::{ParentRef, array, generation, namespace};
 use crate::scenario::expectations::{Aspect, Holder};
-use crate::scenario::{ConditionExpectation, FieldTest, ListenerExpectation, ObjectRef, Parents, SubjectExpectation};
+use crate::scenario::{ConditionExpectation, FieldTest, ListenerExpectation, Parents, SubjectExpectation};
 
 /// A reason that nobody else gives.
 const OTHER_REASON: &str = "Tampered";
@@ -19,17 +20,10 @@ fn edit(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> StatusEd
 }
 
 /// A condition that is not as expected in this aspect.
-pub(super) fn condition(
-    object: &ObjectRef,
-    holder: &Holder,
-    r#type: &str,
-    expected: &ConditionExpectation,
-    aspect: Aspect,
-) -> StatusEdit {
-    let (is_route, holder, r#type) = (object.kind.ends_with("Route"), holder.clone(), r#type.to_owned());
-    let expected = expected.clone();
+pub(super) fn condition(holder: &Holder, r#type: &str, expected: &ConditionExpectation, aspect: Aspect) -> StatusEdit {
+    let (holder, r#type, expected) = (holder.clone(), r#type.to_owned(), expected.clone());
     edit(move |object, status| {
-        let Some(conditions) = conditions_of(object, status, &holder, is_route) else { return };
+        let Some(conditions) = conditions_of(object, status, &holder) else { return };
         change(conditions, object, &r#type, &expected, aspect);
     })
 }
@@ -93,7 +87,7 @@ pub(super) fn parent(parent_ref: &Value, absent: bool) -> StatusEdit {
         if absent {
             ensure_parent(object, status, &parent_ref);
         } else {
-            let wanted = ParentRef::of(&parent_ref, namespace(object));
+            let wanted = ParentRef::of(&parent_ref, namespace(object), &Dialect::gateway_api());
             list(status, "parents").retain(|entry| !is_own(entry, &wanted, object));
         }
     })
@@ -110,7 +104,7 @@ pub(super) fn attached_routes(listener: &str) -> StatusEdit {
 /// One kind more than there are.
 pub(super) fn supported_kinds(listener: &str) -> StatusEdit {
     on_listener(listener, |entry| {
-        let other = json!({"group": "gateway.networking.k8s.io", "kind": OTHER_REASON});
+        let other = json!({"group": Dialect::gateway_api().group(), "kind": OTHER_REASON});
         list(entry, "supportedKinds").push(other);
     })
 }
@@ -156,10 +150,9 @@ fn fill(status: &mut Value, pointer: &str) {
 /// A status that says what it must never say.
 pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
     let subject = subject.clone();
-    let is_route = subject.subject.kind.ends_with("Route");
     edit(move |object, status| {
         let holders: Vec<(Holder, Vec<(&String, &ConditionExpectation)>)> = match &subject.parents {
-            _ if !is_route => vec![(Holder::Own, subject.conditions.iter().collect())],
+            _ if !has_parents(object) => vec![(Holder::Own, subject.conditions.iter().collect())],
             Parents::Selected(parents) => parents
                 .iter()
                 .map(|one| {
@@ -179,7 +172,7 @@ pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
             if let Holder::Parent(parent_ref) = &holder {
                 ensure_parent(object, status, parent_ref);
             }
-            let Some(list) = conditions_of(object, status, &holder, is_route) else { continue };
+            let Some(list) = conditions_of(object, status, &holder) else { continue };
             for (r#type, expected) in conditions {
                 let found = entry(list, object, r#type, expected);
                 if let Some(wanted) = expected.status.first() {
@@ -213,19 +206,14 @@ pub(super) fn touched() -> StatusEdit {
 }
 
 /// The conditions of a holder; nothing if it is not there. Of a route's own, those of its first entry.
-fn conditions_of<'s>(
-    object: &Value,
-    status: &'s mut Value,
-    holder: &Holder,
-    is_route: bool,
-) -> Option<&'s mut Vec<Value>> {
+fn conditions_of<'s>(object: &Value, status: &'s mut Value, holder: &Holder) -> Option<&'s mut Vec<Value>> {
     let entry = match holder {
-        Holder::Own if is_route => {
+        Holder::Own if has_parents(object) => {
             list(status, "parents").iter_mut().find(|entry| entry["controllerName"] == CONTROLLER_NAME)?
         }
         Holder::Own => status,
         Holder::Parent(parent_ref) => {
-            let wanted = ParentRef::of(parent_ref, namespace(object));
+            let wanted = ParentRef::of(parent_ref, namespace(object), &Dialect::gateway_api());
             list(status, "parents").iter_mut().find(|entry| is_own(entry, &wanted, object))?
         }
         Holder::Listener(name) => list(status, "listeners").iter_mut().find(|entry| entry["name"] == *name)?,
@@ -233,9 +221,14 @@ fn conditions_of<'s>(
     Some(list(entry, "conditions"))
 }
 
+/// Whether the conditions of an object stand with its parents.
+fn has_parents(object: &Value) -> bool {
+    object.pointer("/spec/parentRefs").is_some()
+}
+
 /// Adds an entry of the reference for a parent, if there is none.
 fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value) {
-    let wanted = ParentRef::of(parent_ref, namespace(object));
+    let wanted = ParentRef::of(parent_ref, namespace(object), &Dialect::gateway_api());
     let entries = list(status, "parents");
     if entries.iter().any(|entry| is_own(entry, &wanted, object)) {
         return;
@@ -258,7 +251,8 @@ fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value) {
 }
 
 fn is_own(entry: &Value, parent: &ParentRef, object: &Value) -> bool {
-    entry["controllerName"] == CONTROLLER_NAME && ParentRef::of(&entry["parentRef"], namespace(object)) == *parent
+    entry["controllerName"] == CONTROLLER_NAME
+        && ParentRef::of(&entry["parentRef"], namespace(object), &Dialect::gateway_api()) == *parent
 }
 
 /// The list of this name, made if it is not there.

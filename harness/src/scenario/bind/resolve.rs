@@ -4,9 +4,11 @@ use serde_json::{Map, Value};
 
 use super::super::template::{self, Part, Slot, TlsName};
 use super::{BindError, parent_ref, secret};
+use crate::dialects::Dialect;
 use crate::log::{Bindings, GatewayBinding};
 
 pub(super) struct Resolver<'b> {
+    pub(super) dialect: &'b Dialect,
     pub(super) bindings: &'b Bindings,
 }
 
@@ -54,7 +56,7 @@ impl<'b> Resolver<'b> {
         Ok(match slot {
             Slot::Gateway(alias) => {
                 let gateway = self.gateway(&alias)?;
-                parent_ref(&gateway.namespace, &gateway.name)
+                parent_ref(self.dialect, &gateway.namespace, &gateway.name)
             }
             Slot::GatewayName(alias) => Value::from(self.gateway(&alias)?.name.as_str()),
             Slot::GatewayNamespace(alias) => Value::from(self.gateway(&alias)?.namespace.as_str()),
@@ -69,7 +71,7 @@ impl<'b> Resolver<'b> {
             Slot::Class => Value::from(bindings.gateway_class.as_str()),
             Slot::SingleClass => {
                 let single = bindings.single_gateway_class.as_deref();
-                Value::from(single.ok_or_else(|| missing("GatewayClass", "single"))?)
+                Value::from(single.ok_or_else(|| missing("class", "single"))?)
             }
             Slot::Controller => Value::from(bindings.controller_name.as_str()),
             Slot::Token => Value::from(bindings.token.as_str()),
@@ -92,6 +94,6 @@ impl<'b> Resolver<'b> {
     /// A pool Gateway by alias.
     pub(super) fn gateway(&self, alias: &str) -> Result<&'b GatewayBinding, BindError> {
         let found = self.bindings.gateways.get(alias);
-        found.ok_or_else(|| BindError::Missing { what: "Gateway", alias: alias.to_owned() })
+        found.ok_or_else(|| BindError::Missing { what: "entry", alias: alias.to_owned() })
     }
 }

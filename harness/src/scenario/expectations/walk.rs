@@ -6,6 +6,8 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use crate::dialects::Standing;
+
 use super::super::model::{
     Answer, Bounds, Clause, ConditionExpectation, Ending, FieldExpectation, HeaderTest, Hold, Level,
     ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Scenario, Step, SubjectExpectation, Verb,
@@ -244,8 +246,7 @@ fn endings(step: &mut Step, about: &About, label: Labels<'_>, visitor: Visitor<'
 fn walk_subject(subject: &mut SubjectExpectation, base: &str, about: &About, visitor: Visitor<'_>) {
     let about = About { line: subject.place.line, ..about.clone() };
     let object = &subject.subject;
-    let is_route = object.kind.ends_with("Route");
-    if is_route && !matches!(subject.parents, Parents::Selected(_)) {
+    if subject.standing == Standing::Parents && !matches!(subject.parents, Parents::Selected(_)) {
         visitor(about.expectation(id::part(base, "parents")), Site::Parents(object, &mut subject.parents));
     }
     let own = Conditions { object, holder: Holder::Own };

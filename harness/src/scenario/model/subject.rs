@@ -3,6 +3,8 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use crate::dialects::Standing;
+
 use super::{Bounds, Clause, Level, ObjectRef, Place};
 
 /// What is expected of one object's status.
@@ -10,6 +12,8 @@ use super::{Bounds, Clause, Level, ObjectRef, Place};
 pub struct SubjectExpectation {
     /// Which object.
     pub subject: ObjectRef,
+    /// Where conditions of its kind stand.
+    pub standing: Standing,
     /// Conditions. On a route: of every parentRef in its spec. Otherwise: `status.conditions`.
     pub conditions: IndexMap<String, ConditionExpectation>,
     /// Routes only: which parent entries.

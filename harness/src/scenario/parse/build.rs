@@ -19,7 +19,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     let root = &document.root;
     let spec = root.get("spec")?;
     let name = root.get("metadata").and_then(|m| m.get("name")).and_then(Node::text).unwrap_or_default();
-    let mut names = Names::default();
+    let mut names = Names::of(Arc::clone(&checker.vocabulary.dialect));
     let gateways = entries(spec, "gateways")
         .filter_map(|(alias, shape)| Some((alias.to_owned(), shape.text()?.to_owned())))
         .collect::<IndexMap<_, _>>();
@@ -44,6 +44,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     Some(Scenario {
         name: name.to_owned(),
         suite: suite(file).to_owned(),
+        dialect: Arc::clone(&names.dialect),
         file: file.to_owned(),
         summary: text(spec, "summary").unwrap_or_default().to_owned(),
         features: strings(spec.get("features")),
@@ -73,7 +74,8 @@ fn suite(file: &str) -> &str {
 
 fn reserved_aliases(spec: &Node, checker: &mut Checker<'_>) {
     let reserved = super::super::template::WORDS;
-    for (field, what) in [("gateways", "Gateway"), ("namespaces", "namespace")] {
+    let entry = checker.vocabulary.dialect.entry().kind.clone();
+    for (field, what) in [("gateways", entry.as_str()), ("namespaces", "namespace")] {
         for (key, _) in spec.get(field).map(Node::entries).unwrap_or_default() {
             let taken = if field == "gateways" { reserved.contains(&key.name.as_str()) } else { key.name == "ns" };
             if taken {

@@ -9,7 +9,7 @@ use super::super::model::{
 };
 use super::build::{boolean, bounds, clauses, integer, level, strings, text};
 use super::check::{Checker, is_condition_type};
-use super::names::{Names, parent_ref};
+use super::names::Names;
 use super::tree::{Kind, Node};
 
 /// The subjects of a settle or hold.
@@ -29,6 +29,7 @@ pub(super) fn subjects(node: &Node, names: &Names, checker: &mut Checker<'_>) ->
             listeners: listeners(value, checker),
             fields: fields(value, checker),
             place: key.mark.place,
+            standing: names.dialect.standing(&subject.kind),
             subject,
         });
     }
@@ -46,7 +47,7 @@ fn parents(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Parents {
 fn parent(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<ParentExpectation> {
     let reference = node.get("ref")?;
     let mut value = match reference.text() {
-        Some(text) => parent_ref(&names.reference(text, reference.mark, checker)?),
+        Some(text) => names.parent_ref(&names.reference(text, reference.mark, checker)?),
         None => reference.value(),
     };
     if let Value::Object(fields) = &mut value {

@@ -1,6 +1,10 @@
 //! What a scenario has, and references to it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+
+use crate::dialects::Dialect;
 
 use super::super::model::ObjectRef;
 use super::super::scope::{DEFINITION, is_cluster_scoped, is_foreign};
@@ -8,19 +12,14 @@ use super::super::template::{self, Part, Slot, WORDS};
 use super::check::Checker;
 use super::tree::{Kind, Mark, Node};
 
-/// The API group of the Gateway API.
-pub(in crate::scenario) const GROUP: &str = "gateway.networking.k8s.io";
-
-/// The groups of Gateway API: what has graduated or may, and what is tried out.
-const GROUPS: [&str; 2] = [GROUP, "gateway.networking.x-k8s.io"];
-
 /// What is to be done about a change that the whole cluster sees.
 const ALONE: &str =
     "add `isolation: cluster`; such a scenario runs alone, and on a named cluster only with --allow-cluster-changes";
 
 /// What a scenario has.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Names {
+    pub(super) dialect: Arc<Dialect>,
     pub(super) gateways: Vec<String>,
     /// Aliases beside `ns`.
     pub(super) namespaces: Vec<String>,
@@ -32,6 +31,18 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Of a scenario in which nothing is known yet.
+    pub(super) fn of(dialect: Arc<Dialect>) -> Names {
+        Names {
+            dialect,
+            gateways: Vec::new(),
+            namespaces: Vec::new(),
+            backends: Vec::new(),
+            objects: Vec::new(),
+            changes_cluster: false,
+        }
+    }
+
     /// Checks every placeholder below a node.
     pub(super) fn check_placeholders(&self, node: &Node, checker: &mut Checker<'_>) {
         match &node.kind {
@@ -91,7 +102,7 @@ impl Names {
         if kind == DEFINITION && object.get("spec").is_none() {
             return self.defined(text, name.mark, checker);
         }
-        if is_cluster_scoped(kind) {
+        if is_cluster_scoped(kind, &self.dialect) {
             let Some(Slot::Name(alias)) = slot(text) else {
                 let help = Some("name it ${name:alias}".to_owned());
                 checker.report(name.mark, format!("the name of a {kind} must be unique to run and scenario"), help);
@@ -113,15 +124,15 @@ impl Names {
         Some(ObjectRef { kind: kind.to_owned(), namespace, name: text.to_owned(), pool: false })
     }
 
-    /// A definition that a step creates: one of Gateway API, whose names nobody can choose.
+    /// A definition that a step creates: one of the dialect, whose names nobody can choose.
     fn defined(&self, name: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
-        let (message, help) = if !GROUPS.iter().any(|group| name.split_once('.').is_some_and(|(_, of)| of == *group)) {
+        let (message, help) = if name.split_once('.').is_none_or(|(_, group)| !self.dialect.has_group(group)) {
             (
-                format!("`{name}` is no definition of Gateway API"),
-                "write plural.group, such as tcproutes.gateway.networking.k8s.io",
+                format!("`{name}` is no definition of {}", self.dialect.title()),
+                format!("write plural.group, such as {}.{}", self.dialect.entry().plural, self.dialect.group()),
             )
         } else if !self.changes_cluster {
-            ("a definition changes what the whole cluster serves".to_owned(), ALONE)
+            ("a definition changes what the whole cluster serves".to_owned(), ALONE.to_owned())
         } else {
             return Some(ObjectRef {
                 kind: DEFINITION.to_owned(),
@@ -130,7 +141,7 @@ impl Names {
                 pool: false,
             });
         };
-        checker.report(mark, message, Some(help.to_owned()));
+        checker.report(mark, message, Some(help));
         None
     }
 
@@ -159,7 +170,7 @@ impl Names {
         let object = ObjectRef { kind: kind.to_owned(), namespace, name: name.to_owned(), pool: false };
         let given = match kind {
             "Namespace" => name == "ns" || self.namespaces.iter().any(|n| n == name),
-            "GatewayClass" if name == "${class}" => true,
+            _ if self.dialect.is_class(kind) && name == "${class}" => true,
             DEFINITION => true,
             _ => self.objects.contains(&object),
         };
@@ -196,7 +207,7 @@ impl Names {
     }
 
     fn is_foreign(&self, object: &ObjectRef) -> bool {
-        is_foreign(object, |_| self.objects.contains(object))
+        is_foreign(object, &self.dialect, |_| self.objects.contains(object))
     }
 
     /// A pool Gateway by alias.
@@ -205,7 +216,12 @@ impl Names {
             checker.unknown(mark, "Gateway alias", alias, self.gateways.iter().map(String::as_str));
             return None;
         }
-        Some(ObjectRef { kind: "Gateway".to_owned(), namespace: None, name: alias.to_owned(), pool: true })
+        Some(self.entry(alias))
+    }
+
+    /// An entry of the pool.
+    fn entry(&self, alias: &str) -> ObjectRef {
+        ObjectRef { kind: self.dialect.entry().kind.clone(), namespace: None, name: alias.to_owned(), pool: true }
     }
 
     /// The Gateway that a probe goes through.
@@ -219,20 +235,29 @@ impl Names {
 
     /// The only Gateway that there is.
     pub(super) fn only_gateway(&self, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
-        let pool = self.gateways.iter().map(|alias| ObjectRef {
-            kind: "Gateway".to_owned(),
-            namespace: None,
-            name: alias.clone(),
-            pool: true,
-        });
-        let mut all = pool.collect::<Vec<_>>();
-        all.extend(self.objects.iter().filter(|o| o.kind == "Gateway").cloned());
+        let mut all: Vec<ObjectRef> = self.gateways.iter().map(|alias| self.entry(alias)).collect();
+        all.extend(self.objects.iter().filter(|object| self.dialect.is_entry(&object.kind)).cloned());
         if let [only] = &all[..] {
             return Some(only.clone());
         }
         let message = if all.is_empty() { "there is no Gateway to probe" } else { "there is more than one Gateway" };
         checker.report(mark, message.to_owned(), Some("say which with `via`".to_owned()));
         None
+    }
+
+    /// A whole parentRef to an object, with placeholders where its names are not known before binding.
+    pub(super) fn parent_ref(&self, object: &ObjectRef) -> Value {
+        let kind = &object.kind;
+        if object.pool {
+            let alias = &object.name;
+            return json!({
+                "group": self.dialect.group(), "kind": kind,
+                "namespace": format!("${{{alias}.namespace}}"), "name": format!("${{{alias}.name}}"),
+            });
+        }
+        let namespace = object.namespace.as_deref().unwrap_or("ns");
+        let group = if kind == "Service" { "" } else { self.dialect.group() };
+        json!({"group": group, "kind": kind, "namespace": format!("${{ns:{namespace}}}"), "name": object.name})
     }
 
     /// Whether there is such a backend; reports it if not.
@@ -243,20 +268,6 @@ impl Names {
         }
         known
     }
-}
-
-/// A whole parentRef to an object, with placeholders where its names are not known before binding.
-pub(super) fn parent_ref(object: &ObjectRef) -> Value {
-    if object.pool {
-        let alias = &object.name;
-        return json!({
-            "group": GROUP, "kind": "Gateway",
-            "namespace": format!("${{{alias}.namespace}}"), "name": format!("${{{alias}.name}}"),
-        });
-    }
-    let namespace = object.namespace.as_deref().unwrap_or("ns");
-    let group = if object.kind == "Service" { "" } else { GROUP };
-    json!({"group": group, "kind": object.kind, "namespace": format!("${{ns:{namespace}}}"), "name": object.name})
 }
 
 fn template_help(inside: &str, word: &str, known: Vec<&str>) -> String {

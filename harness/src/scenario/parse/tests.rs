@@ -469,7 +469,7 @@ proptest::proptest! {
     /// Whatever the text, there is an answer and no panic.
     #[test]
     fn no_text_breaks_the_parser(text in "[ -~\n]{0,200}") {
-        let _ = parse("a.yaml", &text, &Vocabulary::default());
+        let _ = parse("a.yaml", &text, &vocabulary());
     }
 
     /// Any change of a line of a good manifest is answered without panic, too.

@@ -19,10 +19,6 @@ fn route() -> (Value, Value) {
     (object, json!({"parents": [entry("one"), entry("two")]}))
 }
 
-fn route_ref() -> ObjectRef {
-    ObjectRef { kind: "HTTPRoute".to_owned(), namespace: None, name: "route".to_owned(), pool: false }
-}
-
 /// The JSON pointers at which two values differ.
 fn differences(before: &Value, after: &Value) -> Vec<String> {
     json_patch::diff(before, after).0.iter().map(|operation| operation.path().to_string()).collect()
@@ -45,7 +41,7 @@ fn accepted() -> ConditionExpectation {
 fn exactly_one_value_of_a_condition_is_wrong(#[case] holder: Holder, #[case] aspect: Aspect, #[case] at: &[&str]) {
     let (object, before) = route();
     let mut after = before.clone();
-    condition(&route_ref(), &holder, "Accepted", &accepted(), aspect)(&object, &mut after);
+    condition(&holder, "Accepted", &accepted(), aspect)(&object, &mut after);
     assert_eq!(differences(&before, &after), at);
 }
 

@@ -10,13 +10,14 @@ use kube::core::WatchEvent;
 use serde_json::Value;
 
 use super::api::{Api, ApiError, encode};
-use super::kinds::{GATEWAY_GROUP, Kind, Kinds};
+use super::kinds::{Kind, Kinds};
 use super::lease::{self, LOCKS_LABEL};
 use super::names::{self, RUN_LABEL};
 use super::pool::describe;
 use super::undo::{self, Restored};
 use super::write::{Writer, is_ours};
 use super::{clock, definitions, discover};
+use crate::dialects::Dialect;
 use crate::log::{ObjectKey, WriteOutcome};
 use crate::scenario::scope::DEFINITION;
 
@@ -142,7 +143,7 @@ pub async fn clean(api: &Api, writer: &Writer, scope: &CleanScope, budget: Durat
 /// # Errors
 /// If discovery fails.
 pub async fn kinds(api: &Api) -> Result<Kinds, ApiError> {
-    discover::every_kind(api).await
+    discover::every_kind(api, Dialect::gateway_api()).await
 }
 
 fn run_of(object: &Value) -> Option<&str> {
@@ -264,7 +265,7 @@ pub async fn holders(api: &Api, kinds: &Kinds, object: &Value) -> Vec<String> {
         }
     }
     if let (Some("Namespace"), Some(namespace)) = (object.get("kind").and_then(Value::as_str), name(object)) {
-        for kind in kinds.iter().filter(|kind| kind.namespaced && kind.group == GATEWAY_GROUP) {
+        for kind in kinds.own().filter(|kind| kind.namespaced) {
             // What cannot be read adds nothing to the diagnosis.
             let Ok(list) = api.get(&kind.collection(Some(&namespace))).await else { continue };
             for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {

@@ -24,7 +24,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::api::chain;
 use super::dial::{Connection, DialError, Dialer};
-use super::kinds::GATEWAY_GROUP;
+use crate::dialects::Dialect;
 use route::{NoRoute, World};
 use stream::Forwarded;
 
@@ -84,18 +84,20 @@ pub struct PortForward {
     services: Followed<Service>,
     slices: Followed<EndpointSlice>,
     gateways: Followed<DynamicObject>,
+    label: Arc<str>,
 }
 
 impl PortForward {
     /// Begins to watch. Must run within a Tokio runtime.
-    pub fn start(client: Client, behind: Behind) -> PortForward {
-        let gateway = ApiResource::from_gvk(&GroupVersionKind::gvk(GATEWAY_GROUP, "v1", "Gateway"));
+    pub fn start(client: Client, behind: Behind, dialect: &Dialect) -> PortForward {
+        let gateway = ApiResource::from_gvk(&GroupVersionKind::gvk(dialect.group(), "v1", &dialect.entry().kind));
         let gateways = Api::all_with(client.clone(), &gateway);
         PortForward {
             behind,
             services: Followed::start(Api::all(client.clone()), (), "Services"),
             slices: Followed::start(Api::all(client.clone()), (), "EndpointSlices"),
             gateways: Followed::start(gateways, gateway, "Gateways"),
+            label: Arc::from(dialect.entry_label()),
             client,
         }
     }
@@ -108,6 +110,7 @@ impl Dialer for PortForward {
             services: self.services.all().await?,
             slices: self.slices.all().await?,
             gateways: self.gateways.all().await?,
+            label: Arc::clone(&self.label),
         };
         let backing = world.route(&self.behind, host, port).map_err(|error| match error {
             NoRoute::NoPort { .. } => DialError::Refused(std::io::Error::other(error.to_string())),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::api::{Api, ApiError, encode};
-use super::kinds::{GATEWAY_GROUP, Kind};
+use super::kinds::Kind;
 use super::log_writer::LogWriter;
 use super::names::{self, RUN_LABEL};
 use super::observe::refused;
@@ -33,15 +33,17 @@ pub(super) struct AroundWatcher {
     log: Arc<LogWriter>,
     kind: Kind,
     of: Of,
+    /// Whose annotations are kept, and definitions watched.
+    group: String,
     known: HashMap<ObjectKey, Arc<Value>>,
     /// Whether what there is from the beginning has been listed.
     began: bool,
 }
 
 impl AroundWatcher {
-    /// Of the definitions of Gateway API.
-    pub(super) fn definitions(api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
-        AroundWatcher::of(Of::Definitions, definition(), api, log)
+    /// Of the definitions of an API group.
+    pub(super) fn definitions(group: &str, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
+        AroundWatcher::of(Of::Definitions, definition(), group, api, log)
     }
 
     /// Of the objects of a kind that are not of this run.
@@ -53,11 +55,13 @@ impl AroundWatcher {
         log: &Arc<LogWriter>,
     ) -> AroundWatcher {
         let query = format!("labelSelector={}&", encode(&format!("{RUN_LABEL}!={run_id}")));
-        AroundWatcher::of(Of::Others { query, scopes: Arc::clone(scopes) }, kind, api, log)
+        let group = kind.group.clone();
+        AroundWatcher::of(Of::Others { query, scopes: Arc::clone(scopes) }, kind, &group, api, log)
     }
 
-    fn of(of: Of, kind: Kind, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
-        AroundWatcher { api: api.clone(), log: Arc::clone(log), kind, of, known: HashMap::new(), began: false }
+    fn of(of: Of, kind: Kind, group: &str, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
+        let (group, known) = (group.to_owned(), HashMap::new());
+        AroundWatcher { api: api.clone(), log: Arc::clone(log), kind, of, group, known, began: false }
     }
 
     /// Takes in what is there, and says from which version to go on.
@@ -79,10 +83,10 @@ impl AroundWatcher {
     fn seen(&mut self, mut object: Value) -> Option<ObjectKey> {
         let key = self.key(&object)?;
         let is_definition = matches!(self.of, Of::Definitions);
-        if is_definition && key.name.split_once('.').is_none_or(|(_, group)| group != GATEWAY_GROUP) {
+        if is_definition && key.name.split_once('.').is_none_or(|(_, group)| group != self.group) {
             return None;
         }
-        let object = Arc::new(brief(&mut object, &self.kind));
+        let object = Arc::new(brief(&mut object, &self.kind, &self.group));
         let change = match self.known.get(&key) {
             Some(known) if known["metadata"]["uid"] != object["metadata"]["uid"] => {
                 self.lost(&key);
@@ -172,7 +176,7 @@ fn definition() -> Kind {
 }
 
 /// What is kept of an object: which it is, its generation, the annotations of Gateway API, who wrote last.
-fn brief(object: &mut Value, kind: &Kind) -> Value {
+fn brief(object: &mut Value, kind: &Kind, group: &str) -> Value {
     redact(object);
     let mut metadata = Map::new();
     for name in ["name", "namespace", "uid", "generation", "resourceVersion", "deletionTimestamp", "managedFields"] {
@@ -184,7 +188,7 @@ fn brief(object: &mut Value, kind: &Kind) -> Value {
     let annotations: Map<String, Value> = annotations
         .into_iter()
         .flatten()
-        .filter(|(name, _)| name.split('/').next() == Some(GATEWAY_GROUP))
+        .filter(|(name, _)| name.split('/').next() == Some(group))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     metadata.insert("annotations".to_owned(), annotations.into());
@@ -211,7 +215,7 @@ mod tests {
                 "kubectl.kubernetes.io/last-applied-configuration": "{}",
             },
         }});
-        let kept = brief(&mut object, &definition());
+        let kept = brief(&mut object, &definition(), "gateway.networking.k8s.io");
         let annotations = json!({"gateway.networking.k8s.io/bundle-version": "v1.6.1"});
         let metadata = json!({
             "name": "httproutes.gateway.networking.k8s.io", "uid": "u", "generation": 2, "annotations": annotations,

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::cluster::api::Reply;
 use crate::log::{Cause, WriteOutcome};
-use crate::target::api::Reply;
 
 /// Whether the name of an object to be created is taken.
 pub(super) fn is_taken(reply: &Reply) -> bool {

@@ -11,6 +11,7 @@ use super::discover::Facts;
 use super::kinds::Kinds;
 use super::names::RUN_LABEL;
 use super::observe::Looker;
+use crate::dialects::Dialect;
 use crate::log::{ObjectKey, Timing, Write, WriteOutcome};
 use crate::scenario::scope::{DEFINITION, defined};
 use crate::scenario::{Channel, Version};
@@ -88,7 +89,7 @@ pub async fn begin(write: &Write, kinds: &Kinds, api: &Api, looker: &Looker, tim
 /// If they cannot be listed.
 pub async fn other(api: &Api, definition: &Value, run: &str) -> Result<Option<String>, ApiError> {
     // By what the definition says itself: whatever else the API server serves, or does not just now, says nothing of it.
-    let mut kinds = Kinds::default();
+    let mut kinds = Kinds::new(Dialect::gateway_api());
     expect(&mut kinds, definition);
     let Some(kind) = kinds.iter().next() else { return Ok(None) };
     let selector = encode(&format!("{RUN_LABEL}!={run}"));
@@ -122,7 +123,8 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::target::kinds::GATEWAY_GROUP;
+    /// The group of what is asked for here.
+    const GROUP: &str = "gateway.networking.k8s.io";
 
     const TCP: &str = "tcproutes.gateway.networking.k8s.io";
     const MESH: &str = "xmeshes.gateway.networking.x-k8s.io";
@@ -149,14 +151,14 @@ mod tests {
     #[test]
     fn what_is_served_is_not_expected_later() {
         let definition = built_in(TCP, release(), Channel::Standard).unwrap();
-        let mut kinds = Kinds::default();
+        let mut kinds = Kinds::new(Dialect::gateway_api());
         expect(&mut kinds, definition);
-        let later = kinds.of(GATEWAY_GROUP, "TCPRoute").unwrap();
+        let later = kinds.of(GROUP, "TCPRoute").unwrap();
         assert!(later.later && later.namespaced && later.versions.contains(&"v1".to_owned()), "{later:?}");
-        let mut kinds = Kinds::default();
-        kinds.add(GATEWAY_GROUP, "v1alpha2", "TCPRoute", "tcproutes", true);
+        let mut kinds = Kinds::new(Dialect::gateway_api());
+        kinds.add(GROUP, "v1alpha2", "TCPRoute", "tcproutes", true);
         expect(&mut kinds, definition);
-        let served = kinds.of(GATEWAY_GROUP, "TCPRoute").unwrap();
+        let served = kinds.of(GROUP, "TCPRoute").unwrap();
         assert!(!served.later && served.versions == ["v1alpha2"], "{served:?}");
     }
 

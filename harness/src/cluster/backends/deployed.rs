@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::BackendError;
+use crate::cluster::api::{Api, ApiError, encode};
+use crate::cluster::names;
+use crate::cluster::view::{Live, View};
 use crate::log::{BackendBinding, Bindings, JournalEntry};
 use crate::scenario::{BackendDecl, BackendProtocol};
-use crate::target::api::{Api, ApiError, encode};
-use crate::target::names;
-use crate::target::view::{Live, View};
 
 /// The port at which a Pod shows its journal, whatever else it speaks.
 const JOURNAL_PORT: u16 = 9080;

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::api::{Api, ApiError, encode};
 use super::clock::{self, Backoff};
-use super::kinds::{GATEWAY_GROUP, Kinds};
+use super::kinds::Kinds;
 use super::served::{self, Definitions};
+use crate::dialects::Dialect;
 use crate::scenario::{Channel, Version};
 
 /// Facts about a target that the plan and the reports need.
@@ -66,9 +67,14 @@ pub enum DiscoverError {
     /// Discovery failed.
     #[error("cannot discover what the target serves: {0}")]
     Discovery(ApiError),
-    /// No Gateway API.
-    #[error("the target serves no gateway.networking.k8s.io; install the Gateway API CRDs first")]
-    NoGatewayApi,
+    /// Nothing of the dialect.
+    #[error("the target serves no {group}; install the {title} CRDs first")]
+    NotServed {
+        /// Its API group.
+        group: String,
+        /// Its name for people.
+        title: String,
+    },
     /// The CRDs cannot be read.
     #[error("cannot read the CustomResourceDefinition of Gateway: {0}")]
     Crd(ApiError),
@@ -78,7 +84,7 @@ pub enum DiscoverError {
     )]
     Bundle {
         /// Which annotation.
-        annotation: &'static str,
+        annotation: String,
         /// What it holds.
         value: String,
     },
@@ -118,16 +124,18 @@ fn others(classes: &[String]) -> String {
     format!("; it has: {}", classes.join(", "))
 }
 
-/// The annotations of a definition that say what it is of.
-const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
-const CHANNEL: &str = "gateway.networking.k8s.io/channel";
+/// The annotations of a definition that say what it is of, behind the API group.
+const BUNDLE_VERSION: &str = "bundle-version";
+const CHANNEL: &str = "channel";
 
 /// The first pause before a watch of the class is opened again, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 
 /// What scenarios need discovered.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
+    /// What they are written in.
+    pub dialect: Arc<Dialect>,
     /// The API groups that their objects belong to.
     pub groups: BTreeSet<String>,
     /// Kinds that they name without a group.
@@ -163,10 +171,10 @@ pub async fn discover(
     mut patience: Patience<'_>,
 ) -> Result<Facts, DiscoverError> {
     let kinds = wanted_kinds(api, wanted).await.map_err(DiscoverError::Discovery)?;
-    if kinds.of(GATEWAY_GROUP, "Gateway").is_none() {
-        return Err(DiscoverError::NoGatewayApi);
+    if kinds.entry().is_none() {
+        return Err(not_served(&wanted.dialect));
     }
-    let Bundle { name, version, channel, other } = bundle(api, given).await?;
+    let Bundle { name, version, channel, other } = bundle(api, &wanted.dialect, given).await?;
     let definitions = match other {
         Some(release) => Some(Arc::new(Definitions::read(api, &kinds, release).await.map_err(DiscoverError::Crd)?)),
         None => None,
@@ -198,17 +206,21 @@ pub async fn discover(
     })
 }
 
-/// The served kinds of `groups`, of Gateway API and of the groups that the run itself writes to.
-pub async fn kinds(api: &Api, groups: &BTreeSet<String>) -> Result<Kinds, ApiError> {
-    wanted_kinds(api, &Wanted { groups: groups.clone(), kinds: BTreeSet::new() }).await
+fn not_served(dialect: &Dialect) -> DiscoverError {
+    DiscoverError::NotServed { group: dialect.group().to_owned(), title: dialect.title().to_owned() }
+}
+
+/// The served kinds of `groups`, of the dialect and of the groups that the run itself writes to.
+pub async fn kinds(api: &Api, dialect: Arc<Dialect>, groups: &BTreeSet<String>) -> Result<Kinds, ApiError> {
+    wanted_kinds(api, &Wanted { dialect, groups: groups.clone(), kinds: BTreeSet::new() }).await
 }
 
 /// Every served kind. What does not answer for its group, such as a metrics server that is down, has nothing to be known of.
 ///
 /// # Errors
 /// If the list of groups cannot be read.
-pub async fn every_kind(api: &Api) -> Result<Kinds, ApiError> {
-    let mut kinds = Kinds::default();
+pub async fn every_kind(api: &Api, dialect: Arc<Dialect>) -> Result<Kinds, ApiError> {
+    let mut kinds = Kinds::new(dialect);
     add_resources(&mut kinds, "", "v1", &api.get("/api/v1").await?);
     let served = api.get("/apis").await?;
     for group in served.get("groups").and_then(Value::as_array).into_iter().flatten() {
@@ -226,14 +238,14 @@ pub async fn every_kind(api: &Api) -> Result<Kinds, ApiError> {
 
 /// The same, and of further groups as long as a wanted kind is in none of these.
 async fn wanted_kinds(api: &Api, wanted: &Wanted) -> Result<Kinds, ApiError> {
-    let mut kinds = Kinds::default();
+    let mut kinds = Kinds::new(Arc::clone(&wanted.dialect));
     add_resources(&mut kinds, "", "v1", &api.get("/api/v1").await?);
     let served = api.get("/apis").await?;
     let groups = served.get("groups").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let name = |group: &Value| group.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let (first, rest): (Vec<&Value>, Vec<&Value>) = groups.iter().partition(|group| {
         let name = name(group);
-        name == GATEWAY_GROUP || name == "discovery.k8s.io" || wanted.groups.contains(&name)
+        name == wanted.dialect.group() || name == "discovery.k8s.io" || wanted.groups.contains(&name)
     });
     for group in first {
         add_group(api, &mut kinds, &name(group), group).await?;
@@ -277,10 +289,10 @@ struct Bundle {
     other: Option<String>,
 }
 
-async fn bundle(api: &Api, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
-    let crd = api.get(&served::path(&format!("gateways.{GATEWAY_GROUP}"))).await;
+async fn bundle(api: &Api, dialect: &Dialect, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
+    let crd = api.get(&served::path(&format!("{}.{}", dialect.entry().plural, dialect.group()))).await;
     match (crd, given) {
-        (Ok(crd), given) => choose(&crd, given),
+        (Ok(crd), given) => choose(&crd, dialect, given),
         // Whoever says everything need not let it be read.
         (Err(_), Some(GivenBundle { version, channel: Some(channel) })) => {
             Ok(Bundle { name: version.to_string(), version, channel, other: None })
@@ -289,10 +301,11 @@ async fn bundle(api: &Api, given: Option<GivenBundle>) -> Result<Bundle, Discove
     }
 }
 
-fn choose(crd: &Value, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
+fn choose(crd: &Value, dialect: &Dialect, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
+    let full = |name: &str| format!("{}/{name}", dialect.group());
     let annotation = |name: &str| {
         let annotations = crd.pointer("/metadata/annotations").and_then(Value::as_object);
-        annotations.and_then(|all| all.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
+        annotations.and_then(|all| all.get(&full(name))).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let (bundle, channel) = (annotation(BUNDLE_VERSION), annotation(CHANNEL));
     let version = bundle.parse::<Version>().ok();
@@ -301,7 +314,7 @@ fn choose(crd: &Value, given: Option<GivenBundle>) -> Result<Bundle, DiscoverErr
         "experimental" => Some(Channel::Experimental),
         _ => None,
     };
-    let unknown = |annotation, value: &str| DiscoverError::Bundle { annotation, value: value.to_owned() };
+    let unknown = |name: &str, value: &str| DiscoverError::Bundle { annotation: full(name), value: value.to_owned() };
     let wanted = given.map(|given| given.version).or(version).ok_or_else(|| unknown(BUNDLE_VERSION, &bundle))?;
     let in_channel = given.and_then(|given| given.channel).or(of_channel).ok_or_else(|| unknown(CHANNEL, &channel))?;
     // v1.6 is v1.6.3 where that is installed.
@@ -323,7 +336,7 @@ async fn gateway_class(
     patience: &mut Patience<'_>,
 ) -> Result<Value, DiscoverError> {
     let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
-    let collection = kinds.of(GATEWAY_GROUP, "GatewayClass").ok_or(DiscoverError::NoGatewayApi)?.collection(None);
+    let collection = kinds.class().ok_or_else(|| not_served(kinds.dialect()))?.collection(None);
     let list = api.get(&collection).await.map_err(failed)?;
     let items = list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let name_of = |item: &Value| item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -458,14 +471,18 @@ mod tests {
         #[case] given: Option<(&str, Option<Channel>)>,
         #[case] expected: Result<(&str, Channel, Option<&str>), &str>,
     ) {
-        let crd = json!({"metadata": {"annotations": {BUNDLE_VERSION: annotated, CHANNEL: channel}}});
+        let dialect = Dialect::gateway_api();
+        let full = |name: &str| format!("{}/{name}", dialect.group());
+        let annotations = json!({full(BUNDLE_VERSION): annotated, full(CHANNEL): channel});
+        let crd = json!({"metadata": {"annotations": annotations}});
         let given = given.map(|(version, channel)| GivenBundle { version: version.parse().unwrap(), channel });
-        let found = match choose(&crd, given) {
+        let found = match choose(&crd, &dialect, given) {
             Ok(found) => Ok((found.name, found.channel, found.other)),
             Err(DiscoverError::Bundle { annotation, .. }) => Err(annotation),
             Err(error) => panic!("{error}"),
         };
-        let expected = expected.map(|(name, channel, other)| (name.to_owned(), channel, other.map(str::to_owned)));
+        let expected =
+            expected.map(|(name, channel, other)| (name.to_owned(), channel, other.map(str::to_owned))).map_err(full);
         assert_eq!(found, expected);
     }
 

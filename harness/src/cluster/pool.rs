@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::kinds::GATEWAY_GROUP;
 use super::log_writer::LogWriter;
-use super::names::{self, pool_namespace};
-use super::shape::{Ports, Protocol, Shape, certificate, gateway};
+use super::names::{self, POOL_LABEL, RUN_LABEL, pool_namespace};
+use super::shape::{Ports, Shape, certificate, secret};
 use super::view::View;
 use super::write::Writer;
+use crate::dialects::{Dialect, Protocol, gateway_api};
 use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
 
 /// A pool Gateway.
@@ -114,7 +114,19 @@ pub async fn create(
         if instance.shape.protocol == Protocol::Https {
             apply(writer, log, scope(), &certificate(run_id, &instance.name)?).await?;
         }
-        let gateway = gateway(run_id, class, &instance.name, instance.shape, instance.port);
+        let mut labels = names::labels(run_id, None);
+        labels.insert(POOL_LABEL.to_owned(), Value::from(&*instance.name));
+        let entry = gateway_api::Entry {
+            name: &instance.name,
+            namespace: &pool_namespace(run_id),
+            labels,
+            class,
+            protocol: instance.shape.protocol,
+            port: instance.port,
+            secret: &secret(&instance.name),
+            admits: (RUN_LABEL, run_id),
+        };
+        let gateway = gateway_api::entry(writer.kinds().dialect(), entry);
         apply(writer, log, scope(), &gateway).await
     });
     futures::future::try_join_all(gateways).await?;
@@ -149,10 +161,10 @@ pub fn describe(outcome: &WriteOutcome) -> String {
 }
 
 /// The key of a pool Gateway.
-pub fn key(run_id: &str, name: &str) -> ObjectKey {
+pub fn key(dialect: &Dialect, run_id: &str, name: &str) -> ObjectKey {
     ObjectKey {
-        group: GATEWAY_GROUP.to_owned(),
-        kind: "Gateway".to_owned(),
+        group: dialect.group().to_owned(),
+        kind: dialect.entry().kind.clone(),
         namespace: Some(pool_namespace(run_id)),
         name: name.to_owned(),
     }
@@ -160,8 +172,14 @@ pub fn key(run_id: &str, name: &str) -> ObjectKey {
 
 /// Waits until every Gateway is programmed and has an address, or the budget is used up, and notes the addresses.
 /// Gateways that are late are not an error here: the scenarios on them will say so.
-pub async fn await_programmed(view: &View, run_id: &str, instances: &mut [Instance], budget: Duration) {
-    let keys: Vec<ObjectKey> = instances.iter().map(|instance| key(run_id, &instance.name)).collect();
+pub async fn await_programmed(
+    view: &View,
+    dialect: &Dialect,
+    run_id: &str,
+    instances: &mut [Instance],
+    budget: Duration,
+) {
+    let keys: Vec<ObjectKey> = instances.iter().map(|instance| key(dialect, run_id, &instance.name)).collect();
     let ready = view.until(|live| keys.iter().all(|key| live.get(key).is_some_and(|object| is_programmed(object))));
     if tokio::time::timeout(budget, ready).await.is_err() {
         tracing::warn!("some Gateways of the pool are not programmed after {budget:?}");

@@ -1,4 +1,4 @@
-//! Shapes of pool Gateways: what a scenario asks for by name, and the Gateway that gives it.
+//! Shapes of pool Gateways: what a scenario asks for by name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,8 @@ use std::str::FromStr;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::names::{self, POOL_LABEL, RUN_LABEL};
+use super::names::{self, POOL_LABEL};
+use crate::dialects::Protocol;
 
 /// A shape: `http`, `https`, `tls`, `tcp`, or `http-8080` with a port of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,19 +16,6 @@ pub struct Shape {
     pub protocol: Protocol,
     /// A port given by the shape, instead of the first permitted one.
     pub port: Option<u16>,
-}
-
-/// Protocol of a pool Gateway's listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Protocol {
-    /// HTTP without hostname.
-    Http,
-    /// HTTPS, terminated with a certificate for all hostnames of the run.
-    Https,
-    /// TLS passed through.
-    Tls,
-    /// TCP.
-    Tcp,
 }
 
 /// Not a shape.
@@ -59,23 +47,6 @@ impl fmt::Display for Shape {
             Some(port) => write!(f, "{}-{port}", self.protocol.listener()),
             None => f.write_str(self.protocol.listener()),
         }
-    }
-}
-
-impl Protocol {
-    /// Name of the listener, and of the protocol's ports among the permitted ones.
-    pub fn listener(self) -> &'static str {
-        match self {
-            Protocol::Http => "http",
-            Protocol::Https => "https",
-            Protocol::Tls => "tls",
-            Protocol::Tcp => "tcp",
-        }
-    }
-
-    /// Whether routes on one listener cannot be told apart by hostname, so that a scenario needs it for itself.
-    pub fn is_layer_4(self) -> bool {
-        self == Protocol::Tcp
     }
 }
 
@@ -140,35 +111,8 @@ impl Ports {
     }
 }
 
-/// The manifest of a pool Gateway. It admits routes from every namespace with the run's label.
-pub fn gateway(run_id: &str, class: &str, name: &str, shape: Shape, port: u16) -> Value {
-    let (protocol, tls) = match shape.protocol {
-        Protocol::Http => ("HTTP", None),
-        Protocol::Tcp => ("TCP", None),
-        Protocol::Https => ("HTTPS", Some(json!({"mode": "Terminate", "certificateRefs": [{"name": secret(name)}]}))),
-        Protocol::Tls => ("TLS", Some(json!({"mode": "Passthrough"}))),
-    };
-    let mut listener = json!({
-        "name": shape.protocol.listener(),
-        "port": port,
-        "protocol": protocol,
-        "allowedRoutes": {"namespaces": {"from": "Selector", "selector": {"matchLabels": {RUN_LABEL: run_id}}}},
-    });
-    if let Some(tls) = tls {
-        listener["tls"] = tls;
-    }
-    let mut labels = names::labels(run_id, None);
-    labels.insert(POOL_LABEL.to_owned(), json!(name));
-    json!({
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "Gateway",
-        "metadata": {"name": name, "namespace": names::pool_namespace(run_id), "labels": labels},
-        "spec": {"gatewayClassName": class, "listeners": [listener]},
-    })
-}
-
 /// Name of the TLS Secret of a pool Gateway.
-fn secret(gateway: &str) -> String {
+pub fn secret(gateway: &str) -> String {
     format!("{gateway}-certificate")
 }
 

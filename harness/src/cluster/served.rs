@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
-use super::kinds::{GATEWAY_GROUP, Kinds};
+use super::kinds::Kinds;
 
 /// What definitions say of themselves, and the schemas in them.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ impl Definitions {
     /// If one cannot be read.
     pub(super) async fn read(api: &Api, kinds: &Kinds, release: String) -> Result<Definitions, ApiError> {
         let mut schemas = HashMap::new();
-        for kind in kinds.iter().filter(|kind| kind.group == GATEWAY_GROUP) {
+        for kind in kinds.own() {
             let crd = api.get(&path(&kind.resource())).await?;
             let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
             let written = kind.versions.first();

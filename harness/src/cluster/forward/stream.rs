@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use kube::api::Portforwarder;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
-use crate::target::dial::WayLost;
+use crate::cluster::dial::WayLost;
 
 /// A forwarded port. Closing it ends the port-forward.
 pub(super) struct Forwarded {

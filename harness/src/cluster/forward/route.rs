@@ -11,8 +11,6 @@ use serde_json::Value;
 
 use super::{Behind, ServiceName};
 
-/// The label by which generated resources name their Gateway (GEP-1762).
-const GATEWAY_LABEL: &str = "gateway.networking.k8s.io/gateway-name";
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 
@@ -21,6 +19,8 @@ pub(super) struct World {
     pub(super) services: Vec<Arc<Service>>,
     pub(super) slices: Vec<Arc<EndpointSlice>>,
     pub(super) gateways: Vec<Arc<DynamicObject>>,
+    /// The label by which generated resources name their Gateway.
+    pub(super) label: Arc<str>,
 }
 
 /// A port of a ready Pod.
@@ -82,8 +82,8 @@ impl World {
         // Load balancers put Services of different ports at one address.
         let mut serving: Vec<_> =
             found.iter().filter_map(|service| tcp_port(service, port).map(|port| (*service, port))).collect();
-        if serving.len() > 1 && serving.iter().any(|(service, _)| service.labels().contains_key(GATEWAY_LABEL)) {
-            serving.retain(|(service, _)| service.labels().contains_key(GATEWAY_LABEL));
+        if serving.len() > 1 && serving.iter().any(|(service, _)| service.labels().contains_key(&*self.label)) {
+            serving.retain(|(service, _)| service.labels().contains_key(&*self.label));
         }
         match serving.as_slice() {
             [] => Err(no_port),
@@ -104,7 +104,7 @@ impl World {
         };
         let gateways: Vec<_> = self.gateways.iter().filter(with_address).collect();
         let is_labelled = |service: &&Service| {
-            let label = service.labels().get(GATEWAY_LABEL);
+            let label = service.labels().get(&*self.label);
             gateways
                 .iter()
                 .any(|gateway| gateway.namespace() == service.namespace() && label == Some(&gateway.name_any()))

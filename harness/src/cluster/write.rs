@@ -174,9 +174,10 @@ impl Writer {
         if kind.group.is_empty() && kind.kind == "Service" {
             self.backends.fit(&mut object, &key.name);
         }
-        if kind.group == super::kinds::GATEWAY_GROUP {
+        let dialect = self.kinds.dialect();
+        if kind.group == dialect.group() {
             object["apiVersion"] = json!(kind.api_version());
-            if let (Some(patch), "Gateway") = (&self.gateway_patch, kind.kind.as_str()) {
+            if let Some(patch) = self.gateway_patch.as_ref().filter(|_| dialect.is_entry(&kind.kind)) {
                 json_patch::merge(&mut object, patch);
             }
         }

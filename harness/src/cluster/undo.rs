@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::api::{Api, ApiError, encode};
 use super::clean::{CleanScope, Leftover};
-use super::kinds::GATEWAY_GROUP;
 use super::log_writer::LogWriter;
 use super::names::{self, RUN_LABEL};
 use super::pool::describe;
 use super::write::{PatchType, Whose, Writer, is_ours};
+use crate::dialects::Dialect;
 use crate::log::{Bindings, Body, ObjectKey, Scope, Write, WriteOutcome};
 
 /// Label of notes.
@@ -75,13 +75,11 @@ struct Note {
 
 /// Whether runs note what they patch of such an object. Notes lie in the cluster, and whoever restores may be permitted more than who
 /// wrote them: nothing else is restored.
-fn is_noted(key: &ObjectKey) -> bool {
-    let gateway_api = |name: &str| name == GATEWAY_GROUP || name.ends_with(&format!(".{GATEWAY_GROUP}"));
-    match (key.group.as_str(), key.kind.as_str()) {
-        (GATEWAY_GROUP, "GatewayClass") => true,
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => gateway_api(&key.name),
-        _ => false,
+fn is_noted(key: &ObjectKey, dialect: &Dialect) -> bool {
+    if (key.group.as_str(), key.kind.as_str()) == ("apiextensions.k8s.io", "CustomResourceDefinition") {
+        return key.name.strip_suffix(dialect.group()).is_some_and(|plural| plural.is_empty() || plural.ends_with('.'));
     }
+    key.group == dialect.group() && dialect.is_class(&key.kind)
 }
 
 /// Notes what patches change, and restores it.
@@ -122,7 +120,7 @@ impl Undo {
         if !self.permitted {
             return Err(UndoError::NotPermitted { object: key.to_string() });
         }
-        if !is_noted(key) {
+        if !is_noted(key, self.writer.kinds().dialect()) {
             return Err(UndoError::NotNoted { object: key.to_string() });
         }
         let live = match self.api.get(&kind.object(key)).await {
@@ -207,7 +205,7 @@ pub async fn restore_all(api: &Api, writer: &Writer, scope: &CleanScope) -> Resu
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
         let run = item.pointer("/metadata/labels").and_then(|labels| labels.get(RUN_LABEL)).and_then(Value::as_str);
         let of_run = run.is_some_and(|run| names::is_of_run(&namespace, run)) && is_ours(&item);
-        let is_note = |note: &Note| of_run && is_noted(&note.key) && note.uid.is_some();
+        let is_note = |note: &Note| of_run && is_noted(&note.key, writer.kinds().dialect()) && note.uid.is_some();
         let Some(note) = Note::read(&item).filter(is_note) else {
             let diagnosis = "it is no note of what to restore; look at it and delete it".to_owned();
             found.leftovers.push(Leftover { object: format!("ConfigMap/{namespace}/{name}"), diagnosis });
@@ -475,6 +473,6 @@ mod tests {
     #[case("rbac.authorization.k8s.io", "ClusterRoleBinding", "admins", false)]
     fn notes_are_about_little(#[case] group: &str, #[case] kind: &str, #[case] name: &str, #[case] noted: bool) {
         let (group, kind, name) = (group.to_owned(), kind.to_owned(), name.to_owned());
-        assert_eq!(is_noted(&ObjectKey { group, kind, namespace: None, name }), noted);
+        assert_eq!(is_noted(&ObjectKey { group, kind, namespace: None, name }, &Dialect::gateway_api()), noted);
     }
 }

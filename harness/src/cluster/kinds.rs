@@ -1,13 +1,12 @@
 //! The kinds that the target serves, and where their objects live.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::dialects::Dialect;
 use crate::log::ObjectKey;
-
-/// The API group of Gateway API.
-pub const GATEWAY_GROUP: &str = "gateway.networking.k8s.io";
 
 /// A served kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,12 +61,38 @@ impl Kind {
 }
 
 /// Every kind that a run may need, by group and kind.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Kinds {
+    dialect: Arc<Dialect>,
     table: IndexMap<(String, String), Kind>,
 }
 
 impl Kinds {
+    /// None yet, on a target that speaks this dialect.
+    pub fn new(dialect: Arc<Dialect>) -> Kinds {
+        Kinds { dialect, table: IndexMap::new() }
+    }
+
+    /// The dialect that the target speaks.
+    pub fn dialect(&self) -> &Arc<Dialect> {
+        &self.dialect
+    }
+
+    /// Its class, if it is served.
+    pub fn class(&self) -> Option<&Kind> {
+        self.of(self.dialect.group(), &self.dialect.class().kind)
+    }
+
+    /// Where traffic comes in, if that is served.
+    pub fn entry(&self) -> Option<&Kind> {
+        self.of(self.dialect.group(), &self.dialect.entry().kind)
+    }
+
+    /// Those of the dialect's own group.
+    pub fn own(&self) -> impl Iterator<Item = &Kind> {
+        self.iter().filter(|kind| kind.group == self.dialect.group())
+    }
+
     /// Adds a version of a kind.
     pub fn add(&mut self, group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) {
         let entry = self.table.entry((group.to_owned(), kind.to_owned())).or_insert_with(|| Kind {
@@ -99,9 +124,9 @@ impl Kinds {
         self.table.get(&(group.to_owned(), kind.to_owned()))
     }
 
-    /// A kind named without its group, as manifests name subjects: Gateway API's first, then core's, then any.
+    /// A kind named without its group, as manifests name subjects: the dialect's first, then core's, then any.
     pub fn named(&self, kind: &str) -> Option<&Kind> {
-        self.of(GATEWAY_GROUP, kind)
+        self.of(self.dialect.group(), kind)
             .or_else(|| self.of("", kind))
             .or_else(|| self.table.values().find(|known| known.kind == kind))
     }
@@ -136,7 +161,7 @@ mod tests {
 
     #[test]
     fn versions_are_in_kubernetes_order() {
-        let mut kinds = Kinds::default();
+        let mut kinds = Kinds::new(Dialect::gateway_api());
         for version in ["v1alpha2", "v1", "foo", "v1beta1", "v2alpha1", "v2", "v1alpha3"] {
             kinds.add("g", version, "Thing", "things", true);
         }
@@ -149,9 +174,9 @@ mod tests {
 
     #[test]
     fn paths_follow_group_and_scope() {
-        let mut kinds = Kinds::default();
+        let mut kinds = Kinds::new(Dialect::gateway_api());
         kinds.add("", "v1", "Service", "services", true);
-        kinds.add(GATEWAY_GROUP, "v1", "GatewayClass", "gatewayclasses", false);
+        kinds.add("gateway.networking.k8s.io", "v1", "GatewayClass", "gatewayclasses", false);
         let key = |kind: &str, namespace: Option<&str>| ObjectKey {
             group: String::new(),
             kind: kind.to_owned(),

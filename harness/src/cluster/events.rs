@@ -173,8 +173,7 @@ mod tests {
     async fn a_refusal_is_told_once_and_ends_nothing_else() {
         let log = Arc::new(LogWriter::start(None).unwrap());
         let scopes = HashMap::new();
-        let observer =
-            super::super::observe::Observer::start(&api(403), &log, Vec::new(), scopes, false).await.unwrap();
+        let observer = super::super::observe::Observer::start(&api(403), &log, Vec::new(), scopes, None).await.unwrap();
         observer.stop().await;
         let events = log.events();
         assert_eq!(events.len(), 1);

@@ -35,9 +35,11 @@ fn gateway(address: &str) -> Arc<DynamicObject> {
     Arc::new(serde_json::from_value(json!({"metadata": metadata, "status": status})).unwrap())
 }
 
+const GATEWAY_LABEL: &str = "gateway.networking.k8s.io/gateway-name";
+
 fn world(services: Vec<Arc<Service>>) -> World {
     let slices = services.iter().map(|of| slice(&of.name_any(), &json!([endpoint(&of.name_any(), &json!({}))])));
-    World { slices: slices.collect(), services, gateways: vec![gateway("203.0.113.9")] }
+    World { slices: slices.collect(), services, gateways: vec![gateway("203.0.113.9")], label: GATEWAY_LABEL.into() }
 }
 
 #[rstest]

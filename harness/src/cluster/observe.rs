@@ -12,12 +12,13 @@ use super::api::{Api, ApiError, encode};
 use super::around::AroundWatcher;
 use super::clock;
 use super::events::EventWatcher;
-use super::kinds::{GATEWAY_GROUP, Kind};
+use super::kinds::Kind;
 use super::log_writer::LogWriter;
 use super::names::{POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
 use super::redact::redact;
 use super::view::View;
 use super::watching::{Followed, Renewal, follow};
+use crate::dialects::Dialect;
 use crate::log::{Body, Change, ObjectKey, Scope, Sight};
 
 /// Objects a page of the first list.
@@ -80,23 +81,26 @@ struct Watcher {
 
 impl Observer {
     /// Lists every resource once, then watches. `scopes` maps the tokens of scenarios to their names in the log. With `others` it
-    /// watches what other people change, too.
+    /// watches what other people change of this dialect, too.
     pub async fn start(
         api: &Api,
         log: &Arc<LogWriter>,
         resources: Vec<(Kind, Selector)>,
         scopes: HashMap<String, Arc<str>>,
-        others: bool,
+        others: Option<&Dialect>,
     ) -> Result<Observer, ObserveError> {
         let view = Arc::new(View::default());
         let scopes = Arc::new(scopes);
-        let around = resources.iter().filter_map(|(kind, selector)| match selector {
-            Selector::Run(id) if kind.group == GATEWAY_GROUP => {
-                Some(AroundWatcher::others(kind.clone(), id, &scopes, api, log))
-            }
-            _ => None,
-        });
-        let around = around.chain([AroundWatcher::definitions(api, log)]).filter(|_| others).collect::<Vec<_>>();
+        let mut around: Vec<AroundWatcher> = Vec::new();
+        if let Some(dialect) = others {
+            around.extend(resources.iter().filter_map(|(kind, selector)| match selector {
+                Selector::Run(id) if kind.group == dialect.group() => {
+                    Some(AroundWatcher::others(kind.clone(), id, &scopes, api, log))
+                }
+                _ => None,
+            }));
+            around.push(AroundWatcher::definitions(dialect.group(), api, log));
+        }
         let lists = resources.into_iter().map(|(kind, selector)| {
             let mut watcher = Watcher {
                 api: api.clone(),
@@ -352,7 +356,7 @@ mod tests {
     use kube::client::Body as KubeBody;
 
     use super::*;
-    use crate::target::kinds::Kinds;
+    use crate::cluster::kinds::Kinds;
 
     /// An API server that answers requests for ConfigMaps as the script says, which is told the query and how often it was asked so.
     struct Scripted {
@@ -392,14 +396,14 @@ mod tests {
             async move { Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body.to_string()))).unwrap()) }
         });
         let api = Api::new(kube::Client::new(service, "default"));
-        let mut kinds = Kinds::default();
+        let mut kinds = Kinds::new(Dialect::gateway_api());
         kinds.add("", "v1", "ConfigMap", "configmaps", true);
         if later {
             kinds.postpone("configmaps");
         }
         let log = Arc::new(LogWriter::start(None).unwrap());
         let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run("run".to_owned()))).collect();
-        let observer = Observer::start(&api, &log, resources, HashMap::new(), false).await.unwrap();
+        let observer = Observer::start(&api, &log, resources, HashMap::new(), None).await.unwrap();
         Scripted { observer, log, asked }
     }
 

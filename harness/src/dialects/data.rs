@@ -1,0 +1,281 @@
+//! Strict reading of `suites/dialects/*/dialect.yaml`.
+
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+
+/// Why a dialect could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DialectError {
+    /// Not YAML of this shape.
+    #[error("reading the dialect: {0}")]
+    Parse(#[from] serde_yaml::Error),
+    /// A reference without a group would mean nothing.
+    #[error("the dialect `{0}` names no API group")]
+    NoGroup(String),
+    /// A kind that is there twice.
+    #[error("the dialect `{dialect}` names the kind {kind} twice")]
+    Twice {
+        /// The dialect.
+        dialect: String,
+        /// The kind.
+        kind: String,
+    },
+    /// No kind, or more than one, has a role that one kind must have.
+    #[error("the dialect `{dialect}` needs one kind whose role is `{role}`")]
+    Role {
+        /// The dialect.
+        dialect: String,
+        /// As it is written.
+        role: &'static str,
+    },
+}
+
+/// A status language.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialect {
+    name: String,
+    title: String,
+    groups: Vec<String>,
+    kinds: Vec<DialectKind>,
+    entry_label: String,
+    conditions: Vec<String>,
+    shapes: Vec<String>,
+    class: usize,
+    entry: usize,
+}
+
+/// A kind of a dialect.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DialectKind {
+    /// Its name, such as `HTTPRoute`.
+    pub kind: String,
+    /// The resource, such as `httproutes`.
+    pub plural: String,
+    /// Whether its objects live in namespaces.
+    #[serde(default)]
+    pub scope: Scope,
+    /// What a run takes it for.
+    pub role: Option<Role>,
+    /// Where its conditions stand.
+    #[serde(default)]
+    pub conditions: Standing,
+    /// Which limit of time there is for its status to settle.
+    #[serde(default)]
+    pub settles: Settles,
+}
+
+/// Where objects of a kind live.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum Scope {
+    /// In namespaces.
+    #[default]
+    Namespaced,
+    /// In none.
+    Cluster,
+}
+
+/// What a run takes a kind for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Role {
+    /// Says whose the objects are that name it.
+    Class,
+    /// Where traffic comes in.
+    Entry,
+}
+
+/// Where conditions stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Standing {
+    /// In `status.conditions`.
+    #[default]
+    Object,
+    /// In `status.parents`, for each parent and controller.
+    Parents,
+    /// In `status.ancestors`, for each ancestor and controller, unless in `status.conditions`.
+    Ancestors,
+}
+
+/// Which limit of time there is for a status to settle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Settles {
+    /// That of a class.
+    Class,
+    /// That of an entry; of its listeners alone, theirs.
+    Entry,
+    /// That of listeners.
+    Listener,
+    /// That of what is attached to others.
+    #[default]
+    Attached,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Document {
+    api_version: ApiVersion,
+    kind: DocumentKind,
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+enum ApiVersion {
+    #[serde(rename = "gateproof.dev/v1alpha1")]
+    V1Alpha1,
+}
+
+#[derive(Deserialize)]
+enum DocumentKind {
+    Dialect,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Spec {
+    title: String,
+    groups: Vec<String>,
+    kinds: Vec<DialectKind>,
+    entry_label: String,
+    conditions: Vec<String>,
+    shapes: Vec<String>,
+}
+
+impl Dialect {
+    /// Reads a dialect. Anything that it does not know is an error.
+    ///
+    /// # Errors
+    /// It is not of this shape, or contradicts itself.
+    pub fn parse(text: &str) -> Result<Dialect, DialectError> {
+        let document: Document = serde_yaml::from_str(text)?;
+        let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
+        let (name, Spec { title, groups, kinds, entry_label, conditions, shapes }) = (metadata.name, spec);
+        if groups.is_empty() {
+            return Err(DialectError::NoGroup(name));
+        }
+        for (index, one) in kinds.iter().enumerate() {
+            if kinds[..index].iter().any(|other| other.kind == one.kind) {
+                return Err(DialectError::Twice { dialect: name, kind: one.kind.clone() });
+            }
+        }
+        let only = |role: Role, word: &'static str| {
+            let mut found = kinds.iter().enumerate().filter(|(_, kind)| kind.role == Some(role));
+            match (found.next(), found.next()) {
+                (Some((index, _)), None) => Ok(index),
+                _ => Err(DialectError::Role { dialect: name.clone(), role: word }),
+            }
+        };
+        let (class, entry) = (only(Role::Class, "class")?, only(Role::Entry, "entry")?);
+        Ok(Dialect { name, title, groups, kinds, entry_label, conditions, shapes, class, entry })
+    }
+
+    /// Gateway API.
+    pub fn gateway_api() -> Arc<Dialect> {
+        static GATEWAY_API: LazyLock<Arc<Dialect>> =
+            LazyLock::new(|| match Dialect::parse(gateproof_suites::dialects::GATEWAY_API) {
+                Ok(dialect) => Arc::new(dialect),
+                Err(error) => unreachable!("the embedded dialect is well-formed: {error}"),
+            });
+        Arc::clone(&GATEWAY_API)
+    }
+
+    /// The built-in dialect of this name.
+    pub fn named(name: &str) -> Option<Arc<Dialect>> {
+        Some(Dialect::gateway_api()).filter(|dialect| dialect.name == name)
+    }
+
+    /// Its name, such as `gateway-api`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its name for people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The API group that references without one mean.
+    pub fn group(&self) -> &str {
+        &self.groups[0]
+    }
+
+    /// Whether an API group is one of its own.
+    pub fn has_group(&self, group: &str) -> bool {
+        self.groups.iter().any(|own| own == group)
+    }
+
+    /// Whether an object of this `apiVersion` is of one of its groups.
+    pub fn has_version(&self, api_version: &str) -> bool {
+        api_version.split_once('/').is_some_and(|(group, _)| self.has_group(group))
+    }
+
+    /// All of its kinds.
+    pub fn kinds(&self) -> impl Iterator<Item = &DialectKind> {
+        self.kinds.iter()
+    }
+
+    /// A kind by its name.
+    pub fn kind(&self, kind: &str) -> Option<&DialectKind> {
+        self.kinds.iter().find(|own| own.kind == kind)
+    }
+
+    /// The kind that says whose the objects are that name it.
+    pub fn class(&self) -> &DialectKind {
+        &self.kinds[self.class]
+    }
+
+    /// Whether a kind says whose the objects are that name it.
+    pub fn is_class(&self, kind: &str) -> bool {
+        self.class().kind == kind
+    }
+
+    /// The kind where traffic comes in.
+    pub fn entry(&self) -> &DialectKind {
+        &self.kinds[self.entry]
+    }
+
+    /// The label by which what serves an entry, such as a Service, names it.
+    pub fn entry_label(&self) -> &str {
+        &self.entry_label
+    }
+
+    /// Whether traffic comes in at a kind.
+    pub fn is_entry(&self, kind: &str) -> bool {
+        self.entry().kind == kind
+    }
+
+    /// Where the conditions of a kind stand; of a kind that is none of its own as Kubernetes has it.
+    pub fn standing(&self, kind: &str) -> Standing {
+        self.kind(kind).map_or(Standing::Object, |kind| kind.conditions)
+    }
+
+    /// Which limit of time there is for the status of a kind.
+    pub fn settles(&self, kind: &str) -> Settles {
+        self.kind(kind).map_or(Settles::Attached, |kind| kind.settles)
+    }
+
+    /// Kinds whose objects live in no namespace.
+    pub fn is_cluster_scoped(&self, kind: &str) -> bool {
+        self.kind(kind).is_some_and(|kind| kind.scope == Scope::Cluster)
+    }
+
+    /// Condition types without a domain that it defines.
+    pub fn conditions(&self) -> &[String] {
+        &self.conditions
+    }
+
+    /// Shapes of entries that a run makes for all of its scenarios.
+    pub fn shapes(&self) -> &[String] {
+        &self.shapes
+    }
+}

@@ -1,0 +1,10 @@
+//! Dialects: status languages, each as data. A dialect says which kinds there are, and what a run takes them for; nobody else names
+//! a kind of one.
+
+mod data;
+pub mod gateway_api;
+
+mod protocol;
+
+pub use data::{Dialect, DialectError, DialectKind, Role, Settles, Standing};
+pub use protocol::Protocol;

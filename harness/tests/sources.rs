@@ -1,0 +1,101 @@
+//! What the sources must not contain.
+
+#![allow(clippy::expect_used, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use gateproof::dialects::Dialect;
+
+/// What still names a kind although it is no adapter, and why.
+const LEFT: [(&str, &str, &str); 3] = [
+    ("run/preflight.rs", "GatewayClass", "the name of a question"),
+    ("scenario/parse/build.rs", "gateways", "a field of scenario manifests"),
+    ("scenario/parse/shape.rs", "gateways", "a field of scenario manifests"),
+];
+
+/// The sources in a folder, without those of tests.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && name != "tests" {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "fixtures.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// What is no test.
+fn code(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap()
+}
+
+/// The string literals of a source, without its tests and comments.
+fn literals(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in code(text).lines().filter(|line| !line.trim_start().starts_with("//")) {
+        let line = line.replace("\\\"", "\u{0}");
+        found.extend(line.split('"').skip(1).step_by(2).map(|literal| literal.replace('\u{0}', "\"")));
+    }
+    found
+}
+
+/// Outside the adapters nothing names a kind, a resource or a group of a dialect.
+#[test]
+fn dialects_are_data() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let dialect = Dialect::gateway_api();
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    assert!(files.len() > 100, "the sources are read: {}", files.len());
+    let mut named = Vec::new();
+    let adapters = root.join("dialects");
+    for file in files.into_iter().filter(|file| !file.starts_with(&adapters)) {
+        let place = file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+        for literal in literals(&std::fs::read_to_string(&file).unwrap()) {
+            let is_kind = dialect.kinds().any(|kind| kind.kind == literal || kind.plural == literal);
+            let is_suffix = literal == "Route" || literal == "Policy";
+            if is_kind || is_suffix || literal.contains(dialect.group()) {
+                named.push((place.clone(), literal));
+            }
+        }
+    }
+    named.sort();
+    named.dedup();
+    let left: Vec<_> = LEFT.iter().map(|(file, literal, _)| ((*file).to_owned(), (*literal).to_owned())).collect();
+    assert_eq!(named, left);
+}
+
+/// Which modules each one may use: arrows point down.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("log", &[]),
+    ("dialects", &[]),
+    ("scenario", &["dialects", "log"]),
+    ("judge", &["dialects", "log", "scenario"]),
+    ("cluster", &["dialects", "log", "scenario"]),
+    ("probe", &["cluster", "log"]),
+    ("run", &["cluster", "dialects", "judge", "log", "probe", "scenario"]),
+    ("kill", &["dialects", "judge", "log", "run", "scenario"]),
+    ("cli", &["cluster", "dialects", "judge", "kill", "log", "probe", "run", "scenario"]),
+];
+
+#[test]
+fn arrows_point_down() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for (module, below) in ARROWS {
+        let mut files = Vec::new();
+        sources(&root.join(module), &mut files);
+        assert!(!files.is_empty(), "{module} is there");
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for other in ARROWS.iter().map(|(other, _)| *other) {
+                if other != module && !below.contains(&other) && code(&text).contains(&format!("crate::{other}::")) {
+                    wrong.push(format!("{} uses {other}", file.display()));
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
