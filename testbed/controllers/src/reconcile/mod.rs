@@ -11,11 +11,11 @@ mod gateway;
 mod grants;
 mod grpcroute;
 mod hostname;
-mod httproute;
+pub(crate) mod httproute;
 mod listener;
 mod parents;
 mod tcproute;
-mod verdict;
+pub(crate) mod verdict;
 
 #[cfg(test)]
 mod tests;

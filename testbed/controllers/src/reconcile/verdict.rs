@@ -47,14 +47,34 @@ impl Problem {
     }
 }
 
-/// `ResolvedRefs` for these problems: the first one gives the reason, the message names them all.
+/// How many problems a message names: that of a condition has room for 32768 characters, and a route for more problems.
+const NAMED: usize = 16;
+
+/// `ResolvedRefs` for these problems: the first one gives the reason, the message names as many as it has room for.
 pub(crate) fn resolved_refs(problems: &[Problem]) -> Verdict {
     match problems {
         [] => Verdict::yes("ResolvedRefs", "All references resolve"),
         [first, ..] => {
             let mut messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
             messages.dedup();
-            Verdict::no(first.reason, messages.join("; "))
+            let more = messages.len().saturating_sub(NAMED);
+            messages.truncate(NAMED);
+            let named = messages.join("; ");
+            Verdict::no(first.reason, if more == 0 { named } else { format!("{named}; and {more} more") })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_room_for_the_problems_that_it_names() {
+        let problems =
+            |many: usize| (0..many).map(|at| Problem::new("BackendNotFound", format!("{at}{}", "x".repeat(600))));
+        let of = |many: usize| resolved_refs(&problems(many).collect::<Vec<_>>()).message;
+        assert!(of(NAMED).contains("15x") && !of(NAMED).contains("more"));
+        assert!(of(256).ends_with("; and 240 more") && of(256).chars().count() <= 32768);
     }
 }

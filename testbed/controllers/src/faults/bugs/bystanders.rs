@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use gateproof_proxy::config::{Config, Filter, HeaderModifier, HeaderValue, Listener, Protocol};
+use gateproof_proxy::config::{Config, Filter, HeaderModifier, HeaderValue, Listener, Protocol, Route};
 
 use super::Bug;
 use crate::{
@@ -19,26 +19,28 @@ use crate::{
     status::{StatusUpdate, Truth},
 };
 
-/// Keeps what a port had before as long as one of its rules sets a header that it chokes on.
-struct Chokes {
-    on: fn(&HeaderValue) -> bool,
+/// Keeps what a port had before as long as it has a rule that it chokes on.
+pub(super) struct Chokes {
+    on: fn(&Route) -> bool,
     before: BTreeMap<(IpAddr, u16), Protocol>,
 }
 
 impl Chokes {
-    fn on(on: fn(&HeaderValue) -> bool) -> Box<dyn ConfigSeam> {
+    pub(super) fn on(on: fn(&Route) -> bool) -> Box<dyn ConfigSeam> {
         Box::new(Chokes { on, before: BTreeMap::new() })
     }
 
     fn chokes(&self, lane: &mut Listener) -> bool {
-        let mut rules = virtual_hosts(lane).into_iter().flat_map(|host| &host.routes);
-        rules.any(|rule| {
-            rule.filters.iter().any(|filter| match filter {
-                Filter::RequestHeaderModifier(HeaderModifier { set, add, .. }) => set.iter().chain(add).any(self.on),
-                _ => false,
-            })
-        })
+        virtual_hosts(lane).into_iter().flat_map(|host| &host.routes).any(self.on)
     }
+}
+
+/// Whether a rule sets or adds such a header.
+fn sets(rule: &Route, is_such: fn(&HeaderValue) -> bool) -> bool {
+    rule.filters.iter().any(|filter| match filter {
+        Filter::RequestHeaderModifier(HeaderModifier { set, add, .. }) => set.iter().chain(add).any(is_such),
+        _ => false,
+    })
 }
 
 impl ConfigSeam for Chokes {
@@ -125,7 +127,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "chokes-on-percent-signs",
             summary: "Takes no change up on a port where a header filter has a value with a percent sign.",
             clauses: &["blind:HTTPRouteRequestHeaderModifier.5"],
-            seam: Seam::Config(|| Chokes::on(|header| header.value.contains('%'))),
+            seam: Seam::Config(|| Chokes::on(|rule| sets(rule, |header| header.value.contains('%')))),
         },
         reported: &["envoyproxy/gateway#7195"],
     },
@@ -134,7 +136,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "chokes-on-hosts-in-header-filters",
             summary: "Takes no change up on a port where a header filter sets Host.",
             clauses: &["blind:HTTPRouteRequestHeaderModifier.5"],
-            seam: Seam::Config(|| Chokes::on(|header| header.name.eq_ignore_ascii_case("host"))),
+            seam: Seam::Config(|| Chokes::on(|rule| sets(rule, |header| header.name.eq_ignore_ascii_case("host")))),
         },
         reported: &["envoyproxy/gateway#5182", "kgateway-dev/kgateway#11794"],
     },

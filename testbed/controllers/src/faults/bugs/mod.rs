@@ -6,8 +6,10 @@ mod handshakes;
 mod judging;
 mod merging;
 pub(super) mod paths;
+mod references;
 mod routing;
 mod services;
+mod sizes;
 
 use super::Fault;
 
@@ -28,6 +30,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         attaching::BUGS,
         merging::BUGS,
         handshakes::BUGS,
+        sizes::BUGS,
+        references::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -31,6 +31,23 @@ fn certificate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
     snapshot.put(Kind::Secret, secret).unwrap();
 }
 
+/// More routes, matches and wrong references than one would like to write down.
+fn crowd() -> impl Iterator<Item = (String, Value)> {
+    let matches = |of: usize| (0..of).map(|at| json!({"headers": [{"name": "n", "value": at.to_string()}]}));
+    let missing = |of: usize| (0..of).map(|at| json!({"name": format!("nope-{at}"), "port": 8080}));
+    (0..20).map(move |at| {
+        let name = format!("crowd-{at}");
+        let many = if at == 0 { 64 } else { 1 };
+        let rule =
+            json!({"matches": matches(many).collect::<Vec<_>>(), "backendRefs": missing(many).collect::<Vec<_>>()});
+        let spec = json!({"parentRefs": [{"name": "static"}], "rules": [rule]});
+        (
+            name.clone(),
+            json!({"metadata": {"namespace": "demo", "name": name, "uid": name, "generation": 1}, "spec": spec}),
+        )
+    })
+}
+
 /// A cluster at two moments.
 fn moments() -> [Snapshot; 2] {
     let mut first = Snapshot::default();
@@ -38,6 +55,9 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
+    for (_, route) in crowd() {
+        first.put(Kind::HttpRoute, route).unwrap();
+    }
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
@@ -51,6 +71,9 @@ fn moments() -> [Snapshot; 2] {
         (Kind::TcpRoute, "demo", "b"),
     ] {
         assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");
+    }
+    for (name, _) in crowd() {
+        assert!(second.remove(Kind::HttpRoute, &ObjectKey::new("demo", &name)).is_some(), "{name}");
     }
     [first, second]
 }
