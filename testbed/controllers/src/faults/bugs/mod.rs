@@ -2,8 +2,10 @@
 
 mod attaching;
 mod bystanders;
+mod entries;
 mod handshakes;
 mod judging;
+mod leaving;
 mod merging;
 pub(super) mod paths;
 mod routing;
@@ -28,6 +30,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         attaching::BUGS,
         merging::BUGS,
         handshakes::BUGS,
+        entries::BUGS,
+        leaving::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -38,6 +38,7 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
+    certificate(&mut first, "third", "one");
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
@@ -45,6 +46,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
         (Kind::Service, "demo", "going"),
         (Kind::ReferenceGrant, "other", "by-name"),
+        (Kind::Secret, "third", "one"),
         (Kind::Gateway, "demo", "roomy"),
         (Kind::HttpRoute, "demo", "deleted"),
         (Kind::GrpcRoute, "demo", "deleted"),
