@@ -37,7 +37,7 @@ impl StatusWriterSeam for Merge {
     }
 }
 
-fn merge(inner: Inner, change: fn(&Value, &StatusUpdate, &mut Value)) -> Inner {
+pub(super) fn merge(inner: Inner, change: fn(&Value, &StatusUpdate, &mut Value)) -> Inner {
     Arc::new(Merge(inner, change))
 }
 

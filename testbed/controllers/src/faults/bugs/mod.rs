@@ -2,8 +2,10 @@
 
 mod attaching;
 mod bystanders;
+mod entries;
 mod handshakes;
 mod judging;
+mod leaving;
 mod merging;
 pub(super) mod paths;
 mod references;
@@ -32,6 +34,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         handshakes::BUGS,
         sizes::BUGS,
         references::BUGS,
+        entries::BUGS,
+        leaving::BUGS,
     ];
     all.into_iter().flatten()
 }

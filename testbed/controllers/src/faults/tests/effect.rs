@@ -58,6 +58,7 @@ fn moments() -> [Snapshot; 2] {
     for (_, route) in crowd() {
         first.put(Kind::HttpRoute, route).unwrap();
     }
+    certificate(&mut first, "third", "one");
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
@@ -65,6 +66,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
         (Kind::Service, "demo", "going"),
         (Kind::ReferenceGrant, "other", "by-name"),
+        (Kind::Secret, "third", "one"),
         (Kind::Gateway, "demo", "roomy"),
         (Kind::HttpRoute, "demo", "deleted"),
         (Kind::GrpcRoute, "demo", "deleted"),
