@@ -3,9 +3,12 @@
 mod attaching;
 mod bystanders;
 mod handshakes;
+mod hostless;
 mod judging;
+mod leftovers;
 mod merging;
 pub(super) mod paths;
+mod readings;
 mod routing;
 mod services;
 
@@ -28,6 +31,9 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         attaching::BUGS,
         merging::BUGS,
         handshakes::BUGS,
+        readings::BUGS,
+        hostless::BUGS,
+        leftovers::BUGS,
     ];
     all.into_iter().flatten()
 }
