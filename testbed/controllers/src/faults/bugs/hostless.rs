@@ -22,18 +22,25 @@ fn name_hostless(host: &mut VirtualHost) {
     }
 }
 
-/// Serves routes without hostnames for those of the other listeners of a port alone.
-fn lend_hostnames(config: &mut Config) {
+/// Changes the listeners without a hostname that stand beside listeners of their port with these.
+fn beside_named(config: &mut Config, change: fn(&mut VirtualHost, &[Hostname])) {
     for lane in &mut config.listeners {
         let Protocol::Http(http) = &mut lane.protocol else { continue };
-        let lent: Vec<Hostname> = http.virtual_hosts.iter().map(|host| host.hostname.clone()).collect();
-        let lent: Vec<Hostname> = lent.into_iter().filter(|hostname| *hostname != Any).collect();
-        if !lent.is_empty() {
-            let open = http.virtual_hosts.iter_mut().filter(|host| host.hostname == Any);
-            let rules = open.flat_map(|host| &mut host.routes);
-            rules.filter(|rule| rule.hostnames.is_empty()).for_each(|rule| rule.hostnames = lent.clone());
+        let all = http.virtual_hosts.iter().map(|host| host.hostname.clone());
+        let named: Vec<Hostname> = all.filter(|hostname| *hostname != Any).collect();
+        if !named.is_empty() {
+            http.virtual_hosts.iter_mut().filter(|host| host.hostname == Any).for_each(|host| change(host, &named));
         }
     }
+}
+
+/// Serves routes without hostnames for those of the other listeners alone.
+fn lend_hostnames(host: &mut VirtualHost, named: &[Hostname]) {
+    host.routes.iter_mut().filter(|rule| rule.hostnames.is_empty()).for_each(|rule| rule.hostnames = named.to_vec());
+}
+
+fn drop_hostless(host: &mut VirtualHost, _: &[Hostname]) {
+    host.routes.retain(|rule| !rule.hostnames.is_empty());
 }
 
 pub(super) const BUGS: &[Bug] = &[
@@ -50,19 +57,25 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "lends-hostnames-of-listeners",
             summary: "Serves a route without hostnames for those of the other listeners of the port alone.",
-            clauses: &["upstream:HTTPRouteListenerHostnameMatching"],
-            seam: Seam::Config(|| serve(|_, config| lend_hostnames(config))),
+            clauses: &[
+                "upstream:HTTPRouteListenerHostnameMatching",
+                "GRPC-04",
+                "upstream:GatewayHTTPListenerIsolation",
+            ],
+            seam: Seam::Config(|| serve(|_, config| beside_named(config, lend_hostnames))),
         },
         reported: &["Kong/kubernetes-ingress-controller#3175", "envoyproxy/gateway#272", "istio/istio#58877"],
     },
     Bug {
         fault: Fault {
             name: "needs-a-hostname-somewhere",
-            summary: "Serves no route where neither it nor its listener has a hostname.",
-            clauses: &["upstream:HTTPRouteListenerHostnameMatching"],
-            seam: Seam::Config(|| {
-                serve(|_, config| open(config).for_each(|host| host.routes.retain(|rule| !rule.hostnames.is_empty())))
-            }),
+            summary: "Serves no route where neither it nor its listener has a hostname, beside a listener that has one.",
+            clauses: &[
+                "upstream:HTTPRouteListenerHostnameMatching",
+                "GRPC-04",
+                "upstream:GatewayHTTPListenerIsolation",
+            ],
+            seam: Seam::Config(|| serve(|_, config| beside_named(config, drop_hostless))),
         },
         reported: &[
             "Kong/kubernetes-ingress-controller#4526",

@@ -1,9 +1,6 @@
 //! What goes on being served though the spec, the port or the endpoint is gone.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use gateproof_proxy::config::{BackendTarget, Config};
 use serde_json::Value;
@@ -107,20 +104,25 @@ impl ConfigSeam for KeepsTheLastEndpoint {
     }
 }
 
-/// Has no endpoints for good of a Service that had none at first.
+/// Never has endpoints of a Service again that was without a ready one. A Service without any EndpointSlice is but new.
 #[derive(Default)]
-struct NeverFills {
-    known: BTreeSet<String>,
-    empty: BTreeMap<String, BackendTarget>,
+struct NeverFills(BTreeMap<String, BackendTarget>);
+
+/// Whether there is an EndpointSlice of the Service that a backend is named for, as `NAMESPACE/NAME:PORT`.
+fn has_slices(snapshot: &Snapshot, backend: &str) -> bool {
+    let service = backend.rsplit_once(':').map_or(backend, |(service, _)| service);
+    snapshot.all(Kind::EndpointSlice).any(|slice| {
+        let of = slice.meta.labels.get("kubernetes.io/service-name");
+        of.is_some_and(|of| service == format!("{}/{of}", slice.meta.namespace))
+    })
 }
 
 impl ConfigSeam for NeverFills {
-    fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
         for backend in backends(config) {
-            if self.known.insert(backend.id.clone()) && is_idle(&backend.target) {
-                self.empty.insert(backend.id.clone(), backend.target.clone());
-            }
-            if let (Some(empty), BackendTarget::Endpoints(_)) = (self.empty.get(&backend.id), &backend.target) {
+            if is_idle(&backend.target) && has_slices(seen.snapshot, &backend.id) {
+                self.0.insert(backend.id.clone(), backend.target.clone());
+            } else if let (Some(empty), BackendTarget::Endpoints(_)) = (self.0.get(&backend.id), &backend.target) {
                 backend.target = empty.clone();
             }
         }
@@ -175,7 +177,7 @@ pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
             name: "never-fills-empty-backends",
-            summary: "Has no endpoints for good of a Service that had none when a route first named it.",
+            summary: "Sends no requests to the endpoints of a Service any more once none of them was ready.",
             clauses: &["blind:HTTPRouteServiceTypes.1"],
             seam: Seam::Config(|| Box::<NeverFills>::default()),
         },
