@@ -4,11 +4,16 @@ mod attaching;
 mod bystanders;
 mod entries;
 mod handshakes;
+mod hostless;
 mod judging;
 mod leaving;
 mod merging;
 pub(super) mod paths;
 mod references;
+mod leftovers;
+mod merging;
+pub(super) mod paths;
+mod readings;
 mod routing;
 mod services;
 mod sizes;
@@ -36,6 +41,9 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         references::BUGS,
         entries::BUGS,
         leaving::BUGS,
+        readings::BUGS,
+        hostless::BUGS,
+        leftovers::BUGS,
     ];
     all.into_iter().flatten()
 }
