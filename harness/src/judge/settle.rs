@@ -147,7 +147,9 @@ impl Settling {
         let unseen = env.history.blind(self.objects()).map_or(Duration::ZERO, |since| now - since);
         let lost = lost(self.deadline.unseen(unseen, now), env);
         let believed = self.doubt.believes(now, env);
-        let is_over = |end: &End, met: Elapsed| now >= met + end.window(env);
+        // What only should be so may be said of an earlier generation for as long as a status may take.
+        let in_time = self.deadline.phase(now) == Phase::InTime;
+        let is_over = |end: &End, met: Elapsed| now >= met + end.window(env) && (end.observed.is_some() || !in_time);
         let settled = self.ends.iter().find_map(|end| end.met.filter(|met| is_over(end, *met)).map(|met| (end, met)));
         if let Some((end, met)) = settled {
             if believed || !self.doubt.is_due(self.objects(), env) {
@@ -184,7 +186,11 @@ impl Settling {
         if let Some(next) = self.doubt.next(self.objects(), env) {
             return next;
         }
-        match self.ends.iter().filter_map(|end| Some(end.met? + end.window(env))).min() {
+        let settles = |end: &End| {
+            let settled = end.met? + end.window(env);
+            Some(if end.observed.is_some() { settled } else { settled.max(self.deadline.wake(now)) })
+        };
+        match self.ends.iter().filter_map(settles).min() {
             Some(settled) => wait(settled),
             None => wait(self.deadline.wake(now)),
         }

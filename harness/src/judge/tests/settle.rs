@@ -280,6 +280,21 @@ fn a_should_that_comes_a_little_later_is_met(#[case] at: u64, #[case] settled: u
     assert_eq!((verdict.stages[1].settled_ms, verdict.findings.len()), (settled, findings));
 }
 
+/// What only should be so is said of this generation, or nothing is: a status takes its time, also where nothing of it is binding.
+#[rstest]
+#[case::in_time(3000, 3150, 0)]
+#[case::never(60_000, 5000, 1)]
+fn a_should_is_not_judged_by_an_earlier_generation(#[case] at: u64, #[case] settled: u64, #[case] findings: usize) {
+    let versions = [(10, "Accepted=False/Odd@1"), (at, "Accepted=True/Accepted")];
+    let versions = versions.map(|(at, condition)| (at, route_version(2, &["http"], &[("http", &[condition])])));
+    let mut subject = route_subject(&["Accepted=True/Accepted"]);
+    subject.conditions[0].level = Level::Should;
+    subject.conditions[0].reason_level = Some(Level::Should);
+    let verdict = routed_as(versions.to_vec(), subject).run();
+    let last = verdict.stages.last().unwrap();
+    assert_eq!((verdict.outcome, last.settled_ms, verdict.findings.len()), (Outcome::Passed, settled, findings));
+}
+
 #[test]
 fn absence_counts_once_the_controller_has_spoken_of_this_generation() {
     let absent = ConditionExpectation { absent: true, ..ConditionExpectation::default() };
