@@ -20,11 +20,11 @@ const SUFFIX: &str = "-svc";
 /// How long the name of a Service may be.
 const LONGEST: usize = 63;
 
-/// Serves no Gateway whose Service would have a name that is too long.
+/// Serves no Gateway whose Service would have a name that is too long. Longer names are cut before.
 fn leave_no_room(seen: Seen<'_>, config: &mut Config) {
     for (gateway, _) in seen.snapshot.gateways() {
         let key = gateway.key();
-        if key.name.len() + SUFFIX.len() > LONGEST {
+        if key.name.len() <= LONGEST && key.name.len() + SUFFIX.len() > LONGEST {
             config.listeners.retain(|lane| !is_of(lane, &key));
         }
     }
