@@ -279,3 +279,31 @@ impl Dialect {
         &self.shapes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::no_group(
+        "groups: [gateway.networking.k8s.io, gateway.networking.x-k8s.io]",
+        "groups: []",
+        "names no API group"
+    )]
+    #[case::twice("kind: TCPRoute", "kind: HTTPRoute", "names the kind HTTPRoute twice")]
+    #[case::no_class("role: class, ", "", "needs one kind whose role is `class`")]
+    #[case::two_entries(
+        "{kind: ListenerSet, ",
+        "{kind: ListenerSet, role: entry, ",
+        "needs one kind whose role is `entry`"
+    )]
+    #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
+    fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
+        let text = gateproof_suites::dialects::GATEWAY_API;
+        assert!(text.contains(from));
+        let error = Dialect::parse(&text.replacen(from, to, 1)).map_err(|error| error.to_string());
+        assert!(error.as_ref().is_err_and(|error| error.contains(told)), "{error:?}");
+    }
+}

@@ -369,24 +369,27 @@ fn shares_are_tested_in_sequence() {
     assert_eq!(shared((1, 0), 9).0, Outcome::Failed);
 }
 
+/// Two backends by turns, and something bad instead of every tenth answer until some time, in milliseconds.
+fn halves(until: u64, bad: Back) -> Play {
+    let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
+    let mut n = 0;
+    Play::under(scenario(vec![asks(get(Answer::Shares { parts, margin: 10.0 }))]), context()).probes(move |at, _, _| {
+        n += 1;
+        match n {
+            n if n % 10 == 0 && at.0 / 1000 < until => bad.clone(),
+            n if n % 2 == 0 => Back::Echo("echo-pod"),
+            _ => Back::Echo("other-pod"),
+        }
+    })
+}
+
 /// What breaks requests while the run changes something elsewhere breaks shares too.
 #[rstest]
 #[case::while_the_run_writes(5_100, false, Outcome::Inconclusive)]
 #[case::all_the_same(60_000, false, Outcome::Failed)]
 #[case::the_run_goes_on(60_000, true, Outcome::Inconclusive)]
 fn shares_fail_only_while_the_run_writes_nothing(#[case] until: u64, #[case] restless: bool, #[case] outcome: Outcome) {
-    let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
-    let mut n = 0;
-    let mut play = Play::under(scenario(vec![asks(get(Answer::Shares { parts, margin: 10.0 }))]), context()).probes(
-        move |at, _, _| {
-            n += 1;
-            match n {
-                n if n % 10 == 0 && at.0 / 1000 < until => Back::Status(503),
-                n if n % 2 == 0 => Back::Echo("echo-pod"),
-                _ => Back::Echo("other-pod"),
-            }
-        },
-    );
+    let mut play = halves(until, Back::Status(503));
     play.restless = restless;
     let verdict = play.run();
     assert_eq!((verdict.outcome, play.quiesced), (outcome, 1), "{:?} {:?}", verdict.reason, verdict.findings);
@@ -405,18 +408,7 @@ fn a_test_of_shares_that_outlasts_its_budget_is_repeated(
     #[case] outcome: Outcome,
     #[case] quiesced: u32,
 ) {
-    let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
-    let mut n = 0;
-    let mut play = Play::under(scenario(vec![asks(get(Answer::Shares { parts, margin: 10.0 }))]), context()).probes(
-        move |at, _, _| {
-            n += 1;
-            match n {
-                n if n % 10 == 0 && at.0 / 1000 < until => bad.clone(),
-                n if n % 2 == 0 => Back::Echo("echo-pod"),
-                _ => Back::Echo("other-pod"),
-            }
-        },
-    );
+    let mut play = halves(until, bad);
     play.answers_after = Duration::from_millis(150);
     let verdict = play.run();
     assert_eq!((verdict.outcome, play.quiesced), (outcome, quiesced), "{:?} {:?}", verdict.reason, verdict.findings);

@@ -113,7 +113,7 @@ impl StatusWriterSeam for MovesTimes {
 struct Restless(Inner, Mutex<u64>);
 
 /// Between two needless writes, so that a machine stays usable.
-const RESTLESS_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const RESTLESS_PAUSE: Duration = Duration::from_millis(50);
 
 #[async_trait]
 impl StatusWriterSeam for Restless {

@@ -1,6 +1,6 @@
 //! Backends and references to them, and what becomes of a route that has several of something.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use gateproof_proxy::{
@@ -17,6 +17,7 @@ use crate::{
         Fault, Seam,
         exchange::Finds,
         tools::{each, is, parents, rules, say, serve, set},
+        writer::RESTLESS_PAUSE,
     },
     reconcile::{httproute, verdict::Problem},
     runtime::seams::{Seen, StatusWriterSeam},
@@ -88,9 +89,6 @@ fn ask_rules_by_their_best(request: &RequestHead, routing: &Routing<'_>, found: 
 /// Puts the conditions of a route with errors of two types in another order with each look at it.
 struct Shuffles(Arc<dyn StatusWriterSeam>);
 
-/// Between two needless writes, so that a machine stays usable.
-const PAUSE: Duration = Duration::from_millis(50);
-
 #[async_trait]
 impl StatusWriterSeam for Shuffles {
     fn within(&self) -> &dyn StatusWriterSeam {
@@ -113,7 +111,7 @@ impl StatusWriterSeam for Shuffles {
     async fn before(&self, desired: &StatusUpdate) {
         self.0.before(desired).await;
         if has_errors_of_two_types(desired) {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(RESTLESS_PAUSE).await;
         }
     }
 }

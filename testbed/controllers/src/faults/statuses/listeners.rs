@@ -61,6 +61,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "counts-refused-routes",
         summary: "Counts routes in attachedRoutes that refer to the Gateway but are not accepted.",
         clauses: &[
+            "blind:Generic.13",
             "blind:GatewayWithAttachedRoutes.1",
             "blind:HTTPRouteInvalidCrossNamespaceParentRef.2",
             "GEP1364-15",
