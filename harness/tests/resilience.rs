@@ -134,7 +134,7 @@ enum Way {
 }
 
 const ALL_WAYS: [Way; 14] = [
-    Way::Refuses(Refusal::TooManyRequests { retry_after: 1 }, 0.05),
+    Way::Refuses(Refusal::TooManyRequests { retry_after: 1 }, 0.1),
     Way::Refuses(Refusal::Conflict, 0.2),
     Way::Refuses(Refusal::Internal, 0.1),
     Way::Cut,
@@ -154,6 +154,11 @@ impl Way {
     /// Whether the harness is left without what it needs to tell everything.
     fn blinds(self) -> bool {
         matches!(self, Way::Watches(_) | Way::Gaps | Way::Starved)
+    }
+
+    /// Whether each request or event has a share of it, and no more.
+    fn falls_by_chance(self) -> bool {
+        matches!(self, Way::Refuses(..) | Way::Watches(Disturbance::Swallows(_)))
     }
 
     fn behaviour(self, fault: Option<&str>) -> Behaviour {
@@ -186,7 +191,8 @@ impl Bystander for Disturber {
         let step = self.steps.fetch_add(1, Ordering::SeqCst);
         let trouble = self.testbed.server().trouble();
         match self.way {
-            Way::Watches(disturbance) => trouble.disturb(disturbance, HARNESS, self.seed),
+            // Once: what is drawn would begin anew.
+            Way::Watches(disturbance) if step == 0 => trouble.disturb(disturbance, HARNESS, self.seed),
             Way::Gaps => {
                 let before = trouble.disturbed();
                 trouble.disturb(Disturbance::Expired, HARNESS, self.seed);
@@ -219,7 +225,7 @@ impl Bystander for Disturber {
                     });
                 }
             }
-            Way::Cut | Way::Forgets | Way::Away | Way::Refuses(..) | Way::Late { .. } => {}
+            Way::Watches(_) | Way::Cut | Way::Forgets | Way::Away | Way::Refuses(..) | Way::Late { .. } => {}
         }
     }
 }
@@ -381,8 +387,11 @@ impl Draw {
         let plain = disturbed(self.way, self.seed, None, &self.plain);
         let faulty = disturbed(self.way, self.seed, Some(self.fault), std::slice::from_ref(&self.shown_by));
         let (plain, faulty) = tokio::join!(plain, faulty);
+        // A short run may be spared by chance, both are not.
+        let met = [&plain, &faulty].map(Disturbed::was_met);
+        let enough = if self.way.falls_by_chance() { met.contains(&true) } else { met == [true; 2] };
+        assert!(enough, "{:?} was not met", self.way);
         for run in [&plain, &faulty] {
-            assert!(run.was_met(), "{:?} was not met", self.way);
             if matches!(self.way, Way::Watches(_) | Way::Gaps) {
                 run.assert_few_requests();
             }
