@@ -19,3 +19,4 @@ pub mod log;
 pub mod probe;
 pub mod run;
 pub mod scenario;
+pub mod suite;

@@ -41,7 +41,7 @@ const DEPLOYED: Ways = Ways { port_forward: false, deployed: true };
 async fn options(testbed: &Testbed, selection: &[&str], image: &str) -> RunOptions {
     let target = TargetChoice::Running {
         kubeconfig: kubeconfig(testbed, &scenarios(selection), DEPLOYED).await,
-        gateway_class: testbed.gateway_class().to_owned(),
+        gateway_class: Some(testbed.gateway_class().to_owned()),
         name: "embedded".to_owned(),
     };
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());

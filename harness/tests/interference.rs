@@ -181,7 +181,7 @@ async fn disturbed(deed: Deed, behaviour: Behaviour) -> (RunOutput, u32) {
     let other = Arc::new(Other { api, deed, done: AtomicU32::new(0) });
     let target = TargetChoice::Running {
         kubeconfig: testbed.kubeconfig(),
-        gateway_class: testbed.gateway_class().to_owned(),
+        gateway_class: Some(testbed.gateway_class().to_owned()),
         name: "shared".to_owned(),
     };
     let mut options = RunOptions::new(target, Arc::new(Contract::parse(GATEWAY_API).unwrap()));

@@ -61,7 +61,7 @@ async fn the_table_is_what_is_asked() {
     let testbed = Testbed::start(TestbedOptions::default()).await.unwrap();
     let target = TargetChoice::Running {
         kubeconfig: testbed.kubeconfig(),
-        gateway_class: testbed.gateway_class().to_owned(),
+        gateway_class: Some(testbed.gateway_class().to_owned()),
         name: "embedded".to_owned(),
     };
     let chosen = scenarios(&SELECTION);

@@ -118,7 +118,7 @@ async fn publish_one(client: &Client, gateway: &DynamicObject, published: Publis
 async fn options(testbed: &Testbed, scenarios: &[Scenario], ways: Ways) -> RunOptions {
     let target = TargetChoice::Running {
         kubeconfig: kubeconfig(testbed, scenarios, ways).await,
-        gateway_class: testbed.gateway_class().to_owned(),
+        gateway_class: Some(testbed.gateway_class().to_owned()),
         name: "embedded".to_owned(),
     };
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());

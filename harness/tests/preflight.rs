@@ -101,7 +101,7 @@ async fn without_crds() {
         crds.delete(&crd.metadata.name.unwrap(), &Default::default()).await.unwrap();
     }
     let (testbed, ended) = tested(testbed, "any", &[]).await;
-    let parts = ["✗ Gateway API", "serves no gateway.networking.k8s.io", "install the Gateway API CRDs"];
+    let parts = ["✗ definitions", "serves no gateway.networking.k8s.io", "install the Gateway API CRDs"];
     expect(&testbed, &ended, &parts).await;
 }
 
@@ -117,7 +117,7 @@ async fn a_bundle_of_no_release(#[case] annotation: &str, #[case] value: &str) {
     let (testbed, ended) = tested(testbed, "gateproof", &[]).await;
     // Long words are broken at dashes.
     let what = format!("is `{value}`, which names no release or channel");
-    expect(&testbed, &ended, &["✗ Gateway API", &what, "install the CRDs of a release"]).await;
+    expect(&testbed, &ended, &["✗ definitions", &what, "install the CRDs of a release"]).await;
     let given = ["--gateway-api-version", "1.6.1", "--gateway-api-channel", "standard"];
     let (_testbed, ended) = tested(testbed, "gateproof", &given).await;
     assert_eq!(ended.code, Some(0), "{}", ended.said());
@@ -126,7 +126,7 @@ async fn a_bundle_of_no_release(#[case] annotation: &str, #[case] value: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_class_that_is_not_there() {
     let (testbed, ended) = tested(TestbedProcess::start(&[]), "mine", &[]).await;
-    let parts = ["✗ GatewayClass", "the target has no GatewayClass `mine`; it has: gateproof, gateproof-single"];
+    let parts = ["✗ class", "the target has no GatewayClass `mine`; it has: gateproof, gateproof-single"];
     expect(&testbed, &ended, &parts).await;
 }
 
@@ -138,7 +138,7 @@ async fn a_class_that_belongs_to_nobody() {
     expect(
         &testbed,
         &ended,
-        &["✗ GatewayClass", "no controller answers for `example.com/nobody`", "start the controller"],
+        &["✗ class", "no controller answers for `example.com/nobody`", "start the controller"],
     )
     .await;
 }
@@ -149,7 +149,7 @@ async fn a_class_that_its_controller_refuses() {
     create_class(&testbed, "bad").await;
     condition(&testbed, "bad", "False").await;
     let (testbed, ended) = tested(testbed, "bad", &[]).await;
-    expect(&testbed, &ended, &["✗ GatewayClass", "InvalidParameters (\"no such map\")"]).await;
+    expect(&testbed, &ended, &["✗ class", "InvalidParameters (\"no such map\")"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -76,7 +76,7 @@ fn selected(selection: &[String]) -> Vec<Scenario> {
 fn options(testbed: &Testbed, timing: TimingProfile) -> RunOptions {
     let target = TargetChoice::Running {
         kubeconfig: testbed.kubeconfig(),
-        gateway_class: testbed.gateway_class().to_owned(),
+        gateway_class: Some(testbed.gateway_class().to_owned()),
         name: "in trouble".to_owned(),
     };
     let mut options = RunOptions::new(target, Arc::new(Contract::parse(GATEWAY_API).unwrap()));

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use gateproof::judge::contract::Contract;
 use gateproof::run::{self, RunOptions, Silent, TargetChoice};
 use gateproof::scenario::scope::by_definitions;
-use gateproof::scenario::{Channel, Scenario, Vocabulary, load};
+use gateproof::scenario::{Basis, Channel, Scenario, Vocabulary, load};
 use gateproof_report::record::{Outcome, RunRecord, Severity};
 use gateproof_report::terminal;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -86,9 +86,9 @@ async fn run_some(
         Ok(output) => output.record,
         Err(error) => panic!("the embedded target cannot be tested: {error}"),
     };
-    let release = record.target.gateway_api_version.parse().expect("the embedded target names its release");
+    let release = record.target.gateway_api_version.as_deref().unwrap_or_default().parse().expect("the embedded target names its release");
     let is_for_others =
-        |name: &str| all.iter().any(|s| s.name == name && !s.bounds.admits(release, Channel::Experimental));
+        |name: &str| all.iter().any(|s| s.name == name && !s.bounds.admits(Basis::release(release, Channel::Experimental)));
     for scenario in &record.scenarios {
         let passed = match scenario.outcome {
             Outcome::Passed => true,

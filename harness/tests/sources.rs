@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use gateproof::dialects::Dialect;
 
 /// What still names a kind although it is no adapter, and why.
-const LEFT: [(&str, &str, &str); 3] = [
-    ("run/preflight.rs", "GatewayClass", "the name of a question"),
+const LEFT: [(&str, &str, &str); 2] = [
     ("scenario/parse/build.rs", "gateways", "a field of scenario manifests"),
     ("scenario/parse/shape.rs", "gateways", "a field of scenario manifests"),
 ];

@@ -13,16 +13,21 @@ pub fn render(record: &RunRecord) -> String {
     if target.embedded {
         let _ = writeln!(out, "The target was the embedded reference, not a real implementation.\n");
     }
-    let _ = writeln!(
-        out,
-        "{} by {} · class {} · controller {} · Gateway API {} {}\n",
-        code(&record.date),
-        code(&record.producer),
-        code(&target.gateway_class),
-        code(&target.controller_name),
-        code(&target.gateway_api_version),
-        code(&target.gateway_api_channel)
-    );
+    let mut about = format!("{} by {}", code(&record.date), code(&record.producer));
+    for (what, name) in [("class", &target.gateway_class), ("controller", &target.controller_name)] {
+        if let Some(name) = name {
+            let _ = write!(about, " · {what} {}", code(name));
+        }
+    }
+    match (&target.gateway_api_version, &target.gateway_api_channel) {
+        (Some(version), Some(channel)) => {
+            let _ = write!(about, " · Gateway API {} {}", code(version), code(channel));
+        }
+        _ => {
+            let _ = write!(about, " · {}", code(&target.dialect));
+        }
+    }
+    let _ = writeln!(out, "{about}\n");
     if let Some(definitions) = &target.definitions {
         let _ = writeln!(out, "The release was chosen: the definitions on the target are of {}.\n", code(definitions));
     }

@@ -95,19 +95,32 @@ pub struct Target {
     pub name: String,
     /// Whether it is the embedded one.
     pub embedded: bool,
-    /// GatewayClass.
-    pub gateway_class: String,
+    /// The status language that it speaks, such as `gateway-api`.
+    #[serde(default = "gateway_api")]
+    pub dialect: String,
+    /// GatewayClass, in a dialect that has classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_class: Option<String>,
     /// Its controller.
-    pub controller_name: String,
-    /// The release that it is judged by: the bundle version of the CRDs, unless the user chooses another.
-    pub gateway_api_version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller_name: Option<String>,
+    /// The release that it is judged by: the bundle version of the CRDs, unless the user chooses another. In a dialect that has
+    /// releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_api_version: Option<String>,
     /// Its channel.
-    pub gateway_api_channel: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_api_channel: Option<String>,
     /// What the CRDs are of, if the user chose another release or channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<String>,
     /// Features that it is held to, sorted: those that it claims, unless the user says otherwise.
     pub features: Vec<String>,
+}
+
+/// The dialect of records that do not say which: there was no other.
+fn gateway_api() -> String {
+    "gateway-api".to_owned()
 }
 
 /// One scenario's end.

@@ -47,10 +47,11 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
         target: Target {
             name: "embedded".to_owned(),
             embedded: true,
-            gateway_class: "gateproof".to_owned(),
-            controller_name: "gateproof.dev/reference".to_owned(),
-            gateway_api_version: "v1.6.1".to_owned(),
-            gateway_api_channel: "standard".to_owned(),
+            dialect: "gateway-api".to_owned(),
+            gateway_class: Some("gateproof".to_owned()),
+            controller_name: Some("gateproof.dev/reference".to_owned()),
+            gateway_api_version: Some("v1.6.1".to_owned()),
+            gateway_api_channel: Some("standard".to_owned()),
             definitions: None,
             features: ["Gateway", "HTTPRoute", "HTTPRouteCORS", "ReferenceGrant"].map(str::to_owned).to_vec(),
         },
@@ -394,14 +395,14 @@ fn all_of(text: &str) -> RunRecord {
     unclear.reason = Some(own());
     let mut record = record(vec![known_scenario, failed, unclear]);
     let target = &mut record.target;
+    target.name = own();
     for field in [
-        &mut target.name,
         &mut target.gateway_class,
         &mut target.controller_name,
         &mut target.gateway_api_version,
         &mut target.gateway_api_channel,
     ] {
-        *field = own();
+        *field = Some(own());
     }
     record.arguments = vec![own()];
     record.outside_profiles = vec![own()];

@@ -1,10 +1,10 @@
-//! `--crds FILE|URL`: Gateway API definitions of another release.
+//! `--crds FILE|URL`: definitions of another release, or of another dialect.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use gateproof_apiserver::crds::parse_bundle;
+use gateproof_apiserver::crds::{Bundle, parse_bundle};
 use serde_json::Value;
 
 use super::Failure;
@@ -57,8 +57,19 @@ pub(crate) fn left_out(names: &[String], crds: &[Value]) -> Result<Vec<String>, 
     }
 }
 
-/// Reads a bundle and says what of it is left out.
+/// Reads a bundle for the reference implementation, and says what of it is left out.
 pub(crate) async fn read(source: &Source) -> Result<Vec<Value>, Failure> {
+    let bundle = read_any(source).await?;
+    if bundle.has_gateway_api() {
+        return Ok(bundle.definitions);
+    }
+    let found = bundle.definitions.len();
+    let message = format!("{source}: none of its {found} CustomResourceDefinitions is of Gateway API");
+    Err(Failure::usage(message, "the reference implementation needs those; `gateproof testbed --no-controller` serves any"))
+}
+
+/// Reads a bundle of whatever definitions, and says what of it is left out.
+pub(crate) async fn read_any(source: &Source) -> Result<Bundle, Failure> {
     let (name, text) = match source {
         Source::File(path) => {
             let name = path.display().to_string();
@@ -72,13 +83,13 @@ pub(crate) async fn read(source: &Source) -> Result<Vec<Value>, Failure> {
     let bundle = parse_bundle(&text).map_err(|error| {
         Failure::usage(
             format!("{name}: {error}"),
-            "an official standard-install.yaml or experimental-install.yaml is expected",
+            "definitions are expected, such as those of an official standard-install.yaml or experimental-install.yaml",
         )
     })?;
     for note in &bundle.notes {
         tell!("{name}: {note}");
     }
-    Ok(bundle.definitions)
+    Ok(bundle)
 }
 
 async fn fetch(url: &url::Url) -> Result<String, Failure> {

@@ -1,15 +1,16 @@
 //! `gateproof explain`: one scenario whole.
 
 use gateproof_controllers::faults;
-use gateproof_suites::{blind_spot, requirement};
+use gateproof_suites::blind_spot;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::options::Selection;
+use super::options::{Selected, Selection};
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::scenario::{Level, Scenario, expectations, select};
+use crate::suite::Suite;
 
 /// Explain scenarios: clauses, expectations, manifest, faults that they notice
 #[derive(Debug, clap::Args)]
@@ -83,7 +84,10 @@ pub(crate) struct Killer {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let explanations: Vec<Explanation> = args.selection.scenarios()?.iter().map(explanation).collect();
+    let explanations: Vec<Explanation> = {
+        let Selected { suite, chosen, .. } = args.selection.among_all()?;
+        chosen.iter().map(|scenario| explanation(scenario, &suite)).collect()
+    };
     if args.format.format == Format::Json {
         output::json(&explanations)?;
     } else {
@@ -92,10 +96,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok::<u8, Failure>(exit_codes::PASSED)
 }
 
-fn explanation(scenario: &Scenario) -> Explanation {
+fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
     let clauses = select::clauses(scenario);
     let proves = clauses.iter().map(|clause| {
-        let known = requirement(clause);
+        let known = suite.requirement(clause);
         Clause {
             id: clause.to_string(),
             text: known
@@ -121,7 +125,8 @@ fn explanation(scenario: &Scenario) -> Explanation {
         until: scenario.bounds.until.map(|version| version.to_string()),
         proves: proves.collect(),
         expectations: expectations::enumerate(scenario).into_iter().map(asserted).collect(),
-        faults: faults::catalogue().iter().filter(broken).map(killer).collect(),
+        // Faults are those of the embedded target.
+        faults: faults::catalogue().iter().filter(|_| suite.is_built_in()).filter(broken).map(killer).collect(),
     }
 }
 

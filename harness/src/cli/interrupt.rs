@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     fn cluster(source: Source) -> TargetChoice {
-        TargetChoice::Cluster { source, gateway_class: "mine".to_owned(), name: "context kind".to_owned() }
+        TargetChoice::Cluster { source, gateway_class: Some("mine".to_owned()), name: "context kind".to_owned() }
     }
 
     #[rstest]

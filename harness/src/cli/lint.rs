@@ -2,18 +2,21 @@
 
 use std::path::PathBuf;
 
-use super::options::{check, texts};
+use super::dialect::DialectArg;
+use super::options::{check, load_failure, texts};
 use super::output::{self, Format, say, tell};
 use super::{Failure, Outcome};
 use crate::exit_codes;
-use crate::scenario::{Diagnostic, Vocabulary};
+use crate::scenario::Diagnostic;
 
 /// Check scenario manifests
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  gateproof lint my-scenarios/")]
 pub(crate) struct Args {
-    /// Files or folders; the built-in manifests unless given
+    /// Files or folders; those of the dialect unless given
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    dialect: DialectArg,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -21,14 +24,11 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let texts = if args.paths.is_empty() { builtin() } else { texts(&args.paths)? };
-    let (scenarios, problems) = check(&texts, &Vocabulary::builtin())?;
+    let suite = args.dialect.suite()?;
+    let texts = if args.paths.is_empty() { suite.manifests().map_err(load_failure)? } else { texts(&args.paths)? };
+    let (scenarios, problems) = check(&texts, &suite.vocabulary)?;
     print(&problems, scenarios.len(), args.format)?;
     Ok(if problems.is_empty() { exit_codes::PASSED } else { exit_codes::USAGE })
-}
-
-fn builtin() -> Vec<(String, String)> {
-    gateproof_suites::manifests().into_iter().map(|(file, text)| (file.to_owned(), text.to_owned())).collect()
 }
 
 fn print(problems: &[Diagnostic], scenarios: usize, format: Format) -> Result<(), Failure> {

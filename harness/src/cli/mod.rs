@@ -5,6 +5,7 @@ mod claims;
 mod clean;
 mod compare;
 mod crds;
+mod dialect;
 mod echo;
 mod explain;
 mod faults;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::output::tell;
+use super::dialect::{DialectArg, named_cluster};
 use super::{Failure, crds};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::BundledSchemas;
@@ -13,6 +14,7 @@ use crate::run::{RunOptions, TargetChoice};
 use crate::scenario::known::{self, Nameable};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
+use crate::suite::Suite;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use gateproof_controllers::variants;
@@ -31,22 +33,35 @@ pub(crate) struct Selection {
     #[arg(long = "profile", value_name = "PROFILE", value_parser = profile_names(), ignore_case = true)]
     pub(crate) profiles: Vec<String>,
 
-    /// Scenario manifests (a file or a folder) instead of the built-in ones
+    /// Scenario manifests (a file or a folder) instead of those of the dialect
     #[arg(short = 'f', long = "file", value_name = "PATH")]
     pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) dialect: DialectArg,
+}
+
+/// What a selection comes to.
+pub(crate) struct Selected {
+    /// What the target is judged by.
+    pub(crate) suite: Suite,
+    /// The scenarios, in order.
+    pub(crate) chosen: Vec<Scenario>,
+    /// All that there are.
+    pub(crate) all: Vec<Scenario>,
 }
 
 impl Selection {
     /// The selected scenarios, in order.
     pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
-        Ok(self.among_all()?.0)
+        Ok(self.among_all()?.chosen)
     }
 
     /// The selected scenarios, in order, and all that there are.
-    pub(crate) fn among_all(&self) -> Result<(Vec<Scenario>, Vec<Scenario>), Failure> {
-        let vocabulary = Vocabulary::builtin();
-        let all = load_scenarios(&self.files, &vocabulary)?;
-        let mut chosen = select::select(&all, &self.selectors, &vocabulary).map_err(|error| {
+    pub(crate) fn among_all(&self) -> Result<Selected, Failure> {
+        let suite = self.dialect.suite()?;
+        let all = scenarios_of(&suite, &self.files)?;
+        let mut chosen = select::select(&all, &self.selectors, &suite.vocabulary).map_err(|error| {
             Failure::usage(error, "`gateproof list scenarios` shows what there is; see also `gateproof help run`")
         })?;
         if !self.profiles.is_empty() {
@@ -59,13 +74,15 @@ impl Selection {
                 return Err(Failure::usage(error, "`gateproof list scenarios --format json` shows what counts where"));
             }
         }
-        Ok((chosen.into_iter().map(|index| all[index].clone()).collect(), all))
+        let chosen = chosen.into_iter().map(|index| all[index].clone()).collect();
+        Ok(Selected { suite, chosen, all })
     }
 
     /// What the selection leaves out of `all`, and of the built-in scenarios where others are given: those are what a
     /// ConformanceReport is about.
     pub(crate) fn left_out(&self, chosen: &[Scenario], all: Vec<Scenario>) -> Result<Vec<Arc<Scenario>>, Failure> {
-        let builtin = if self.files.is_empty() { Vec::new() } else { load_scenarios(&[], &Vocabulary::builtin())? };
+        let others = !self.files.is_empty() && self.dialect.words().is_none();
+        let builtin = if others { load_scenarios(&[], &Vocabulary::builtin())? } else { Vec::new() };
         let mut known: HashSet<String> = chosen.iter().map(|scenario| scenario.name.clone()).collect();
         let left_out = all.into_iter().chain(builtin).filter(|scenario| known.insert(scenario.name.clone()));
         Ok(left_out.map(Arc::new).collect())
@@ -83,6 +100,15 @@ pub(crate) fn load_scenarios(files: &[PathBuf], vocabulary: &Vocabulary) -> Resu
         return load::builtin(vocabulary).map_err(load_failure);
     }
     let (scenarios, problems) = check(&texts(files)?, vocabulary)?;
+    if problems.is_empty() { Ok(scenarios) } else { Err(load_failure(LoadError::Manifests(problems))) }
+}
+
+/// The scenarios of the given files, or those of a suite if there are none.
+pub(crate) fn scenarios_of(suite: &Suite, files: &[PathBuf]) -> Result<Vec<Scenario>, Failure> {
+    if !files.is_empty() || suite.is_built_in() {
+        return load_scenarios(files, &suite.vocabulary);
+    }
+    let (scenarios, problems) = check(&suite.manifests().map_err(load_failure)?, &suite.vocabulary)?;
     if problems.is_empty() { Ok(scenarios) } else { Err(load_failure(LoadError::Manifests(problems))) }
 }
 
@@ -143,12 +169,15 @@ pub(crate) fn load_failure(error: LoadError) -> Failure {
     )
 }
 
+/// The target unless one is named.
+pub(crate) const EMBEDDED: &str = "embedded";
+
 /// Which target.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
     /// The target: `embedded`; `embedded:FAULT` to see a fault being caught, `embedded:variant:NAME` to see a legal variant
     /// pass, and several of them with `+` in between
-    #[arg(long, value_name = "TARGET", default_value = "embedded", conflicts_with = "gateway_class")]
+    #[arg(long, value_name = "TARGET", default_value = EMBEDDED, conflicts_with = "gateway_class")]
     pub(crate) target: String,
 
     /// Serve these Gateway API definitions on the embedded target instead of the built-in ones: a file or a URL
@@ -164,35 +193,50 @@ pub(crate) struct Target {
     pub(crate) gateway_class: Option<String>,
 
     /// Kubeconfig file, instead of $KUBECONFIG and ~/.kube/config
-    #[arg(long, value_name = "FILE", requires = "gateway_class")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
     /// Context of the kubeconfig, instead of the current one
-    #[arg(long, value_name = "NAME", requires = "gateway_class")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 }
 
 impl Target {
-    /// What the arguments mean.
-    fn choice(&self) -> Result<TargetChoice, Failure> {
-        if let Some(class) = &self.gateway_class {
-            let name = match (&self.context, &self.kubeconfig) {
-                (Some(context), _) => format!("context {context}"),
-                (None, Some(file)) => format!("kubeconfig {}", file.display()),
-                (None, None) => "current context".to_owned(),
-            };
-            return Ok(TargetChoice::Cluster {
-                source: source(self.kubeconfig.clone(), self.context.clone()),
-                gateway_class: class.clone(),
-                name,
-            });
+    /// What the arguments mean for a target of this suite.
+    fn choice(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
+        let named = named_cluster(self.kubeconfig.as_ref(), self.context.as_ref());
+        let cluster = |name: Option<String>| TargetChoice::Cluster {
+            source: source(self.kubeconfig.clone(), self.context.clone()),
+            gateway_class: self.gateway_class.clone(),
+            name: name.unwrap_or_else(|| "current context".to_owned()),
+        };
+        match (suite.dialect.class(), &self.gateway_class, named) {
+            (Some(_), Some(_), named) => Ok(cluster(named)),
+            (Some(class), None, Some(_)) => Err(Failure::usage(
+                "--kubeconfig and --context name a cluster, and nothing says what of it is to be tested",
+                format!("name a {} with --gateway-class NAME", class.kind),
+            )),
+            (None, Some(class), _) => Err(Failure::usage(
+                format!("--gateway-class {class} means nothing in the dialect `{}`", suite.dialect.name()),
+                "name the cluster with --context or --kubeconfig alone",
+            )),
+            (None, None, Some(named)) if self.target == EMBEDDED => Ok(cluster(Some(named))),
+            (None, None, Some(_)) => {
+                Err(Failure::usage("--target and a cluster are two targets", "name one of them"))
+            }
+            (_, None, None) if suite.is_built_in() => {
+                Ok(TargetChoice::Embedded { fault: behaviour_of(&self.target)? })
+            }
+            (_, None, None) => Err(Failure::usage(
+                format!("nothing names a target, and the dialect `{}` has no embedded one", suite.dialect.name()),
+                "name the cluster with --context or --kubeconfig; `gateproof testbed --no-controller --crds FILE` serves one for a controller of yours",
+            )),
         }
-        Ok(TargetChoice::Embedded { fault: behaviour_of(&self.target)? })
     }
 
     /// The options of a run on it.
-    pub(crate) async fn options(&self) -> Result<RunOptions, Failure> {
-        let mut options = RunOptions::new(self.choice()?, contract()?);
+    pub(crate) async fn options(&self, suite: &Suite) -> Result<RunOptions, Failure> {
+        let mut options = RunOptions::new(self.choice(suite)?, Arc::clone(&suite.contract));
         if let Some(source) = &self.crds {
             options.crds = crds::read(source).await?;
         }
@@ -211,7 +255,7 @@ pub(crate) fn source(kubeconfig: Option<PathBuf>, context: Option<String>) -> So
 
 fn behaviour_of(target: &str) -> Result<Option<String>, Failure> {
     let (kind, names) = target.split_once(':').map_or((target, None), |(kind, names)| (kind, Some(names)));
-    if kind != "embedded" {
+    if kind != EMBEDDED {
         return Err(Failure::usage(
             format!("`{target}` is not a target"),
             "use `embedded`, `embedded:FAULT`, `embedded:variant:NAME`, or --gateway-class NAME for a cluster",

@@ -6,7 +6,7 @@ use gateproof_report::terminal::printable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::options::{Selection, Target};
+use super::options::{Selected, Selection, Target};
 use super::output::{self, Format, say};
 use super::run::run_failure;
 use super::tuning::Tuning;
@@ -78,11 +78,11 @@ impl Word {
 
 /// Runs the verb.
 pub(crate) async fn run(mut args: Args) -> Outcome {
-    let (scenarios, all) = args.selection.among_all()?;
+    let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     if let Some((from, to)) = args.compare {
         return compared(&differences(&scenarios, from, to), args.format);
     }
-    let mut options = args.target.options().await?;
+    let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
     let rows: Vec<Row> = plan
@@ -100,10 +100,8 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
         output::json(&rows)?;
     } else {
         say!(
-            "class {} ({}), Gateway API {}",
-            printable(&facts.gateway_class),
-            printable(&facts.controller_name),
-            printable(&facts.release())
+            "{}",
+            printable(&facts.summary())
         );
         let cells = |row: &Row| [row.name.clone(), row.decision.text().to_owned(), row.reason.clone()];
         output::columns(&rows.iter().map(cells).collect::<Vec<_>>());

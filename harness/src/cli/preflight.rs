@@ -3,7 +3,7 @@
 use gateproof_report::terminal::printable;
 
 use super::Outcome;
-use super::options::{Selection, Target};
+use super::options::{Selected, Selection, Target};
 use super::output::{self, Format, FormatArg, say};
 use super::progress::Reporter;
 use super::run::run_failure;
@@ -32,8 +32,8 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) async fn run(mut args: Args) -> Outcome {
-    let (scenarios, all) = args.selection.among_all()?;
-    let mut options = args.target.options().await?;
+    let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
+    let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all)?;
     super::interrupt::clean_up_on_ctrl_c(&options)?;
     let mut reporter = Reporter::of_preflight();

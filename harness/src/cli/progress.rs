@@ -37,11 +37,9 @@ impl Progress for Reporter {
     fn planned(&mut self, plan: &[Planned], facts: &Facts) {
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
         let text = format!(
-            "{runs} of {} scenarios on class {} ({}), Gateway API {}",
+            "{runs} of {} scenarios on {}",
             plan.len(),
-            printable(&facts.gateway_class),
-            printable(&facts.controller_name),
-            printable(&facts.release())
+            printable(&facts.summary())
         );
         if self.bar.is_hidden() {
             tell!("{text}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::options::Target;
+use super::options::{Selected, Target};
 use super::output::{self, Format};
 use super::run;
 use super::tuning::BackendsArg;
@@ -78,19 +78,20 @@ async fn planned(args: &mut run::Args) -> Result<(RunOptions, Vec<Arc<Scenario>>
         let help = "leave --target, --crds and --without-crd out: the embedded target permits everything";
         return Err(Failure::usage("a role is for a run on a named cluster", help));
     }
-    let (scenarios, all) = args.selection.among_all()?;
-    let class = args.target.gateway_class.clone();
-    // No role depends on which class and image these are.
-    args.target.gateway_class.get_or_insert_with(|| "any".to_owned());
+    let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
+    let (class, context) = (args.target.gateway_class.clone(), args.target.context.clone());
+    // No role depends on which class, cluster and image these are.
+    let named = if suite.dialect.class().is_some() { &mut args.target.gateway_class } else { &mut args.target.context };
+    named.get_or_insert_with(|| "any".to_owned());
     if args.tuning.backends == BackendsArg::Deployed {
         args.tuning.backend_image.get_or_insert_with(|| "any".to_owned());
     }
-    let mut options = args.target.options().await?;
-    args.target.gateway_class = class;
+    let mut options = args.target.options(&suite).await?;
+    (args.target.gateway_class, args.target.context) = (class, context);
     args.tuning.apply(&mut options, &all)?;
     let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
     let mut planned = plan::possible(&scenarios, &options);
-    if options.preflight && !args.skip_preflight {
+    if options.preflight && !args.skip_preflight && suite.dialect.entry().is_some() {
         let mistake = |error| Failure::environment(error, "this is a mistake of gateproof; please report it");
         planned.push(Arc::new(preflight::scenario().map_err(mistake)?));
     }

@@ -24,7 +24,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         format: _,
         identity: _,
     } = args;
-    let Selection { selectors: _, profiles: _, files } = selection;
+    let Selection { selectors: _, profiles: _, files, dialect } = selection;
     let Target { target, crds, without_crd, gateway_class, kubeconfig, context } = target;
     let Tuning {
         jobs: _,
@@ -54,6 +54,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         backend_image,
     } = tuning;
     let mut line = Line::default();
+    line.one("--dialect", dialect.words());
     line.all("-f", files.iter().map(|path| path.display()));
     if target != "embedded" {
         line.one("--target", Some(target));

@@ -8,7 +8,7 @@ use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
 use super::causes::{causes, to_rerun};
-use super::options::{Selection, Target, known_failures};
+use super::options::{Selected, Selection, Target, known_failures};
 use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
@@ -115,8 +115,8 @@ async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
     }
     args.tuning.read_features()?;
     dir.take()?;
-    let (scenarios, all) = args.selection.among_all()?;
-    let mut options = args.target.options().await?;
+    let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
+    let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all)?;
     if let Some(file) = &args.known_failures {
         options.known_failures = known_failures(file, &all, &options.contract)?;

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Address of the API server
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Serve these Gateway API definitions instead of the built-in ones: a file or an https URL
+    /// Serve these definitions instead of the built-in ones, of Gateway API unless the implementation is left out: a file or an https URL
     #[arg(long, value_name = "FILE|URL")]
     crds: Option<Source>,
     /// Leave this definition out; may be repeated
@@ -90,6 +90,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         ));
     }
     let definitions = match &args.crds {
+        Some(source) if args.no_controller => crds::read_any(source).await?.definitions,
         Some(source) => crds::read(source).await?,
         None => Vec::new(),
     };

@@ -14,7 +14,7 @@ use super::observe::Looker;
 use crate::dialects::Dialect;
 use crate::log::{ObjectKey, Timing, Write, WriteOutcome};
 use crate::scenario::scope::{DEFINITION, defined};
-use crate::scenario::{Channel, Version};
+use crate::scenario::{Channel, Release};
 
 /// What is built in of a channel.
 fn of_channel(channel: Channel) -> &'static [Value] {
@@ -34,9 +34,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a definition says in the release and channel of a target, if that is known.
-pub fn built_in(wanted: &str, version: Version, channel: Channel) -> Option<&'static Value> {
-    let is_built_in = BUNDLE_VERSION.parse() == Ok(version);
-    of_channel(channel).iter().find(|definition| is_built_in && name(definition) == wanted)
+pub fn built_in(wanted: &str, release: Release) -> Option<&'static Value> {
+    let is_built_in = BUNDLE_VERSION.parse() == Ok(release.version);
+    of_channel(release.channel).iter().find(|definition| is_built_in && name(definition) == wanted)
 }
 
 /// Takes the kind of a definition in that is still to be created. One that is served stays as it is.
@@ -57,7 +57,7 @@ pub fn expect(kinds: &mut Kinds, definition: &Value) {
 /// The object that is written for one of a manifest: where that names a definition, with what the definition says.
 pub fn complete(object: &Value, facts: &Facts) -> Value {
     let mut whole = object.clone();
-    let known = defined(object).and_then(|name| built_in(name, facts.version, facts.channel));
+    let known = defined(object).and_then(|name| built_in(name, facts.basis().release?));
     if let Some(known) = known {
         whole["spec"] = known["spec"].clone();
         whole["metadata"]["annotations"] = known["metadata"]["annotations"].clone();
@@ -129,10 +129,6 @@ mod tests {
     const TCP: &str = "tcproutes.gateway.networking.k8s.io";
     const MESH: &str = "xmeshes.gateway.networking.x-k8s.io";
 
-    fn release() -> Version {
-        BUNDLE_VERSION.parse().unwrap()
-    }
-
     #[rstest]
     #[case::there(TCP, BUNDLE_VERSION, Channel::Standard, true)]
     #[case::in_the_other_channel(MESH, BUNDLE_VERSION, Channel::Standard, false)]
@@ -145,12 +141,12 @@ mod tests {
         #[case] channel: Channel,
         #[case] known: bool,
     ) {
-        assert_eq!(built_in(name, version.parse().unwrap(), channel).is_some(), known);
+        assert_eq!(built_in(name, Release { version: version.parse().unwrap(), channel }).is_some(), known);
     }
 
     #[test]
     fn what_is_served_is_not_expected_later() {
-        let definition = built_in(TCP, release(), Channel::Standard).unwrap();
+        let definition = built_in(TCP, Release { version: BUNDLE_VERSION.parse().unwrap(), channel: Channel::Standard }).unwrap();
         let mut kinds = Kinds::new(Dialect::gateway_api());
         expect(&mut kinds, definition);
         let later = kinds.of(GROUP, "TCPRoute").unwrap();

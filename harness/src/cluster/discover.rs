@@ -13,40 +13,93 @@ use super::api::{Api, ApiError, encode};
 use super::clock::{self, Backoff};
 use super::kinds::Kinds;
 use super::served::{self, Definitions};
-use crate::dialects::Dialect;
-use crate::scenario::{Channel, Version};
+use crate::dialects::{Dialect, Releases};
+use crate::scenario::{Basis, Channel, Release, Version};
 
 /// Facts about a target that the plan and the reports need.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// The GatewayClass under test.
-    pub gateway_class: String,
-    /// A class of the same controller that takes one Gateway only, if one is named.
-    pub single_gateway_class: Option<String>,
-    /// Its controller.
-    pub controller_name: String,
-    /// What its controller said of the class within the budget.
-    pub acceptance: Acceptance,
-    /// The release that it is judged by, such as `v1.6.1`: the bundle version as annotated, unless another is chosen.
-    pub bundle: String,
-    /// The same, parsed.
-    pub version: Version,
-    /// Channel of the bundle.
-    pub channel: Channel,
-    /// The definitions, if they are of another release or channel.
-    pub definitions: Option<Arc<Definitions>>,
+    /// The class under test, of a dialect that has classes.
+    pub class: Option<Class>,
+    /// The release that it is judged by, of a dialect that has releases.
+    pub bundle: Option<Bundle>,
     /// Features claimed in `status.supportedFeatures`, sorted.
     pub features: Vec<String>,
     /// Kinds served.
     pub kinds: Kinds,
 }
 
+/// A class under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// One of the same controller that takes one entry only, if one is named.
+    pub single: Option<String>,
+    /// Its controller.
+    pub controller_name: String,
+    /// What its controller said of it within the budget.
+    pub acceptance: Acceptance,
+}
+
+/// The release that a target is judged by.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    /// As it is annotated, such as `v1.6.1`, unless another is chosen.
+    pub name: String,
+    /// The same, parsed, and its channel.
+    pub release: Release,
+    /// The definitions, if they are of another release or channel.
+    pub definitions: Option<Arc<Definitions>>,
+}
+
+impl Bundle {
+    /// Its channel, as people write it.
+    pub fn channel(&self) -> &'static str {
+        self.release.channel.word()
+    }
+}
+
 impl Facts {
-    /// The release that it is judged by, and in words what else its definitions are of.
-    pub fn release(&self) -> String {
+    /// What it is judged by.
+    pub fn basis(&self) -> Basis {
+        Basis { release: self.bundle.as_ref().map(|bundle| bundle.release) }
+    }
+
+    /// Its definitions, if they are of another release or channel than it is judged by.
+    pub fn definitions(&self) -> Option<&Arc<Definitions>> {
+        self.bundle.as_ref()?.definitions.as_ref()
+    }
+
+    /// A class of the same controller that takes one entry only, if one is named.
+    pub fn single_class(&self) -> Option<&str> {
+        self.class.as_ref()?.single.as_deref()
+    }
+
+    /// The name of the class under test; empty if there is none.
+    pub fn class_name(&self) -> &str {
+        self.class.as_ref().map_or("", |class| &class.name)
+    }
+
+    /// The controller under test; empty if nobody is named.
+    pub fn controller_name(&self) -> &str {
+        self.class.as_ref().map_or("", |class| &class.controller_name)
+    }
+
+    /// What is tested, in words: the class with its controller, the dialect, and the release with what else the definitions are of.
+    pub fn summary(&self) -> String {
+        let class = self.class.as_ref().map(|class| format!("class {} ({}), ", class.name, class.controller_name));
+        let release = self.bundle.as_ref().map(|bundle| format!(" {}", bundle.summary()));
+        format!("{}{}{}", class.unwrap_or_default(), self.kinds.dialect().title(), release.unwrap_or_default())
+    }
+}
+
+impl Bundle {
+    /// The release, and in words what else the definitions are of.
+    pub fn summary(&self) -> String {
         let chosen =
             |definitions: &Arc<Definitions>| format!(", chosen; its definitions are of {}", definitions.release);
-        format!("{}{}", self.bundle, self.definitions.as_ref().map(chosen).unwrap_or_default())
+        format!("{}{}", self.name, self.definitions.as_ref().map(chosen).unwrap_or_default())
     }
 }
 
@@ -76,13 +129,20 @@ pub enum DiscoverError {
         title: String,
     },
     /// The CRDs cannot be read.
-    #[error("cannot read the CustomResourceDefinition of Gateway: {0}")]
-    Crd(ApiError),
+    #[error("cannot read the CustomResourceDefinition {definition}: {error}")]
+    Crd {
+        /// Which is read for the release.
+        definition: String,
+        /// What went wrong.
+        error: ApiError,
+    },
     /// The CRDs do not say which release they are.
     #[error(
-        "the Gateway CRD's annotation `{annotation}` is `{value}`, which names no release or channel; name them with --gateway-api-version and --gateway-api-channel"
+        "the annotation `{annotation}` of the CustomResourceDefinition {definition} is `{value}`, which names no release or channel; name them with --gateway-api-version and --gateway-api-channel"
     )]
     Bundle {
+        /// Which definition.
+        definition: String,
         /// Which annotation.
         annotation: String,
         /// What it holds.
@@ -124,10 +184,6 @@ fn others(classes: &[String]) -> String {
     format!("; it has: {}", classes.join(", "))
 }
 
-/// The annotations of a definition that say what it is of, behind the API group.
-const BUNDLE_VERSION: &str = "bundle-version";
-const CHANNEL: &str = "channel";
-
 /// The first pause before a watch of the class is opened again, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 
@@ -161,28 +217,56 @@ pub struct GivenBundle {
     pub channel: Option<Channel>,
 }
 
-/// Reads everything. Waits with `patience` for the class to be accepted, because features are claimed in its status. `single` is the class that takes one Gateway only.
+/// A class that the user names.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenClass<'c> {
+    /// The one to test.
+    pub name: &'c str,
+    /// One that takes one entry only.
+    pub single: Option<&'c str>,
+}
+
+/// Reads everything. Waits with `patience` for the class to be accepted, because features are claimed in its status.
+///
+/// # Errors
+/// The target serves nothing of the dialect, or does not say what has to be known.
 pub async fn discover(
     api: &Api,
-    class: &str,
-    single: Option<&str>,
+    class: Option<GivenClass<'_>>,
     wanted: &Wanted,
     given: Option<GivenBundle>,
     mut patience: Patience<'_>,
 ) -> Result<Facts, DiscoverError> {
     let kinds = wanted_kinds(api, wanted).await.map_err(DiscoverError::Discovery)?;
-    if kinds.entry().is_none() {
+    if !kinds.serves_dialect() {
         return Err(not_served(&wanted.dialect));
     }
-    let Bundle { name, version, channel, other } = bundle(api, &wanted.dialect, given).await?;
-    let definitions = match other {
-        Some(release) => Some(Arc::new(Definitions::read(api, &kinds, release).await.map_err(DiscoverError::Crd)?)),
+    let bundle = match wanted.dialect.releases() {
+        Some(releases) => Some(bundle(api, &kinds, releases, given).await?),
         None => None,
     };
-    let object = gateway_class(api, &kinds, class, &mut patience).await?;
+    let (class, features) = match class {
+        Some(class) => {
+            let (class, features) = classes(api, &kinds, class, &mut patience).await?;
+            (Some(class), features)
+        }
+        None => (None, Vec::new()),
+    };
+    Ok(Facts { class, bundle, features, kinds })
+}
+
+/// What is to be known of the class under test and of the one for full targets, and the features that are claimed.
+async fn classes(
+    api: &Api,
+    kinds: &Kinds,
+    given: GivenClass<'_>,
+    patience: &mut Patience<'_>,
+) -> Result<(Class, Vec<String>), DiscoverError> {
+    let GivenClass { name, single } = given;
+    let object = class_of(api, kinds, name, patience).await?;
     let controller_name = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(single) = single {
-        let object = gateway_class(api, &kinds, single, &mut patience).await?;
+        let object = class_of(api, kinds, single, patience).await?;
         let controller = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default();
         if controller != controller_name {
             return Err(DiscoverError::ForeignClass {
@@ -192,18 +276,13 @@ pub async fn discover(
             });
         }
     }
-    Ok(Facts {
-        gateway_class: class.to_owned(),
-        single_gateway_class: single.map(str::to_owned),
+    let class = Class {
+        name: name.to_owned(),
+        single: single.map(str::to_owned),
         controller_name,
         acceptance: acceptance(&object),
-        bundle: name,
-        version,
-        channel,
-        definitions,
-        features: claimed(&object),
-        kinds,
-    })
+    };
+    Ok((class, claimed(&object)))
 }
 
 fn not_served(dialect: &Dialect) -> DiscoverError {
@@ -245,7 +324,7 @@ async fn wanted_kinds(api: &Api, wanted: &Wanted) -> Result<Kinds, ApiError> {
     let name = |group: &Value| group.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let (first, rest): (Vec<&Value>, Vec<&Value>) = groups.iter().partition(|group| {
         let name = name(group);
-        name == wanted.dialect.group() || name == "discovery.k8s.io" || wanted.groups.contains(&name)
+        wanted.dialect.has_group(&name) || name == "discovery.k8s.io" || wanted.groups.contains(&name)
     });
     for group in first {
         add_group(api, &mut kinds, &name(group), group).await?;
@@ -281,42 +360,51 @@ fn add_resources(kinds: &mut Kinds, group: &str, version: &str, list: &Value) {
 
 /// The release to judge by.
 #[derive(Debug, PartialEq, Eq)]
-struct Bundle {
+struct Chosen {
     name: String,
-    version: Version,
-    channel: Channel,
+    release: Release,
     /// What the definitions are of, if that is another.
     other: Option<String>,
 }
 
-async fn bundle(api: &Api, dialect: &Dialect, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
-    let crd = api.get(&served::path(&format!("{}.{}", dialect.entry().plural, dialect.group()))).await;
-    match (crd, given) {
-        (Ok(crd), given) => choose(&crd, dialect, given),
+async fn bundle(
+    api: &Api,
+    kinds: &Kinds,
+    releases: &Releases,
+    given: Option<GivenBundle>,
+) -> Result<Bundle, DiscoverError> {
+    let crd = api.get(&served::path(&releases.definition)).await;
+    let Chosen { name, release, other } = match (crd, given) {
+        (Ok(crd), given) => choose(&crd, releases, given)?,
         // Whoever says everything need not let it be read.
         (Err(_), Some(GivenBundle { version, channel: Some(channel) })) => {
-            Ok(Bundle { name: version.to_string(), version, channel, other: None })
+            Chosen { name: version.to_string(), release: Release { version, channel }, other: None }
         }
-        (Err(error), _) => Err(DiscoverError::Crd(error)),
-    }
+        (Err(error), _) => return Err(DiscoverError::Crd { definition: releases.definition.clone(), error }),
+    };
+    let crds = |error| DiscoverError::Crd { definition: releases.definition.clone(), error };
+    let definitions = match other {
+        Some(release) => Some(Arc::new(Definitions::read(api, kinds, release).await.map_err(crds)?)),
+        None => None,
+    };
+    Ok(Bundle { name, release, definitions })
 }
 
-fn choose(crd: &Value, dialect: &Dialect, given: Option<GivenBundle>) -> Result<Bundle, DiscoverError> {
-    let full = |name: &str| format!("{}/{name}", dialect.group());
+fn choose(crd: &Value, releases: &Releases, given: Option<GivenBundle>) -> Result<Chosen, DiscoverError> {
     let annotation = |name: &str| {
         let annotations = crd.pointer("/metadata/annotations").and_then(Value::as_object);
-        annotations.and_then(|all| all.get(&full(name))).and_then(Value::as_str).unwrap_or_default().to_owned()
+        annotations.and_then(|all| all.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let (bundle, channel) = (annotation(BUNDLE_VERSION), annotation(CHANNEL));
+    let (bundle, channel) = (annotation(&releases.version), annotation(&releases.channel));
     let version = bundle.parse::<Version>().ok();
     let of_channel = match channel.as_str() {
         "standard" => Some(Channel::Standard),
         "experimental" => Some(Channel::Experimental),
         _ => None,
     };
-    let unknown = |name: &str, value: &str| DiscoverError::Bundle { annotation: full(name), value: value.to_owned() };
-    let wanted = given.map(|given| given.version).or(version).ok_or_else(|| unknown(BUNDLE_VERSION, &bundle))?;
-    let in_channel = given.and_then(|given| given.channel).or(of_channel).ok_or_else(|| unknown(CHANNEL, &channel))?;
+    let unknown = |name: &str, value: &str| DiscoverError::Bundle { definition: releases.definition.clone(), annotation: name.to_owned(), value: value.to_owned() };
+    let wanted = given.map(|given| given.version).or(version).ok_or_else(|| unknown(&releases.version, &bundle))?;
+    let in_channel = given.and_then(|given| given.channel).or(of_channel).ok_or_else(|| unknown(&releases.channel, &channel))?;
     // v1.6 is v1.6.3 where that is installed.
     let is_same = |of: &Version| *of == wanted || (of.major, of.minor, 0) == (wanted.major, wanted.minor, wanted.patch);
     let same = version.filter(is_same);
@@ -325,11 +413,11 @@ fn choose(crd: &Value, dialect: &Dialect, given: Option<GivenBundle>) -> Result<
     let release = if bundle.is_empty() { "no release that they name" } else { bundle.as_str() };
     let in_words = if channel.is_empty() { release.to_owned() } else { format!("{release} in the {channel} channel") };
     let other = is_other.then_some(in_words);
-    Ok(Bundle { name, version: same.unwrap_or(wanted), channel: in_channel, other })
+    Ok(Chosen { name, release: Release { version: same.unwrap_or(wanted), channel: in_channel }, other })
 }
 
 /// The class, once it is accepted or the budget is used up, and if it claims nothing then, a little later.
-async fn gateway_class(
+async fn class_of(
     api: &Api,
     kinds: &Kinds,
     name: &str,

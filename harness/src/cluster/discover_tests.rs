@@ -4,6 +4,9 @@ use serde_json::json;
 
 use super::*;
 
+const BUNDLE_VERSION: &str = "example.com/version";
+const CHANNEL: &str = "example.com/channel";
+
 #[rstest]
 #[case(json!([{"name": "HTTPRoute"}, {"name": "Gateway"}]), &["Gateway", "HTTPRoute"])]
 #[case(json!(["Gateway"]), &["Gateway"])]
@@ -39,18 +42,17 @@ fn a_release_is_chosen_or_read(
     #[case] given: Option<(&str, Option<Channel>)>,
     #[case] expected: Result<(&str, Channel, Option<&str>), &str>,
 ) {
-    let dialect = Dialect::gateway_api();
-    let full = |name: &str| format!("{}/{name}", dialect.group());
-    let annotations = json!({full(BUNDLE_VERSION): annotated, full(CHANNEL): channel});
+    let releases = Releases { definition: "x".to_owned(), version: BUNDLE_VERSION.to_owned(), channel: CHANNEL.to_owned() };
+    let annotations = json!({BUNDLE_VERSION: annotated, CHANNEL: channel});
     let crd = json!({"metadata": {"annotations": annotations}});
     let given = given.map(|(version, channel)| GivenBundle { version: version.parse().unwrap(), channel });
-    let found = match choose(&crd, &dialect, given) {
-        Ok(found) => Ok((found.name, found.channel, found.other)),
+    let found = match choose(&crd, &releases, given) {
+        Ok(found) => Ok((found.name, found.release.channel, found.other)),
         Err(DiscoverError::Bundle { annotation, .. }) => Err(annotation),
         Err(error) => panic!("{error}"),
     };
     let expected =
-        expected.map(|(name, channel, other)| (name.to_owned(), channel, other.map(str::to_owned))).map_err(full);
+        expected.map(|(name, channel, other)| (name.to_owned(), channel, other.map(str::to_owned))).map_err(str::to_owned);
     assert_eq!(found, expected);
 }
 

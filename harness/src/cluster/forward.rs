@@ -90,14 +90,14 @@ pub struct PortForward {
 impl PortForward {
     /// Begins to watch. Must run within a Tokio runtime.
     pub fn start(client: Client, behind: Behind, dialect: &Dialect) -> PortForward {
-        let gateway = ApiResource::from_gvk(&GroupVersionKind::gvk(dialect.group(), "v1", &dialect.entry().kind));
+        let gateway = ApiResource::from_gvk(&GroupVersionKind::gvk(dialect.group(), "v1", dialect.entry_kind()));
         let gateways = Api::all_with(client.clone(), &gateway);
         PortForward {
             behind,
             services: Followed::start(Api::all(client.clone()), (), "Services"),
             slices: Followed::start(Api::all(client.clone()), (), "EndpointSlices"),
             gateways: Followed::start(gateways, gateway, "Gateways"),
-            label: Arc::from(dialect.entry_label()),
+            label: Arc::from(dialect.entry_label().unwrap_or_default()),
             client,
         }
     }

@@ -80,17 +80,25 @@ impl Kinds {
 
     /// Its class, if it is served.
     pub fn class(&self) -> Option<&Kind> {
-        self.of(self.dialect.group(), &self.dialect.class().kind)
+        self.of(self.dialect.group(), &self.dialect.class()?.kind)
     }
 
     /// Where traffic comes in, if that is served.
     pub fn entry(&self) -> Option<&Kind> {
-        self.of(self.dialect.group(), &self.dialect.entry().kind)
+        self.of(self.dialect.group(), &self.dialect.entry()?.kind)
     }
 
-    /// Those of the dialect's own group.
+    /// Whether anything of the dialect is served: where traffic comes in, if that is part of it, else any of its kinds.
+    pub fn serves_dialect(&self) -> bool {
+        match self.dialect.entry() {
+            Some(_) => self.entry().is_some(),
+            None => self.iter().any(|kind| self.dialect.has_group(&kind.group) && self.dialect.kind(&kind.kind).is_some()),
+        }
+    }
+
+    /// Those of the dialect's own groups.
     pub fn own(&self) -> impl Iterator<Item = &Kind> {
-        self.iter().filter(|kind| kind.group == self.dialect.group())
+        self.iter().filter(|kind| self.dialect.has_group(&kind.group))
     }
 
     /// Adds a version of a kind.
@@ -126,7 +134,7 @@ impl Kinds {
 
     /// A kind named without its group, as manifests name subjects: the dialect's first, then core's, then any.
     pub fn named(&self, kind: &str) -> Option<&Kind> {
-        self.of(self.dialect.group(), kind)
+        self.of(self.dialect.group_of(kind), kind)
             .or_else(|| self.of("", kind))
             .or_else(|| self.table.values().find(|known| known.kind == kind))
     }

@@ -164,7 +164,7 @@ pub fn describe(outcome: &WriteOutcome) -> String {
 pub fn key(dialect: &Dialect, run_id: &str, name: &str) -> ObjectKey {
     ObjectKey {
         group: dialect.group().to_owned(),
-        kind: dialect.entry().kind.clone(),
+        kind: dialect.entry_kind().to_owned(),
         namespace: Some(pool_namespace(run_id)),
         name: name.to_owned(),
     }

@@ -13,6 +13,16 @@ pub enum DialectError {
     /// A reference without a group would mean nothing.
     #[error("the dialect `{0}` names no API group")]
     NoGroup(String),
+    /// A kind of a group that is not one of its own.
+    #[error("the dialect `{dialect}` says that {kind} is of the group `{group}`, which is not among its groups")]
+    ForeignGroup {
+        /// The dialect.
+        dialect: String,
+        /// The kind.
+        kind: String,
+        /// Its group.
+        group: String,
+    },
     /// A kind that is there twice.
     #[error("the dialect `{dialect}` names the kind {kind} twice")]
     Twice {
@@ -21,8 +31,8 @@ pub enum DialectError {
         /// The kind.
         kind: String,
     },
-    /// No kind, or more than one, has a role that one kind must have.
-    #[error("the dialect `{dialect}` needs one kind whose role is `{role}`")]
+    /// More than one kind has a role that one kind can have.
+    #[error("the dialect `{dialect}` has more than one kind whose role is `{role}`")]
     Role {
         /// The dialect.
         dialect: String,
@@ -38,11 +48,24 @@ pub struct Dialect {
     title: String,
     groups: Vec<String>,
     kinds: Vec<DialectKind>,
-    entry_label: String,
+    releases: Option<Releases>,
+    entry_label: Option<String>,
     conditions: Vec<String>,
     shapes: Vec<String>,
-    class: usize,
-    entry: usize,
+    class: Option<usize>,
+    entry: Option<usize>,
+}
+
+/// Where a target says which release of the dialect it serves.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Releases {
+    /// The definition that is asked, such as `gateways.gateway.networking.k8s.io`.
+    pub definition: String,
+    /// Its annotation with the version.
+    pub version: String,
+    /// Its annotation with the channel.
+    pub channel: String,
 }
 
 /// A kind of a dialect.
@@ -51,6 +74,8 @@ pub struct Dialect {
 pub struct DialectKind {
     /// Its name, such as `HTTPRoute`.
     pub kind: String,
+    /// Its API group, unless that is the dialect's first.
+    pub group: Option<String>,
     /// The resource, such as `httproutes`.
     pub plural: String,
     /// Whether its objects live in namespaces.
@@ -146,8 +171,11 @@ struct Spec {
     title: String,
     groups: Vec<String>,
     kinds: Vec<DialectKind>,
-    entry_label: String,
+    releases: Option<Releases>,
+    entry_label: Option<String>,
+    #[serde(default)]
     conditions: Vec<String>,
+    #[serde(default)]
     shapes: Vec<String>,
 }
 
@@ -159,7 +187,7 @@ impl Dialect {
     pub fn parse(text: &str) -> Result<Dialect, DialectError> {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
-        let (name, Spec { title, groups, kinds, entry_label, conditions, shapes }) = (metadata.name, spec);
+        let (name, Spec { title, groups, kinds, releases, entry_label, conditions, shapes }) = (metadata.name, spec);
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
         }
@@ -167,16 +195,20 @@ impl Dialect {
             if kinds[..index].iter().any(|other| other.kind == one.kind) {
                 return Err(DialectError::Twice { dialect: name, kind: one.kind.clone() });
             }
+            if let Some(group) = one.group.as_ref().filter(|group| !groups.contains(group)) {
+                let (kind, group) = (one.kind.clone(), group.clone());
+                return Err(DialectError::ForeignGroup { dialect: name, kind, group });
+            }
         }
         let only = |role: Role, word: &'static str| {
             let mut found = kinds.iter().enumerate().filter(|(_, kind)| kind.role == Some(role));
             match (found.next(), found.next()) {
-                (Some((index, _)), None) => Ok(index),
+                (found, None) => Ok(found.map(|(index, _)| index)),
                 _ => Err(DialectError::Role { dialect: name.clone(), role: word }),
             }
         };
         let (class, entry) = (only(Role::Class, "class")?, only(Role::Entry, "entry")?);
-        Ok(Dialect { name, title, groups, kinds, entry_label, conditions, shapes, class, entry })
+        Ok(Dialect { name, title, groups, kinds, releases, entry_label, conditions, shapes, class, entry })
     }
 
     /// Gateway API.
@@ -229,29 +261,50 @@ impl Dialect {
         self.kinds.iter().find(|own| own.kind == kind)
     }
 
-    /// The kind that says whose the objects are that name it.
-    pub fn class(&self) -> &DialectKind {
-        &self.kinds[self.class]
+    /// The API group of a kind of its own; of any other that which references without one mean.
+    pub fn group_of(&self, kind: &str) -> &str {
+        self.kind(kind).and_then(|kind| kind.group.as_deref()).unwrap_or_else(|| self.group())
+    }
+
+    /// The name of one of its definitions, to show what they look like.
+    pub fn some_definition(&self) -> String {
+        let kind = self.entry().or_else(|| self.kinds.first());
+        kind.map_or_else(String::new, |kind| format!("{}.{}", kind.plural, self.group_of(&kind.kind)))
+    }
+
+    /// Where a target says which release it serves, if the dialect has releases.
+    pub fn releases(&self) -> Option<&Releases> {
+        self.releases.as_ref()
+    }
+
+    /// The kind that says whose the objects are that name it, if there is one.
+    pub fn class(&self) -> Option<&DialectKind> {
+        self.class.map(|index| &self.kinds[index])
     }
 
     /// Whether a kind says whose the objects are that name it.
     pub fn is_class(&self, kind: &str) -> bool {
-        self.class().kind == kind
+        self.class().is_some_and(|class| class.kind == kind)
     }
 
-    /// The kind where traffic comes in.
-    pub fn entry(&self) -> &DialectKind {
-        &self.kinds[self.entry]
+    /// The kind where traffic comes in, if there is one.
+    pub fn entry(&self) -> Option<&DialectKind> {
+        self.entry.map(|index| &self.kinds[index])
+    }
+
+    /// Its name; empty, as no kind's is, if there is none.
+    pub fn entry_kind(&self) -> &str {
+        self.entry().map_or("", |entry| &entry.kind)
     }
 
     /// The label by which what serves an entry, such as a Service, names it.
-    pub fn entry_label(&self) -> &str {
-        &self.entry_label
+    pub fn entry_label(&self) -> Option<&str> {
+        self.entry_label.as_deref()
     }
 
     /// Whether traffic comes in at a kind.
     pub fn is_entry(&self, kind: &str) -> bool {
-        self.entry().kind == kind
+        self.entry().is_some_and(|entry| entry.kind == kind)
     }
 
     /// Where the conditions of a kind stand; of a kind that is none of its own as Kubernetes has it.
@@ -293,11 +346,11 @@ mod tests {
         "names no API group"
     )]
     #[case::twice("kind: TCPRoute", "kind: HTTPRoute", "names the kind HTTPRoute twice")]
-    #[case::no_class("role: class, ", "", "needs one kind whose role is `class`")]
+    #[case::foreign("{kind: TCPRoute, ", "{kind: TCPRoute, group: example.com, ", "`example.com`, which is not among its groups")]
     #[case::two_entries(
         "{kind: ListenerSet, ",
         "{kind: ListenerSet, role: entry, ",
-        "needs one kind whose role is `entry`"
+        "more than one kind whose role is `entry`"
     )]
     #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
     fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {

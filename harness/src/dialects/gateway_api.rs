@@ -44,7 +44,7 @@ pub fn entry(dialect: &Dialect, entry: Entry<'_>) -> Value {
     }
     json!({
         "apiVersion": format!("{}/v1", dialect.group()),
-        "kind": dialect.entry().kind,
+        "kind": dialect.entry_kind(),
         "metadata": {"name": entry.name, "namespace": entry.namespace, "labels": entry.labels},
         "spec": {"gatewayClassName": entry.class, "listeners": [listener]},
     })

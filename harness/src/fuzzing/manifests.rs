@@ -79,8 +79,8 @@ fn bindings(scenario: &Scenario) -> Bindings {
         backends: backends.collect(),
         names: own("name", &mut needs.names.iter()),
         ports: needs.ports.iter().map(|alias| (alias.clone(), 80)).collect(),
-        gateway_class: "class".into(),
+        gateway_class: Some("class".into()),
         single_gateway_class: Some("single".into()),
-        controller_name: "example.com/controller".into(),
+        controller_name: Some("example.com/controller".into()),
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::contract::Contract;
 use crate::log::{Elapsed, ProbeRequest, Role, Timing, WriteVerb};
-use crate::scenario::{ApiVersion, Channel, ObjectRef, PatchKind, Version};
+use crate::scenario::{ApiVersion, Basis, ObjectRef, PatchKind};
 
 /// What a scenario is judged under. All of it is constant while the scenario runs.
 #[derive(Debug, Clone)]
@@ -16,10 +16,8 @@ pub struct Context {
     pub timing: Timing,
     /// The status contract.
     pub contract: Arc<Contract>,
-    /// Release of the installed CRDs; binds `since` and `until`.
-    pub version: Version,
-    /// Channel of the installed CRDs.
-    pub channel: Channel,
+    /// What the target is judged by; binds `since`, `until` and `channel`.
+    pub basis: Basis,
     /// The controller under test: only its entries in `status.parents` count.
     pub controller_name: String,
     /// Longest time that a settle of the run took so far; a hold is a multiple of it.

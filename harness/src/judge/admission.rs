@@ -195,7 +195,7 @@ fn listed(finalizers: &[Value]) -> String {
 fn endings<'a>(env: &Env<'a>) -> impl Iterator<Item = (usize, &'a Ending)> {
     let context = env.context;
     env.step.either.iter().enumerate().filter(move |(_, ending)| match ending {
-        Ending::Refused(_, bounds) | Ending::Settle(_, bounds) => bounds.admits(context.version, context.channel),
+        Ending::Refused(_, bounds) | Ending::Settle(_, bounds) => bounds.admits(context.basis),
         Ending::Admitted => true,
     })
 }

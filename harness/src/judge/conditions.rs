@@ -128,7 +128,7 @@ impl ParentRef {
         let text = |field: &str| raw.get(field).and_then(Value::as_str).map(str::to_owned);
         ParentRef {
             group: text("group").filter(|group| group != dialect.group()),
-            kind: text("kind").unwrap_or_else(|| dialect.entry().kind.clone()),
+            kind: text("kind").unwrap_or_else(|| dialect.entry_kind().to_owned()),
             namespace: text("namespace").filter(|n| !n.is_empty()).unwrap_or_else(|| namespace.to_owned()),
             name: text("name").unwrap_or_default(),
             section: text("sectionName").filter(|s| !s.is_empty()),

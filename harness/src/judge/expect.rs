@@ -185,7 +185,7 @@ impl Check<'_> {
     }
 
     fn binding(&self, expected: &ConditionExpectation) -> bool {
-        expected.bounds.admits(self.rules.context.version, self.rules.context.channel)
+        expected.bounds.admits(self.rules.context.basis)
     }
 
     fn listener(&mut self, listener: &str, expected: &ListenerExpectation, object: &Value) {

@@ -237,7 +237,7 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         expected: format!("{name} is never {}", state.join(" with ")),
         seen,
         // Only all parts together are the state.
-        severity: severity(subject.most_binding(|bounds| bounds.admits(env.context.version, env.context.channel))),
+        severity: severity(subject.most_binding(|bounds| bounds.admits(env.context.basis))),
         clauses: subject.conditions.values().flat_map(|c| c.proves.clone()).collect(),
         line: subject.place.line,
         stale: false,

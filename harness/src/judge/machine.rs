@@ -59,7 +59,7 @@ pub struct Judge {
 impl Judge {
     /// A judge for one execution of a bound scenario.
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
-        let contract = ContractState::new(context.contract.clone(), context.version, context.controller_name.clone())
+        let contract = ContractState::new(context.contract.clone(), context.basis, context.controller_name.clone())
             .limits(&context.timing);
         let others = Others::of(Arc::clone(&scenario.dialect));
         Judge {

@@ -85,7 +85,7 @@ impl Others {
 
     /// The scenario begins, on this class.
     pub(super) fn begin(&mut self, bindings: &Bindings) {
-        self.class = Some(bindings.gateway_class.clone());
+        self.class.clone_from(&bindings.gateway_class);
     }
 
     /// Takes in an event.

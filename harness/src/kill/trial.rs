@@ -16,7 +16,7 @@ use crate::log::Timing;
 use crate::run::{self, Bystander, RunError, RunOptions, Silent, TargetChoice};
 use crate::scenario::expectations::Expectation;
 use crate::scenario::scope::definitions;
-use crate::scenario::{Channel, Scenario};
+use crate::scenario::{Basis, Channel, Scenario};
 
 /// Scenarios that share one embedded target. Each judge reads the whole history of its pool Gateway, which everybody's
 /// routes make longer.
@@ -168,8 +168,10 @@ async fn attempt(
 /// Whether the target is held to the expectation at all. What its version is called is well-formed, or it was not
 /// found.
 fn binds(trial: &Trial, target: &Target) -> bool {
-    let channel = if target.gateway_api_channel == "experimental" { Channel::Experimental } else { Channel::Standard };
-    target.gateway_api_version.parse().map_or(true, |version| trial.expectation.binds(version, channel))
+    let Some(version) = &target.gateway_api_version else { return trial.expectation.binds(Basis::default()) };
+    let is_experimental = target.gateway_api_channel.as_deref() == Some("experimental");
+    let channel = if is_experimental { Channel::Experimental } else { Channel::Standard };
+    version.parse().map_or(true, |version| trial.expectation.binds(Basis::release(version, channel)))
 }
 
 /// `None` if the scenario failed as it was meant to and nowhere else.

@@ -203,15 +203,22 @@ pub struct RunStarted {
     pub options_file: Option<String>,
     /// Whether the target is the embedded one.
     pub embedded: bool,
-    /// The GatewayClass under test.
-    pub gateway_class: String,
+    /// The status language that the target speaks.
+    #[serde(default = "gateway_api")]
+    pub dialect: String,
+    /// The GatewayClass under test, in a dialect that has classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_class: Option<String>,
     /// Its controller.
-    pub controller_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller_name: Option<String>,
     /// The release that the target is judged by, such as `v1.6.1`: the bundle version of the installed CRDs, unless the user
-    /// chooses another.
-    pub gateway_api_version: String,
+    /// chooses another. In a dialect that has releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_api_version: Option<String>,
     /// Its channel: `standard` or `experimental`.
-    pub gateway_api_channel: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_api_channel: Option<String>,
     /// What the installed CRDs are of, if another release or channel is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<String>,
@@ -222,6 +229,11 @@ pub struct RunStarted {
     pub known_failures: Vec<KnownFailure>,
     /// The table of limits in force.
     pub timing: Timing,
+}
+
+/// The dialect of logs that do not say which: there was no other.
+fn gateway_api() -> String {
+    "gateway-api".to_owned()
 }
 
 /// The names that a scenario's manifest is bound to for one execution.
@@ -249,13 +261,15 @@ pub struct Bindings {
     /// Kinds of the manifest that the target serves without namespaces, beside those of Kubernetes and Gateway API.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cluster_scoped: Vec<String>,
-    /// The GatewayClass under test.
-    pub gateway_class: String,
+    /// The GatewayClass under test, in a dialect that has classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_class: Option<String>,
     /// A class of the same controller that takes one Gateway only, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_gateway_class: Option<String>,
     /// Its controller.
-    pub controller_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller_name: Option<String>,
 }
 
 /// A pool Gateway as a scenario sees it.

@@ -60,9 +60,9 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         names: aliases.into_iter().map(|alias| (alias.clone(), names::own(&token, &alias))).collect(),
         namespaces,
         ports,
-        gateway_class: names.facts.gateway_class.clone(),
-        single_gateway_class: names.facts.single_gateway_class.clone(),
-        controller_name: names.facts.controller_name.clone(),
+        gateway_class: names.facts.class.as_ref().map(|class| class.name.clone()),
+        single_gateway_class: names.facts.single_class().map(str::to_owned),
+        controller_name: names.facts.class.as_ref().map(|class| class.controller_name.clone()),
         token,
     }
 }

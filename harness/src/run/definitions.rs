@@ -39,7 +39,7 @@ fn patched(definitions: &Definitions, patch: &Patch) -> Option<String> {
 }
 
 fn looked_at(definitions: &Definitions, scenario: &Scenario, facts: &Facts) -> Option<String> {
-    let binding = enumerate(scenario).into_iter().filter(|one| one.binds(facts.version, facts.channel));
+    let binding = enumerate(scenario).into_iter().filter(|one| one.binds(facts.basis()));
     let fields = binding.filter_map(|one| match asserted(scenario, &one.id)? {
         Asserted::Field(object, field) => Some((object.kind, field.pointer)),
         _ => None,

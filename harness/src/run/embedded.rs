@@ -11,8 +11,8 @@ use crate::cluster::api::Api;
 pub struct Located {
     /// Its API server.
     pub api: Api,
-    /// The GatewayClass to test.
-    pub gateway_class: String,
+    /// The GatewayClass to test, in a dialect that has classes.
+    pub gateway_class: Option<String>,
     /// A class of it that takes one Gateway only, if it is known to have one.
     pub single_gateway_class: Option<String>,
     /// How its addresses are reached, beside what the user says.
@@ -42,7 +42,7 @@ pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, 
     Ok(Located {
         // Within one process, requests need neither sockets nor TLS.
         api: Api::new(testbed.client()),
-        gateway_class: testbed.gateway_class().to_owned(),
+        gateway_class: Some(testbed.gateway_class().to_owned()),
         single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
         dial: vec![testbed.dial_rule()],
         features: known.iter().map(ToString::to_string).collect(),

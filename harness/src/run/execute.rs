@@ -142,9 +142,8 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
     let context = Context {
         timing: env.timing.clone(),
         contract: Arc::clone(&env.contract),
-        version: env.facts.version,
-        channel: env.facts.channel,
-        controller_name: env.facts.controller_name.clone(),
+        basis: env.facts.basis(),
+        controller_name: env.facts.controller_name().to_owned(),
         slowest_settle,
         max_probes: env.max_probes,
     };
@@ -418,7 +417,7 @@ impl Conductor<'_> {
         });
         let shared = match name {
             Some(gateway) => Scope::Pool(Arc::from(gateway.name.as_str())),
-            None if dialect.is_class(&write.key.kind) && write.key.name == self.bindings.gateway_class => Scope::Run,
+            None if dialect.is_class(&write.key.kind) && Some(&write.key.name) == self.bindings.gateway_class.as_ref() => Scope::Run,
             None if write.key.kind == DEFINITION => Scope::Run,
             None => return,
         };

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::cluster::discover::{Acceptance, Facts};
+use crate::cluster::discover::{Acceptance, Bundle, Class, Facts};
 use crate::cluster::kinds::Kinds;
 use crate::dialects::Dialect;
-use crate::scenario::{ApiVersion, Apply, Bounds, Channel, Isolation, Place, Scenario, Step, Verb};
+use crate::scenario::{ApiVersion, Apply, Bounds, Channel, Isolation, Place, Release, Scenario, Step, Verb, Version};
 
 /// A scenario that needs nothing and does nothing.
 pub(super) fn scenario(name: &str) -> Scenario {
@@ -48,14 +48,17 @@ pub(super) fn facts() -> Facts {
     kinds.add(&group, "v1", "HTTPRoute", "httproutes", true);
     kinds.add("", "v1", "Service", "services", true);
     Facts {
-        gateway_class: "class".to_owned(),
-        single_gateway_class: None,
-        controller_name: "example.com/controller".to_owned(),
-        acceptance: Acceptance::Accepted,
-        bundle: "v1.4.0".to_owned(),
-        version: crate::scenario::Version { major: 1, minor: 4, patch: 0 },
-        channel: Channel::Standard,
-        definitions: None,
+        class: Some(Class {
+            name: "class".to_owned(),
+            single: None,
+            controller_name: "example.com/controller".to_owned(),
+            acceptance: Acceptance::Accepted,
+        }),
+        bundle: Some(Bundle {
+            name: "v1.4.0".to_owned(),
+            release: Release { version: Version { major: 1, minor: 4, patch: 0 }, channel: Channel::Standard },
+            definitions: None,
+        }),
         features: vec!["Gateway".to_owned(), "HTTPRoute".to_owned()],
         kinds,
     }

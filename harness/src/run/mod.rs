@@ -234,7 +234,7 @@ fn close(
             End::NotRun { .. } => None,
         })
         .collect();
-    let (controller, timing) = (&facts.controller_name, &started.timing);
-    let contract = record::contract_records(&options.contract, facts.version, controller, timing, events, &verdicts);
+    let (controller, timing) = (facts.controller_name(), &started.timing);
+    let contract = record::contract_records(&options.contract, facts.basis(), controller, timing, events, &verdicts);
     record::run_record(started, events, scenarios, contract, interrupted)
 }

@@ -116,10 +116,10 @@ pub async fn open(
     if options.preflight {
         trial.preflight = good(Preflight::of_facts(facts))?;
     }
-    if policy.features(facts).is_empty() {
-        let class = facts.gateway_class.clone();
+    if let Some(class) = facts.class.as_ref().filter(|_| policy.features(facts).is_empty()) {
         // Features are claimed in the status, which nobody has written yet.
-        let silent = facts.acceptance == Acceptance::Silent;
+        let silent = class.acceptance == Acceptance::Silent;
+        let class = class.name.clone();
         return Err(if silent { RunError::ClassSilent { class } } else { RunError::NoFeatures { class } });
     }
     let plan = plan::plan(scenarios, facts, &policy);
@@ -130,11 +130,12 @@ pub async fn open(
         }
     }
     reporter.planned(&plan, facts);
-    let request =
-        if options.preflight { Some(Arc::new(preflight::scenario().map_err(RunError::Internal)?)) } else { None };
-    if let Some(request) = &request {
+    // Where no traffic comes in there is nothing to request.
+    let requests = options.preflight && facts.kinds.entry().is_some();
+    let request = if requests { Some(Arc::new(preflight::scenario().map_err(RunError::Internal)?)) } else { None };
+    if options.preflight {
         let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
-        let needed = Permissions::of(runs.chain([&**request]), &facts.kinds, options.ways());
+        let needed = Permissions::of(runs.chain(request.as_deref()), &facts.kinds, options.ways());
         let missing = tokio::select! {
             missing = needed.missing(&target.api) => missing,
             () = options.interrupt.triggered() => return Err(RunError::Interrupted),
@@ -188,7 +189,7 @@ pub async fn open(
     let created = async {
         pool::open(&writer, &log, &run_id, &options.namespace_labels).await?;
         let life = leases.live().await?;
-        pool::create(&writer, &log, &run_id, &facts.gateway_class, &instances).await?;
+        pool::create(&writer, &log, &run_id, facts.class_name(), &instances).await?;
         Ok::<_, RunError>(life)
     };
     let life = match created.await {
@@ -240,9 +241,9 @@ pub async fn open(
             leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&set_up.run_id))]).await);
             return Err(RunError::Preflight(Box::new(Failed { preflight, leftovers })));
         }
-        if trial.preflight.is_good() {
-            reporter.ready(&trial.preflight);
-        }
+    }
+    if options.preflight && trial.preflight.is_good() {
+        reporter.ready(&trial.preflight);
     }
     Ok(Opened { env, tidy, observer, lag, started, set_up, entries, trial })
 }
@@ -351,7 +352,7 @@ fn demand(slots: &[Slot]) -> BTreeMap<Shape, Demand> {
 /// name what they name and did not create.
 fn resources<'s>(facts: &Facts, scenarios: impl Iterator<Item = &'s Scenario>, run_id: &str) -> Vec<(Kind, Selector)> {
     let kinds = &facts.kinds;
-    let class = kinds.class().map(|kind| (kind, Some(facts.gateway_class.clone())));
+    let class = kinds.class().zip(facts.class.as_ref()).map(|(kind, class)| (kind, Some(class.name.clone())));
     let always = [kinds.entry(), kinds.of("", "Namespace")].into_iter().flatten();
     let used = scenarios.flat_map(|scenario| prepare::watched(scenario, kinds));
     let mut watched: Vec<(Kind, Selector)> = Vec::new();
@@ -381,11 +382,12 @@ fn run_started(
         arguments: options.arguments.clone(),
         options_file: options.options_file.clone(),
         embedded: options.target.is_embedded(),
-        gateway_class: facts.gateway_class.clone(),
-        controller_name: facts.controller_name.clone(),
-        gateway_api_version: facts.bundle.clone(),
-        gateway_api_channel: format!("{:?}", facts.channel).to_lowercase(),
-        definitions: facts.definitions.as_ref().map(|definitions| definitions.release.clone()),
+        dialect: facts.kinds.dialect().name().to_owned(),
+        gateway_class: facts.class.as_ref().map(|class| class.name.clone()),
+        controller_name: facts.class.as_ref().map(|class| class.controller_name.clone()),
+        gateway_api_version: facts.bundle.as_ref().map(|bundle| bundle.name.clone()),
+        gateway_api_channel: facts.bundle.as_ref().map(|bundle| bundle.channel().to_owned()),
+        definitions: facts.definitions().map(|definitions| definitions.release.clone()),
         features: policy.features(facts).into_iter().collect(),
         known_failures: options.known_failures.clone(),
         timing: timing.clone(),

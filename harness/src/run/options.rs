@@ -37,8 +37,8 @@ pub enum TargetChoice {
     Cluster {
         /// Where its address and credentials are.
         source: Source,
-        /// The GatewayClass to test.
-        gateway_class: String,
+        /// The GatewayClass to test, in a dialect that has classes.
+        gateway_class: Option<String>,
         /// How the user named it, for reports.
         name: String,
     },
@@ -46,8 +46,8 @@ pub enum TargetChoice {
     Running {
         /// Its kubeconfig.
         kubeconfig: String,
-        /// The GatewayClass to test.
-        gateway_class: String,
+        /// The GatewayClass to test, in a dialect that has classes.
+        gateway_class: Option<String>,
         /// How it is named in reports, such as `embedded:deaf`.
         name: String,
     },

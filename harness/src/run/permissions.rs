@@ -121,10 +121,13 @@ impl Permissions {
         let mut found = Permissions::default();
         found.rows(ALWAYS);
         let dialect = kinds.dialect();
-        let (class, entry) = (&dialect.class().plural, &dialect.entry().plural);
-        found.add(dialect.group(), class, WATCH, Need::Run);
-        found.add(dialect.group(), class, &["get", "delete"], Need::Help);
-        found.add(dialect.group(), entry, WATCH, Need::Run);
+        if let Some(class) = dialect.class() {
+            found.add(dialect.group(), &class.plural, WATCH, Need::Run);
+            found.add(dialect.group(), &class.plural, &["get", "delete"], Need::Help);
+        }
+        if let Some(entry) = dialect.entry() {
+            found.add(dialect.group(), &entry.plural, WATCH, Need::Run);
+        }
         if ways.port_forward {
             found.rows(PORT_FORWARD);
         }
@@ -136,9 +139,8 @@ impl Permissions {
 
     fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds, ways: Ways) {
         self.definitions.extend(scope::definitions(scenario).into_iter().map(str::to_owned));
-        if !scenario.gateways.is_empty() {
-            let dialect = kinds.dialect();
-            self.add(dialect.group(), &dialect.entry().plural, CREATE, Need::Run);
+        if let Some(entry) = kinds.dialect().entry().filter(|_| !scenario.gateways.is_empty()) {
+            self.add(kinds.dialect().group(), &entry.plural, CREATE, Need::Run);
         }
         if scenario.gateways.values().any(|shape| shape.starts_with("https")) {
             self.rows(POOL_TLS);
@@ -296,7 +298,9 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
     let mut kinds = Kinds::new(dialect);
     let mut add = |group: &str, kind: &str, dialect: &Dialect| {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
-        kinds.add(group, "v1", kind, &resource.plural, !is_cluster_scoped(kind, dialect));
+        let known = dialect.kind(kind).filter(|_| dialect.has_group(group));
+        let plural = known.map_or(&resource.plural, |kind| &kind.plural);
+        kinds.add(group, "v1", kind, plural, !is_cluster_scoped(kind, dialect));
     };
     let mut defined = BTreeSet::new();
     for scenario in scenarios {
@@ -306,10 +310,11 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
             ("", "Service"),
             ("discovery.k8s.io", "EndpointSlice"),
             (CRDS, "CustomResourceDefinition"),
-            (dialect.group(), &dialect.class().kind),
-            (dialect.group(), &dialect.entry().kind),
         ] {
             add(group, kind, dialect);
+        }
+        for kind in [dialect.class(), dialect.entry()].into_iter().flatten() {
+            add(dialect.group(), &kind.kind, dialect);
         }
         defined.extend(referred(scenario));
         for key in applied(scenario) {
@@ -319,7 +324,7 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
         for object in references(scenario) {
             let known = ["Namespace", "Service", "EndpointSlice", "CustomResourceDefinition", "Secret", "ConfigMap"];
             if !known.contains(&object.kind.as_str()) && !applied(scenario).any(|key| key.kind == object.kind) {
-                add(dialect.group(), &object.kind, dialect);
+                add(dialect.group_of(&object.kind), &object.kind, dialect);
             }
         }
     }

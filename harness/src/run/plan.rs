@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::discover::{Acceptance, Facts, GivenBundle};
+use crate::cluster::discover::{Acceptance, Bundle, Class, Facts, GivenBundle};
 use crate::cluster::kinds::Kind;
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{DEFINITION, cluster_change, definitions, is_cluster_scoped, is_unique};
-use crate::scenario::{Channel, Scenario, Version};
+use crate::scenario::{Channel, Release, Scenario, Version};
 
 use super::definitions::beyond;
 use super::endpoints::only_hosted;
@@ -98,9 +98,8 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
         let plural = if missing.len() == 1 { "feature" } else { "features" };
         return Decision::NotSupported(format!("{plural} {} not claimed", missing.join(", ")));
     }
-    if !scenario.bounds.admits(facts.version, facts.channel) {
-        let channel = format!("{:?}", facts.channel).to_lowercase();
-        return Decision::NotSupported(format!("has no meaning at {} in the {channel} channel", facts.version));
+    if !scenario.bounds.admits(facts.basis()) {
+        return Decision::NotSupported(format!("has no meaning at {}", release(facts)));
     }
     if let Some(reason) = not_lacked(scenario, facts) {
         return Decision::NotSupported(reason);
@@ -108,12 +107,12 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
     if let Some(kind) = unserved(scenario, facts) {
         return Decision::NotSupported(format!("the target does not serve {kind}"));
     }
-    if let Some(definitions) = &facts.definitions
+    if let Some(definitions) = facts.definitions()
         && let Some(lack) = beyond(definitions, &bound(scenario, facts), facts)
     {
         return Decision::NotSupported(format!("{lack}, and the definitions are of {}", definitions.release));
     }
-    if facts.single_gateway_class.is_none() && needs(scenario).single_class {
+    if facts.single_class().is_none() && needs(scenario).single_class {
         let reason = "no GatewayClass that takes one Gateway only is known; name one with --single-gateway-class";
         return Decision::NotSupported(reason.to_owned());
     }
@@ -151,15 +150,15 @@ pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
 /// Gateway API lets run there.
 pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Scenario>> {
     let policy = Policy::of(options);
-    let mut facts = Facts {
-        gateway_class: String::new(),
-        single_gateway_class: options.single_gateway_class.clone(),
+    let class = Class {
+        name: String::new(),
+        single: options.single_gateway_class.clone(),
         controller_name: String::new(),
         acceptance: Acceptance::Silent,
-        bundle: String::new(),
-        version: Version { major: 0, minor: 0, patch: 0 },
-        channel: Channel::Experimental,
-        definitions: None,
+    };
+    let mut facts = Facts {
+        class: Some(class),
+        bundle: None,
         features: gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
         kinds: kinds_of(scenarios.iter().map(|scenario| &**scenario)),
     };
@@ -169,7 +168,8 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
         facts.kinds.clone_from(&served);
         definitions(scenario).into_iter().for_each(|name| facts.kinds.postpone(name));
         releases(scenario, options.bundle).into_iter().any(|(version, channel)| {
-            (facts.version, facts.channel) = (version, channel);
+            let release = Release { version, channel };
+            facts.bundle = Some(Bundle { name: version.to_string(), release, definitions: None });
             decide(scenario, &facts, &policy, &features) == Decision::Run
         })
     };
@@ -188,10 +188,16 @@ fn releases(scenario: &Scenario, known: Option<GivenBundle>) -> Vec<(Version, Ch
     edges.flat_map(|version| [(version, Channel::Standard), (version, Channel::Experimental)]).collect()
 }
 
+/// The release that a target is judged by, in words.
+fn release(facts: &Facts) -> String {
+    let words = |Release { version, channel }: Release| format!("{version} in the {} channel", channel.word());
+    facts.basis().release.map(words).unwrap_or_default()
+}
+
 /// A scenario with the steps that are done on this target.
 fn bound(scenario: &Scenario, facts: &Facts) -> Scenario {
     let mut bound = scenario.clone();
-    bound.steps.retain(|step| step.bounds.admits(facts.version, facts.channel));
+    bound.steps.retain(|step| step.bounds.admits(facts.basis()));
     bound
 }
 
@@ -204,10 +210,7 @@ fn not_lacked(scenario: &Scenario, facts: &Facts) -> Option<String> {
             "the target serves {} from the start; the embedded one does not with --without-crd {name}",
             kind.kind
         )),
-        None => {
-            let channel = format!("{:?}", facts.channel).to_lowercase();
-            Some(format!("what {name} says at {} in the {channel} channel is not known", facts.version))
-        }
+        None => Some(format!("what {name} says at {} is not known", release(facts))),
     };
     definitions(scenario).into_iter().find_map(problem)
 }

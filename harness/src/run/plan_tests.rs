@@ -107,7 +107,7 @@ fn a_definition_that_is_not_there_decides(#[case] name: &str, #[case] expected: 
 /// A target of the built-in release, and whether it serves TCPRoutes.
 fn released(tcp: bool) -> Facts {
     let mut facts = facts();
-    facts.version = gateproof_apiserver::crds::BUNDLE_VERSION.parse().unwrap();
+    facts.bundle.as_mut().unwrap().release.version = gateproof_apiserver::crds::BUNDLE_VERSION.parse().unwrap();
     facts.kinds.add("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false);
     if tcp {
         facts.kinds.add("gateway.networking.k8s.io", "v1", "TCPRoute", "tcproutes", true);
@@ -117,7 +117,7 @@ fn released(tcp: bool) -> Facts {
 
 /// With what scenarios bring along themselves.
 fn expecting(mut facts: Facts) -> Facts {
-    if let Some(definition) = definitions::built_in(TCP, facts.version, facts.channel) {
+    if let Some(definition) = definitions::built_in(TCP, facts.basis().release.unwrap()) {
         definitions::expect(&mut facts.kinds, definition);
     }
     facts
@@ -141,7 +141,8 @@ fn definitions_that_a_scenario_creates_must_be_absent_and_known() {
     let reason =
         format!("the target serves TCPRoute from the start; the embedded one does not with --without-crd {TCP}");
     assert_eq!(decide(&own, released(true), &policy), not_supported(&reason));
-    let older = Facts { version: "1.6".parse().unwrap(), ..released(false) };
+    let mut older = released(false);
+    older.bundle.as_mut().unwrap().release.version = "1.6".parse().unwrap();
     let reason = format!("what {TCP} says at v1.6.0 in the standard channel is not known");
     assert_eq!(decide(&own, older, &policy), not_supported(&reason));
     let leave =
@@ -201,7 +202,8 @@ fn a_full_target_takes_a_class_that_can_be_filled() {
     let decide = |facts: &Facts| plan(&[filling()], facts, &policy()).remove(0).decision;
     let Decision::NotSupported(reason) = decide(&facts()) else { panic!("it is to be not supported") };
     assert!(reason.contains("--single-gateway-class"), "{reason}");
-    let named = Facts { single_gateway_class: Some("single".to_owned()), ..facts() };
+    let mut named = facts();
+    named.class.as_mut().unwrap().single = Some("single".to_owned());
     assert_eq!(decide(&named), Decision::Run);
 }
 
@@ -216,7 +218,8 @@ fn nothing_is_asked_that_the_definitions_do_not_have(
 ) {
     let schema = json!({"properties": {"spec": {"properties": {"parentRefs": {}, "rules": {}}}}});
     let definitions = Definitions::with("v1.0.0 in the standard channel", [("HTTPRoute", schema)]);
-    let chosen = Facts { definitions: Some(Arc::new(definitions)), ..facts() };
+    let mut chosen = facts();
+    chosen.bundle.as_mut().unwrap().definitions = Some(Arc::new(definitions));
     let mut step = apply(vec![json!({
         "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "route"}, "spec": spec,
     })]);

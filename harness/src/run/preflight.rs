@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::permissions::{Need, Permission};
 use crate::cluster::api::ApiError;
-use crate::cluster::discover::{Acceptance, DiscoverError, Facts};
+use crate::cluster::discover::{Acceptance, Bundle, Class, DiscoverError, Facts};
 use crate::cluster::pool::{Instance, is_programmed};
 use crate::dialects::{Dialect, Standing};
 use crate::judge::Verdict;
@@ -27,9 +27,9 @@ pub enum Question {
     /// Does the API server answer our questions?
     ApiServer,
     /// Are the CRDs there, and of which release and channel?
-    GatewayApi,
-    /// Is the GatewayClass there, and accepted by a controller?
-    GatewayClass,
+    Definitions,
+    /// Is the class there, and accepted by a controller?
+    Class,
     /// May we do what the scenarios need?
     Permissions,
     /// Do Gateways get addresses?
@@ -42,8 +42,8 @@ pub enum Question {
 
 const QUESTIONS: [Question; 7] = [
     Question::ApiServer,
-    Question::GatewayApi,
-    Question::GatewayClass,
+    Question::Definitions,
+    Question::Class,
     Question::Permissions,
     Question::Address,
     Question::DataPath,
@@ -54,8 +54,8 @@ impl Question {
     fn text(self) -> &'static str {
         match self {
             Question::ApiServer => "API server",
-            Question::GatewayApi => "Gateway API",
-            Question::GatewayClass => "GatewayClass",
+            Question::Definitions => "definitions",
+            Question::Class => "class",
             Question::Permissions => "permissions",
             Question::Address => "address",
             Question::DataPath => "data path",
@@ -120,18 +120,21 @@ impl Preflight {
     pub fn of_facts(facts: &Facts) -> Preflight {
         let mut found = Preflight::default();
         found.good(Question::ApiServer, "it answers".to_owned());
-        let channel = format!("{:?}", facts.channel).to_lowercase();
-        found.good(Question::GatewayApi, format!("{} in the {channel} channel", facts.release()));
-        let (class, controller) = (&facts.gateway_class, &facts.controller_name);
-        match &facts.acceptance {
-            Acceptance::Accepted => found.good(Question::GatewayClass, format!("`{class}` is accepted by {controller}")),
+        let title = facts.kinds.dialect().title();
+        let served = |bundle: &Bundle| format!("{} in the {} channel", bundle.summary(), bundle.channel());
+        found.good(Question::Definitions, facts.bundle.as_ref().map_or_else(|| format!("{title} is served"), served));
+        let Some(Class { name: class, controller_name: controller, acceptance, .. }) = &facts.class else {
+            return found;
+        };
+        match acceptance {
+            Acceptance::Accepted => found.good(Question::Class, format!("`{class}` is accepted by {controller}")),
             Acceptance::Refused(says) => found.bad(
-                Question::GatewayClass,
+                Question::Class,
                 format!("`{class}` is not accepted by {controller}: {says}"),
                 "mend what the controller complains of, or name another class with --gateway-class".to_owned(),
             ),
             Acceptance::Silent => found.bad(
-                Question::GatewayClass,
+                Question::Class,
                 format!("nobody has accepted `{class}`: no controller answers for `{controller}`"),
                 "start the controller, or see in its log why it leaves the class alone; spec.controllerName of the class must be \
                  the controller's own"
@@ -146,21 +149,21 @@ impl Preflight {
         let permit = "`gateproof rbac` prints the role that is needed";
         let (question, next) = match error {
             DiscoverError::Discovery(_) => (Question::ApiServer, permit),
-            DiscoverError::NotServed { .. } => {
-                (Question::GatewayApi, "install the Gateway API CRDs: the file standard-install.yaml of a release")
+            DiscoverError::NotServed { title, .. } => {
+                (Question::Definitions, &*format!("install the {title} CRDs, such as those of a release"))
             }
-            DiscoverError::Crd(_) => (Question::GatewayApi, permit),
+            DiscoverError::Crd { .. } => (Question::Definitions, permit),
             DiscoverError::Bundle { .. } => (
-                Question::GatewayApi,
+                Question::Definitions,
                 "install the CRDs of a release, or say which they are with --gateway-api-version and --gateway-api-channel",
             ),
             DiscoverError::ClassMissing { .. } => {
-                (Question::GatewayClass, "name one that is there with --gateway-class, or create it")
+                (Question::Class, "name one that is there with --gateway-class, or create it")
             }
             DiscoverError::ForeignClass { .. } => {
-                (Question::GatewayClass, "name a class of the same controller with --single-gateway-class")
+                (Question::Class, "name a class of the same controller with --single-gateway-class")
             }
-            DiscoverError::Class { .. } => (Question::GatewayClass, permit),
+            DiscoverError::Class { .. } => (Question::Class, permit),
         };
         let mut found = Preflight { unknown: true, ..Preflight::default() };
         for before in QUESTIONS.into_iter().take_while(|before| *before != question) {

@@ -37,12 +37,14 @@ fn the_scenario_of_preflight_is_sound() {
 #[case::refused(Acceptance::Refused("InvalidParameters (\"no map\")".to_owned()), Some("InvalidParameters (\"no map\")"))]
 #[case::silent(Acceptance::Silent, Some("no controller answers for `example.com/controller`"))]
 fn a_class_must_be_accepted(#[case] acceptance: Acceptance, #[case] told: Option<&str>) {
-    let preflight = Preflight::of_facts(&Facts { acceptance, ..facts() });
+    let mut facts = facts();
+    facts.class.as_mut().unwrap().acceptance = acceptance;
+    let preflight = Preflight::of_facts(&facts);
     match told {
         None => assert!(preflight.is_good()),
         Some(told) => {
             let failure = preflight.failure().unwrap();
-            assert_eq!(failure.question, Question::GatewayClass);
+            assert_eq!(failure.question, Question::Class);
             assert!(failure.seen.contains(told), "{}", failure.seen);
             assert!(failure.next.is_some());
         }
@@ -88,13 +90,13 @@ fn a_screen_has_a_line_for_every_question() {
     let mut preflight = Preflight::of_facts(&facts());
     preflight.permissions(5, Ok(vec![permission("patch", Need::Run)]));
     insta::assert_snapshot!(preflight.to_string(), @r"
-      ✓ API server    it answers
-      ✓ Gateway API   v1.4.0 in the standard channel
-      ✓ GatewayClass  `class` is accepted by example.com/controller
-      ✗ permissions   the API server does not permit us to patch things/status.g.test
-      · address       not asked
-      · data path     not asked
-      · backend       not asked
+      ✓ API server   it answers
+      ✓ definitions  v1.4.0 in the standard channel
+      ✓ class        `class` is accepted by example.com/controller
+      ✗ permissions  the API server does not permit us to patch things/status.g.test
+      · address      not asked
+      · data path    not asked
+      · backend      not asked
     ");
 }
 

@@ -16,7 +16,7 @@ use crate::cluster::clean::Leftover;
 use crate::cluster::connect::{ConnectError, Source, connect};
 use crate::cluster::definitions;
 use crate::cluster::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
-use crate::cluster::discover::{DiscoverError, Facts, Patience, Wanted, discover};
+use crate::cluster::discover::{DiscoverError, Facts, GivenClass, Patience, Wanted, discover};
 use crate::cluster::forward::PortForward;
 use crate::cluster::kinds::{Kind, Kinds};
 use crate::cluster::lease::LeaseError;
@@ -219,13 +219,14 @@ async fn begin(
     let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
     let patience =
         Patience { budget: timing.gateway_class, quiet: timing.quiet, tell: &mut |what| reporter.waiting(what) };
-    let found = discover(&api, &located.gateway_class, single, &wanted, options.bundle, patience).await;
+    let class = located.gateway_class.as_deref().map(|name| GivenClass { name, single });
+    let found = discover(&api, class, &wanted, options.bundle, patience).await;
     let mut facts = match found {
         Err(error) if options.preflight => return Err(Preflight::of_error(&error).into()),
         found => found?,
     };
     for name in defined {
-        if let Some(definition) = definitions::built_in(name, facts.version, facts.channel) {
+        if let Some(definition) = facts.basis().release.and_then(|release| definitions::built_in(name, release)) {
             definitions::expect(&mut facts.kinds, definition);
         }
     }

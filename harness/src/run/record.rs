@@ -11,7 +11,7 @@ use crate::judge::Verdict;
 use crate::judge::contract::{Contract, ContractState, records};
 use crate::log::{Body, Event, RunStarted, Scope, Timing};
 use crate::scenario::select::clauses;
-use crate::scenario::{Scenario, Version};
+use crate::scenario::{Basis, Scenario};
 
 /// Version of the log's format.
 pub const LOG_FORMAT: u32 = 1;
@@ -97,6 +97,7 @@ pub fn run_record(
         target: Target {
             name: started.target.clone(),
             embedded: started.embedded,
+            dialect: started.dialect.clone(),
             gateway_class: started.gateway_class.clone(),
             controller_name: started.controller_name.clone(),
             gateway_api_version: started.gateway_api_version.clone(),
@@ -129,13 +130,13 @@ fn left_behind(body: &Body) -> Option<LeftoverRecord> {
 /// alone, which are the GatewayClass and the pool. `timing` says when those are settled.
 pub fn contract_records(
     contract: &Arc<Contract>,
-    version: Version,
+    basis: Basis,
     controller: &str,
     timing: &Timing,
     events: &[Arc<Event>],
     verdicts: &[(Arc<str>, &Verdict)],
 ) -> Vec<ContractRecord> {
-    let mut shared = ContractState::new(Arc::clone(contract), version, controller.to_owned()).limits(timing);
+    let mut shared = ContractState::new(Arc::clone(contract), basis, controller.to_owned()).limits(timing);
     for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
         shared.observe_shared(event, timing);
     }
@@ -154,7 +155,7 @@ pub fn contract_records(
             .map(|(name, breach)| (name.clone(), Breach { scenario: scenario.to_string(), ..breach.clone() }));
         parts.push((breaches.collect(), verdict.contract_watched.clone()));
     }
-    records(contract, version, &parts)
+    records(contract, basis, &parts)
 }
 
 /// Milliseconds from the first to the last event of each scenario.
@@ -204,6 +205,7 @@ mod tests {
 
     use super::*;
     use crate::judge::contract::GATEWAY_API;
+    use crate::scenario::Channel;
     use crate::log::{Bindings, Elapsed, GatewayBinding, TimingProfile};
 
     fn event(seq: u64, scope: Scope, body: Body) -> Arc<Event> {
@@ -277,7 +279,7 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(&contract, "1.6.1".parse().unwrap(), "a.test/b", &timing(), &events, &[]);
+        let records = contract_records(&contract, Basis::release("1.6.1".parse().unwrap(), Channel::Standard), "a.test/b", &timing(), &events, &[]);
         let rule = "contract/Gateway/observed-generation-current";
         let record = records.iter().find(|record| record.name == rule).unwrap();
         let paths: Vec<&str> = record.breaches.iter().map(|breach| breach.path.as_str()).collect();
@@ -300,7 +302,7 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(&contract, "1.6.1".parse().unwrap(), "a.test/b", &timing(), &events, &[]);
+        let records = contract_records(&contract, Basis::release("1.6.1".parse().unwrap(), Channel::Standard), "a.test/b", &timing(), &events, &[]);
         let record =
             records.iter().find(|record| record.name == "contract/Gateway/observed-generation-current").unwrap();
         assert_eq!(!record.breaches.is_empty(), found);

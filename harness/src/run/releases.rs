@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::definitions::asks;
 use crate::scenario::expectations::{Expectation, enumerate};
-use crate::scenario::{Channel, Scenario, Step, Version};
+use crate::scenario::{Basis, Channel, Scenario, Step, Version};
 
 /// What of a scenario is asked at one of two releases only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -50,12 +50,12 @@ pub fn differences<'a>(
 
 /// What one channel asks at one of the two releases, with the release.
 fn asked_once(scenario: &Scenario, from: Version, to: Version, channel: Channel) -> Vec<(Option<String>, Version)> {
-    match (scenario.bounds.admits(from, channel), scenario.bounds.admits(to, channel)) {
+    match (scenario.bounds.admits(Basis::release(from, channel)), scenario.bounds.admits(Basis::release(to, channel))) {
         (false, false) => Vec::new(),
         (true, false) => vec![(None, from)],
         (false, true) => vec![(None, to)],
         (true, true) => {
-            let at = |one: &Expectation| match (one.binds(from, channel), one.binds(to, channel)) {
+            let at = |one: &Expectation| match (one.binds(Basis::release(from, channel)), one.binds(Basis::release(to, channel))) {
                 (true, false) => Some((Some(one.id.clone()), from)),
                 (false, true) => Some((Some(one.id.clone()), to)),
                 _ => None,
@@ -84,16 +84,16 @@ pub fn unanswered<'a>(
     wanted: Version,
 ) -> Vec<Unanswered> {
     let why = |scenario: &Scenario| {
-        if !scenario.bounds.admits(wanted, channel) {
+        if !scenario.bounds.admits(Basis::release(wanted, channel)) {
             return None;
         }
-        if !scenario.bounds.admits(recorded, channel) {
+        if !scenario.bounds.admits(Basis::release(recorded, channel)) {
             return Some(format!("it has no meaning at {recorded}"));
         }
         if !ran.contains(scenario.name.as_str()) {
             return None;
         }
-        let is_other = |step: &&Step| step.bounds.admits(recorded, channel) != step.bounds.admits(wanted, channel);
+        let is_other = |step: &&Step| step.bounds.admits(Basis::release(recorded, channel)) != step.bounds.admits(Basis::release(wanted, channel));
         if let Some(step) = scenario.steps.iter().find(is_other) {
             return Some(format!("steps[{}] is done at one of the two releases only", step.index));
         }

@@ -15,7 +15,7 @@ use crate::judge::contract::Contract;
 use crate::judge::{Context, Judge};
 use crate::log::{Bindings, Body, Event, RunStarted, Scope};
 use crate::scenario::bind::{BindError, bind};
-use crate::scenario::{Channel, Scenario, Version};
+use crate::scenario::{Basis, Channel, Release, Scenario, Version};
 
 /// Why a log cannot be judged again.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,9 @@ pub enum ReplayError {
     /// Its release or channel cannot be read.
     #[error("the log names no Gateway API release and channel: {0}")]
     Bundle(String),
+    /// Its dialect has no releases.
+    #[error("the log is of a dialect that has no releases")]
+    NoRelease,
     /// Its scenario is not among those given.
     #[error("there is no scenario `{0}`, which the log has run")]
     Unknown(String),
@@ -55,23 +58,24 @@ pub fn replay(
 ) -> Result<RunRecord, ReplayError> {
     let started = started(events)?;
     let mut executions = executions(events)?;
-    let (recorded, channel) = bundle(started)?;
-    let version = release.unwrap_or(recorded);
+    let recorded = basis(started)?;
+    let mut basis = recorded;
     let mut as_if = started.clone();
     if let Some(version) = release {
+        let Release { version: before, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
+        basis = Basis::release(version, channel);
         let left_out: BTreeSet<String> =
             to_be_run(events, scenarios, version)?.into_iter().map(|one| one.scenario).collect();
         let has_meaning = |name: &str| {
             scenarios
                 .iter()
                 .find(|scenario| scenario.name == name)
-                .is_none_or(|one| one.bounds.admits(version, channel))
+                .is_none_or(|one| one.bounds.admits(basis))
         };
         executions.retain(|one| !left_out.contains(&one.bindings.scenario) && has_meaning(&one.bindings.scenario));
-        if version != recorded {
-            let definitions = format!("{} in the {} channel", as_if.gateway_api_version, as_if.gateway_api_channel);
-            as_if.definitions.get_or_insert(definitions);
-            as_if.gateway_api_version = version.to_string();
+        if version != before {
+            let recorded = as_if.gateway_api_version.replace(version.to_string()).unwrap_or_default();
+            as_if.definitions.get_or_insert(format!("{recorded} in the {} channel", channel.word()));
         }
     }
     let interrupted = match events.last().map(|event| &event.body) {
@@ -97,9 +101,8 @@ pub fn replay(
         let context = Context {
             timing: started.timing.clone(),
             contract: Arc::clone(contract),
-            version,
-            channel,
-            controller_name: started.controller_name.clone(),
+            basis,
+            controller_name: started.controller_name.clone().unwrap_or_default(),
             slowest_settle: before.map(|(_, settle)| *settle).max().unwrap_or_default(),
             max_probes: DEFAULT_MAX_PROBES,
         };
@@ -125,8 +128,8 @@ pub fn replay(
             End::NotRun { .. } => None,
         })
         .collect();
-    let controller = &started.controller_name;
-    let rules = record::contract_records(contract, version, controller, &started.timing, events, &verdicts);
+    let controller = started.controller_name.as_deref().unwrap_or_default();
+    let rules = record::contract_records(contract, basis, controller, &started.timing, events, &verdicts);
     Ok(record::run_record(&as_if, events, records.collect(), rules, interrupted))
 }
 
@@ -136,15 +139,15 @@ pub fn to_be_run(
     scenarios: &[Scenario],
     release: Version,
 ) -> Result<Vec<Unanswered>, ReplayError> {
-    let recorded = bundle(started(events)?)?;
+    let recorded = basis(started(events)?)?.release.ok_or(ReplayError::NoRelease)?;
     let executions = executions(events)?;
     let ran = executions.iter().map(|execution| execution.bindings.scenario.as_str()).collect();
-    Ok(unanswered(scenarios, &ran, recorded, release))
+    Ok(unanswered(scenarios, &ran, (recorded.version, recorded.channel), release))
 }
 
 /// The release that a log is of, as it was annotated.
 pub fn release_of(events: &[Arc<Event>]) -> Result<&str, ReplayError> {
-    started(events).map(|started| started.gateway_api_version.as_str())
+    started(events)?.gateway_api_version.as_deref().ok_or(ReplayError::NoRelease)
 }
 
 fn started(events: &[Arc<Event>]) -> Result<&RunStarted, ReplayError> {
@@ -182,11 +185,15 @@ fn executions(events: &[Arc<Event>]) -> Result<Vec<Recorded<'_>>, ReplayError> {
     if open.is_empty() { Ok(closed) } else { Err(ReplayError::Open(open.keys().map(ToString::to_string).collect())) }
 }
 
-fn bundle(started: &RunStarted) -> Result<(Version, Channel), ReplayError> {
-    let version = started.gateway_api_version.parse().map_err(ReplayError::Bundle)?;
-    match started.gateway_api_channel.as_str() {
-        "standard" => Ok((version, Channel::Standard)),
-        "experimental" => Ok((version, Channel::Experimental)),
+/// What the target of a log was judged by.
+fn basis(started: &RunStarted) -> Result<Basis, ReplayError> {
+    let (Some(version), Some(channel)) = (&started.gateway_api_version, &started.gateway_api_channel) else {
+        return Ok(Basis::default());
+    };
+    let version = version.parse().map_err(ReplayError::Bundle)?;
+    match channel.as_str() {
+        "standard" => Ok(Basis::release(version, Channel::Standard)),
+        "experimental" => Ok(Basis::release(version, Channel::Experimental)),
         other => Err(ReplayError::Bundle(other.to_owned())),
     }
 }

@@ -193,7 +193,7 @@ impl Binder<'_> {
 
 /// A whole parentRef of an entry of the pool.
 fn parent_ref(dialect: &Dialect, namespace: &str, name: &str) -> Value {
-    json!({"group": dialect.group(), "kind": dialect.entry().kind, "namespace": namespace, "name": name})
+    json!({"group": dialect.group(), "kind": dialect.entry_kind(), "namespace": namespace, "name": name})
 }
 
 #[cfg(test)]

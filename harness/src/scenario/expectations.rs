@@ -5,7 +5,7 @@ pub mod id;
 mod negate;
 mod walk;
 
-use super::model::{Bounds, Channel, Clause, ExpectationId, Level, Scenario, Version};
+use super::model::{Basis, Bounds, Clause, ExpectationId, Level, Scenario};
 
 pub use asserted::{Asserted, Holder, asserted};
 pub use walk::{Aspect, NotedPart, SeenPart};
@@ -30,9 +30,9 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Whether a target of this version and channel is held to it.
-    pub fn binds(&self, version: Version, channel: Channel) -> bool {
-        self.bounds.iter().all(|bounds| bounds.admits(version, channel))
+    /// Whether a target that is judged by this is held to it.
+    pub fn binds(&self, basis: Basis) -> bool {
+        self.bounds.iter().all(|bounds| bounds.admits(basis))
     }
 }
 

@@ -186,6 +186,51 @@ pub enum Channel {
     Experimental,
 }
 
+impl Channel {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Channel::Standard => "standard",
+            Channel::Experimental => "experimental",
+        }
+    }
+}
+
+/// A release of the definitions of a dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Release {
+    /// Its version.
+    pub version: Version,
+    /// Its channel.
+    pub channel: Channel,
+}
+
+/// What a target is judged by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Basis {
+    /// The release; none for a dialect that has no releases.
+    pub release: Option<Release>,
+}
+
+impl Basis {
+    /// A release.
+    pub fn release(version: Version, channel: Channel) -> Basis {
+        Basis { release: Some(Release { version, channel }) }
+    }
+
+    /// Whether it lies within `since` and `until`. Without releases, everything does: nothing is bound to one there.
+    pub fn is_within(self, since: Option<Version>, until: Option<Version>) -> bool {
+        self.release.is_none_or(|Release { version, .. }| {
+            since.is_none_or(|since| version >= since) && until.is_none_or(|until| version < until)
+        })
+    }
+
+    /// Whether what is experimental has a meaning.
+    pub fn is_experimental(self) -> bool {
+        self.release.is_none_or(|release| release.channel == Channel::Experimental)
+    }
+}
+
 /// Versions and channel in which something has a meaning. `since` is inclusive, `until` exclusive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
@@ -198,11 +243,10 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether a target of this version and channel is bound.
-    pub fn admits(&self, version: Version, channel: Channel) -> bool {
-        self.since.is_none_or(|since| version >= since)
-            && self.until.is_none_or(|until| version < until)
-            && (self.channel != Some(Channel::Experimental) || channel == Channel::Experimental)
+    /// Whether a target that is judged by this is bound.
+    pub fn admits(&self, basis: Basis) -> bool {
+        basis.is_within(self.since, self.until)
+            && (self.channel != Some(Channel::Experimental) || basis.is_experimental())
     }
 }
 

@@ -30,9 +30,15 @@ impl Vocabulary {
         let requirements = gateproof_suites::requirements().iter().map(|r| r.id.clone());
         let upstream = gateproof_suites::upstream_tests().iter().map(|t| format!("upstream:{}", t.name));
         let blind = gateproof_suites::blind_spots().iter().map(gateproof_suites::BlindSpot::clause);
+        let features = gateproof_suites::features().iter().map(|f| f.name.clone()).collect();
+        Vocabulary::of(dialect, features, requirements.chain(upstream).chain(blind).collect())
+    }
+
+    /// What a dialect defines, with these features and clauses.
+    pub fn of(dialect: Arc<Dialect>, features: BTreeSet<String>, clauses: BTreeSet<String>) -> Vocabulary {
         Vocabulary {
-            features: gateproof_suites::features().iter().map(|f| f.name.clone()).collect(),
-            clauses: requirements.chain(upstream).chain(blind).collect(),
+            features,
+            clauses,
             shapes: dialect.shapes().iter().cloned().collect(),
             conditions: dialect.conditions().iter().cloned().chain(OF_KUBERNETES.map(str::to_owned)).collect(),
             dialect,

@@ -92,8 +92,8 @@ pub fn build(
     let report = ConformanceReport {
         api_version: "gateway.networking.k8s.io/v1".to_owned(),
         date: record.date.clone(),
-        gateway_api_channel: Some(record.target.gateway_api_channel.clone()),
-        gateway_api_version: record.target.gateway_api_version.clone(),
+        gateway_api_channel: record.target.gateway_api_channel.clone(),
+        gateway_api_version: record.target.gateway_api_version.clone().unwrap_or_default(),
         implementation,
         kind: "ConformanceReport".to_owned(),
         mode: Some(mode),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::rule::Rule;
 use crate::dialects::Dialect;
-use crate::scenario::{Level, Version};
+use crate::scenario::{Basis, Level, Version};
 
 /// Why a contract could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum ContractError {
     #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
     Reason(String),
     /// Of something else.
-    #[error("there is no dialect `{0}`")]
+    #[error("the contract is of the dialect `{0}`, which is another")]
     UnknownDialect(String),
     /// A version that is none.
     #[error("{0}")]
@@ -55,7 +55,7 @@ pub struct Contract {
     pub(super) reason_form: Regex,
     pub(super) reason_lint: Regex,
     pub(super) type_form: Regex,
-    pub(super) controller_form: Regex,
+    pub(super) controller_form: Option<Regex>,
 }
 
 /// How binding a rule is, and where it comes from.
@@ -71,8 +71,8 @@ pub struct Terms {
 
 impl Terms {
     /// Whether the rule is held at a version.
-    pub(super) fn known_at(&self, version: Version) -> bool {
-        self.since.is_none_or(|since| version >= since)
+    pub(super) fn known_at(&self, basis: Basis) -> bool {
+        basis.is_within(self.since, None)
     }
 }
 
@@ -137,8 +137,8 @@ pub(super) struct ConditionTerms {
 
 impl ConditionTerms {
     /// Whether the type has a meaning at a version.
-    pub(super) fn known_at(&self, version: Version) -> bool {
-        self.since.is_none_or(|since| version >= since) && self.until.is_none_or(|until| version < until)
+    pub(super) fn known_at(&self, basis: Basis) -> bool {
+        basis.is_within(self.since, self.until)
     }
 }
 
@@ -168,8 +168,8 @@ pub(super) struct Reason {
 }
 
 impl Reason {
-    pub(super) fn known_at(&self, version: Version) -> bool {
-        self.since.is_none_or(|since| version >= since) && self.until.is_none_or(|until| version < until)
+    pub(super) fn known_at(&self, basis: Basis) -> bool {
+        basis.is_within(self.since, self.until)
     }
 }
 
@@ -248,7 +248,7 @@ struct Forms {
     reason: String,
     reason_lint: String,
     r#type: String,
-    controller_name: String,
+    controller_name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -302,8 +302,23 @@ struct RawSubject {
 }
 
 impl Contract {
-    /// Reads a contract. Anything that it does not know is an error.
+    /// Reads the contract of a built-in dialect. Anything that it does not know is an error.
+    ///
+    /// # Errors
+    /// It is not of this shape, or of a dialect that is not built in.
     pub fn parse(text: &str) -> Result<Contract, ContractError> {
+        Contract::read(text, |name| Dialect::named(name))
+    }
+
+    /// Reads the contract of a dialect. Anything that it does not know is an error.
+    ///
+    /// # Errors
+    /// It is not of this shape, or of another dialect.
+    pub fn of(dialect: Arc<Dialect>, text: &str) -> Result<Contract, ContractError> {
+        Contract::read(text, |name| Some(dialect).filter(|dialect| dialect.name() == name))
+    }
+
+    fn read(text: &str, dialect: impl FnOnce(&str) -> Option<Arc<Dialect>>) -> Result<Contract, ContractError> {
         let document: Document = serde_yaml::from_str(text).map_err(|e| ContractError::Parse(e.to_string()))?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } =
             document;
@@ -314,7 +329,7 @@ impl Contract {
             rules.insert(rule, Terms { level, clauses, since: since.as_deref().map(version).transpose()? });
         }
         let kinds = spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
-        let dialect = Dialect::named(&metadata.name).ok_or(ContractError::UnknownDialect(metadata.name))?;
+        let dialect = dialect(&metadata.name).ok_or(ContractError::UnknownDialect(metadata.name))?;
         Ok(Contract {
             dialect,
             rules,
@@ -324,7 +339,7 @@ impl Contract {
             reason_form: regex(&spec.forms.reason)?,
             reason_lint: regex(&spec.forms.reason_lint)?,
             type_form: regex(&spec.forms.r#type)?,
-            controller_form: regex(&spec.forms.controller_name)?,
+            controller_form: spec.forms.controller_name.as_deref().map(regex).transpose()?,
         })
     }
 

@@ -9,7 +9,7 @@ use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::rule::Rule;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, parent_refs};
-use crate::scenario::{Parents, SubjectExpectation, Version};
+use crate::scenario::{Parents, SubjectExpectation, Basis};
 
 /// Longest type that the schema admits.
 const LONGEST_TYPE: usize = 316;
@@ -27,8 +27,8 @@ pub(super) struct List<'a> {
 
 impl<'a> List<'a> {
     /// The terms of a type that has a meaning at this version.
-    pub(super) fn terms(&self, type_: &str, version: Version) -> Option<&'a ConditionTerms> {
-        self.subject.conditions.get(type_).filter(|terms| terms.known_at(version))
+    pub(super) fn terms(&self, type_: &str, basis: Basis) -> Option<&'a ConditionTerms> {
+        self.subject.conditions.get(type_).filter(|terms| terms.known_at(basis))
     }
 
     /// Whether the controller has written here, so that what stands here is its word.
@@ -65,11 +65,11 @@ impl<'a> List<'a> {
     }
 
     /// Types that must be there whatever the state.
-    pub(super) fn always(&self, version: Version) -> impl Iterator<Item = &'a String> {
+    pub(super) fn always(&self, basis: Basis) -> impl Iterator<Item = &'a String> {
         self.subject
             .conditions
             .iter()
-            .filter(move |(_, terms)| terms.presence == Presence::Always && terms.known_at(version))
+            .filter(move |(_, terms)| terms.presence == Presence::Always && terms.known_at(basis))
             .map(|(type_, _)| type_)
     }
 }
@@ -144,7 +144,7 @@ pub(super) fn entries<'a>(at: Place, object: &'a Value, dialect: &Dialect) -> Ve
 }
 
 /// Holds the rules of one list in one version that need no history.
-pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, version: Version) -> Vec<Finding> {
+pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, basis: Basis) -> Vec<Finding> {
     let generation = generation(object);
     let mut found = Vec::new();
     let mut seen_types = HashSet::new();
@@ -156,9 +156,9 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, versio
         if condition.is_placeholder() {
             continue;
         }
-        match list.terms(condition.type_, version) {
+        match list.terms(condition.type_, basis) {
             Some(terms) => {
-                known(list, condition, terms, version, &mut found);
+                known(list, condition, terms, basis, &mut found);
                 asked(list, condition, terms, object, &mut found);
                 generations(list, condition, generation, &mut found);
             }
@@ -170,10 +170,10 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, versio
             }
         }
     }
-    programmed(list, version, &mut found);
+    programmed(list, basis, &mut found);
     // A class that is refused need not say of which release the definitions are.
     let accepted = find(&list.conditions, "Accepted").is_some_and(|accepted| accepted.status == "True");
-    if accepted && list.terms("SupportedVersion", version).is_some_and(|t| t.presence == Presence::WithAccepted) {
+    if accepted && list.terms("SupportedVersion", basis).is_some_and(|t| t.presence == Presence::WithAccepted) {
         let there = find(&list.conditions, "SupportedVersion").is_some();
         let path = list.path_of("SupportedVersion");
         found.push(held(Rule::SupportedVersionPresent, path, there, || "Accepted without it".to_owned()));
@@ -214,7 +214,7 @@ fn known(
     list: &List<'_>,
     condition: &Condition<'_>,
     terms: &ConditionTerms,
-    version: Version,
+    basis: Basis,
     found: &mut Vec<Finding>,
 ) {
     let path = || list.path_of(condition.type_);
@@ -243,7 +243,7 @@ fn known(
     if legal && !terms.reasons.is_empty() && !is_open {
         let rule = if terms.closed { Rule::ReasonClosed } else { Rule::ReasonListed };
         let good =
-            listed.is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(version)));
+            listed.is_some_and(|reasons| reasons.iter().any(|r| r.name == condition.reason && r.known_at(basis)));
         found.push(held(rule, path(), good, || {
             let names: Vec<&str> = listed.into_iter().flatten().map(|r| r.name.as_str()).collect();
             let names = if names.is_empty() { "no reason".to_owned() } else { names.join(", ") };
@@ -285,8 +285,8 @@ fn generations(list: &List<'_>, condition: &Condition<'_>, generation: i64, foun
 }
 
 /// Programmed=True needs Accepted=True of the same generation. What Accepted says of a later one is no word about this.
-fn programmed(list: &List<'_>, version: Version, found: &mut Vec<Finding>) {
-    if list.terms("Programmed", version).is_none() || list.terms("Accepted", version).is_none() {
+fn programmed(list: &List<'_>, basis: Basis, found: &mut Vec<Finding>) {
+    if list.terms("Programmed", basis).is_none() || list.terms("Accepted", basis).is_none() {
         return;
     }
     let Some(programmed) = find(&list.conditions, "Programmed").filter(|c| c.status == "True") else { return };

@@ -19,7 +19,7 @@ use gateproof_report::record::{Breach, ContractRecord};
 
 use super::env::severity;
 use crate::log::{Event, ObjectKey};
-use crate::scenario::Version;
+use crate::scenario::Basis;
 
 pub use data::{Contract, ContractError};
 pub use rule::Rule;
@@ -30,12 +30,12 @@ pub use gateproof_suites::contracts::GATEWAY_API;
 
 /// Holds a whole log against the contract, with no scenario to say when something was settled: the rules about a
 /// settled state are left out.
-pub fn over_log(contract: &Arc<Contract>, version: Version, controller: &str, events: &[Event]) -> Vec<ContractRecord> {
-    let mut state = ContractState::new(contract.clone(), version, controller.to_owned());
+pub fn over_log(contract: &Arc<Contract>, basis: Basis, controller: &str, events: &[Event]) -> Vec<ContractRecord> {
+    let mut state = ContractState::new(contract.clone(), basis, controller.to_owned());
     for event in events {
         state.observe(event);
     }
-    records(contract, version, &[(state.breaches(), state.watched().clone())])
+    records(contract, basis, &[(state.breaches(), state.watched().clone())])
 }
 
 /// Breaches, each under `contract/<kind>/<rule>`, and the objects that were watched for them.
@@ -43,13 +43,13 @@ pub type Part = (Vec<(String, Breach)>, BTreeSet<ObjectKey>);
 
 /// One record a kind and rule, in order of name, from the parts that scenarios and pool Gateways contributed. Every rule
 /// that the contract has for a kind is there if an object of the kind was watched, whatever its controller did meanwhile.
-pub fn records(contract: &Contract, version: Version, parts: &[Part]) -> Vec<ContractRecord> {
+pub fn records(contract: &Contract, basis: Basis, parts: &[Part]) -> Vec<ContractRecord> {
     let mut records: BTreeMap<String, ContractRecord> = BTreeMap::new();
     // Several parts may have watched one object.
     let watched: BTreeSet<&ObjectKey> = parts.iter().flat_map(|(_, watched)| watched).collect();
     for key in watched {
         let Some(kind) = contract.kind(&key.group, &key.kind) else { continue };
-        for rule in Rule::ALL.into_iter().filter(|rule| contract.holds(*rule, kind, version)) {
+        for rule in Rule::ALL.into_iter().filter(|rule| contract.holds(*rule, kind, basis)) {
             let name = format!("contract/{}/{}", key.kind, rule.name());
             if let Some(record) = entry(contract, &mut records, &name) {
                 record.objects += 1;

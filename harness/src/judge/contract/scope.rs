@@ -2,22 +2,22 @@
 
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject, Transition};
 use super::rule::Rule;
-use crate::scenario::Version;
+use crate::scenario::Basis;
 
 impl Contract {
     /// Whether a rule is held against every version of the objects of a kind.
-    pub(super) fn holds(&self, rule: Rule, kind: &Kind, version: Version) -> bool {
-        if !self.rule(rule).is_some_and(|terms| terms.known_at(version)) {
+    pub(super) fn holds(&self, rule: Rule, kind: &Kind, basis: Basis) -> bool {
+        if !self.rule(rule).is_some_and(|terms| terms.known_at(basis)) {
             return false;
         }
         let any = |test: &dyn Fn(&Subject) -> bool| kind.subjects.iter().any(test);
         let term = |test: &dyn Fn(&ConditionTerms) -> bool| {
-            any(&|subject| subject.conditions.values().any(|terms| terms.known_at(version) && test(terms)))
+            any(&|subject| subject.conditions.values().any(|terms| terms.known_at(basis) && test(terms)))
         };
         let in_use = |test: &dyn Fn(&ConditionTerms) -> bool| term(&|t| t.presence != Presence::Retired && test(t));
         let shared = || any(&|subject| matches!(subject.at, Place::Parents | Place::Ancestors));
         let known = |subject: &Subject, type_: &str, test: &dyn Fn(&ConditionTerms) -> bool| {
-            subject.conditions.get(type_).is_some_and(|terms| terms.known_at(version) && test(terms))
+            subject.conditions.get(type_).is_some_and(|terms| terms.known_at(basis) && test(terms))
         };
         match rule {
             Rule::UniqueType

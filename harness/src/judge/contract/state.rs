@@ -17,13 +17,13 @@ use crate::dialects::Dialect;
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
-use crate::scenario::{ObjectRef, SubjectExpectation, Version};
+use crate::scenario::{ObjectRef, SubjectExpectation, Basis};
 
 /// The contract's account of the objects of one scenario, or of pool Gateways over a run.
 #[derive(Debug, Clone)]
 pub struct ContractState {
     contract: Arc<Contract>,
-    version: Version,
+    basis: Basis,
     controller: String,
     objects: IndexMap<ObjectKey, Seen>,
     found: Vec<Found>,
@@ -81,11 +81,11 @@ struct Look<'a> {
 }
 
 impl ContractState {
-    /// Nothing seen yet. `version` is that of the installed CRDs; only entries of `controller_name` are judged.
-    pub fn new(contract: Arc<Contract>, version: Version, controller_name: String) -> ContractState {
+    /// Nothing seen yet. Only entries of `controller_name` are judged.
+    pub fn new(contract: Arc<Contract>, basis: Basis, controller_name: String) -> ContractState {
         ContractState {
             contract,
-            version,
+            basis,
             controller: controller_name,
             objects: IndexMap::new(),
             found: Vec::new(),
@@ -166,7 +166,7 @@ impl ContractState {
         for list in lists.iter().filter(|list| list.visited() && !list.is_left_over(&last.object, dialect)) {
             let is_awaited = |type_: &str| awaited.is_none_or(|awaited| list.is_awaited(type_, awaited));
             for condition in &list.conditions {
-                let is_known = list.terms(condition.type_, self.version).is_some();
+                let is_known = list.terms(condition.type_, self.basis).is_some();
                 if !is_known || !is_awaited(condition.type_) || condition.is_placeholder() {
                     continue;
                 }
@@ -177,7 +177,7 @@ impl ContractState {
                     format!("{condition} at generation {generation}")
                 }));
             }
-            for type_ in list.always(self.version).filter(|type_| is_awaited(type_)) {
+            for type_ in list.always(self.basis).filter(|type_| is_awaited(type_)) {
                 let there = list.conditions.iter().any(|c| c.type_ == type_);
                 found.push(held(Rule::AlwaysPresent, list.path_of(type_), there, || "it is not there".to_owned()));
             }
@@ -194,7 +194,7 @@ impl ContractState {
     pub fn touched(&mut self, key: &ObjectKey, what: &str, seq: u64, scenario: &str) -> bool {
         let contract = self.contract.clone();
         let Some(kind) = contract.kind(&key.group, &key.kind) else { return false };
-        if !contract.holds(Rule::ObjectsUntouched, kind, self.version) {
+        if !contract.holds(Rule::ObjectsUntouched, kind, self.basis) {
             return false;
         }
         let found = vec![held(Rule::ObjectsUntouched, "spec".to_owned(), false, || what.to_owned())];
@@ -313,7 +313,7 @@ impl ContractState {
         let mut memories = HashMap::new();
         let mut visited = HashMap::new();
         for list in &all {
-            found.extend(check(list, object, &self.contract, self.version));
+            found.extend(check(list, object, &self.contract, self.basis));
             let before = seen.visited.get(&list.path);
             if list.visited() || before.is_some() {
                 found.extend(self.presence(list, before));
@@ -323,10 +323,10 @@ impl ContractState {
             for condition in &list.conditions {
                 let path = list.path_of(condition.type_);
                 let before = seen.memories.get(&path);
-                if list.terms(condition.type_, self.version).is_some() {
+                if list.terms(condition.type_, self.basis).is_some() {
                     found.extend(times::ahead(&path, condition, version));
                 }
-                if let (Some(before), Some(_)) = (before, list.terms(condition.type_, self.version)) {
+                if let (Some(before), Some(_)) = (before, list.terms(condition.type_, self.basis)) {
                     let may_fall_back = fallen && condition.type_ == "Accepted";
                     let transition = self.contract.transition;
                     found.extend(times::check(&path, before, condition, version, transition, may_fall_back));
@@ -338,7 +338,7 @@ impl ContractState {
             seen.steady = Steady::default();
         } else {
             for list in &all {
-                found.extend(seen.steady.check(list, &self.changes, self.calm, look.at, self.version));
+                found.extend(seen.steady.check(list, &self.changes, self.calm, look.at, self.basis));
             }
         }
         seen.memories = memories;
@@ -361,7 +361,7 @@ impl ContractState {
     }
 
     fn presence(&self, list: &List<'_>, before: Option<&HashSet<String>>) -> Vec<Finding> {
-        list.always(self.version)
+        list.always(self.basis)
             .filter_map(|type_| {
                 let there = list.conditions.iter().any(|c| c.type_ == type_);
                 let path = list.path_of(type_);
@@ -385,7 +385,7 @@ impl ContractState {
             .map(|(entry, parent)| {
                 let name = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
                 let path = format!("status.{}[{parent}].controllerName", part(at));
-                let good = self.contract.controller_form.is_match(name);
+                let good = self.contract.controller_form.as_ref().is_none_or(|form| form.is_match(name));
                 held(Rule::ControllerNameForm, path, good, || format!("{name:?}"))
             })
             .collect()
@@ -393,11 +393,11 @@ impl ContractState {
 
     fn take(&mut self, key: &ObjectKey, last: &Last, found: Vec<Finding>) {
         for Finding { rule, path, seen } in found {
-            if !self.contract.rule(rule).is_some_and(|terms| terms.known_at(self.version)) {
+            if !self.contract.rule(rule).is_some_and(|terms| terms.known_at(self.basis)) {
                 continue;
             }
             debug_assert!(
-                self.contract.kind(&key.group, &key.kind).is_some_and(|k| self.contract.holds(rule, k, self.version)),
+                self.contract.kind(&key.group, &key.kind).is_some_and(|k| self.contract.holds(rule, k, self.basis)),
                 "{rule:?} is held against {key}, but the contract does not say so"
             );
             let name = format!("contract/{}/{}", key.kind, rule.name());

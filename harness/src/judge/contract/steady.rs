@@ -14,7 +14,7 @@ use super::list::{Finding, List, held};
 use super::rule::Rule;
 use crate::judge::conditions::{find, generation};
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Timing};
-use crate::scenario::Version;
+use crate::scenario::Basis;
 
 /// How many turns are there and back twice.
 const TWICE: u32 = 4;
@@ -99,13 +99,13 @@ impl Steady {
         changes: &Changes,
         calm: Calm,
         at: Elapsed,
-        version: Version,
+        basis: Basis,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
         if calm.counts.is_zero() || !list.visited() {
             return found;
         }
-        for (type_, terms) in list.subject.conditions.iter().filter(|(_, t)| t.configured && t.known_at(version)) {
+        for (type_, terms) in list.subject.conditions.iter().filter(|(_, t)| t.configured && t.known_at(basis)) {
             let status = match find(&list.conditions, type_) {
                 Some(condition) => condition.status,
                 // Of what is wrong nothing is said while it is not.

@@ -9,7 +9,7 @@ use crate::judge::contract::{Contract, ContractError, ContractState, GATEWAY_API
 use crate::log::{
     Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
 };
-use crate::scenario::{ConditionExpectation, ObjectRef, Parents, Place, SubjectExpectation};
+use crate::scenario::{Basis, Channel, ConditionExpectation, ObjectRef, Parents, Place, SubjectExpectation};
 
 /// What happens to one object.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ pub(super) fn breaches(history: &[Did]) -> Vec<String> {
 }
 
 fn breaches_at(version: &str, history: &[Did]) -> Vec<String> {
-    let state = ContractState::new(contract(), version.parse().unwrap(), CONTROLLER.to_owned());
+    let state = ContractState::new(contract(), Basis::release(version.parse().unwrap(), Channel::Standard), CONTROLLER.to_owned());
     let mut state = state.limits(&Timing::of(TimingProfile::Embedded));
     let mut now = 0;
     let mut key = None;
@@ -463,7 +463,7 @@ fn a_log_becomes_records_with_counts_and_evidence() {
     let object = good_with(condition("Accepted=True:Fine"));
     let body = Body::Observed { key: ObjectKey::of(&object).unwrap(), change: Change::Added, object: Arc::new(object) };
     let log = [Event { seq: 7, at: Elapsed(0), scope: Scope::Scenario("s".into()), body }];
-    let records = over_log(&contract, "v1.6.1".parse().unwrap(), CONTROLLER, &log);
+    let records = over_log(&contract, Basis::release("v1.6.1".parse().unwrap(), Channel::Standard), CONTROLLER, &log);
     let listed = records.iter().find(|r| r.name == "contract/HTTPRoute/reason-listed").unwrap();
     assert_eq!((listed.objects, listed.breaches.len()), (1, 1));
     let breach = &listed.breaches[0];
@@ -493,7 +493,7 @@ fn records_do_not_depend_on_what_was_seen_when() {
     };
     let wrote =
         Event { seq: 0, at: Elapsed(0), scope: Scope::Scenario("s".into()), body: Body::Wrote(Box::new(write)) };
-    let records = |log: &[Event]| over_log(&contract(), "v1.6.1".parse().unwrap(), CONTROLLER, log);
+    let records = |log: &[Event]| over_log(&contract(), Basis::release("v1.6.1".parse().unwrap(), Channel::Standard), CONTROLLER, log);
     let once = records(&[seen(1)]);
     assert!(once.iter().all(|record| record.objects == 1));
     assert!(once.iter().any(|record| record.name == "contract/HTTPRoute/transition-time-moves"));

@@ -14,6 +14,7 @@ use crate::log::{
     TimingProfile, Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
+    Basis,
     Answer, ApiVersion, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place,
     Probe, ProbeTarget, Scenario, Seen, Settle, Step, SubjectExpectation, Verb,
 };
@@ -31,8 +32,7 @@ pub(super) fn context() -> Context {
     Context {
         timing: Timing::of(TimingProfile::Embedded),
         contract: contract(),
-        version: "v1.6.1".parse().unwrap(),
-        channel: Channel::Standard,
+        basis: Basis::release("v1.6.1".parse().unwrap(), Channel::Standard),
         controller_name: CONTROLLER.to_owned(),
         slowest_settle: Duration::ZERO,
         max_probes: 4000,
@@ -55,8 +55,8 @@ pub(super) fn bindings() -> Bindings {
             GatewayBinding { namespace: "pool".to_owned(), name: "gw-http".to_owned(), shape: "http".to_owned() },
         )]),
         backends: ["echo", "other"].into_iter().map(|name| (name.to_owned(), backend(name))).collect(),
-        gateway_class: "class".to_owned(),
-        controller_name: CONTROLLER.to_owned(),
+        gateway_class: Some("class".to_owned()),
+        controller_name: Some(CONTROLLER.to_owned()),
         ..Bindings::default()
     }
 }

@@ -68,12 +68,14 @@ impl<'b> Resolver<'b> {
                 Value::from(bindings.names.get(&alias).ok_or_else(|| missing("name", &alias))?.as_str())
             }
             Slot::Port(alias) => Value::from(*bindings.ports.get(&alias).ok_or_else(|| missing("port", &alias))?),
-            Slot::Class => Value::from(bindings.gateway_class.as_str()),
+            Slot::Class => Value::from(bindings.gateway_class.as_deref().ok_or_else(|| missing("class", "class"))?),
             Slot::SingleClass => {
                 let single = bindings.single_gateway_class.as_deref();
                 Value::from(single.ok_or_else(|| missing("class", "single"))?)
             }
-            Slot::Controller => Value::from(bindings.controller_name.as_str()),
+            Slot::Controller => {
+                Value::from(bindings.controller_name.as_deref().ok_or_else(|| missing("controller", "controller"))?)
+            }
             Slot::Token => Value::from(bindings.token.as_str()),
             Slot::Tls(names) => {
                 let host = |name: &TlsName| {

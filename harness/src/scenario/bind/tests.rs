@@ -55,8 +55,8 @@ fn bindings() -> Bindings {
         gateways: [("gw".to_owned(), gateway)].into_iter().collect(),
         names: pairs(&[("class", "class-t1")]),
         ports: [("http".to_owned(), 8080)].into_iter().collect(),
-        gateway_class: "under-test".into(),
-        controller_name: "example.com/controller".into(),
+        gateway_class: Some("under-test".into()),
+        controller_name: Some("example.com/controller".into()),
         ..Default::default()
     }
 }

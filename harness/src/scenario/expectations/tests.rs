@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rstest::rstest;
 
 use super::*;
-use crate::scenario::{Verb, Vocabulary, load, parse};
+use crate::scenario::{Channel, Verb, Vocabulary, load, parse};
 
 const MANIFEST: &str = r#"
 apiVersion: gateproof.dev/v1alpha1
@@ -124,7 +124,7 @@ fn a_value_binds_where_all_around_it_does() {
     let all = enumerate(&parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0));
     let binds = |id: &str, version: &str| {
         let expectation = all.iter().find(|e| e.id == id).unwrap();
-        expectation.binds(version.parse().unwrap(), Channel::Standard)
+        expectation.binds(Basis::release(version.parse().unwrap(), Channel::Standard))
     };
     let reason = "steps[1].settle.HTTPRoute/route.Accepted.reason";
     assert_eq!(["1.0", "1.2", "1.3"].map(|version| binds(reason, version)), [false, true, false]);

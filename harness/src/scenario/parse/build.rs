@@ -74,7 +74,7 @@ fn suite(file: &str) -> &str {
 
 fn reserved_aliases(spec: &Node, checker: &mut Checker<'_>) {
     let reserved = super::super::template::WORDS;
-    let entry = checker.vocabulary.dialect.entry().kind.clone();
+    let entry = checker.vocabulary.dialect.entry_kind().to_owned();
     for (field, what) in [("gateways", entry.as_str()), ("namespaces", "namespace")] {
         for (key, _) in spec.get(field).map(Node::entries).unwrap_or_default() {
             let taken = if field == "gateways" { reserved.contains(&key.name.as_str()) } else { key.name == "ns" };

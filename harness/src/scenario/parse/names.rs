@@ -129,7 +129,7 @@ impl Names {
         let (message, help) = if name.split_once('.').is_none_or(|(_, group)| !self.dialect.has_group(group)) {
             (
                 format!("`{name}` is no definition of {}", self.dialect.title()),
-                format!("write plural.group, such as {}.{}", self.dialect.entry().plural, self.dialect.group()),
+                format!("write plural.group, such as {}", self.dialect.some_definition()),
             )
         } else if !self.changes_cluster {
             ("a definition changes what the whole cluster serves".to_owned(), ALONE.to_owned())
@@ -221,7 +221,7 @@ impl Names {
 
     /// An entry of the pool.
     fn entry(&self, alias: &str) -> ObjectRef {
-        ObjectRef { kind: self.dialect.entry().kind.clone(), namespace: None, name: alias.to_owned(), pool: true }
+        ObjectRef { kind: self.dialect.entry_kind().to_owned(), namespace: None, name: alias.to_owned(), pool: true }
     }
 
     /// The Gateway that a probe goes through.

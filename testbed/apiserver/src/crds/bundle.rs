@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{BUNDLE_VERSION_ANNOTATION, CHANNEL_ANNOTATION};
 use crate::schema::structural;
 
-/// The group whose definitions make a bundle one of Gateway API.
+/// The group whose definitions say what release a bundle is of.
 const GROUP: &str = "gateway.networking.k8s.io";
 
 /// Kinds that official bundles hold beside definitions. The API server has no admission policies, so they are left out.
@@ -24,6 +24,13 @@ pub struct Bundle {
     pub channel: Option<String>,
     /// What was left out or is odd, one sentence each, for the user to read.
     pub notes: Vec<String>,
+}
+
+impl Bundle {
+    /// Whether it has definitions of Gateway API.
+    pub fn has_gateway_api(&self) -> bool {
+        self.definitions.iter().any(|definition| definition["spec"]["group"] == GROUP)
+    }
 }
 
 /// Why a text is no bundle. Documents are counted from 1, and lines from 1 over the whole text.
@@ -73,9 +80,9 @@ pub enum BundleError {
         /// What is wrong.
         problem: String,
     },
-    /// No definition is one of Gateway API.
-    #[error("no CustomResourceDefinition of group {GROUP} among {found} document(s)")]
-    NoGatewayApi {
+    /// There is no definition.
+    #[error("no CustomResourceDefinition among {found} document(s)")]
+    Empty {
         /// How many documents there are.
         found: usize,
     },
@@ -85,7 +92,7 @@ pub enum BundleError {
 ///
 /// # Errors
 ///
-/// The first document that is not YAML, not a definition, or malformed; or no definition of Gateway API at all.
+/// The first document that is not YAML, not a definition, or malformed; or no definition at all.
 pub fn parse_bundle(yaml: &str) -> Result<Bundle, BundleError> {
     let mut bundle = Bundle { definitions: Vec::new(), version: None, channel: None, notes: Vec::new() };
     let mut names = BTreeSet::new();
@@ -100,8 +107,8 @@ pub fn parse_bundle(yaml: &str) -> Result<Bundle, BundleError> {
     }
     let ours: Vec<&Value> =
         bundle.definitions.iter().filter(|definition| definition["spec"]["group"] == GROUP).collect();
-    if ours.is_empty() {
-        return Err(BundleError::NoGatewayApi { found });
+    if bundle.definitions.is_empty() {
+        return Err(BundleError::Empty { found });
     }
     let (versions, channels) = (annotated(&ours, BUNDLE_VERSION_ANNOTATION), annotated(&ours, CHANNEL_ANNOTATION));
     for (what, values) in [("versions", &versions), ("channels", &channels)] {

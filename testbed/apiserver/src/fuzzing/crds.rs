@@ -35,7 +35,7 @@ fn has_a_place(error: &BundleError, text: &str) {
         | BundleError::NotAnObject { line, .. }
         | BundleError::UnexpectedKind { line, .. }
         | BundleError::Malformed { line, .. } => *line,
-        BundleError::NoGatewayApi { .. } => return,
+        BundleError::Empty { .. } => return,
     };
     let lines = text.split(['\n', '\r']).count();
     assert!((1..=lines).contains(&line), "line {line} of {text:?}");
