@@ -48,7 +48,7 @@ pub enum SuiteError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        error: DialectError,
+        error: Box<DialectError>,
     },
     /// Its contract.
     #[error("{}: {error}", path.display())]
@@ -56,7 +56,7 @@ pub enum SuiteError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        error: ContractError,
+        error: Box<ContractError>,
     },
     /// Its requirements.
     #[error("{}: {error}", path.display())]
@@ -64,7 +64,7 @@ pub enum SuiteError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        error: serde_yaml::Error,
+        error: Box<serde_yaml::Error>,
     },
 }
 
@@ -97,14 +97,14 @@ impl Suite {
             }
         };
         let (path, dialect) = text(DIALECT)?;
-        let dialect = Arc::new(Dialect::parse(&dialect).map_err(|error| SuiteError::Dialect { path, error })?);
+        let dialect =
+            Arc::new(Dialect::parse(&dialect).map_err(|error| SuiteError::Dialect { path, error: error.into() })?);
         let (path, contract) = text(CONTRACT)?;
-        let contract =
-            Contract::of(Arc::clone(&dialect), &contract).map_err(|error| SuiteError::Contract { path, error })?;
+        let contract = Contract::of(Arc::clone(&dialect), &contract)
+            .map_err(|error| SuiteError::Contract { path, error: error.into() })?;
         let requirements: Vec<Requirement> = match text(REQUIREMENTS) {
-            Ok((path, text)) => {
-                serde_yaml::from_str(&text).map_err(|error| SuiteError::Requirements { path, error })?
-            }
+            Ok((path, text)) => serde_yaml::from_str(&text)
+                .map_err(|error| SuiteError::Requirements { path, error: Box::new(error) })?,
             Err(SuiteError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error),
         };

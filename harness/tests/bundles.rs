@@ -76,7 +76,10 @@ async fn scenarios_hold_on_every_release() {
         .await;
     for (release, channel, record) in records {
         let target = &record.target;
-        assert_eq!((target.gateway_api_version.as_deref(), target.gateway_api_channel.as_deref()), (Some(release), Some(channel)));
+        assert_eq!(
+            (target.gateway_api_version.as_deref(), target.gateway_api_channel.as_deref()),
+            (Some(release), Some(channel))
+        );
         let failed = record.scenarios.iter().any(|s| !matches!(s.outcome, Outcome::Passed | Outcome::NotSupported));
         let broken = record.contract.iter().any(|r| r.severity == Severity::Failure && !r.breaches.is_empty());
         assert!(!failed && !broken, "{release} {channel}:\n{}", terminal::summary(&record));

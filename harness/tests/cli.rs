@@ -133,7 +133,7 @@ const MISTYPED: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourc
 )]
 #[case::another_kind(CONFIG_MAP, &["bundle.yaml: document 1, line 1", "v1 ConfigMap is not a CustomResourceDefinition"])]
 #[case::half_a_definition(HALF, &["bundle.yaml: document 1, line 1", "spec.names.plural is missing"])]
-#[case::empty("", &["bundle.yaml", "no CustomResourceDefinition of group gateway.networking.k8s.io"])]
+#[case::empty("", &["bundle.yaml", "no CustomResourceDefinition among 0 document(s)"])]
 #[case::not_yaml("a: [", &["bundle.yaml: document 1, line", "not valid YAML"])]
 #[case::a_scenario(GOOD, &["Scenario is not a CustomResourceDefinition"])]
 fn a_bundle_that_is_none_is_refused(

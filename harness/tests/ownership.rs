@@ -162,7 +162,9 @@ async fn a_definition_stays_with_what_others_made_of_its_kind() {
     const TCP: &str = "tcproutes.gateway.networking.k8s.io";
     let without = vec![TCP.to_owned()];
     let mut bench = bench_on(TestbedOptions { without, ..TestbedOptions::default() }).await;
-    let built_in = definitions::built_in(TCP, Release { version: BUNDLE_VERSION.parse().unwrap(), channel: Channel::Standard }).unwrap();
+    let built_in =
+        definitions::built_in(TCP, Release { version: BUNDLE_VERSION.parse().unwrap(), channel: Channel::Standard })
+            .unwrap();
     let mut definition = built_in.clone();
     definition["metadata"]["labels"] = names::labels(RUN, Some("abcdef-0")).into();
     let key = ObjectKey::of(&definition).unwrap();

@@ -135,12 +135,8 @@ async fn a_class_that_belongs_to_nobody() {
     let testbed = TestbedProcess::start(&["--no-controller"]);
     create_class(&testbed, "orphan").await;
     let (testbed, ended) = tested(testbed, "orphan", &[]).await;
-    expect(
-        &testbed,
-        &ended,
-        &["✗ class", "no controller answers for `example.com/nobody`", "start the controller"],
-    )
-    .await;
+    expect(&testbed, &ended, &["✗ class", "no controller answers for `example.com/nobody`", "start the controller"])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -86,9 +86,16 @@ async fn run_some(
         Ok(output) => output.record,
         Err(error) => panic!("the embedded target cannot be tested: {error}"),
     };
-    let release = record.target.gateway_api_version.as_deref().unwrap_or_default().parse().expect("the embedded target names its release");
-    let is_for_others =
-        |name: &str| all.iter().any(|s| s.name == name && !s.bounds.admits(Basis::release(release, Channel::Experimental)));
+    let release = record
+        .target
+        .gateway_api_version
+        .as_deref()
+        .unwrap_or_default()
+        .parse()
+        .expect("the embedded target names its release");
+    let is_for_others = |name: &str| {
+        all.iter().any(|s| s.name == name && !s.bounds.admits(Basis::release(release, Channel::Experimental)))
+    };
     for scenario in &record.scenarios {
         let passed = match scenario.outcome {
             Outcome::Passed => true,

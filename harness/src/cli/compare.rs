@@ -50,7 +50,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
             output::columns(
                 &[
                     ["published:", &format!("{} {}, Gateway API {release}", who.project, who.version)],
-                    ["here:", &format!("{}, Gateway API {}", here.name, here.gateway_api_version.as_deref().unwrap_or_default())],
+                    [
+                        "here:",
+                        &format!(
+                            "{}, Gateway API {}",
+                            here.name,
+                            here.gateway_api_version.as_deref().unwrap_or_default()
+                        ),
+                    ],
                 ]
                 .map(|row| row.map(|cell| printable(cell).into_owned())),
             );

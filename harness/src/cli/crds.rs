@@ -65,7 +65,10 @@ pub(crate) async fn read(source: &Source) -> Result<Vec<Value>, Failure> {
     }
     let found = bundle.definitions.len();
     let message = format!("{source}: none of its {found} CustomResourceDefinitions is of Gateway API");
-    Err(Failure::usage(message, "the reference implementation needs those; `gateproof testbed --no-controller` serves any"))
+    Err(Failure::usage(
+        message,
+        "the reference implementation needs those; `gateproof testbed --no-controller` serves any",
+    ))
 }
 
 /// Reads a bundle of whatever definitions, and says what of it is left out.

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::output::tell;
 use super::dialect::{DialectArg, named_cluster};
+use super::output::tell;
 use super::{Failure, crds};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::BundledSchemas;
@@ -140,12 +140,12 @@ pub(crate) fn check(
 }
 
 /// Reads a file of known failures. `all` are the scenarios that it may name.
-pub(crate) fn known_failures(file: &Path, all: &[Scenario], contract: &Contract) -> Result<Vec<KnownFailure>, Failure> {
+pub(crate) fn known_failures(file: &Path, all: &[Scenario], suite: &Suite) -> Result<Vec<KnownFailure>, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))?;
-    let rules = contract.rule_names();
+    let rules = suite.contract.rule_names();
     let nameable = Nameable { scenarios: all, rules: &rules };
-    known::parse(&file.display().to_string(), &text, &Vocabulary::builtin(), nameable).map_err(|problems| {
+    known::parse(&file.display().to_string(), &text, &suite.vocabulary, nameable).map_err(|problems| {
         for problem in &problems {
             tell!("{:?}", miette::Report::new(problem.clone()));
         }
@@ -221,12 +221,8 @@ impl Target {
                 "name the cluster with --context or --kubeconfig alone",
             )),
             (None, None, Some(named)) if self.target == EMBEDDED => Ok(cluster(Some(named))),
-            (None, None, Some(_)) => {
-                Err(Failure::usage("--target and a cluster are two targets", "name one of them"))
-            }
-            (_, None, None) if suite.is_built_in() => {
-                Ok(TargetChoice::Embedded { fault: behaviour_of(&self.target)? })
-            }
+            (None, None, Some(_)) => Err(Failure::usage("--target and a cluster are two targets", "name one of them")),
+            (_, None, None) if suite.is_built_in() => Ok(TargetChoice::Embedded { fault: behaviour_of(&self.target)? }),
             (_, None, None) => Err(Failure::usage(
                 format!("nothing names a target, and the dialect `{}` has no embedded one", suite.dialect.name()),
                 "name the cluster with --context or --kubeconfig; `gateproof testbed --no-controller --crds FILE` serves one for a controller of yours",

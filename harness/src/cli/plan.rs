@@ -99,10 +99,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     if args.format == Format::Json {
         output::json(&rows)?;
     } else {
-        say!(
-            "{}",
-            printable(&facts.summary())
-        );
+        say!("{}", printable(&facts.summary()));
         let cells = |row: &Row| [row.name.clone(), row.decision.text().to_owned(), row.reason.clone()];
         output::columns(&rows.iter().map(cells).collect::<Vec<_>>());
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();

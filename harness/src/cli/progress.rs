@@ -36,11 +36,7 @@ impl Reporter {
 impl Progress for Reporter {
     fn planned(&mut self, plan: &[Planned], facts: &Facts) {
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
-        let text = format!(
-            "{runs} of {} scenarios on {}",
-            plan.len(),
-            printable(&facts.summary())
-        );
+        let text = format!("{runs} of {} scenarios on {}", plan.len(), printable(&facts.summary()));
         if self.bar.is_hidden() {
             tell!("{text}");
         } else {

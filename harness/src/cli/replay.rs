@@ -7,7 +7,8 @@ use gateproof_report::terminal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::options::{contract, load_scenarios};
+use super::dialect::DialectArg;
+use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
 use super::report_dir::{EVENTS, file_of};
 use super::run::exit_code;
@@ -15,7 +16,7 @@ use super::{Failure, Outcome};
 use crate::log;
 use crate::run::releases::Unanswered;
 use crate::run::replay;
-use crate::scenario::{Version, Vocabulary};
+use crate::scenario::Version;
 
 /// Judge a recorded run again, from its log
 #[derive(Debug, clap::Args)]
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     /// Judge as if at this release of Gateway API; what has to be run to be known is listed
     #[arg(long, value_name = "VERSION")]
     gateway_api_version: Option<Version>,
+    #[command(flatten)]
+    dialect: DialectArg,
     #[command(flatten)]
     format: FormatArg,
 }
@@ -56,11 +59,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let events = log::codec::read(&text).map_err(|error| {
         Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
     })?;
-    let scenarios = load_scenarios(&args.files, &Vocabulary::builtin())?;
+    let suite = args.dialect.suite()?;
+    let scenarios = scenarios_of(&suite, &args.files)?;
     let wrong = |error: replay::ReplayError| {
         Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
     };
-    let record = replay::replay(&events, &scenarios, &contract()?, args.gateway_api_version).map_err(wrong)?;
+    let record = replay::replay(&events, &scenarios, &suite.contract, args.gateway_api_version).map_err(wrong)?;
     if let Some(version) = args.gateway_api_version {
         let must_be_run = replay::to_be_run(&events, &scenarios, version).map_err(wrong)?;
         let recorded_at = replay::release_of(&events).map_err(wrong)?.to_owned();

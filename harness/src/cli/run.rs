@@ -119,7 +119,7 @@ async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
     let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all)?;
     if let Some(file) = &args.known_failures {
-        options.known_failures = known_failures(file, &all, &options.contract)?;
+        options.known_failures = known_failures(file, &all, &suite)?;
     }
     options.unselected = args.selection.left_out(&scenarios, all)?;
     options.preflight &= !args.skip_preflight;

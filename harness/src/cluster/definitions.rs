@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn what_is_served_is_not_expected_later() {
-        let definition = built_in(TCP, Release { version: BUNDLE_VERSION.parse().unwrap(), channel: Channel::Standard }).unwrap();
+        let definition =
+            built_in(TCP, Release { version: BUNDLE_VERSION.parse().unwrap(), channel: Channel::Standard }).unwrap();
         let mut kinds = Kinds::new(Dialect::gateway_api());
         expect(&mut kinds, definition);
         let later = kinds.of(GROUP, "TCPRoute").unwrap();

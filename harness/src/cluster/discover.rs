@@ -402,9 +402,14 @@ fn choose(crd: &Value, releases: &Releases, given: Option<GivenBundle>) -> Resul
         "experimental" => Some(Channel::Experimental),
         _ => None,
     };
-    let unknown = |name: &str, value: &str| DiscoverError::Bundle { definition: releases.definition.clone(), annotation: name.to_owned(), value: value.to_owned() };
+    let unknown = |name: &str, value: &str| DiscoverError::Bundle {
+        definition: releases.definition.clone(),
+        annotation: name.to_owned(),
+        value: value.to_owned(),
+    };
     let wanted = given.map(|given| given.version).or(version).ok_or_else(|| unknown(&releases.version, &bundle))?;
-    let in_channel = given.and_then(|given| given.channel).or(of_channel).ok_or_else(|| unknown(&releases.channel, &channel))?;
+    let in_channel =
+        given.and_then(|given| given.channel).or(of_channel).ok_or_else(|| unknown(&releases.channel, &channel))?;
     // v1.6 is v1.6.3 where that is installed.
     let is_same = |of: &Version| *of == wanted || (of.major, of.minor, 0) == (wanted.major, wanted.minor, wanted.patch);
     let same = version.filter(is_same);
@@ -417,12 +422,7 @@ fn choose(crd: &Value, releases: &Releases, given: Option<GivenBundle>) -> Resul
 }
 
 /// The class, once it is accepted or the budget is used up, and if it claims nothing then, a little later.
-async fn class_of(
-    api: &Api,
-    kinds: &Kinds,
-    name: &str,
-    patience: &mut Patience<'_>,
-) -> Result<Value, DiscoverError> {
+async fn class_of(api: &Api, kinds: &Kinds, name: &str, patience: &mut Patience<'_>) -> Result<Value, DiscoverError> {
     let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
     let collection = kinds.class().ok_or_else(|| not_served(kinds.dialect()))?.collection(None);
     let list = api.get(&collection).await.map_err(failed)?;

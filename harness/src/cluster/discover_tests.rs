@@ -42,7 +42,8 @@ fn a_release_is_chosen_or_read(
     #[case] given: Option<(&str, Option<Channel>)>,
     #[case] expected: Result<(&str, Channel, Option<&str>), &str>,
 ) {
-    let releases = Releases { definition: "x".to_owned(), version: BUNDLE_VERSION.to_owned(), channel: CHANNEL.to_owned() };
+    let releases =
+        Releases { definition: "x".to_owned(), version: BUNDLE_VERSION.to_owned(), channel: CHANNEL.to_owned() };
     let annotations = json!({BUNDLE_VERSION: annotated, CHANNEL: channel});
     let crd = json!({"metadata": {"annotations": annotations}});
     let given = given.map(|(version, channel)| GivenBundle { version: version.parse().unwrap(), channel });
@@ -51,8 +52,9 @@ fn a_release_is_chosen_or_read(
         Err(DiscoverError::Bundle { annotation, .. }) => Err(annotation),
         Err(error) => panic!("{error}"),
     };
-    let expected =
-        expected.map(|(name, channel, other)| (name.to_owned(), channel, other.map(str::to_owned))).map_err(str::to_owned);
+    let expected = expected
+        .map(|(name, channel, other)| (name.to_owned(), channel, other.map(str::to_owned)))
+        .map_err(str::to_owned);
     assert_eq!(found, expected);
 }
 

@@ -92,7 +92,9 @@ impl Kinds {
     pub fn serves_dialect(&self) -> bool {
         match self.dialect.entry() {
             Some(_) => self.entry().is_some(),
-            None => self.iter().any(|kind| self.dialect.has_group(&kind.group) && self.dialect.kind(&kind.kind).is_some()),
+            None => {
+                self.iter().any(|kind| self.dialect.has_group(&kind.group) && self.dialect.kind(&kind.kind).is_some())
+            }
         }
     }
 

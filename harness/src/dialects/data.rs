@@ -122,6 +122,9 @@ pub enum Standing {
     Parents,
     /// In `status.ancestors`, for each ancestor and controller, unless in `status.conditions`.
     Ancestors,
+    /// Wherever an object has them: of a kind that no dialect knows.
+    #[serde(skip)]
+    Shown,
 }
 
 /// Which limit of time there is for a status to settle.
@@ -307,9 +310,9 @@ impl Dialect {
         self.entry().is_some_and(|entry| entry.kind == kind)
     }
 
-    /// Where the conditions of a kind stand; of a kind that is none of its own as Kubernetes has it.
+    /// Where the conditions of a kind stand; of a kind that is none of its own, the objects say.
     pub fn standing(&self, kind: &str) -> Standing {
-        self.kind(kind).map_or(Standing::Object, |kind| kind.conditions)
+        self.kind(kind).map_or(Standing::Shown, |kind| kind.conditions)
     }
 
     /// Which limit of time there is for the status of a kind.
@@ -346,7 +349,11 @@ mod tests {
         "names no API group"
     )]
     #[case::twice("kind: TCPRoute", "kind: HTTPRoute", "names the kind HTTPRoute twice")]
-    #[case::foreign("{kind: TCPRoute, ", "{kind: TCPRoute, group: example.com, ", "`example.com`, which is not among its groups")]
+    #[case::foreign(
+        "{kind: TCPRoute, ",
+        "{kind: TCPRoute, group: example.com, ",
+        "`example.com`, which is not among its groups"
+    )]
     #[case::two_entries(
         "{kind: ListenerSet, ",
         "{kind: ListenerSet, role: entry, ",

@@ -117,6 +117,15 @@ struct Check<'a> {
     checked: u64,
 }
 
+/// Where the conditions of an object stand, if its kind does not say.
+fn shown(standing: Standing, object: &Value) -> Standing {
+    match standing {
+        Standing::Shown if object.pointer("/status/parents").is_some() => Standing::Parents,
+        Standing::Shown if object.pointer("/status/ancestors").is_some() => Standing::Ancestors,
+        standing => standing,
+    }
+}
+
 impl Check<'_> {
     fn miss(&mut self, part: &str, level: Level, expected: String, seen: String) -> &mut Miss {
         let index = self.misses.len();
@@ -142,10 +151,10 @@ impl Check<'_> {
     fn object(&mut self, expected: &SubjectExpectation, object: &Value) {
         self.generation = generation(object);
         self.view.push(json!([uid(object), self.generation]));
-        match expected.standing {
+        match shown(expected.standing, object) {
             Standing::Parents => self.parents(expected, object),
             Standing::Ancestors if object.pointer("/status/conditions").is_none() => self.ancestors(expected, object),
-            Standing::Ancestors | Standing::Object => {
+            Standing::Ancestors | Standing::Object | Standing::Shown => {
                 let conditions = list(object.pointer("/status/conditions"));
                 let name = self.name.clone();
                 self.conditions(&expected.conditions, &conditions, "", &name);
@@ -401,5 +410,26 @@ pub(super) fn conditions_in_words(conditions: &[Condition<'_>]) -> String {
     match conditions {
         [] => "no condition at all".to_owned(),
         some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::as_a_route(Standing::Shown, json!({"status": {"parents": []}}), Standing::Parents)]
+    #[case::as_a_policy(Standing::Shown, json!({"status": {"ancestors": []}}), Standing::Ancestors)]
+    #[case::nothing_yet(Standing::Shown, json!({}), Standing::Shown)]
+    #[case::known(Standing::Object, json!({"status": {"ancestors": []}}), Standing::Object)]
+    fn objects_of_unknown_kinds_say_where_their_conditions_stand(
+        #[case] of_its_kind: Standing,
+        #[case] object: Value,
+        #[case] expected: Standing,
+    ) {
+        assert_eq!(shown(of_its_kind, &object), expected);
     }
 }

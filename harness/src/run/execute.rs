@@ -417,7 +417,11 @@ impl Conductor<'_> {
         });
         let shared = match name {
             Some(gateway) => Scope::Pool(Arc::from(gateway.name.as_str())),
-            None if dialect.is_class(&write.key.kind) && Some(&write.key.name) == self.bindings.gateway_class.as_ref() => Scope::Run,
+            None if dialect.is_class(&write.key.kind)
+                && Some(&write.key.name) == self.bindings.gateway_class.as_ref() =>
+            {
+                Scope::Run
+            }
             None if write.key.kind == DEFINITION => Scope::Run,
             None => return,
         };

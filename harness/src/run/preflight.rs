@@ -308,7 +308,7 @@ impl fmt::Display for Preflight {
                 Some(Check { answer: Answer::NotAsked, seen, .. }) => ("·", seen.as_str()),
                 None => ("·", "not asked"),
             };
-            writeln!(f, "{}", format!("  {mark} {:<13} {seen}", question.text()).trim_end())?;
+            writeln!(f, "{}", format!("  {mark} {:<12} {seen}", question.text()).trim_end())?;
         }
         Ok(())
     }

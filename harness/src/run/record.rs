@@ -205,8 +205,8 @@ mod tests {
 
     use super::*;
     use crate::judge::contract::GATEWAY_API;
-    use crate::scenario::Channel;
     use crate::log::{Bindings, Elapsed, GatewayBinding, TimingProfile};
+    use crate::scenario::Channel;
 
     fn event(seq: u64, scope: Scope, body: Body) -> Arc<Event> {
         Arc::new(Event { seq, at: Elapsed(seq * 1000), scope, body })
@@ -279,7 +279,14 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(&contract, Basis::release("1.6.1".parse().unwrap(), Channel::Standard), "a.test/b", &timing(), &events, &[]);
+        let records = contract_records(
+            &contract,
+            Basis::release("1.6.1".parse().unwrap(), Channel::Standard),
+            "a.test/b",
+            &timing(),
+            &events,
+            &[],
+        );
         let rule = "contract/Gateway/observed-generation-current";
         let record = records.iter().find(|record| record.name == rule).unwrap();
         let paths: Vec<&str> = record.breaches.iter().map(|breach| breach.path.as_str()).collect();
@@ -302,7 +309,14 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(&contract, Basis::release("1.6.1".parse().unwrap(), Channel::Standard), "a.test/b", &timing(), &events, &[]);
+        let records = contract_records(
+            &contract,
+            Basis::release("1.6.1".parse().unwrap(), Channel::Standard),
+            "a.test/b",
+            &timing(),
+            &events,
+            &[],
+        );
         let record =
             records.iter().find(|record| record.name == "contract/Gateway/observed-generation-current").unwrap();
         assert_eq!(!record.breaches.is_empty(), found);

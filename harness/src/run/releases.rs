@@ -55,7 +55,10 @@ fn asked_once(scenario: &Scenario, from: Version, to: Version, channel: Channel)
         (true, false) => vec![(None, from)],
         (false, true) => vec![(None, to)],
         (true, true) => {
-            let at = |one: &Expectation| match (one.binds(Basis::release(from, channel)), one.binds(Basis::release(to, channel))) {
+            let at = |one: &Expectation| match (
+                one.binds(Basis::release(from, channel)),
+                one.binds(Basis::release(to, channel)),
+            ) {
                 (true, false) => Some((Some(one.id.clone()), from)),
                 (false, true) => Some((Some(one.id.clone()), to)),
                 _ => None,
@@ -93,7 +96,9 @@ pub fn unanswered<'a>(
         if !ran.contains(scenario.name.as_str()) {
             return None;
         }
-        let is_other = |step: &&Step| step.bounds.admits(Basis::release(recorded, channel)) != step.bounds.admits(Basis::release(wanted, channel));
+        let is_other = |step: &&Step| {
+            step.bounds.admits(Basis::release(recorded, channel)) != step.bounds.admits(Basis::release(wanted, channel))
+        };
         if let Some(step) = scenario.steps.iter().find(is_other) {
             return Some(format!("steps[{}] is done at one of the two releases only", step.index));
         }

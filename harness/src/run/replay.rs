@@ -32,6 +32,14 @@ pub enum ReplayError {
     /// Its release or channel cannot be read.
     #[error("the log names no Gateway API release and channel: {0}")]
     Bundle(String),
+    /// It is of another dialect.
+    #[error("the log is of the dialect `{of}`, not of `{other}`: name it with --dialect")]
+    Dialect {
+        /// The log's.
+        of: String,
+        /// The one that was meant.
+        other: String,
+    },
     /// Its dialect has no releases.
     #[error("the log is of a dialect that has no releases")]
     NoRelease,
@@ -57,6 +65,10 @@ pub fn replay(
     release: Option<Version>,
 ) -> Result<RunRecord, ReplayError> {
     let started = started(events)?;
+    if started.dialect != contract.name() {
+        let (of, other) = (started.dialect.clone(), contract.name().to_owned());
+        return Err(ReplayError::Dialect { of, other });
+    }
     let mut executions = executions(events)?;
     let recorded = basis(started)?;
     let mut basis = recorded;
@@ -67,10 +79,7 @@ pub fn replay(
         let left_out: BTreeSet<String> =
             to_be_run(events, scenarios, version)?.into_iter().map(|one| one.scenario).collect();
         let has_meaning = |name: &str| {
-            scenarios
-                .iter()
-                .find(|scenario| scenario.name == name)
-                .is_none_or(|one| one.bounds.admits(basis))
+            scenarios.iter().find(|scenario| scenario.name == name).is_none_or(|one| one.bounds.admits(basis))
         };
         executions.retain(|one| !left_out.contains(&one.bindings.scenario) && has_meaning(&one.bindings.scenario));
         if version != before {

@@ -24,11 +24,11 @@ pub use diagnostic::Diagnostic;
 pub(crate) use diagnostic::lines;
 pub use grpc::GrpcCode;
 pub use model::{
-    Answer, ApiVersion, Apply, BackendDecl, Basis, BackendProtocol, Bounds, Channel, Clause, ConditionExpectation, Delete,
-    Ending, ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor, Isolation, Level,
+    Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, Bounds, Channel, Clause, ConditionExpectation,
+    Delete, Ending, ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor, Isolation, Level,
     ListenerExpectation, MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation, Parents, Patch,
-    PatchKind, Place, Probe, ProbeTarget, Refusal, Scenario, Seen, Settle, Share, Step, SubjectExpectation, Verb,
-    Release, Version,
+    PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Scenario, Seen, Settle, Share, Step, SubjectExpectation,
+    Verb, Version,
 };
 pub use parse::parse;
 pub use vocabulary::{Vocabulary, suggest};

@@ -36,6 +36,14 @@ pub enum ContractError {
     /// A reason that is not `Name [since V] [until V]`.
     #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
     Reason(String),
+    /// A kind that its dialect has not.
+    #[error("the dialect has no kind {kind} of the group `{group}`")]
+    UnknownKind {
+        /// As written.
+        kind: String,
+        /// As written.
+        group: String,
+    },
     /// Of something else.
     #[error("the contract is of the dialect `{0}`, which is another")]
     UnknownDialect(String),
@@ -307,7 +315,7 @@ impl Contract {
     /// # Errors
     /// It is not of this shape, or of a dialect that is not built in.
     pub fn parse(text: &str) -> Result<Contract, ContractError> {
-        Contract::read(text, |name| Dialect::named(name))
+        Contract::read(text, Dialect::named)
     }
 
     /// Reads the contract of a dialect. Anything that it does not know is an error.
@@ -328,8 +336,13 @@ impl Contract {
             let RawTerms { level, clauses, since } = terms;
             rules.insert(rule, Terms { level, clauses, since: since.as_deref().map(version).transpose()? });
         }
-        let kinds = spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
+        let kinds: Vec<Kind> =
+            spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
         let dialect = dialect(&metadata.name).ok_or(ContractError::UnknownDialect(metadata.name))?;
+        let is_own = |kind: &&Kind| dialect.kind(&kind.kind).is_some() && dialect.group_of(&kind.kind) == kind.group;
+        if let Some(Kind { kind, group, .. }) = kinds.iter().find(|kind| !is_own(kind)) {
+            return Err(ContractError::UnknownKind { kind: kind.clone(), group: group.clone() });
+        }
         Ok(Contract {
             dialect,
             rules,

@@ -9,7 +9,7 @@ use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::rule::Rule;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, parent_refs};
-use crate::scenario::{Parents, SubjectExpectation, Basis};
+use crate::scenario::{Basis, Parents, SubjectExpectation};
 
 /// Longest type that the schema admits.
 const LONGEST_TYPE: usize = 316;
@@ -210,13 +210,7 @@ fn schema(list: &List<'_>, condition: &Condition<'_>, contract: &Contract, found
 }
 
 /// What the specification says of a type that it defines.
-fn known(
-    list: &List<'_>,
-    condition: &Condition<'_>,
-    terms: &ConditionTerms,
-    basis: Basis,
-    found: &mut Vec<Finding>,
-) {
+fn known(list: &List<'_>, condition: &Condition<'_>, terms: &ConditionTerms, basis: Basis, found: &mut Vec<Finding>) {
     let path = || list.path_of(condition.type_);
     let seen = || condition.to_string();
     let retired = terms.presence == Presence::Retired;

@@ -17,7 +17,7 @@ use crate::dialects::Dialect;
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
-use crate::scenario::{ObjectRef, SubjectExpectation, Basis};
+use crate::scenario::{Basis, ObjectRef, SubjectExpectation};
 
 /// The contract's account of the objects of one scenario, or of pool Gateways over a run.
 #[derive(Debug, Clone)]

@@ -16,8 +16,7 @@ impl Judge {
     /// Starts the step at the cursor, past those that have no meaning at the target's version.
     pub(super) fn begin(&mut self, now: Elapsed) {
         let steps = &self.scenario.steps;
-        while steps.get(self.cursor).is_some_and(|step| !step.bounds.admits(self.context.basis))
-        {
+        while steps.get(self.cursor).is_some_and(|step| !step.bounds.admits(self.context.basis)) {
             self.cursor += 1;
         }
         self.stirred.step();

@@ -43,7 +43,11 @@ pub(super) fn breaches(history: &[Did]) -> Vec<String> {
 }
 
 fn breaches_at(version: &str, history: &[Did]) -> Vec<String> {
-    let state = ContractState::new(contract(), Basis::release(version.parse().unwrap(), Channel::Standard), CONTROLLER.to_owned());
+    let state = ContractState::new(
+        contract(),
+        Basis::release(version.parse().unwrap(), Channel::Standard),
+        CONTROLLER.to_owned(),
+    );
     let mut state = state.limits(&Timing::of(TimingProfile::Embedded));
     let mut now = 0;
     let mut key = None;
@@ -493,7 +497,9 @@ fn records_do_not_depend_on_what_was_seen_when() {
     };
     let wrote =
         Event { seq: 0, at: Elapsed(0), scope: Scope::Scenario("s".into()), body: Body::Wrote(Box::new(write)) };
-    let records = |log: &[Event]| over_log(&contract(), Basis::release("v1.6.1".parse().unwrap(), Channel::Standard), CONTROLLER, log);
+    let records = |log: &[Event]| {
+        over_log(&contract(), Basis::release("v1.6.1".parse().unwrap(), Channel::Standard), CONTROLLER, log)
+    };
     let once = records(&[seen(1)]);
     assert!(once.iter().all(|record| record.objects == 1));
     assert!(once.iter().any(|record| record.name == "contract/HTTPRoute/transition-time-moves"));

@@ -14,9 +14,8 @@ use crate::log::{
     TimingProfile, Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
-    Basis,
-    Answer, ApiVersion, Apply, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents, Place,
-    Probe, ProbeTarget, Scenario, Seen, Settle, Step, SubjectExpectation, Verb,
+    Answer, ApiVersion, Apply, Basis, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents,
+    Place, Probe, ProbeTarget, Scenario, Seen, Settle, Step, SubjectExpectation, Verb,
 };
 
 pub(super) const CONTROLLER: &str = "example.test/controller";

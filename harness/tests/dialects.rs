@@ -1,0 +1,200 @@
+//! `docs/dialects.md` shows what there is, and what it shows works: its files, and every command of it.
+#![allow(clippy::unwrap_used)]
+
+mod process;
+
+use std::path::{Path, PathBuf};
+
+use gateproof_example_lamps::{Behaviour, run as operate};
+use process::{Ended, TestbedProcess, run};
+use rstest::rstest;
+use tokio::task::JoinHandle;
+
+/// The operator on the testbed of the page.
+const OPERATOR: &str = "KUBECONFIG=lamps.kubeconfig cargo run -p gateproof-example-lamps";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The blocks of a page in a language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// A command and what the page says that it answers.
+#[derive(Debug)]
+struct Shown {
+    command: String,
+    answers: Vec<String>,
+}
+
+fn shown(page: &str) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    for block in blocks(page, "console") {
+        for line in block.lines() {
+            match line.strip_prefix("$ ") {
+                Some(command) => all.push(Shown { command: command.to_owned(), answers: Vec::new() }),
+                None => all.last_mut().unwrap().answers.push(line.to_owned()),
+            }
+        }
+    }
+    all
+}
+
+/// The words behind `gateproof`, with the paths of the page made whole.
+fn words(command: &str, kubeconfig: &Path) -> Option<Vec<String>> {
+    let words = command.strip_prefix("gateproof ")?.split(' ').map(|word| match word {
+        "lamps.kubeconfig" => kubeconfig.display().to_string(),
+        path if path.starts_with("examples/") => root().join(path).display().to_string(),
+        word => word.to_owned(),
+    });
+    Some(words.collect())
+}
+
+async fn operator(testbed: &TestbedProcess, behaviour: Behaviour) -> JoinHandle<kube::Result<()>> {
+    let config = kube::config::Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
+    tokio::spawn(operate(kube::Client::try_from(config).unwrap(), behaviour))
+}
+
+#[test]
+fn the_page_shows_the_files() {
+    let page = std::fs::read_to_string(root().join("docs/dialects.md")).unwrap();
+    let files = blocks(&page, "yaml");
+    assert_eq!(files.len(), 4);
+    for block in files {
+        let (head, text) = block.split_once('\n').unwrap();
+        let path = head.strip_prefix("# ").unwrap();
+        assert_eq!(text, std::fs::read_to_string(root().join(path)).unwrap(), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_commands_of_the_page_do_what_it_shows() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let page = std::fs::read_to_string(root().join("docs/dialects.md")).unwrap();
+    let mut testbed: Option<TestbedProcess> = None;
+    let mut operating: Option<JoinHandle<kube::Result<()>>> = None;
+    let dir = tempfile::tempdir().unwrap();
+    let mut ran = 0;
+    for Shown { command, answers } in shown(&page) {
+        if let Some(more) = command.strip_prefix(OPERATOR) {
+            let behaviour = match more {
+                "" => Behaviour::Plain,
+                " -- --forgets-sockets" => Behaviour::ForgetsSockets,
+                other => panic!("`{other}`"),
+            };
+            if let Some(before) = operating.take() {
+                before.abort();
+            }
+            operating = Some(operator(testbed.as_ref().unwrap(), behaviour).await);
+            continue;
+        }
+        if command.starts_with("gateproof testbed ") {
+            let words = words(&command, Path::new("unused")).unwrap();
+            // Its kubeconfig has a folder of its own here.
+            let words: Vec<&str> = words[1..words.len() - 2].iter().map(String::as_str).collect();
+            testbed = Some(TestbedProcess::start(&words));
+            continue;
+        }
+        let kubeconfig = testbed.as_ref().map(|testbed| testbed.kubeconfig.clone()).unwrap_or_default();
+        let words = words(&command, &kubeconfig).unwrap();
+        let folder = dir.path().to_owned();
+        let ended =
+            tokio::task::spawn_blocking(move || run(&folder, &words.iter().map(String::as_str).collect::<Vec<_>>()));
+        let ended = ended.await.unwrap();
+        let said = ended.said();
+        assert!(!answers.is_empty(), "{command} says nothing");
+        for answer in answers {
+            let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains(&answer), "{command}: no `{answer}` in {said}");
+        }
+        ran += 1;
+    }
+    assert_eq!(ran, 5);
+    let record = std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(record["target"]["dialect"], "lamps");
+    assert!(record["target"].get("gatewayClass").is_none());
+    assert!(!dir.path().join("gateproof-report/conformance.yaml").exists());
+    let dialect = root().join("examples/lamps/dialect").display().to_string();
+    let replayed = |words: &[&str]| run(dir.path(), &[&["replay", "gateproof-report"], words].concat());
+    assert!(replayed(&["--dialect", &dialect]).said().contains("1 passed, 1 failed"));
+    let other = replayed(&[]);
+    assert!(other.said().contains("the log is of the dialect `lamps`"), "{}", other.said());
+}
+
+/// A copy of the example's dialect with one text replaced.
+fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    let source = root().join("examples/lamps/dialect");
+    std::fs::create_dir(copy.path().join("manifests")).unwrap();
+    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "manifests/lamps.yaml"] {
+        let text = std::fs::read_to_string(source.join(name)).unwrap();
+        assert!(name != file || text.contains(from), "`{from}` stands in {file}");
+        let text = if name == file { text.replacen(from, to, 1) } else { text };
+        std::fs::write(copy.path().join(name), text).unwrap();
+    }
+    copy
+}
+
+/// One clear error with its place, before anything is applied.
+#[rstest]
+#[case::field("dialect.yaml", "plural: lamps", "plurals: lamps", &["dialect.yaml", "unknown field `plurals`", "line 8"])]
+#[case::twice("dialect.yaml", "    - {kind: Lamp, plural: lamps}", "    - {kind: Lamp, plural: lamps}\n    - {kind: Lamp, plural: lamps}", &["dialect.yaml", "names the kind Lamp twice"])]
+#[case::group("dialect.yaml", "plural: lamps", "plural: lamps, group: example.com", &["dialect.yaml", "`example.com`, which is not among its groups"])]
+#[case::rule("contract.yaml", "tri-state", "try-state", &["contract.yaml", "no rule is named `try-state`; did you mean `tri-state`?"])]
+#[case::other("contract.yaml", "name: lamps", "name: candles", &["contract.yaml", "of the dialect `candles`, which is another"])]
+#[case::foreign_kind("contract.yaml", "kind: Lamp", "kind: Lamb", &["contract.yaml", "no kind Lamb of the group `examples.gateproof.dev`"])]
+#[case::level("requirements.yaml", "level: must", "level: mast", &["requirements.yaml", "line 2"])]
+#[case::condition("manifests/lamps.yaml", "Ready: \"True/Lit\"", "Reddy: \"True/Lit\"", &["lamps.yaml:11", "Reddy", "Ready"])]
+#[case::clause("manifests/lamps.yaml", "LAMP-1, LAMP-4", "LAMP-1, LAMP-44", &["lamps.yaml:12", "LAMP-44"])]
+fn what_is_wrong_with_a_dialect_is_told_with_its_place(
+    #[case] file: &str,
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] told: &[&str],
+) {
+    let copy = mangled(file, from, to);
+    let ended = lint(copy.path());
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    for part in told {
+        assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
+    }
+}
+
+fn lint(dialect: &Path) -> Ended {
+    run(dialect, &["lint", "--dialect", dialect.to_str().unwrap()])
+}
+
+#[rstest]
+#[case::unknown(&["run", "--dialect", "gateway-ap"], &["there is no dialect `gateway-ap`", "did you mean `gateway-api`?"])]
+#[case::no_target(&["run", "--dialect", "LAMPS"], &["nothing names a target", "--context"])]
+#[case::class(&["run", "--dialect", "LAMPS", "--gateway-class", "a"], &["--gateway-class a means nothing in the dialect `lamps`"])]
+#[case::embedded(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf"], &["nothing names a target"])]
+#[case::two_targets(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf", "--context", "a"], &["two targets"])]
+fn a_dialect_is_named_with_its_target(#[case] words: &[&str], #[case] told: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let lamps = root().join("examples/lamps/dialect").display().to_string();
+    let words: Vec<&str> = words.iter().map(|word| if *word == "LAMPS" { &lamps } else { *word }).collect();
+    let ended = run(dir.path(), &words);
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    for part in told {
+        assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
+    }
+}
+
+/// A cluster that lacks the definitions is told so before anything is applied.
+#[test]
+fn a_target_without_the_definitions_is_told() {
+    let testbed = TestbedProcess::start(&["--no-controller"]);
+    let lamps = root().join("examples/lamps/dialect").display().to_string();
+    let kubeconfig = testbed.kubeconfig.to_str().unwrap();
+    let ended = run(testbed.dir.path(), &["run", "--dialect", &lamps, "--kubeconfig", kubeconfig]);
+    assert_eq!(ended.code, Some(3), "{}", ended.said());
+    for part in ["✗ definitions", "serves no examples.gateproof.dev", "install the Lamps CRDs"] {
+        assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
+    }
+}
