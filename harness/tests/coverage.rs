@@ -143,6 +143,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "grpcroute-named-rule",
         "httproute-misdirected-over-http2",
         "httproute-rewrite-host-of-http2-client",
+        "httproute-websocket-beside-grpcroute",
     ];
     assert_eq!(names, known);
 }

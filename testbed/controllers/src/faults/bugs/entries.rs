@@ -78,6 +78,13 @@ fn double(entries: &mut Vec<Value>, desired: &StatusUpdate) {
     entries.extend(again);
 }
 
+/// Drops what another controller says of a parent that has an entry of ours.
+fn take_over(entries: &mut Vec<Value>, desired: &StatusUpdate) {
+    let own: Vec<Value> =
+        entries.iter().filter(|of| !is_foreign(of, desired)).map(|of| of["parentRef"].clone()).collect();
+    entries.retain(|of| !is_foreign(of, desired) || !own.contains(&of["parentRef"]));
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -140,5 +147,20 @@ pub(super) const BUGS: &[Bug] = &[
             }),
         },
         reported: &["nginx/nginx-gateway-fabric#3509"],
+    },
+    Bug {
+        fault: Fault {
+            name: "takes-over-entries-for-its-parents",
+            summary: "Replaces what another controller says of a parent by what it says itself.",
+            clauses: &["IMPL-20"],
+            seam: Seam::StatusWriter(|inner| {
+                merge(inner, |_, desired, status| {
+                    if let Some(entries) = entries(status) {
+                        take_over(entries, desired);
+                    }
+                })
+            }),
+        },
+        reported: &["kubernetes-sigs/gateway-api#3846"],
     },
 ];

@@ -15,6 +15,7 @@ mod references;
 mod routing;
 mod services;
 mod sizes;
+mod upgrades;
 
 use super::Fault;
 
@@ -42,6 +43,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         readings::BUGS,
         hostless::BUGS,
         leftovers::BUGS,
+        upgrades::BUGS,
     ];
     all.into_iter().flatten()
 }

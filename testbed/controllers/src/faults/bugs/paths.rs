@@ -13,7 +13,11 @@ use gateproof_proxy::{
 use http::{HeaderValue, StatusCode, header::LOCATION};
 
 use super::Bug;
-use crate::faults::{Fault, Seam, exchange::Answers};
+use crate::faults::{
+    Fault, Seam,
+    exchange::Answers,
+    tools::{rules, serve},
+};
 
 /// Escapes that are no longer the same when they are taken off, with what they stand for.
 const ESCAPES: [(&str, &str); 4] = [("%2F", "/"), ("%40", "@"), ("%2B", "+"), ("%2C", ",")];
@@ -51,6 +55,15 @@ impl Exchange for Replaces {
             return found;
         }
         MatchOutcome::Rule { route: Arc::new(CompiledRoute::new(&rule)), predicate: Arc::clone(predicate) }
+    }
+}
+
+/// Takes the slash off the end of a whole path, if there is more than that.
+fn trim((_, path): (bool, &mut PathModifier)) {
+    if let PathModifier::ReplaceFullPath(full) = path
+        && let Some(shorter) = full.strip_suffix('/').filter(|shorter| !shorter.is_empty())
+    {
+        *full = shorter.to_owned();
     }
 }
 
@@ -156,5 +169,14 @@ pub(super) const BUGS: &[Bug] = &[
             }),
         },
         reported: &["envoyproxy/gateway#7084", "traefik/traefik#12395"],
+    },
+    Bug {
+        fault: Fault {
+            name: "trims-slashes-of-full-paths",
+            summary: "Takes the slash off the end of a path that replaces the whole of another.",
+            clauses: &["upstream:HTTPRouteRewritePath", "upstream:HTTPRouteRedirectPath"],
+            seam: Seam::Config(|| serve(|_, config| rules(config).flat_map(modifiers).for_each(trim))),
+        },
+        reported: &["agentgateway/agentgateway#3396"],
     },
 ];

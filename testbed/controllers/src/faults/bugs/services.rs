@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use gateproof_proxy::{
     compiled::CompiledRoute,
-    config::{BackendTarget, Config},
+    config::{BackendTarget, Config, Filter},
     exchange::{BackendChoice, Exchange, RequestHead},
 };
 use serde_json::Value;
@@ -62,6 +62,20 @@ impl Exchange for FiltersAsTheFirst {
     }
 }
 
+/// Has no backend for a rule that rewrites what several backends with filters share.
+struct LosesShares;
+
+impl Exchange for LosesShares {
+    fn on_backend(&self, _: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        let rewrites = route.rule.filters.iter().any(|filter| matches!(filter, Filter::UrlRewrite(_)));
+        let filtered = route.rule.backends.iter().filter(|to| !to.filters.is_empty()).count();
+        if rewrites && filtered > 1 {
+            return BackendChoice::Fail { backend: None, status: 500, reason: "no such cluster".to_owned() };
+        }
+        drawn
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -70,10 +84,20 @@ pub(super) const BUGS: &[Bug] = &[
             clauses: &[
                 "upstream:HTTPRouteRequestHeaderModifierBackendWeights",
                 "blind:HTTPRouteRequestHeaderModifierBackendWeights.2",
+                "blind:HTTPRouteBackendURLRewrite.1",
             ],
             seam: Seam::Exchange(|| Arc::new(FiltersAsTheFirst)),
         },
         reported: &["envoyproxy/gateway#5230"],
+    },
+    Bug {
+        fault: Fault {
+            name: "loses-shares-behind-rewrites",
+            summary: "Answers 500 where a rule rewrites what several backends with filters of their own share.",
+            clauses: &["upstream:HTTPRouteRewritePath"],
+            seam: Seam::Exchange(|| Arc::new(LosesShares)),
+        },
+        reported: &["envoyproxy/gateway#7019"],
     },
     Bug {
         fault: Fault {

@@ -111,7 +111,7 @@ pub(super) const BUGS: &[Bug] = &[
             clauses: &["GEP1364-14"],
             seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(cut_names))),
         },
-        reported: &["apache/apisix-ingress-controller#2311", "kumahq/kuma#18262"],
+        reported: &["apache/apisix-ingress-controller#2311"],
     },
     Bug {
         fault: Fault {

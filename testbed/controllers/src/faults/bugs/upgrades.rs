@@ -1,0 +1,82 @@
+//! WebSockets, and what keeps them from being opened.
+
+use std::sync::Arc;
+
+use gateproof_proxy::{
+    compiled::CompiledRoute,
+    config::{Filter, PathMatch},
+    exchange::{BackendChoice, Exchange, MatchOutcome, RequestHead},
+    routing::Routing,
+};
+use http::{StatusCode, header::UPGRADE};
+
+use super::Bug;
+use crate::faults::{Fault, Seam, exchange::Finds};
+
+/// Refuses upgrades where this is so of the rule and of what was drawn from its backends.
+struct RefusesUpgrades(fn(&CompiledRoute, &BackendChoice) -> bool);
+
+impl Exchange for RefusesUpgrades {
+    fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        if !is_upgrade(request) || !(self.0)(route, &drawn) {
+            return drawn;
+        }
+        let reason = "upgrades are not allowed".to_owned();
+        BackendChoice::Fail { backend: None, status: StatusCode::FORBIDDEN.as_u16(), reason }
+    }
+}
+
+fn is_upgrade(request: &RequestHead) -> bool {
+    request.headers.contains_key(UPGRADE)
+}
+
+fn rewrites(route: &CompiledRoute) -> bool {
+    route.rule.filters.iter().any(|filter| matches!(filter, Filter::UrlRewrite(_)))
+}
+
+/// Whether nobody is there who could answer, though the reference resolves.
+fn is_idle(drawn: &BackendChoice) -> bool {
+    matches!(drawn, BackendChoice::Fail { backend: Some(_), status: 503, .. })
+}
+
+fn is_for_calls(route: &CompiledRoute) -> bool {
+    route.rule.matches.iter().any(|one| matches!(one.path, PathMatch::Rpc { .. }))
+}
+
+/// Finds nothing for an upgrade if the listener has rules for calls too, in the namespace of the rule that matches.
+fn trip_over_calls(request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    let MatchOutcome::Rule { route, .. } = &found else { return found };
+    let mut all = routing.hosts.iter().flat_map(|host| &host.candidates).map(|candidate| &candidate.route);
+    let is_beside = |of: &Arc<CompiledRoute>| is_for_calls(of) && of.rule.id.namespace == route.rule.id.namespace;
+    if is_upgrade(request) && all.any(is_beside) { MatchOutcome::NoRule } else { found }
+}
+
+pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "opens-no-websocket-where-paths-are-rewritten",
+            summary: "Refuses a WebSocket where the rule rewrites the request.",
+            clauses: &["upstream:HTTPRouteBackendProtocolWebSocket"],
+            seam: Seam::Exchange(|| Arc::new(RefusesUpgrades(|route, _| rewrites(route)))),
+        },
+        reported: &["envoyproxy/gateway#2989"],
+    },
+    Bug {
+        fault: Fault {
+            name: "opens-no-websocket-beside-calls",
+            summary: "Opens no WebSocket on a listener that has a GRPCRoute of the same namespace too.",
+            clauses: &["upstream:HTTPRouteBackendProtocolWebSocket"],
+            seam: Seam::Exchange(|| Arc::new(Finds(trip_over_calls))),
+        },
+        reported: &["envoyproxy/gateway#2632"],
+    },
+    Bug {
+        fault: Fault {
+            name: "forbids-websockets-to-idle-backends",
+            summary: "Answers 403 to who asks for a WebSocket to a Service without endpoints.",
+            clauses: &["GEP1364-45"],
+            seam: Seam::Exchange(|| Arc::new(RefusesUpgrades(|_, drawn| is_idle(drawn)))),
+        },
+        reported: &["envoyproxy/gateway#9452"],
+    },
+];
