@@ -15,6 +15,7 @@ use gateproof_report::record::{ProbeRecord, Stage};
 
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words, plain_miss};
+use super::conditions::array;
 use super::contrast::{Contrasting, End, Shown};
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
@@ -168,6 +169,8 @@ impl Probing {
             Phase::Over if matches!(error, RequestError::NotSeen(_)) => {
                 Some(Report::inconclusive(format!("steps[{}]: {error}", env.step.index)))
             }
+            // Nobody can be answered there.
+            Phase::Over if self.has_nothing_to_dial(env) => Some(Report { checked: 1, ..Report::default() }),
             Phase::Over => {
                 let expected = "the Gateway has an address to probe".to_owned();
                 let level = severity(self.probe.level);
@@ -176,6 +179,14 @@ impl Probing {
                 Some(Report { findings, checked: 1, ..Report::default() })
             }
         }
+    }
+
+    /// Whether nothing is to answer at a Gateway that is not meant to be programmed, and it never had an address.
+    fn has_nothing_to_dial(&self, env: &Env<'_>) -> bool {
+        let versions = env.history.versions(&self.probe.target.gateway);
+        self.probe.unprogrammed
+            && matches!(self.probe.answer, Answer::NoAnswer)
+            && versions.iter().all(|version| array(version.object.pointer("/status/addresses")).is_empty())
     }
 
     /// An attempt ended.
