@@ -15,12 +15,13 @@ use gateproof_report::record::{ProbeRecord, Stage};
 
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words, plain_miss};
+use super::conditions::array;
 use super::contrast::{Contrasting, End, Shown};
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
 use super::expect::Miss;
 use super::grpc;
-use super::reach::Reaching;
+use super::reach::{Reaching, taken_down};
 use super::request::{RequestError, build, request_id};
 use super::settle::seconds;
 use super::statistics::Decision;
@@ -57,6 +58,8 @@ pub(super) struct Probing {
     disagreed_by: Vec<Miss>,
     /// What becomes of the data path once it has agreed.
     staying: Staying,
+    /// Whether a backend answered through its Gateway before.
+    answered_before: bool,
     /// While it is asked whether there is a way to the address.
     reaching: Option<Reaching>,
     /// While requests are sent in batches: answers that the one under way still owes.
@@ -101,6 +104,7 @@ impl Probing {
             misses: Vec::new(),
             disagreed_by: Vec::new(),
             staying: Staying::idle(agreed),
+            answered_before: false,
             reaching: None,
             owed: 0,
             late: Duration::ZERO,
@@ -165,6 +169,8 @@ impl Probing {
             Phase::Over if matches!(error, RequestError::NotSeen(_)) => {
                 Some(Report::inconclusive(format!("steps[{}]: {error}", env.step.index)))
             }
+            // Nobody can be answered there.
+            Phase::Over if self.has_nothing_to_dial(env) => Some(Report { checked: 1, ..Report::default() }),
             Phase::Over => {
                 let expected = "the Gateway has an address to probe".to_owned();
                 let level = severity(self.probe.level);
@@ -173,6 +179,14 @@ impl Probing {
                 Some(Report { findings, checked: 1, ..Report::default() })
             }
         }
+    }
+
+    /// Whether nothing is to answer at a Gateway that is not meant to be programmed, and it never had an address.
+    fn has_nothing_to_dial(&self, env: &Env<'_>) -> bool {
+        let versions = env.history.versions(&self.probe.target.gateway);
+        self.probe.unprogrammed
+            && matches!(self.probe.answer, Answer::NoAnswer)
+            && versions.iter().all(|version| array(version.object.pointer("/status/addresses")).is_empty())
     }
 
     /// An attempt ended.
@@ -192,6 +206,9 @@ impl Probing {
         // Those of a batch are judged together.
         if self.reaching.as_mut().is_some_and(|reaching| reaching.add(exchange)) {
             return None;
+        }
+        if let Some(taken_down) = taken_down(exchange, &self.probe, env).filter(|_| self.answered_before) {
+            return self.answered(&taken_down, now, env);
         }
         let gateway = env.history.versions(&self.probe.target.gateway).last();
         if let Some(reaching) = Reaching::after(exchange, gateway.map(|version| &*version.object)) {
@@ -367,6 +384,12 @@ impl Probing {
             && seen.status.len() + seen.code.len() > 0
             && seen.status.iter().all(|&status| status >= 400 && status != 404)
             && !seen.code.iter().any(|code| [GrpcCode::OK, GrpcCode::UNIMPLEMENTED].contains(code))
+    }
+
+    /// There was a way to the Gateway: a backend answered through it.
+    pub(super) fn answered_before(mut self) -> Probing {
+        self.answered_before = true;
+        self
     }
 
     /// Nothing more is to be proven by contrast: the turn is.

@@ -2,7 +2,8 @@
 //!
 //! Some networks say of a port that nobody serves that there is no route to its host. Others say so because there is none from
 //! here. Where the very address accepts a connection at another port right after, it is the former, and the port is refused. What was
-//! so before does not count: the way may have been lost since.
+//! so before does not count: the way may have been lost since. A Gateway that is gone takes its address with it, though, and often the
+//! route to it: if it answered before, that there is no way to it now is what its going comes to.
 
 use std::net::IpAddr;
 
@@ -12,19 +13,29 @@ use super::action::{Action, Next};
 use super::conditions::array;
 use super::contrast::unclaimed;
 use super::env::Env;
+use super::history::Latest;
 use super::request::request_id;
 use crate::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, Role};
+use crate::scenario::{Answer, Probe};
 
 /// Most ports to try.
 const PORTS: usize = 8;
 
-/// An exchange without a route as it counts where there is a way to the address.
-fn refused(mut exchange: Exchange) -> Exchange {
-    if let Some(ProbeError::NoRoute { why, .. }) = &exchange.error {
-        let why = format!("{why}, though the address answers at another port");
-        exchange.error = Some(ProbeError::ConnectRefused(why));
+/// An exchange without a way to the address as it counts where that is the target's doing.
+fn refused(mut exchange: Exchange, because: &str) -> Exchange {
+    if let Some(ProbeError::NoRoute { why, .. } | ProbeError::Unreachable(why)) = &exchange.error {
+        exchange.error = Some(ProbeError::ConnectRefused(format!("{why}, {because}")));
     }
     exchange
+}
+
+/// The exchange as it counts if it is asked whether nothing answers at a Gateway that did, is gone now, and could not be connected to.
+pub(super) fn taken_down(exchange: &Exchange, probe: &Probe, env: &Env<'_>) -> Option<Exchange> {
+    let is_taken_down = matches!(probe.answer, Answer::NoAnswer)
+        && exchange.connected_to.is_none()
+        && matches!(exchange.error, Some(ProbeError::NoRoute { .. } | ProbeError::Unreachable(_)))
+        && matches!(env.history.latest(&probe.target.gateway), Latest::Gone);
+    is_taken_down.then(|| refused(exchange.clone(), "where a Gateway answered that is gone"))
 }
 
 /// The questions at the other ports of the listeners of a Gateway, after requests to one of them that found no route.
@@ -93,7 +104,10 @@ impl Reaching {
         self.is_reached |= exchange.connected_to.is_some_and(|address| address.ip() == self.to);
         self.owed = self.owed.saturating_sub(1);
         let is_reached = self.is_reached;
-        let judged = |exchange: Exchange| if is_reached { refused(exchange) } else { exchange };
+        let judged = |exchange: Exchange| match is_reached {
+            true => refused(exchange, "though the address answers at another port"),
+            false => exchange,
+        };
         (self.owed == 0).then(|| std::mem::take(&mut self.exchanges).into_iter().map(judged).collect())
     }
 }

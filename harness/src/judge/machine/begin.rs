@@ -51,6 +51,14 @@ impl Judge {
         self.stirred.is_unchanged(*at).then_some(*at)
     }
 
+    /// Whether a backend answered a probe through this Gateway before.
+    fn has_answered(&self, gateway: &ObjectRef, env: &Env<'_>) -> bool {
+        self.agreed.iter().any(|(step, _)| {
+            matches!(&self.scenario.steps[*step].verb, Verb::Probe(before)
+                if before.target.gateway == *gateway && self.answered.contains(&place(before, env)))
+        })
+    }
+
     pub(super) fn probing(&self, probe: &Probe, now: Elapsed, env: &Env<'_>) -> Doing {
         match &probe.answer {
             Answer::Shares { parts, margin } => {
@@ -59,7 +67,9 @@ impl Judge {
             _ => {
                 let probing = Probing::new(Probe::clone(probe), self.agreed_before(probe), now, env);
                 let turned = self.answered.contains(&place(probe, env));
-                Doing::Probing(Box::new(if turned { probing.turned() } else { probing }))
+                let probing = if turned { probing.turned() } else { probing };
+                let has_answered = self.has_answered(&probe.target.gateway, env);
+                Doing::Probing(Box::new(if has_answered { probing.answered_before() } else { probing }))
             }
         }
     }

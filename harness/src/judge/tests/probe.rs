@@ -3,6 +3,7 @@ use std::time::Duration;
 use gateproof_report::record::{Outcome, Severity};
 use indexmap::IndexMap;
 use rstest::rstest;
+use serde_json::{Value, json};
 
 use super::driver::*;
 use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd};
@@ -90,6 +91,24 @@ fn a_deleted_gateway_is_asked_at_the_address_that_it_had() {
         .probes(|_, _, _| Back::Error(ProbeError::ConnectRefused(String::new())));
     assert_eq!(play.run().outcome, Outcome::Passed);
     assert!(matches!(&play.requests[0], ProbeRequest::Http(http) if http.host == "10.0.0.1"));
+}
+
+/// There is nothing to dial where there was never an address. One that cannot be dialled from here is an address.
+#[rstest]
+#[case::nothing(json!([]), Answer::NoAnswer, Outcome::Passed)]
+#[case::an_odd_one(json!([{"type": "example.test/odd", "value": "x"}]), Answer::NoAnswer, Outcome::Failed)]
+#[case::an_answer(json!([]), backend("echo"), Outcome::Failed)]
+#[case::with_an_address(json!([{"value": "10.0.0.2"}]), Answer::NoAnswer, Outcome::Failed)]
+fn nothing_answers_without_an_address(#[case] addresses: Value, #[case] answer: Answer, #[case] outcome: Outcome) {
+    let mut own = pool_gateway();
+    own["metadata"] = json!({"name": "own", "namespace": NS, "uid": "uid-route", "generation": 1});
+    own["status"]["addresses"] = addresses;
+    let target = crate::scenario::ProbeTarget { gateway: object("Gateway", "own"), listener: None };
+    let steps = vec![apply(vec![own.clone()]), asks(Probe { target, unprogrammed: true, ..get(answer) })];
+    let mut play = Play::new(scenario(steps)).writes(move |_, _| (admitted(1), vec![(5, modified(&own))]));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+    assert_eq!(verdict.checked, 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use gateproof_report::record::Outcome;
 use rstest::rstest;
 
 use super::driver::*;
-use crate::log::{ProbeError, ProbeRequest};
+use crate::log::{Change, ProbeError, ProbeRequest};
 use crate::scenario::Answer;
 
 fn no_route(to: &str) -> Back {
@@ -59,4 +59,30 @@ fn what_answered_before_does_not_count() {
             (false, port) => no_route(if port == 80 { "10.0.0.1:80" } else { "10.0.0.1:9000" }),
         });
     assert_eq!(play.run().outcome, Outcome::Inconclusive);
+}
+
+/// The address of a Gateway that is gone usually goes too.
+#[rstest]
+#[case::no_route(no_route("10.0.0.1:80"), true, Answer::NoAnswer, Outcome::Passed)]
+#[case::no_way(Back::Error(ProbeError::Unreachable("no such name".to_owned())), true, Answer::NoAnswer, Outcome::Passed)]
+#[case::that_never_answered(no_route("10.0.0.1:80"), false, Answer::NoAnswer, Outcome::Inconclusive)]
+#[case::that_should_answer(no_route("10.0.0.1:80"), true, backend("echo"), Outcome::Inconclusive)]
+#[case::still_answers(Back::Echo("echo-pod"), true, Answer::NoAnswer, Outcome::Failed)]
+fn no_way_to_a_gateway_that_is_gone_is_no_answer(
+    #[case] back: Back,
+    #[case] answered: bool,
+    #[case] wanted: Answer,
+    #[case] outcome: Outcome,
+) {
+    let before = asks(get(if answered { backend("echo") } else { status(&[404]) }));
+    let steps = vec![before, delete(vec![gateway_ref()]), asks(get(wanted))];
+    let mut play = Play::new(scenario(steps))
+        .writes(|_, _| (admitted(0), vec![(5, seen(Change::Deleted, &pool_gateway()))]))
+        .probes(move |_, id, _| match id.starts_with("tok-0-") {
+            true if answered => Back::Echo("echo-pod"),
+            true => Back::Status(404),
+            false => back.clone(),
+        });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
 }

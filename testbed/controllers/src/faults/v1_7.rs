@@ -239,7 +239,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "forbids-secrets-that-are-missing",
         summary: "Calls the reference to a Secret of another namespace that is not there not permitted, though it is.",
-        clauses: &["blind:GatewaySecretMissingReferenceGrant.2"],
+        clauses: &["GEP1364-37", "blind:GatewaySecretMissingReferenceGrant.2"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for listener in listeners(statuses) {

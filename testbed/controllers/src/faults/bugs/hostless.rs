@@ -48,7 +48,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "takes-hostless-routes-for-equals",
             summary: "Lets a route without hostnames win by path or age against one that names the host.",
-            clauses: &["blind:HTTPRouteMatchingAcrossRoutes.2"],
+            clauses: &["OWN-16"],
             seam: Seam::Config(|| serve(|_, config| open(config).for_each(name_hostless))),
         },
         reported: &["kubernetes-sigs/aws-load-balancer-controller#4807"],
@@ -57,11 +57,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "lends-hostnames-of-listeners",
             summary: "Serves a route without hostnames for those of the other listeners of the port alone.",
-            clauses: &[
-                "upstream:HTTPRouteListenerHostnameMatching",
-                "GRPC-04",
-                "upstream:GatewayHTTPListenerIsolation",
-            ],
+            clauses: &["OWN-16", "GRPC-04", "upstream:GatewayHTTPListenerIsolation"],
             seam: Seam::Config(|| serve(|_, config| beside_named(config, lend_hostnames))),
         },
         reported: &["Kong/kubernetes-ingress-controller#3175", "envoyproxy/gateway#272", "istio/istio#58877"],
@@ -70,11 +66,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "needs-a-hostname-somewhere",
             summary: "Serves no route where neither it nor its listener has a hostname, beside a listener that has one.",
-            clauses: &[
-                "upstream:HTTPRouteListenerHostnameMatching",
-                "GRPC-04",
-                "upstream:GatewayHTTPListenerIsolation",
-            ],
+            clauses: &["OWN-16", "GRPC-04", "upstream:GatewayHTTPListenerIsolation"],
             seam: Seam::Config(|| serve(|_, config| beside_named(config, drop_hostless))),
         },
         reported: &[
