@@ -65,7 +65,7 @@ fn different_versions_are_noted() {
 }
 
 #[rstest]
-#[case::empty("", "no CustomResourceDefinition of group gateway.networking.k8s.io among 0 document(s)")]
+#[case::empty("", "no CustomResourceDefinition among 0 document(s)")]
 #[case::other_kind(
     &format!("{ROUTES}---\n\napiVersion: v1\nkind: Pod\n"),
     "document 2, line 10: v1 Pod is not a CustomResourceDefinition of apiextensions.k8s.io/v1"
@@ -78,10 +78,6 @@ fn different_versions_are_noted() {
 #[case::page(
     "<html>\n<body>not found</body>",
     "document 1, line 1: not a Kubernetes object: apiVersion and kind are needed"
-)]
-#[case::other_group(
-    &routes_with("gateway.networking.k8s.io", "example.com"),
-    "no CustomResourceDefinition of group gateway.networking.k8s.io among 1 document(s)"
 )]
 #[case::name(
     &routes_with("{name: routes.", "{name: paths."),
@@ -121,6 +117,13 @@ fn different_versions_are_noted() {
 )]
 fn refused(#[case] text: &str, #[case] message: &str) {
     assert_eq!(parse_bundle(text).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn definitions_of_another_group_are_a_bundle_too() {
+    let bundle = parse_bundle(&routes_with("gateway.networking.k8s.io", "example.com")).unwrap();
+    assert_eq!((bundle.definitions.len(), bundle.has_gateway_api(), bundle.version), (1, false, None));
+    assert!(parse_bundle(ROUTES).unwrap().has_gateway_api());
 }
 
 #[rstest]
