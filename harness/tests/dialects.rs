@@ -150,6 +150,8 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::foreign_kind("contract.yaml", "kind: Lamp", "kind: Lamb", &["contract.yaml", "no kind Lamb of the group `examples.gateproof.dev`"])]
 #[case::level("requirements.yaml", "level: must", "level: mast", &["requirements.yaml", "line 2"])]
 #[case::condition("manifests/lamps.yaml", "Ready: \"True/Lit\"", "Reddy: \"True/Lit\"", &["lamps.yaml:11", "Reddy", "Ready"])]
+#[case::release("manifests/lamps.yaml", "  features: []", "  features: []\n  since: \"1.4\"", &["lamps.yaml:7", "the dialect `lamps` has no releases to be bound to"])]
+#[case::channel("manifests/lamps.yaml", "proves: [LAMP-1, LAMP-4]", "proves: [LAMP-1, LAMP-4]\n      channel: standard", &["lamps.yaml:13", "has no releases"])]
 #[case::clause("manifests/lamps.yaml", "LAMP-1, LAMP-4", "LAMP-1, LAMP-44", &["lamps.yaml:12", "LAMP-44"])]
 fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     #[case] file: &str,

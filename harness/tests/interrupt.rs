@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use gateproof::cluster::api::ApiError;
 use gateproof::cluster::connect::{Source, connect};
-use gateproof::cluster::discover::kinds;
+use gateproof::cluster::resources::kinds;
 use gateproof::dialects::Dialect;
 use process::{TestbedProcess, gateproof, run, signal};
 use rand::{Rng, SeedableRng};

@@ -16,7 +16,7 @@ use super::names::{self, RUN_LABEL};
 use super::pool::describe;
 use super::undo::{self, Restored};
 use super::write::{Writer, is_ours};
-use super::{clock, definitions, discover};
+use super::{clock, definitions, resources};
 use crate::dialects::Dialect;
 use crate::log::{ObjectKey, WriteOutcome};
 use crate::scenario::scope::DEFINITION;
@@ -143,7 +143,7 @@ pub async fn clean(api: &Api, writer: &Writer, scope: &CleanScope, budget: Durat
 /// # Errors
 /// If discovery fails.
 pub async fn kinds(api: &Api) -> Result<Kinds, ApiError> {
-    discover::every_kind(api, Dialect::gateway_api()).await
+    resources::every_kind(api, Dialect::gateway_api()).await
 }
 
 fn run_of(object: &Value) -> Option<&str> {

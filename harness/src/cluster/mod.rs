@@ -25,6 +25,7 @@ pub mod proxy;
 pub mod quiesce;
 pub mod reach;
 mod redact;
+pub mod resources;
 pub mod schemas;
 pub mod served;
 pub mod services;

@@ -238,6 +238,10 @@ mod tests {
         assert_eq!(durations(&events)[&Arc::<str>::from("a")], 2);
     }
 
+    fn basis() -> Basis {
+        Basis::release("1.6.1".parse().unwrap(), Channel::Standard)
+    }
+
     fn timing() -> Timing {
         let quiet = Duration::from_millis(100);
         Timing { quiet, gateway: Duration::from_secs(1), ..Timing::of(TimingProfile::Embedded) }
@@ -279,14 +283,7 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(
-            &contract,
-            Basis::release("1.6.1".parse().unwrap(), Channel::Standard),
-            "a.test/b",
-            &timing(),
-            &events,
-            &[],
-        );
+        let records = contract_records(&contract, basis(), "a.test/b", &timing(), &events, &[]);
         let rule = "contract/Gateway/observed-generation-current";
         let record = records.iter().find(|record| record.name == rule).unwrap();
         let paths: Vec<&str> = record.breaches.iter().map(|breach| breach.path.as_str()).collect();
@@ -309,14 +306,7 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(
-            &contract,
-            Basis::release("1.6.1".parse().unwrap(), Channel::Standard),
-            "a.test/b",
-            &timing(),
-            &events,
-            &[],
-        );
+        let records = contract_records(&contract, basis(), "a.test/b", &timing(), &events, &[]);
         let record =
             records.iter().find(|record| record.name == "contract/Gateway/observed-generation-current").unwrap();
         assert_eq!(!record.breaches.is_empty(), found);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::parse::shape::{CONDITION, DOCUMENT, KNOWN_FAILURES, Shape, Table};
+use super::parse::shape::{CHANNELS, CONDITION, DOCUMENT, KNOWN_FAILURES, Shape, Table};
 use super::vocabulary::Vocabulary;
 
 /// JSON Schema (draft 2020-12) of one scenario document.
@@ -43,6 +43,7 @@ impl Maker<'_> {
             Shape::Number => json!({"type": "number"}),
             Shape::Bool => json!({"type": "boolean"}),
             Shape::Word(words) => json!({"enum": words}),
+            Shape::Channel => json!({"enum": CHANNELS}),
             Shape::Version => json!({"type": "string", "pattern": "^v?[0-9]+\\.[0-9]+(\\.[0-9]+)?(-.*)?$"}),
             Shape::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
             Shape::Feature => json!({"enum": self.vocabulary.features}),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::diagnostic::{Diagnostic, Report, Source};
 use super::super::model::Version;
 use super::super::vocabulary::{Vocabulary, suggest};
-use super::shape::{CONDITION, Shape, Table};
+use super::shape::{CHANNELS, CONDITION, Shape, Table};
 use super::tree::{Kind, Mark, Node};
 
 /// Where problems of a document go.
@@ -58,8 +58,15 @@ impl Checker<'_> {
                 }
             }
             (Shape::Version, Kind::Text(text)) => {
+                self.needs_releases(node);
                 if let Err(message) = text.parse::<Version>() {
                     self.report(node.mark, message, None);
+                }
+            }
+            (Shape::Channel, Kind::Text(word)) => {
+                self.needs_releases(node);
+                if !CHANNELS.contains(&word.as_str()) {
+                    self.unknown(node.mark, "value", word, CHANNELS.into_iter());
                 }
             }
             (Shape::Date, Kind::Text(text)) => {
@@ -102,6 +109,15 @@ impl Checker<'_> {
             },
             (Shape::Table(table), Kind::Map(_)) => self.table(node, table),
             _ => self.wrong_type(node, shape),
+        }
+    }
+
+    /// Reports what is bound to a release of a dialect that has none: it would bind nothing.
+    fn needs_releases(&mut self, node: &Node) {
+        let dialect = &self.vocabulary.dialect;
+        if dialect.releases().is_none() {
+            let message = format!("the dialect `{}` has no releases to be bound to", dialect.name());
+            self.report(node.mark, message, Some("leave it out".to_owned()));
         }
     }
 
@@ -221,6 +237,7 @@ fn fits(shape: &Shape, node: &Node) -> bool {
         | Shape::Name
         | Shape::Word(_)
         | Shape::Version
+        | Shape::Channel
         | Shape::Date
         | Shape::Feature
         | Shape::Clause
@@ -242,6 +259,7 @@ fn noun(shape: &Shape) -> String {
         Shape::Any => "anything".to_owned(),
         Shape::Text | Shape::Name | Shape::Feature | Shape::Clause | Shape::Pool => "a string".to_owned(),
         Shape::Version => "a version as a string".to_owned(),
+        Shape::Channel => format!("the string {}", CHANNELS.join(" or ")),
         Shape::Date => "a day such as 2027-01-31".to_owned(),
         Shape::Word(words) => format!("the string {}", words.join(" or ")),
         Shape::Integer(..) => "a whole number".to_owned(),

@@ -19,6 +19,8 @@ pub(in crate::scenario) enum Shape {
     Word(&'static [&'static str]),
     /// `major.minor[.patch]`, quoted.
     Version,
+    /// A release channel: one of [`CHANNELS`].
+    Channel,
     /// A day, `YYYY-MM-DD`.
     Date,
     /// A feature's name.
@@ -80,7 +82,9 @@ const TEXT_OR_TEXTS: Shape = Shape::Either(&[Shape::Text, TEXTS]);
 const LEVEL: Field = may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding; MUST unless given");
 const SINCE: Field = may("since", Shape::Version, "first Gateway API release for which this has a meaning");
 const UNTIL: Field = may("until", Shape::Version, "first Gateway API release for which it no longer has one");
-const CHANNEL: Field = may("channel", Shape::Word(&["standard", "experimental"]), "release channel");
+/// The release channels.
+pub(in crate::scenario) const CHANNELS: [&str; 2] = ["standard", "experimental"];
+const CHANNEL: Field = may("channel", Shape::Channel, "release channel");
 const PROVES: Field = may("proves", Shape::List(&Shape::Clause), "the clauses that a failure breaks");
 const STATUS: Shape = Shape::Integer(100, 599);
 const CODE: Shape = Shape::Word(&NAMES);
