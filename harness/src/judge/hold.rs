@@ -116,7 +116,8 @@ impl Holding {
             self.checked += 1;
             let Some(now) = current(env, object) else { continue };
             let Some(before) = self.before[index].replace(now.clone()) else { continue };
-            if uid(&before) == uid(now) && status_was_written(&before, now) {
+            let may_be = self.hold.other_messages && differ_by_messages(&before, now);
+            if uid(&before) == uid(now) && status_was_written(&before, now) && !may_be {
                 breaches.push(written(&before, now, env.label(object), env.step.index));
             }
         }
@@ -259,6 +260,35 @@ fn status_was_written(before: &Value, after: &Value) -> bool {
     };
     before.pointer("/metadata/resourceVersion") != after.pointer("/metadata/resourceVersion")
         && without_version(before) == without_version(after)
+}
+
+/// Whether the statuses differ, and by what conditions say in words alone.
+fn differ_by_messages(before: &Value, after: &Value) -> bool {
+    let wordless = |object: &Value| {
+        let mut status = object.get("status").cloned().unwrap_or_default();
+        forget_messages(&mut status);
+        status
+    };
+    before.get("status") != after.get("status") && wordless(before) == wordless(after)
+}
+
+/// Takes the messages of all conditions away.
+fn forget_messages(status: &mut Value) {
+    match status {
+        Value::Array(entries) => entries.iter_mut().for_each(forget_messages),
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                match value {
+                    Value::Array(conditions) if name == "conditions" => {
+                        let conditions = conditions.iter_mut().filter_map(Value::as_object_mut);
+                        conditions.for_each(|condition| drop(condition.remove("message")));
+                    }
+                    other => forget_messages(other),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn written(before: &Value, after: &Value, name: String, step: usize) -> Miss {

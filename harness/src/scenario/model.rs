@@ -408,6 +408,8 @@ pub struct Hold {
     pub always: Vec<SubjectExpectation>,
     /// The status of these must not be written at all.
     pub unchanged: Vec<ObjectRef>,
+    /// Whether it may be, with other messages: something else changed that these may speak of.
+    pub other_messages: bool,
 }
 
 /// How long a hold lasts.

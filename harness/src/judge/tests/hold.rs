@@ -18,7 +18,7 @@ fn good() -> Value {
 type Held = (Outcome, Option<String>, Vec<gateproof_report::record::Stage>);
 
 fn empty() -> Hold {
-    Hold { duration: HoldFor::Quiet, never: Vec::new(), always: Vec::new(), unchanged: Vec::new() }
+    Hold { duration: HoldFor::Quiet, never: Vec::new(), always: Vec::new(), unchanged: Vec::new(), other_messages: false }
 }
 
 fn held(hold: Hold, versions: &[(u64, Body)]) -> Held {
@@ -137,6 +137,22 @@ fn labelled() -> Value {
 fn unchanged_means_not_written(#[case] versions: Vec<(u64, Body)>, #[case] outcome: Outcome) {
     let hold = Hold { unchanged: vec![object("HTTPRoute", "route")], ..empty() };
     assert_eq!(held(hold, &versions).0, outcome);
+}
+
+fn says(field: &str, value: &str) -> Value {
+    let mut object = rewritten("8");
+    object["status"]["parents"][0]["conditions"][0][field] = json!(value);
+    object
+}
+
+#[rstest]
+#[case::other_words(says("message", "another"), Outcome::Passed)]
+#[case::another_reason(says("reason", "Another"), Outcome::Failed)]
+#[case::another_time(says("lastTransitionTime", "2026-01-01T00:00:00Z"), Outcome::Failed)]
+#[case::nothing(rewritten("8"), Outcome::Failed)]
+fn messages_may_speak_of_what_else_changed(#[case] version: Value, #[case] outcome: Outcome) {
+    let hold = Hold { unchanged: vec![object("HTTPRoute", "route")], other_messages: true, ..empty() };
+    assert_eq!(held(hold, &[(200, modified(&version))]).0, outcome);
 }
 
 #[test]

@@ -10,6 +10,7 @@ fn whole() -> Scenario {
         never: vec![route_subject(&["Accepted=False"])],
         always: Vec::new(),
         unchanged: Vec::new(),
+        other_messages: false,
     };
     let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
     scenario(vec![

@@ -189,12 +189,15 @@ pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
 /// A status that was written although nothing has changed.
 pub(super) fn touched() -> StatusEdit {
     edit(|object, status| {
-        let lists = ["/conditions/0", "/parents/0/conditions/0", "/listeners/0/conditions/0"];
-        let first = lists.into_iter().find(|pointer| status.pointer(pointer).is_some());
-        match first.and_then(|pointer| status.pointer_mut(pointer)) {
-            Some(condition) => {
-                let message = condition["message"].as_str().unwrap_or_default();
-                condition["message"] = json!(format!("{message} ({OTHER})"));
+        let lists = ["/conditions", "/parents/0/conditions", "/listeners/0/conditions"];
+        let found = |pointer: &&str| status.pointer(pointer).and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+        let first = lists.into_iter().find(found);
+        match first.and_then(|pointer| status.pointer_mut(pointer)).and_then(Value::as_array_mut) {
+            // What a message says may be free.
+            Some(conditions) if conditions.len() > 1 => conditions.rotate_left(1),
+            Some(conditions) => {
+                let message = conditions[0]["message"].as_str().unwrap_or_default();
+                conditions[0]["message"] = json!(format!("{message} ({OTHER})"));
             }
             None => {
                 ensure_parent(object, status, &json!({"name": OTHER}));

@@ -1,7 +1,7 @@
 //! Holds.
 
 use super::super::model::{Hold, HoldFor};
-use super::build::references;
+use super::build::{boolean, references};
 use super::check::Checker;
 use super::expect::subjects;
 use super::names::Names;
@@ -26,7 +26,12 @@ pub(super) fn hold(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Hol
     if never.is_empty() && always.is_empty() && unchanged.is_empty() {
         checker.report(node.mark, "the hold watches nothing".to_owned(), None);
     }
-    Hold { duration, never, always, unchanged }
+    let other_messages = boolean(node, "otherMessages").unwrap_or_default();
+    if let (true, Some(given)) = (unchanged.is_empty(), node.get("otherMessages")) {
+        let help = Some("it is about what is `unchanged`".to_owned());
+        checker.report(given.mark, "`otherMessages` without `unchanged`".to_owned(), help);
+    }
+    Hold { duration, never, always, unchanged, other_messages }
 }
 
 fn duration(text: &str) -> Option<HoldFor> {

@@ -372,6 +372,7 @@ static HOLD: Table = Table {
         may("never", SUBJECTS, "no version may satisfy any of these"),
         may("always", SUBJECTS, "every version must satisfy all of these"),
         may("unchanged", TEXTS, "the status of these must not be written"),
+        may("otherMessages", Shape::Bool, "true: it may be, with other messages, which may speak of what else changed"),
     ],
 };
 
