@@ -43,7 +43,7 @@ impl Holding {
     pub(super) fn new(hold: Hold, now: Elapsed, env: &Env<'_>) -> Holding {
         let timing = &env.context.timing;
         let duration = match hold.duration {
-            HoldFor::Quiet => (env.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min),
+            HoldFor::Quiet => env.quiet_hold(),
             HoldFor::Millis(millis) => Duration::from_millis(millis),
         };
         let before = hold.unchanged.iter().map(|o| current(env, o).cloned()).collect();
@@ -228,7 +228,9 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         .conditions
         .iter()
         .map(|(type_, c)| {
-            format!("{type_}={}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/"))
+            let further: Vec<&str> = c.fields.keys().chain(c.below.keys()).map(String::as_str).collect();
+            let with = if further.is_empty() { String::new() } else { format!(" with such {}", further.join(", ")) };
+            format!("{type_}={}{with}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/"))
         })
         .chain(subject.listeners.keys().map(|l| format!("what is listed for listener {l}")))
         .collect();

@@ -72,6 +72,16 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
             Verb::Settle(settle) => binder.settle(settle)?,
             Verb::Hold(hold) => binder.hold(hold)?,
             Verb::Probe(probe) => binder.probe(probe)?,
+            Verb::Script(script) => {
+                for rule in &mut script.rules {
+                    *rule = binder.resolver.value(rule)?;
+                }
+            }
+            Verb::Requests(requests) => {
+                if let Some(path) = &mut requests.path {
+                    *path = binder.resolver.text(path)?;
+                }
+            }
         }
         for ending in &mut step.either {
             if let Ending::Settle(settle, _) = ending {
@@ -158,14 +168,20 @@ impl Binder<'_> {
             self.conditions(&mut listener.conditions)?;
         }
         for field in &mut subject.fields {
-            if let FieldTest::Equals(value) | FieldTest::Contains(value) = &mut field.test {
-                *value = self.resolver.value(value)?;
-            }
+            self.values(&mut field.test)?;
+        }
+        Ok(())
+    }
+
+    fn values(&self, test: &mut FieldTest) -> Result<(), BindError> {
+        for value in test.values_mut() {
+            *value = self.resolver.value(value)?;
         }
         Ok(())
     }
 
     fn conditions(&self, conditions: &mut IndexMap<String, ConditionExpectation>) -> Result<(), BindError> {
+        conditions.values_mut().flat_map(|c| c.fields.values_mut()).try_for_each(|test| self.values(test))?;
         for mention in conditions.values_mut().filter_map(|c| c.message.as_mut()).flat_map(|m| &mut m.mentions) {
             *mention = self.resolver.text(mention)?;
         }

@@ -3,10 +3,12 @@
 pub(in crate::scenario) mod build;
 pub(in crate::scenario) mod check;
 mod expect;
+mod field;
 mod hold;
 pub(in crate::scenario) mod names;
 mod probe;
 mod scalar;
+mod service;
 pub(in crate::scenario) mod shape;
 pub(in crate::scenario) mod tree;
 

@@ -48,6 +48,24 @@ pub fn probe(step: usize) -> ExpectationId {
     format!("steps[{step}].probe")
 }
 
+/// What of the requests that a service gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requested {
+    /// How many there are.
+    Count,
+    /// The time between them.
+    Gap,
+}
+
+/// The requests that a service gets.
+pub fn requests(step: usize, part: Requested) -> ExpectationId {
+    let part = match part {
+        Requested::Count => "count",
+        Requested::Gap => "gap",
+    };
+    format!("steps[{step}].requests.{part}")
+}
+
 /// One object below a settle or hold; `label` is [`Scenario::label`](super::super::Scenario::label).
 pub fn subject(base: &str, label: &str) -> ExpectationId {
     format!("{base}.{label}")
@@ -66,6 +84,16 @@ pub fn listener(subject: &str, name: &str) -> ExpectationId {
 /// One field, by its JSON pointer.
 pub fn field(subject: &str, pointer: &str) -> ExpectationId {
     format!("{subject}.fields[{pointer}]")
+}
+
+/// A further field of a condition, as a part of that.
+pub fn condition_field(name: &str) -> String {
+    format!("fields.{name}")
+}
+
+/// A list of sub-conditions, as a part of the condition that they stand in.
+pub fn below(name: &str) -> String {
+    format!("below.{name}")
 }
 
 /// A part of what is named by `base`: a condition type, or an aspect such as `status`, `reason`, `message`, `absent`,

@@ -9,9 +9,11 @@ use serde_json::Value;
 use crate::dialects::Standing;
 
 use super::super::model::{
-    Answer, Bounds, Clause, ConditionExpectation, Ending, FieldExpectation, HeaderTest, Hold, Level,
-    ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Scenario, Step, SubjectExpectation, Verb,
+    Answer, Bounds, Clause, ConditionExpectation, Ending, FieldExpectation, Gap, HeaderTest, Hold, Level,
+    ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Requests, Scenario, Step, SubjectExpectation,
+    Verb,
 };
+use super::id::Requested;
 use super::{Expectation, id};
 
 /// The place of one asserted value, and of what.
@@ -40,6 +42,8 @@ pub(super) enum Site<'a> {
     Answer(&'a mut Probe),
     /// A part of an HTTP answer.
     Seen(&'a mut Probe, SeenPart),
+    /// How many requests a service gets, or how far apart.
+    Requests(&'a mut Requests, Requested),
 }
 
 /// Whose conditions they are.
@@ -54,7 +58,7 @@ pub(super) enum Holder<'a> {
 }
 
 /// What of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Aspect {
     /// That it is not there.
     Absent,
@@ -66,16 +70,22 @@ pub enum Aspect {
     Reason,
     /// Its message.
     Message,
+    /// A further field of this name.
+    Field(String),
+    /// The sub-conditions in the field of this name.
+    Below(String),
 }
 
 impl Aspect {
-    fn name(self) -> &'static str {
+    fn name(&self) -> String {
         match self {
-            Aspect::Absent => "absent",
-            Aspect::Present => "present",
-            Aspect::Status => "status",
-            Aspect::Reason => "reason",
-            Aspect::Message => "message",
+            Aspect::Absent => "absent".to_owned(),
+            Aspect::Present => "present".to_owned(),
+            Aspect::Status => "status".to_owned(),
+            Aspect::Reason => "reason".to_owned(),
+            Aspect::Message => "message".to_owned(),
+            Aspect::Field(name) => id::condition_field(name),
+            Aspect::Below(name) => id::below(name),
         }
     }
 }
@@ -199,7 +209,20 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
             }
             Verb::Hold(hold) => walk_hold(hold, index, &about_object, &label, visitor),
             Verb::Probe(probe) => walk_probe(probe, &id::probe(index), &about, visitor),
-            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => {}
+            Verb::Requests(requests) => {
+                let about = about.at(requests.level);
+                visitor(
+                    about.expectation(id::requests(index, Requested::Count)),
+                    Site::Requests(requests, Requested::Count),
+                );
+                if requests.gap != Gap::default() {
+                    visitor(
+                        about.expectation(id::requests(index, Requested::Gap)),
+                        Site::Requests(requests, Requested::Gap),
+                    );
+                }
+            }
+            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => {}
         }
     }
     scenario.labels = labels;
@@ -323,12 +346,15 @@ impl Conditions<'_> {
                 if aspects.is_empty() && !condition.optional {
                     aspects.push((Aspect::Present, condition.level));
                 }
+                let fields = condition.fields.keys().cloned().map(Aspect::Field);
+                let below = condition.below.keys().cloned().map(Aspect::Below);
+                aspects.extend(fields.chain(below).map(|aspect| (aspect, condition.level)));
                 if condition.message.is_some() {
                     aspects.push((Aspect::Message, message_level));
                 }
             }
             for (aspect, level) in aspects {
-                let mut expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+                let mut expectation = about.at(level).expectation(id::part(&name, &aspect.name()));
                 expectation.untouched = condition.status == ["Unknown"];
                 visitor(expectation, Site::Condition(self.object, self.holder, kind, condition, aspect));
             }

@@ -31,6 +31,10 @@ pub(in crate::scenario) enum Shape {
     Pool,
     /// `Status`, `Status/Reason`, `Status/ReasonA|ReasonB` or `absent`.
     Condition,
+    /// A string, a number, true or false, or nothing.
+    Scalar,
+    /// `Type/Reason` of a sub-condition.
+    SubCondition,
     /// A plain Kubernetes object.
     Object,
     /// Anything.
@@ -207,7 +211,7 @@ static STEP: Table = Table {
     name: "Step",
     doc: "One verb, and what must come of it.",
     conditions: false,
-    one_of: &["apply", "patch", "delete", "settle", "hold", "probe"],
+    one_of: &["apply", "patch", "delete", "settle", "hold", "probe", "script", "requests"],
     fields: &[
         may("apply", Shape::List(&Shape::Object), "objects for server-side apply, in order"),
         may(
@@ -220,6 +224,8 @@ static STEP: Table = Table {
         may("settle", SUBJECTS, "a state to be reached and kept for the quiet window"),
         may("hold", Shape::Table(&HOLD), "a watch that something stays so"),
         may("probe", Shape::Table(&PROBE), "requests until the data path agrees"),
+        may("script", Shape::Table(&SCRIPT), "tells a service beside the target what to do"),
+        may("requests", Shape::Table(&REQUESTS), "requests that such a service must get, or must not"),
         may("refused", Shape::Table(&REFUSAL), "the write must be refused at admission, so"),
         may("admitted", Shape::Bool, "true: the write must be admitted; a refusal of its content is a failure"),
         may("either", Shape::List(&Shape::Table(&ENDING)), "the legal ends of the write"),
@@ -280,6 +286,11 @@ static SUBJECT: Table = Table {
             Shape::Either(&[Shape::Word(&["none"]), Shape::List(&Shape::Table(&PARENT))]),
             "which parent entries of our controller there are",
         ),
+        may(
+            "mirrors",
+            Shape::Map(&MIRROR),
+            "fields of its status by name, or by JSON pointer below the status; `current` is the object's generation",
+        ),
         may("listeners", Shape::Map(&Shape::Table(&LISTENER)), "listener entries by name"),
         may("fields", Shape::List(&Shape::Table(&FIELD)), "further fields"),
     ],
@@ -317,10 +328,12 @@ static FIELD: Table = Table {
     name: "Field",
     doc: "A test of one field, by JSON pointer.",
     conditions: false,
-    one_of: &["equals", "notEmpty", "empty", "sortedBy", "contains"],
+    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty", "sortedBy", "contains"],
     fields: &[
         must("at", Shape::Text, "JSON pointer such as /status/addresses"),
         may("equals", Shape::Any, "is this value"),
+        may("oneOf", Shape::List(&Shape::Any), "is one of these values"),
+        may("absent", Shape::Bool, "true: is not there at all"),
         may("notEmpty", Shape::Bool, "is there and not empty"),
         may("empty", Shape::Bool, "is not there, or empty"),
         may("sortedBy", Shape::Text, "is a list in ascending order of this field"),
@@ -339,6 +352,13 @@ pub(in crate::scenario) static CONDITION: Table = Table {
         may("status", TEXT_OR_TEXTS, "True, False or Unknown; several are alternatives"),
         may("reason", TEXT_OR_TEXTS, "several are alternatives"),
         may("message", Shape::Table(&MESSAGE), "what the message must say"),
+        may("fields", Shape::Map(&MIRROR), "further fields of the condition, by name"),
+        may(
+            "below",
+            Shape::Map(&Shape::Either(&[Shape::List(&Shape::SubCondition), Shape::Table(&BELOW)])),
+            "lists of sub-conditions in the condition, by name of the field: these and no others, in any order",
+        ),
+        may("present", Shape::Bool, "false: must not be there"),
         may("absent", Shape::Bool, "true: must not be there"),
         may("optional", Shape::Bool, "true: may be absent, but if there it must be so"),
         LEVEL,
@@ -348,6 +368,35 @@ pub(in crate::scenario) static CONDITION: Table = Table {
         CHANNEL,
         PROVES,
     ],
+};
+
+/// A value that a field must have, or a test of it. Nothing means that it must not be there.
+const MIRROR: Shape = Shape::Either(&[Shape::Scalar, Shape::Table(&VALUE)]);
+
+static VALUE: Table = Table {
+    name: "Value",
+    doc: "A test of a field's value.",
+    conditions: false,
+    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty"],
+    fields: &[
+        may("equals", Shape::Any, "is this value"),
+        may("oneOf", Shape::List(&Shape::Any), "is one of these values"),
+        may("absent", Shape::Bool, "true: is not there at all"),
+        may("notEmpty", Shape::Bool, "true: is there and not empty"),
+        may("empty", Shape::Bool, "true: is not there, or empty"),
+    ],
+};
+
+static BELOW: Table = Table {
+    name: "Below",
+    doc: "What stands in a list of sub-conditions, beside others.",
+    conditions: false,
+    one_of: &["atLeast"],
+    fields: &[may(
+        "atLeast",
+        Shape::List(&Shape::SubCondition),
+        "these, each as often as it is named, and perhaps others",
+    )],
 };
 
 static MESSAGE: Table = Table {
@@ -419,6 +468,65 @@ static PROBE: Table = Table {
         may("unprogrammed", Shape::Bool, "true: the Gateway's Programmed=True is not waited for before it"),
         LEVEL,
     ],
+};
+
+static SCRIPT: Table = Table {
+    name: "Script",
+    doc: "What a scripted service does from here on, until the next script of the scenario or its end.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("service", Shape::Name, "the service, one of the dialect's"),
+        must("rules", Shape::List(&Shape::Any), "rules that it alone understands; none takes back those before"),
+    ],
+};
+
+static REQUESTS: Table = Table {
+    name: "Requests",
+    doc: "Requests that a scripted service must get, or must not.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("service", Shape::Name, "the service, one of the dialect's"),
+        may("method", Shape::Text, "the method; any unless given"),
+        may("path", Shape::Text, "a glob over the path, in which * stands for any characters; any unless given"),
+        may(
+            "count",
+            Shape::Either(&[Shape::Integer(0, 1_000_000), Shape::Table(&COUNT)]),
+            "how many; two at least where there is only a `gap`",
+        ),
+        may("gap", Shape::Table(&GAP), "the time between two that follow each other"),
+        may(
+            "since",
+            Shape::Word(&["step", "start"]),
+            "counted since the step before this one began (unless given), or since the scenario did",
+        ),
+        may(
+            "within",
+            Shape::Text,
+            "how long what must stay out is watched for: quiet (as a hold, unless given), or a time such as 2s",
+        ),
+        LEVEL,
+    ],
+};
+
+static COUNT: Table = Table {
+    name: "Count",
+    doc: "Bounds of a number.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("atLeast", Shape::Integer(0, 1_000_000), "so many at least"),
+        may("atMost", Shape::Integer(0, 1_000_000), "so many at most"),
+    ],
+};
+
+static GAP: Table = Table {
+    name: "Gap",
+    doc: "Bounds of a time, such as 500ms or 2s.",
+    conditions: false,
+    one_of: &[],
+    fields: &[may("atLeast", Shape::Text, "so long at least"), may("atMost", Shape::Text, "so long at most")],
 };
 
 static ANSWER: Table = Table {
