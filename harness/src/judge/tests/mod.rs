@@ -5,6 +5,7 @@ mod contract;
 mod contrast;
 mod doubt;
 mod driver;
+mod graded;
 mod hold;
 mod others;
 mod probe;
