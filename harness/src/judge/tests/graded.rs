@@ -105,7 +105,7 @@ fn has(rule: Rule, names: &[String]) -> bool {
 }
 
 #[rstest]
-#[case::grade_of_what_is_well(Rule::GradeFitsStatus, "True/Hot,Light", "True/Hot")]
+#[case::grade_of_what_is_well(Rule::GradeFitsStatus, "True/Hot,Huge", "True/Hot")]
 #[case::grade_of_what_is_unknown(Rule::GradeFitsStatus, "Unknown/Hidden,Heavy:odd", "Unknown/Hidden")]
 #[case::no_grade(Rule::GradeFitsStatus, "False/Leaking", "False/Leaking,Heavy:at the spout")]
 #[case::other_grade(Rule::GradeFitsStatus, "False/Leaking,Huge:at the spout", "False/Leaking,Heavy:at the spout")]
