@@ -6,6 +6,7 @@ mod contrast;
 mod doubt;
 mod driver;
 mod graded;
+mod further;
 mod hold;
 mod others;
 mod probe;
