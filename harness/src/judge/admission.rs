@@ -61,7 +61,7 @@ impl Writing {
             }
             Verb::Delete(delete) => {
                 let writes = delete.objects.iter().map(|o| (WriteVerb::Delete, WriteTarget::Delete(o.clone())));
-                (writes.collect(), delete.objects.clone())
+                (writes.collect(), if delete.awaited { delete.objects.clone() } else { Vec::new() })
             }
             Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) => return None,
         };

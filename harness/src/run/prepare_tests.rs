@@ -23,7 +23,7 @@ fn what_a_scenario_did_not_create_is_watched_by_name() {
         object("GatewayClass", "${class}"),
         object("Service", "echo"),
     ];
-    delete.verb = Verb::Delete(Delete { objects });
+    delete.verb = Verb::Delete(Delete { objects, awaited: true });
     scenario.steps = vec![apply(vec![class]), delete];
     let found: Vec<(&str, Option<String>)> =
         watched(&scenario, &kinds).into_iter().map(|(kind, name)| (kind.kind.as_str(), name)).collect();

@@ -349,6 +349,8 @@ pub enum PatchKind {
 pub struct Delete {
     /// Which.
     pub objects: Vec<ObjectRef>,
+    /// Whether they must be gone before the next step.
+    pub awaited: bool,
 }
 
 /// An object of the scenario: `Kind/name`, `Kind/alias/name`, or a pool Gateway `${gw}`.

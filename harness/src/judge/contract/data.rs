@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use regex::Regex;
 use serde::Deserialize;
 
+use super::graded::Graded;
 use super::rule::Rule;
 use crate::dialects::Dialect;
 use crate::scenario::{Basis, Level, Version};
@@ -141,6 +142,9 @@ pub(super) struct ConditionTerms {
     pub(super) since: Option<Version>,
     pub(super) until: Option<Version>,
     pub(super) reasons: IndexMap<String, Vec<Reason>>,
+    /// Statuses whose reasons come from elsewhere, too.
+    pub(super) open: Vec<String>,
+    pub(super) graded: Graded,
 }
 
 impl ConditionTerms {
@@ -285,6 +289,10 @@ struct RawCondition {
     until: Option<String>,
     #[serde(default)]
     reasons: IndexMap<String, Vec<String>>,
+    #[serde(default)]
+    open: Vec<String>,
+    #[serde(default)]
+    graded: Graded,
 }
 
 #[derive(Deserialize)]
@@ -448,34 +456,11 @@ fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
         since: raw.since.as_deref().map(version).transpose()?,
         until: raw.until.as_deref().map(version).transpose()?,
         reasons,
+        open: raw.open.clone(),
+        graded: raw.graded.clone(),
     })
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use std::collections::BTreeSet;
-
-    use super::super::GATEWAY_API;
-    use super::Contract;
-
-    /// The first five are those that GEP-1364 and its heirs count up; later releases added the others, and `Scheduled` is
-    /// what `Accepted` once was. No type is in both lists.
-    ///
-    /// Holds GEP1364-26.
-    #[test]
-    fn the_positive_types_are_known() {
-        let contract = Contract::parse(GATEWAY_API).unwrap();
-        let subjects = || contract.kinds.iter().flat_map(|kind| &kind.subjects);
-        let of = |negative: bool| -> BTreeSet<&str> {
-            let terms = subjects().flat_map(|subject| &subject.conditions);
-            terms.filter(|(_, terms)| terms.negative == negative).map(|(type_, _)| type_.as_str()).collect()
-        };
-        let positive = ["Accepted", "Programmed", "Ready", "ResolvedRefs", "SupportedVersion"];
-        let later = ["AddressesAssigned", "AttachedListenerSets", "Scheduled"];
-        assert_eq!(of(false), positive.into_iter().chain(later).collect());
-        let negative =
-            ["Conflicted", "Detached", "InsecureFrontendValidationMode", "OverlappingTLSConfig", "PartiallyInvalid"];
-        assert_eq!(of(true), negative.into());
-    }
-}
+#[path = "data_tests.rs"]
+mod tests;

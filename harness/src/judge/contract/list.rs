@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
+use super::graded;
 use super::rule::Rule;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, parent_refs};
@@ -160,6 +161,9 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, basis:
             Some(terms) => {
                 known(list, condition, terms, basis, &mut found);
                 asked(list, condition, terms, object, &mut found);
+                if terms.presence != Presence::Retired {
+                    found.extend(graded::check(&path, condition, terms, object));
+                }
                 generations(list, condition, generation, &mut found);
             }
             None => {
@@ -233,7 +237,8 @@ fn known(list: &List<'_>, condition: &Condition<'_>, terms: &ConditionTerms, bas
     }
     let listed = terms.reasons.get(condition.status);
     // Where no reason is listed for what is not known yet, every one is as good.
-    let is_open = listed.is_none() && condition.status == "Unknown" && !terms.closed;
+    let is_open = terms.open.iter().any(|status| status == condition.status)
+        || (listed.is_none() && condition.status == "Unknown" && !terms.closed);
     if legal && !terms.reasons.is_empty() && !is_open {
         let rule = if terms.closed { Rule::ReasonClosed } else { Rule::ReasonListed };
         let good =

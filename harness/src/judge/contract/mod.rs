@@ -5,6 +5,7 @@
 
 mod data;
 mod foreign;
+mod graded;
 mod list;
 mod rule;
 mod scope;

@@ -40,11 +40,16 @@ pub enum Rule {
     ObjectsUntouched,
     ConditionsStay,
     ConditionsDoNotFlap,
+    GradeFitsStatus,
+    ReasonFitsGrade,
+    MessageSilent,
+    ReasonWhileDeleted,
+    NoStepBack,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 36] = [
+    pub const ALL: [Rule; 41] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -81,6 +86,11 @@ impl Rule {
         Rule::ObjectsUntouched,
         Rule::ConditionsStay,
         Rule::ConditionsDoNotFlap,
+        Rule::GradeFitsStatus,
+        Rule::ReasonFitsGrade,
+        Rule::MessageSilent,
+        Rule::ReasonWhileDeleted,
+        Rule::NoStepBack,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -122,6 +132,11 @@ impl Rule {
             Rule::ObjectsUntouched => "objects-untouched",
             Rule::ConditionsStay => "conditions-stay",
             Rule::ConditionsDoNotFlap => "conditions-do-not-flap",
+            Rule::GradeFitsStatus => "grade-fits-status",
+            Rule::ReasonFitsGrade => "reason-fits-grade",
+            Rule::MessageSilent => "message-silent",
+            Rule::ReasonWhileDeleted => "reason-while-deleted",
+            Rule::NoStepBack => "no-step-back",
         }
     }
 

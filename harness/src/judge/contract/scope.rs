@@ -41,7 +41,12 @@ impl Contract {
             | Rule::TypeRetired => term(&|_| true),
             Rule::TransitionTimeStays => self.transition != Transition::Either && term(&|_| true),
             Rule::ConditionsStay | Rule::ConditionsDoNotFlap => in_use(&|terms| terms.configured),
-            Rule::MessageExplains => in_use(&|terms| terms.explains),
+            Rule::MessageExplains => in_use(&|terms| terms.explains || terms.graded.has(rule)),
+            Rule::GradeFitsStatus
+            | Rule::ReasonFitsGrade
+            | Rule::MessageSilent
+            | Rule::ReasonWhileDeleted
+            | Rule::NoStepBack => in_use(&|terms| terms.graded.has(rule)),
             Rule::AlwaysFromFirstWrite | Rule::AlwaysPresent => in_use(&|terms| terms.presence == Presence::Always),
             Rule::SupportedVersionPresent => {
                 any(&|subject| known(subject, "SupportedVersion", &|t| t.presence == Presence::WithAccepted))

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::data::{Contract, Kind, Place};
 use super::foreign::Marks;
+use super::graded;
 use super::list::{Finding, List, check, entries, held, lists, part};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
@@ -326,7 +327,8 @@ impl ContractState {
                 if list.terms(condition.type_, self.basis).is_some() {
                     found.extend(times::ahead(&path, condition, version));
                 }
-                if let (Some(before), Some(_)) = (before, list.terms(condition.type_, self.basis)) {
+                if let (Some(before), Some(terms)) = (before, list.terms(condition.type_, self.basis)) {
+                    found.extend(graded::step(&path, &before.raw, condition, terms));
                     let may_fall_back = fallen && condition.type_ == "Accepted";
                     let transition = self.contract.transition;
                     found.extend(times::check(&path, before, condition, version, transition, may_fall_back));

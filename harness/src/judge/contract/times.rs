@@ -44,8 +44,8 @@ impl Look {
 #[derive(Debug, Clone)]
 pub(super) struct Memory {
     status: String,
-    /// Everything but the time and the generation.
-    text: String,
+    /// The whole condition, as it stood.
+    pub(super) raw: Value,
     time: Option<String>,
     /// When this `lastTransitionTime` was first seen.
     time_since: Elapsed,
@@ -63,7 +63,7 @@ impl Memory {
         let written = first.map_or(now.written, |b| b.written);
         Memory {
             status: condition.status.to_owned(),
-            text: format!("{}\n{}\n{}", condition.status, condition.reason, condition.message),
+            raw: condition.raw.clone(),
             time,
             time_since,
             written,
@@ -98,7 +98,7 @@ pub(super) fn check(
         )
     };
     let flipped = before.status != now.status;
-    let changed = before.text != format!("{}\n{}\n{}", now.status, now.reason, now.message);
+    let changed = !is_same(&before.raw, now.raw);
     let must_move = match transition {
         Transition::OnStatusChange | Transition::Either => flipped,
         Transition::OnAnyChange => changed,
@@ -118,6 +118,16 @@ pub(super) fn check(
         found.push(held(Rule::TransitionTimeNotBackwards, path.to_owned(), new >= old, times));
     }
     found
+}
+
+/// Whether two looks of a condition differ in nothing but the time.
+fn is_same(before: &Value, now: &Value) -> bool {
+    let fields = |condition: &Value| {
+        let mut fields = condition.as_object().cloned().unwrap_or_default();
+        fields.remove("lastTransitionTime");
+        fields
+    };
+    fields(before) == fields(now)
 }
 
 /// Holds a time against the API server's, as far as the object tells that.

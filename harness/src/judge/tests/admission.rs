@@ -3,7 +3,7 @@ use rstest::rstest;
 
 use super::driver::*;
 use crate::log::{Cause, Change, WriteOutcome};
-use crate::scenario::{Bounds, Ending, Refusal, Scenario, Settle};
+use crate::scenario::{Bounds, Ending, Refusal, Scenario, Settle, Verb};
 
 fn refusal(code: u16, reason: &str, field: &str) -> WriteOutcome {
     WriteOutcome::Refused {
@@ -151,6 +151,25 @@ fn deletions_are_awaited(#[case] gone_after: Option<u64>, #[case] finalizers: &[
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
     assert_eq!(verdict.findings.first().map(|f| f.stage.as_str()), (outcome == Outcome::Failed).then_some("deletion"));
+}
+
+/// What holds it may be what is asked about.
+#[test]
+fn a_deletion_need_not_be_awaited() {
+    let mut version = route_version(1, &["http"], &[("http", GOOD)]);
+    version["metadata"]["finalizers"] = ["example.test/hold"].into_iter().collect();
+    let mut deletion = delete(vec![object("HTTPRoute", "route")]);
+    if let Verb::Delete(delete) = &mut deletion {
+        delete.awaited = false;
+    }
+    let state = || settle(vec![route_subject(&["Accepted=True"])]);
+    let steps = vec![apply(vec![route(&["http"])]), state(), deletion, state()];
+    let mut play = Play::new(scenario(steps)).writes(move |step, _| match step {
+        0 => (admitted(1), vec![(5, modified(&version))]),
+        _ => (admitted(0), Vec::new()),
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{:?}", verdict.reason);
 }
 
 #[test]

@@ -199,7 +199,7 @@ pub(super) fn settle(subjects: Vec<SubjectExpectation>) -> Verb {
 }
 
 pub(super) fn delete(objects: Vec<ObjectRef>) -> Verb {
-    Verb::Delete(Delete { objects })
+    Verb::Delete(Delete { objects, awaited: true })
 }
 
 pub(super) fn asks(probe: Probe) -> Verb {

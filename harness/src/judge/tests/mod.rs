@@ -6,6 +6,7 @@ mod contrast;
 mod doubt;
 mod driver;
 mod further;
+mod graded;
 mod hold;
 mod others;
 mod probe;

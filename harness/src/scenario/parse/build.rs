@@ -168,6 +168,12 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
         let help = Some("only what is applied has an apiVersion of its own".to_owned());
         checker.report(field.mark, "`asWritten` without `apply`".to_owned(), help);
     }
+    if let (Some((field, _)), None) =
+        (node.entries().iter().find(|(field, _)| field.name == "awaited"), node.get("delete"))
+    {
+        let help = Some("only what is deleted goes in its own time".to_owned());
+        checker.report(field.mark, "`awaited` without `delete`".to_owned(), help);
+    }
     if let Some(patch) = node.get("patch") {
         let target = patch.get("target")?;
         let (kind, body) = match (patch.get("merge"), patch.get("json")) {
@@ -184,7 +190,7 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
     }
     if let Some(list) = node.get("delete") {
         let objects = list.list().iter().filter_map(|item| names.deleted(item.text()?, item.mark, checker)).collect();
-        return Some(Verb::Delete(Delete { objects }));
+        return Some(Verb::Delete(Delete { objects, awaited: boolean(node, "awaited").unwrap_or(true) }));
     }
     if let Some(settle) = node.get("settle") {
         return Some(Verb::Settle(Settle { subjects: expect::subjects(settle, names, checker) }));

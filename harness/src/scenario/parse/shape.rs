@@ -221,6 +221,7 @@ static STEP: Table = Table {
         ),
         may("patch", Shape::Table(&PATCH), "a patch of one object"),
         may("delete", TEXTS, "objects to delete, awaited"),
+        may("awaited", Shape::Bool, "false: what is deleted may still be there at the next step"),
         may("settle", SUBJECTS, "a state to be reached and kept for the quiet window"),
         may("hold", Shape::Table(&HOLD), "a watch that something stays so"),
         may("probe", Shape::Table(&PROBE), "requests until the data path agrees"),

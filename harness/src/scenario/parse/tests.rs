@@ -278,6 +278,11 @@ fn a_definition_may_be_created_and_deleted_again() {
     Some("only what is applied has an apiVersion of its own")
 )]
 #[case(
+    "{settle: {Service/echo: {Ready: absent}}, awaited: false}",
+    "`awaited` without `delete`",
+    Some("only what is deleted goes in its own time")
+)]
+#[case(
     "apply: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}]",
     "a fixed namespace would be shared with others",
     Some("")

@@ -1,0 +1,73 @@
+//! The dialect of Azure Service Operator as a folder: it reads, and its scenarios and contract prove what its clauses ask.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use gateproof::scenario::load;
+use gateproof::scenario::select::clauses;
+use gateproof::suite::Suite;
+use gateproof_suites::{Requirement, TestKind};
+
+const DIALECT: &str = "aso";
+
+/// The dialect with its manifests inside, as users name it.
+fn folder() -> tempfile::TempDir {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml"] {
+        std::fs::copy(root.join("suites/dialects").join(DIALECT).join(name), folder.path().join(name)).unwrap();
+    }
+    for (file, text) in gateproof_suites::manifests_of(DIALECT) {
+        let path = folder.path().join("manifests").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+/// Whether a scenario or a rule of the contract has to show it.
+fn is_to_be_proven(one: &Requirement) -> bool {
+    one.untested.is_none() && one.later.is_none() && one.tests.iter().any(|kind| *kind != TestKind::C)
+}
+
+#[test]
+fn every_clause_is_proven_or_says_why_not() {
+    let folder = folder();
+    let suite = Suite::read(folder.path()).unwrap();
+    let scenarios = load::parsed(&suite.manifests().unwrap(), &suite.vocabulary).unwrap();
+    assert!(!scenarios.is_empty());
+    let named = scenarios.iter().flat_map(clauses).collect::<BTreeSet<_>>();
+    let proven = |id: &str| named.contains(id) || !suite.contract.rules_proving(id).is_empty();
+    let all = suite.requirements.iter();
+    let wrong: Vec<&str> =
+        all.filter(|one| proven(&one.id) != is_to_be_proven(one)).map(|one| one.id.as_str()).collect();
+    // What is allowed is proven by no failure.
+    assert_eq!(wrong, Vec::<&str>::new());
+}
+
+#[test]
+fn every_clause_that_a_rule_names_is_there() {
+    let folder = folder();
+    let suite = Suite::read(folder.path()).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("contract.yaml")).unwrap();
+    let named = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).filter(|word| word.starts_with("ASO-"));
+    let unknown: BTreeSet<&str> = named.filter(|id| suite.requirement(id).is_none()).collect();
+    assert_eq!(unknown, BTreeSet::new());
+}
+
+#[test]
+fn clauses_are_told_and_sourced() {
+    let suite = Suite::read(folder().path()).unwrap();
+    let mut texts = BTreeSet::new();
+    for one in &suite.requirements {
+        assert!(texts.insert(&one.text), "{} repeats another", one.id);
+        assert!(one.source.starts_with("https://"), "{}", one.id);
+        let editions = one.editions.iter().flatten();
+        assert!(editions.clone().all(|edition| ["design", "current"].contains(&edition.as_str())), "{}", one.id);
+        assert_eq!(one.tests == [TestKind::N], one.untested.is_some(), "{}", one.id);
+    }
+    let numbered: Vec<&str> = suite.requirements.iter().map(|one| one.id.as_str()).take(41).collect();
+    let expected: Vec<String> = (1..=41).map(|number| format!("ASO-{number:02}")).collect();
+    assert_eq!(numbered, expected);
+}
