@@ -21,10 +21,17 @@ use serde::de::DeserializeOwned;
 /// Every scenario manifest: one folder a suite.
 pub static MANIFESTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../manifests");
 
-/// Every scenario manifest as path below `manifests` and text, in order of path.
+/// Every scenario manifest of Gateway API as path below `manifests` and text, in order of path.
 pub fn manifests() -> Vec<(&'static str, &'static str)> {
+    manifests_of("gateway-api")
+}
+
+/// The scenario manifests of a dialect, as path below `manifests` and text, in order of path; none if there is no such folder.
+pub fn manifests_of(dialect: &str) -> Vec<(&'static str, &'static str)> {
     let mut all = Vec::new();
-    collect(&MANIFESTS, &mut all);
+    if let Some(folder) = MANIFESTS.get_dir(dialect) {
+        collect(folder, &mut all);
+    }
     all.sort_unstable();
     all
 }

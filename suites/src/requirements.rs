@@ -19,6 +19,9 @@ pub struct Requirement {
     pub text: String,
     /// Where it stands: a URL.
     pub source: String,
+    /// The editions of the document that ask it; every one unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editions: Option<Vec<String>>,
     /// Why it cannot be tested in a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untested: Option<String>,

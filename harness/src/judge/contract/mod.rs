@@ -6,11 +6,13 @@
 mod data;
 mod foreign;
 mod list;
+mod needs;
 mod rule;
 mod scope;
 mod state;
 mod steady;
 mod times;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -40,11 +40,14 @@ pub enum Rule {
     ObjectsUntouched,
     ConditionsStay,
     ConditionsDoNotFlap,
+    NeedsMet,
+    ReasonsStay,
+    MessageDoesNotGrow,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 36] = [
+    pub const ALL: [Rule; 39] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -81,6 +84,9 @@ impl Rule {
         Rule::ObjectsUntouched,
         Rule::ConditionsStay,
         Rule::ConditionsDoNotFlap,
+        Rule::NeedsMet,
+        Rule::ReasonsStay,
+        Rule::MessageDoesNotGrow,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -122,6 +128,9 @@ impl Rule {
             Rule::ObjectsUntouched => "objects-untouched",
             Rule::ConditionsStay => "conditions-stay",
             Rule::ConditionsDoNotFlap => "conditions-do-not-flap",
+            Rule::NeedsMet => "needs-met",
+            Rule::ReasonsStay => "reasons-stay",
+            Rule::MessageDoesNotGrow => "message-does-not-grow",
         }
     }
 

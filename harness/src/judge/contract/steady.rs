@@ -25,7 +25,7 @@ pub(super) struct Calm {
     /// From then on turns are counted.
     counts: Duration,
     /// From then on one turn is too many.
-    settled: Duration,
+    pub(super) settled: Duration,
 }
 
 impl Calm {
@@ -38,7 +38,7 @@ impl Calm {
 /// When something last changed that conditions may follow from.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes {
-    last: Elapsed,
+    pub(super) last: Elapsed,
     /// The objects, as they stood.
     stood: HashMap<ObjectKey, Arc<Value>>,
 }

@@ -7,6 +7,7 @@ mod doubt;
 mod driver;
 mod hold;
 mod others;
+mod policies;
 mod probe;
 mod programmed;
 mod reach;

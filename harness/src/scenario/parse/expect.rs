@@ -62,7 +62,12 @@ fn parent(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Paren
     if absent && !conditions.is_empty() {
         checker.report(node.mark, "an absent entry has no conditions".to_owned(), None);
     }
-    Some(ParentExpectation { parent_ref: value, absent, conditions })
+    Some(ParentExpectation {
+        parent_ref: value,
+        controller: text(node, "controller").map(str::to_owned),
+        absent,
+        conditions,
+    })
 }
 
 fn listeners(node: &Node, checker: &mut Checker<'_>) -> IndexMap<String, ListenerExpectation> {
