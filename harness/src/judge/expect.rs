@@ -1,5 +1,6 @@
 //! One expectation against one version of an object.
 
+mod field;
 mod parents;
 
 use std::fmt::Write as _;
@@ -12,9 +13,7 @@ use super::conditions::{Condition, array, fell_back, find, generation, list, lis
 use super::env::{any_of, severity};
 use super::history::Latest;
 use crate::dialects::Standing;
-use crate::scenario::{
-    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, Scenario, SubjectExpectation,
-};
+use crate::scenario::{Clause, ConditionExpectation, Level, ListenerExpectation, Scenario, SubjectExpectation};
 
 /// Clauses behind what is demanded of every subject, whether the manifest says so or not.
 pub(super) const FRESH: [&str; 2] = ["GEP1364-08", "IMPL-25"];
@@ -262,6 +261,9 @@ impl Check<'_> {
                 Some(c) => json!([type_, c.status, c.reason, c.observed_generation]),
                 None => json!([type_]),
             });
+            for name in expectation.fields.keys().chain(expectation.below.keys()) {
+                self.view.push(json!([name, seen.and_then(|c| c.raw.get(name))]));
+            }
             self.condition(type_, expectation, seen, conditions, &format!("{part}.{type_}"), subject);
             for miss in &mut self.misses[first..] {
                 miss.clauses.splice(0..0, expectation.proves.iter().cloned());
@@ -313,6 +315,7 @@ impl Check<'_> {
             let level = expected.reason_level.unwrap_or(expected.level).min(expected.level);
             self.miss(&format!("{part}.reason"), level, words.clone(), seen.to_string());
         }
+        self.further(type_, expected, seen, part, subject);
         if let Some(message) = &expected.message {
             let unmentioned = message.mentions.iter().filter(|text| !seen.message.contains(text.as_str()));
             let starts = message.starts.iter().any(|text| seen.message.starts_with(text.as_str()));
@@ -337,38 +340,6 @@ impl Check<'_> {
         let miss = self.miss(&format!("{part}.observedGeneration"), level, expected, seen);
         miss.stale = true;
         miss.clauses = FRESH.map(Clause::from).to_vec();
-    }
-
-    fn field(&mut self, expected: &FieldExpectation, object: &Value) {
-        let seen = object.pointer(&expected.pointer).filter(|v| !v.is_null());
-        self.view.push(json!([expected.pointer, seen]));
-        self.checked += 1;
-        let empty = seen.is_none_or(is_empty);
-        let path = format!("{} of {}", expected.pointer, self.name);
-        let (good, words) = match &expected.test {
-            FieldTest::Equals(value) => (seen == Some(value), format!("{path} is {value}")),
-            FieldTest::NotEmpty => (!empty, format!("{path} is not empty")),
-            FieldTest::Empty => (empty, format!("{path} is empty")),
-            FieldTest::SortedBy(field) => {
-                let keys: Vec<_> = array(seen).iter().map(|i| i.get(field).and_then(Value::as_str)).collect();
-                (!empty && keys.is_sorted(), format!("{path} is a list sorted by {field}"))
-            }
-            FieldTest::Contains(value) => (array(seen).contains(value), format!("{path} contains {value}")),
-        };
-        if !good {
-            let part = format!(".fields[{}]", expected.pointer);
-            self.miss(&part, expected.level, words, seen.map_or("nothing".to_owned(), shortened));
-        }
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::String(text) => text.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

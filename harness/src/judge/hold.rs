@@ -227,7 +227,9 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         .conditions
         .iter()
         .map(|(type_, c)| {
-            format!("{type_}={}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/"))
+            let further: Vec<&str> = c.fields.keys().chain(c.below.keys()).map(String::as_str).collect();
+            let with = if further.is_empty() { String::new() } else { format!(" with such {}", further.join(", ")) };
+            format!("{type_}={}{with}", c.status.iter().chain(&c.reason).cloned().collect::<Vec<_>>().join("/"))
         })
         .chain(subject.listeners.keys().map(|l| format!("what is listed for listener {l}")))
         .collect();

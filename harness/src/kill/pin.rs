@@ -92,7 +92,7 @@ pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
         Asserted::Refused(objects) => Some(Pin::Admit(objects.iter().filter_map(crd).collect())),
         Asserted::Admitted(objects) => Some(Pin::Refuse(objects.iter().filter_map(crd).collect())),
         Asserted::Condition { object, holder, r#type, expected, aspect } => {
-            on(object, status::condition(holder, r#type, expected, *aspect))
+            on(object, status::condition(holder, r#type, expected, aspect.clone()))
         }
         Asserted::Parents(object, parents) => on(object, status::parents(parents)),
         Asserted::Parent(object, parent_ref, absent) => on(object, status::parent(parent_ref, *absent)),

@@ -158,14 +158,20 @@ impl Binder<'_> {
             self.conditions(&mut listener.conditions)?;
         }
         for field in &mut subject.fields {
-            if let FieldTest::Equals(value) | FieldTest::Contains(value) = &mut field.test {
-                *value = self.resolver.value(value)?;
-            }
+            self.values(&mut field.test)?;
+        }
+        Ok(())
+    }
+
+    fn values(&self, test: &mut FieldTest) -> Result<(), BindError> {
+        for value in test.values_mut() {
+            *value = self.resolver.value(value)?;
         }
         Ok(())
     }
 
     fn conditions(&self, conditions: &mut IndexMap<String, ConditionExpectation>) -> Result<(), BindError> {
+        conditions.values_mut().flat_map(|c| c.fields.values_mut()).try_for_each(|test| self.values(test))?;
         for mention in conditions.values_mut().filter_map(|c| c.message.as_mut()).flat_map(|m| &mut m.mentions) {
             *mention = self.resolver.text(mention)?;
         }

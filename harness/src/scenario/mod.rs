@@ -24,11 +24,11 @@ pub use diagnostic::Diagnostic;
 pub(crate) use diagnostic::lines;
 pub use grpc::GrpcCode;
 pub use model::{
-    Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, Bounds, Channel, Clause, ConditionExpectation,
-    Delete, Ending, ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor, Isolation, Level,
-    ListenerExpectation, MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation, Parents, Patch,
-    PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Scenario, Seen, Settle, Share, Step, SubjectExpectation,
-    Verb, Version,
+    Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, Bounds, Channel, Clause,
+    ConditionExpectation, Delete, Ending, ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor,
+    Isolation, Level, ListenerExpectation, MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation,
+    Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Scenario, Seen, Settle, Share, Step,
+    SubCondition, SubjectExpectation, Verb, Version,
 };
 pub use parse::parse;
 pub use vocabulary::{Vocabulary, suggest};

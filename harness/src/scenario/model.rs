@@ -17,8 +17,8 @@ use crate::log::Message;
 
 pub use answer::{Answer, HeaderTest, Noted, Seen, Share};
 pub use subject::{
-    ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation, ParentExpectation,
-    Parents, SubjectExpectation,
+    BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation,
+    ParentExpectation, Parents, SubCondition, SubjectExpectation,
 };
 
 /// A clause that something proves: an ID of the requirements table, `upstream:TEST` or `blind:TEST.n`.

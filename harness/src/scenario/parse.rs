@@ -3,6 +3,7 @@
 pub(in crate::scenario) mod build;
 pub(in crate::scenario) mod check;
 mod expect;
+mod field;
 mod hold;
 pub(in crate::scenario) mod names;
 mod probe;

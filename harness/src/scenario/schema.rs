@@ -59,6 +59,8 @@ impl Maker<'_> {
                 let short = format!("^(absent|{status}(\\|{status})*(/{reason}(\\|{reason})*)?)$");
                 json!({"anyOf": [{"type": "string", "pattern": short}, long]})
             }
+            Shape::Scalar => json!({"type": ["string", "number", "boolean", "null"]}),
+            Shape::SubCondition => json!({"type": "string", "pattern": "^[A-Za-z0-9._,:/-]+/[A-Za-z0-9._,:-]+$"}),
             Shape::Object => json!({
                 "type": "object",
                 "required": ["apiVersion", "kind", "metadata"],

@@ -5,6 +5,7 @@ mod contract;
 mod contrast;
 mod doubt;
 mod driver;
+mod further;
 mod hold;
 mod others;
 mod policies;

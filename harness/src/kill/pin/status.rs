@@ -10,7 +10,9 @@ use super::OTHER;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{ParentRef, array, generation, namespace};
 use crate::scenario::expectations::{Aspect, Holder};
-use crate::scenario::{ConditionExpectation, FieldTest, ListenerExpectation, Parents, SubjectExpectation};
+use crate::scenario::{
+    ConditionExpectation, FieldTest, ListenerExpectation, Parents, SubCondition, SubjectExpectation,
+};
 
 /// A reason that nobody else gives.
 const OTHER_REASON: &str = "Tampered";
@@ -24,12 +26,12 @@ pub(super) fn condition(holder: &Holder, r#type: &str, expected: &ConditionExpec
     let (holder, r#type, expected) = (holder.clone(), r#type.to_owned(), expected.clone());
     edit(move |object, status| {
         let Some(conditions) = conditions_of(object, status, &holder) else { return };
-        change(conditions, object, &r#type, &expected, aspect);
+        change(conditions, object, &r#type, &expected, &aspect);
     })
 }
 
-fn change(conditions: &mut Vec<Value>, object: &Value, r#type: &str, expected: &ConditionExpectation, aspect: Aspect) {
-    if aspect == Aspect::Present {
+fn change(conditions: &mut Vec<Value>, object: &Value, r#type: &str, expected: &ConditionExpectation, aspect: &Aspect) {
+    if *aspect == Aspect::Present {
         conditions.retain(|one| one["type"] != r#type);
         return;
     }
@@ -43,6 +45,18 @@ fn change(conditions: &mut Vec<Value>, object: &Value, r#type: &str, expected: &
         }
         Aspect::Reason => found["reason"] = json!(OTHER_REASON),
         Aspect::Message => found["message"] = json!(""),
+        Aspect::Field(name) => match expected.fields.get(name) {
+            Some(FieldTest::NotEmpty) => drop(found.as_object_mut().and_then(|fields| fields.remove(name))),
+            _ => found[name] = json!(OTHER),
+        },
+        Aspect::Below(name) => {
+            let entries = list(found, name);
+            if expected.below.get(name).is_some_and(|below| below.at_least) {
+                entries.clear();
+            } else {
+                entries.push(json!({"type": OTHER_REASON, "status": "True", "reason": OTHER_REASON, "message": ""}));
+            }
+        }
     }
 }
 
@@ -118,7 +132,7 @@ fn on_listener(name: &str, change: impl Fn(&mut Value) + Send + Sync + 'static) 
 pub(super) fn field(pointer: &str, test: &FieldTest) -> StatusEdit {
     let (pointer, test) = (pointer.to_owned(), test.clone());
     edit(move |_, status| {
-        if test == FieldTest::Empty {
+        if matches!(test, FieldTest::Empty | FieldTest::Absent) {
             return fill(status, &pointer);
         }
         let Some(value) = status.pointer_mut(&pointer) else { return };
@@ -181,9 +195,41 @@ pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
                 if let Some(wanted) = expected.reason.first() {
                     found["reason"] = json!(wanted);
                 }
+                for (name, test) in &expected.fields {
+                    fulfil(found, &format!("/{name}"), test, generation(object));
+                }
+                for (name, below) in &expected.below {
+                    let entry = |one: &SubCondition| json!({"type": one.type_, "status": "True", "reason": one.reason, "message": ""});
+                    found[name] = below.entries.iter().map(entry).collect();
+                }
+            }
+        }
+        for field in &subject.fields {
+            if let Some(pointer) = field.pointer.strip_prefix("/status") {
+                fulfil(status, pointer, &field.test, generation(object));
             }
         }
     })
+}
+
+/// Has a test hold of a field; of those that say nothing of its value, only where there is none.
+fn fulfil(holder: &mut Value, pointer: &str, test: &FieldTest, generation: i64) {
+    let wanted = match test {
+        FieldTest::Equals(value) => value.clone(),
+        FieldTest::OneOf(values) => values.first().cloned().unwrap_or_default(),
+        FieldTest::Contains(value) => json!([value]),
+        FieldTest::Current => json!(generation),
+        FieldTest::NotEmpty if holder.pointer(pointer).is_some() => return,
+        FieldTest::NotEmpty => json!(OTHER),
+        FieldTest::Absent | FieldTest::Empty => Value::Null,
+        FieldTest::SortedBy(_) => return,
+    };
+    let (above, name) = pointer.rsplit_once('/').unwrap_or_default();
+    match holder.pointer_mut(above).and_then(Value::as_object_mut) {
+        Some(fields) if wanted.is_null() => drop(fields.remove(name)),
+        Some(fields) => drop(fields.insert(name.to_owned(), wanted)),
+        None => {}
+    }
 }
 
 /// A status that was written although nothing has changed.

@@ -57,15 +57,12 @@ impl Needs {
         let listeners = subject.listeners.values().flat_map(|l| l.conditions.values());
         for condition in subject.conditions.values().chain(listeners) {
             condition.message.iter().flat_map(|m| &m.mentions).for_each(|text| self.text(text));
+            condition.fields.values().flat_map(FieldTest::values).for_each(|value| self.value(value));
         }
         if let Parents::Selected(parents) = &subject.parents {
             parents.iter().for_each(|p| self.value(&p.parent_ref));
         }
-        for field in &subject.fields {
-            if let FieldTest::Equals(value) | FieldTest::Contains(value) = &field.test {
-                self.value(value);
-            }
-        }
+        subject.fields.iter().flat_map(|field| field.test.values()).for_each(|value| self.value(value));
     }
 
     fn value(&mut self, value: &Value) {

@@ -37,7 +37,7 @@ spec:
     - settle:
         HTTPRoute/route: {Accepted: "True", parents: [{ref: "${gw}", section: http, Accepted: "True"}]}
         "${gw}": {Programmed: "True"}
-        GatewayClass/class: {Accepted: {status: "True", message: {mentions: "${token}"}}}
+        GatewayClass/class: {Accepted: {status: "True", message: {mentions: "${token}"}, fields: {by: "${controller}"}}, mirrors: {of: "${host:third}"}}
     - patch: {target: Namespace/other, merge: {metadata: {labels: {c: "${token}"}}}}
     - delete: [Service/other/echo]
     - probe: {get: "http://${host}/${token}", headers: {X: "${host:second}"}, expect: {backend: echo, seen: {host: "${host}"}}}
@@ -51,7 +51,7 @@ fn bindings() -> Bindings {
         run_id: "r1".into(),
         token: "t1".into(),
         namespaces: pairs(&[("ns", "ns-t1"), ("other", "ns-t1-other")]),
-        hosts: pairs(&[("host", "t1.example"), ("second", "t1-second.example")]),
+        hosts: pairs(&[("host", "t1.example"), ("second", "t1-second.example"), ("third", "t1-third.example")]),
         gateways: [("gw".to_owned(), gateway)].into_iter().collect(),
         names: pairs(&[("class", "class-t1")]),
         ports: [("http".to_owned(), 8080)].into_iter().collect(),
@@ -124,7 +124,7 @@ fn names_of_expectations_do_not_change_by_binding() {
 #[test]
 fn needed_aliases_are_listed() {
     let needs = needs(&scenario());
-    assert_eq!(needs.hosts.iter().map(String::as_str).collect::<Vec<_>>(), ["host", "second"]);
+    assert_eq!(needs.hosts.iter().map(String::as_str).collect::<Vec<_>>(), ["host", "second", "third"]);
     assert_eq!(needs.names.iter().map(String::as_str).collect::<Vec<_>>(), ["class"]);
     assert_eq!(needs.ports.iter().map(String::as_str).collect::<Vec<_>>(), ["http"]);
 }
@@ -135,4 +135,13 @@ fn a_missing_binding_is_an_error() {
     bindings.hosts.shift_remove("second");
     let error = bind(&scenario(), &bindings).unwrap_err();
     assert_eq!(error, BindError::Missing { what: "host", alias: "second".to_owned() });
+}
+
+#[test]
+fn values_of_fields_are_bound() {
+    let bound = bind(&scenario(), &bindings()).unwrap();
+    let Verb::Settle(settle) = &bound.steps[1].verb else { panic!("not a settle") };
+    let class = &settle.subjects[2];
+    assert_eq!(class.conditions["Accepted"].fields["by"], FieldTest::Equals(json!("example.com/controller")));
+    assert_eq!(class.fields[0].test, FieldTest::Equals(json!("t1-third.example")));
 }

@@ -72,7 +72,7 @@ impl Asserted {
                 },
                 r#type: (*r#type).to_owned(),
                 expected: (*expected).clone(),
-                aspect: *aspect,
+                aspect: aspect.clone(),
             },
             Site::Parents(object, parents) => Asserted::Parents((*object).clone(), (*parents).clone()),
             Site::Parent(object, parent) => {

@@ -68,6 +68,16 @@ pub fn field(subject: &str, pointer: &str) -> ExpectationId {
     format!("{subject}.fields[{pointer}]")
 }
 
+/// A further field of a condition, as a part of that.
+pub fn condition_field(name: &str) -> String {
+    format!("fields.{name}")
+}
+
+/// A list of sub-conditions, as a part of the condition that they stand in.
+pub fn below(name: &str) -> String {
+    format!("below.{name}")
+}
+
 /// A part of what is named by `base`: a condition type, or an aspect such as `status`, `reason`, `message`, `absent`,
 /// `present`, `parents`, `attachedRoutes`, `supportedKinds`; of a probe `status`, `preferred`, `backend`,
 /// `code`, `headers.NAME`, `trailers.NAME`, `messages`, `seen.path`, `seen.host`, `seen.proto`, `seen.headers.NAME`, `certificate`, `mirrored.BACKEND`, `shares`.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::super::grpc::GrpcCode;
 use super::super::model::{
     Answer, ConditionExpectation, FieldExpectation, FieldTest, HeaderTest, Hold, Level, Noted, Parents, Seen, Share,
+    SubCondition,
 };
 use super::walk::{Aspect, NotedPart, SeenPart, Site};
 
@@ -24,7 +25,7 @@ const OTHER_STATUS: u16 = 418;
 /// Negates the value at a site; false if its opposite cannot be said.
 pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
     match site {
-        Site::Condition(_, _, _, condition, aspect) => negate_condition(condition, aspect),
+        Site::Condition(_, _, _, condition, aspect) => negate_condition(condition, &aspect),
         Site::Parents(_, parents) => {
             *parents = if *parents == Parents::Absent { Parents::Every } else { Parents::Absent };
         }
@@ -47,7 +48,7 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
     true
 }
 
-fn negate_condition(condition: &mut ConditionExpectation, aspect: Aspect) {
+fn negate_condition(condition: &mut ConditionExpectation, aspect: &Aspect) {
     condition.level = Level::Must;
     match aspect {
         Aspect::Absent => condition.absent = false,
@@ -73,13 +74,30 @@ fn negate_condition(condition: &mut ConditionExpectation, aspect: Aspect) {
                 message.level = Level::Must;
             }
         }
+        Aspect::Field(name) => {
+            condition.optional = false;
+            condition.fields.get_mut(name).into_iter().for_each(negate_test);
+        }
+        Aspect::Below(name) => {
+            condition.optional = false;
+            let other = || "GateproofInverted".to_owned();
+            let one_more = SubCondition { type_: other(), reason: other() };
+            if let Some(below) = condition.below.get_mut(name) {
+                below.entries.push(one_more);
+            }
+        }
     }
 }
 
 fn negate_field(field: &mut FieldExpectation) {
     field.level = Level::Must;
-    field.test = match &field.test {
-        FieldTest::Equals(_) => FieldTest::Equals(Value::from(OTHER)),
+    negate_test(&mut field.test);
+}
+
+fn negate_test(test: &mut FieldTest) {
+    *test = match test {
+        FieldTest::Equals(_) | FieldTest::OneOf(_) | FieldTest::Current => FieldTest::Equals(Value::from(OTHER)),
+        FieldTest::Absent => FieldTest::NotEmpty,
         FieldTest::Contains(_) => FieldTest::Contains(Value::from(OTHER)),
         FieldTest::Empty => FieldTest::NotEmpty,
         FieldTest::NotEmpty | FieldTest::SortedBy(_) => FieldTest::Empty,
@@ -91,7 +109,7 @@ fn never_to_always(hold: &mut Hold, index: usize, kind: Option<&str>) -> bool {
     if let Some(condition) = kind.filter(|_| subject.conditions.len() > 1).and_then(|k| subject.conditions.get_mut(k)) {
         // Together with the others it must never be so: its opposite is, together with them.
         let aspect = if condition.status.is_empty() { Aspect::Reason } else { Aspect::Status };
-        negate_condition(condition, aspect);
+        negate_condition(condition, &aspect);
         return aspect == Aspect::Status;
     }
     let mut moved = subject.clone();

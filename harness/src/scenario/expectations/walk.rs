@@ -54,7 +54,7 @@ pub(super) enum Holder<'a> {
 }
 
 /// What of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Aspect {
     /// That it is not there.
     Absent,
@@ -66,16 +66,22 @@ pub enum Aspect {
     Reason,
     /// Its message.
     Message,
+    /// A further field of this name.
+    Field(String),
+    /// The sub-conditions in the field of this name.
+    Below(String),
 }
 
 impl Aspect {
-    fn name(self) -> &'static str {
+    fn name(&self) -> String {
         match self {
-            Aspect::Absent => "absent",
-            Aspect::Present => "present",
-            Aspect::Status => "status",
-            Aspect::Reason => "reason",
-            Aspect::Message => "message",
+            Aspect::Absent => "absent".to_owned(),
+            Aspect::Present => "present".to_owned(),
+            Aspect::Status => "status".to_owned(),
+            Aspect::Reason => "reason".to_owned(),
+            Aspect::Message => "message".to_owned(),
+            Aspect::Field(name) => id::condition_field(name),
+            Aspect::Below(name) => id::below(name),
         }
     }
 }
@@ -323,12 +329,15 @@ impl Conditions<'_> {
                 if aspects.is_empty() && !condition.optional {
                     aspects.push((Aspect::Present, condition.level));
                 }
+                let fields = condition.fields.keys().cloned().map(Aspect::Field);
+                let below = condition.below.keys().cloned().map(Aspect::Below);
+                aspects.extend(fields.chain(below).map(|aspect| (aspect, condition.level)));
                 if condition.message.is_some() {
                     aspects.push((Aspect::Message, message_level));
                 }
             }
             for (aspect, level) in aspects {
-                let mut expectation = about.at(level).expectation(id::part(&name, aspect.name()));
+                let mut expectation = about.at(level).expectation(id::part(&name, &aspect.name()));
                 expectation.untouched = condition.status == ["Unknown"];
                 visitor(expectation, Site::Condition(self.object, self.holder, kind, condition, aspect));
             }

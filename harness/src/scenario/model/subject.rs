@@ -1,5 +1,7 @@
 //! What is expected of an object's status.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -85,6 +87,10 @@ pub struct ConditionExpectation {
     pub reason: Vec<String>,
     /// The message.
     pub message: Option<MessageExpectation>,
+    /// Further fields of the condition, by name.
+    pub fields: IndexMap<String, FieldTest>,
+    /// Lists of sub-conditions that stand in it, by the name of the field.
+    pub below: IndexMap<String, BelowExpectation>,
     /// The condition must not be there.
     pub absent: bool,
     /// The condition may be absent, but if it is there it must be so.
@@ -97,6 +103,40 @@ pub struct ConditionExpectation {
     pub bounds: Bounds,
     /// What it proves beyond the step's clauses.
     pub proves: Vec<Clause>,
+}
+
+/// The sub-conditions of a list in a condition. Their order says nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BelowExpectation {
+    /// What must stand there, each as often as it is named here.
+    pub entries: Vec<SubCondition>,
+    /// Whether others may stand beside them.
+    pub at_least: bool,
+}
+
+/// What a sub-condition is known by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SubCondition {
+    /// `type`.
+    pub type_: String,
+    /// `reason`.
+    pub reason: String,
+}
+
+impl SubCondition {
+    /// Reads `Type/Reason`.
+    pub fn of(text: &str) -> Option<SubCondition> {
+        let (type_, reason) = text.rsplit_once('/')?;
+        let is_word =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-,:/".contains(c));
+        (is_word(type_) && is_word(reason)).then(|| SubCondition { type_: type_.to_owned(), reason: reason.to_owned() })
+    }
+}
+
+impl fmt::Display for SubCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.type_, self.reason)
+    }
 }
 
 /// What a message must say.
@@ -126,6 +166,12 @@ pub struct FieldExpectation {
 pub enum FieldTest {
     /// Is this value.
     Equals(Value),
+    /// Is one of these values.
+    OneOf(Vec<Value>),
+    /// Is the object's `metadata.generation`.
+    Current,
+    /// Is not there at all; nor is what is null.
+    Absent,
     /// Is there and not empty.
     NotEmpty,
     /// Is not there, or empty.
@@ -134,4 +180,32 @@ pub enum FieldTest {
     SortedBy(String),
     /// Is a list that holds this value.
     Contains(Value),
+}
+
+impl FieldTest {
+    /// The values of the manifest in it.
+    pub fn values(&self) -> &[Value] {
+        match self {
+            FieldTest::Equals(value) | FieldTest::Contains(value) => std::slice::from_ref(value),
+            FieldTest::OneOf(values) => values,
+            FieldTest::Current
+            | FieldTest::Absent
+            | FieldTest::NotEmpty
+            | FieldTest::Empty
+            | FieldTest::SortedBy(_) => &[],
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn values_mut(&mut self) -> &mut [Value] {
+        match self {
+            FieldTest::Equals(value) | FieldTest::Contains(value) => std::slice::from_mut(value),
+            FieldTest::OneOf(values) => values,
+            FieldTest::Current
+            | FieldTest::Absent
+            | FieldTest::NotEmpty
+            | FieldTest::Empty
+            | FieldTest::SortedBy(_) => &mut [],
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::diagnostic::{Diagnostic, Report, Source};
-use super::super::model::Version;
+use super::super::model::{SubCondition, Version};
 use super::super::vocabulary::{Vocabulary, suggest};
 use super::shape::{CHANNELS, CONDITION, Shape, Table};
 use super::tree::{Kind, Mark, Node};
@@ -96,6 +96,13 @@ impl Checker<'_> {
             }
             (Shape::Condition, Kind::Text(text)) => self.condition(node, text),
             (Shape::Condition, Kind::Map(_)) => self.table(node, &CONDITION),
+            (Shape::Scalar, Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_)) => {}
+            (Shape::SubCondition, Kind::Text(text)) => {
+                if SubCondition::of(text).is_none() {
+                    let help = Some("write Type/Reason".to_owned());
+                    self.report(node.mark, format!("`{text}` is not a sub-condition"), help);
+                }
+            }
             (Shape::Object, Kind::Map(_)) => self.object(node),
             (Shape::List(inner), Kind::List(items)) => {
                 items.iter().for_each(|item| self.check(item, inner));
@@ -241,10 +248,12 @@ fn fits(shape: &Shape, node: &Node) -> bool {
         | Shape::Date
         | Shape::Feature
         | Shape::Clause
+        | Shape::SubCondition
         | Shape::Pool => {
             matches!(node.kind, Kind::Text(_))
         }
         Shape::Condition => matches!(node.kind, Kind::Text(_) | Kind::Map(_)),
+        Shape::Scalar => !matches!(node.kind, Kind::List(_) | Kind::Map(_)),
         Shape::Integer(..) | Shape::Number => matches!(node.kind, Kind::Number(_)),
         Shape::Bool => matches!(node.kind, Kind::Bool(_)),
         Shape::List(_) => matches!(node.kind, Kind::List(_)),
@@ -266,6 +275,8 @@ fn noun(shape: &Shape) -> String {
         Shape::Number => "a number".to_owned(),
         Shape::Bool => "true or false".to_owned(),
         Shape::Condition => "a string such as \"True/Accepted\" or a mapping".to_owned(),
+        Shape::Scalar => "a value".to_owned(),
+        Shape::SubCondition => "a string such as Type/Reason".to_owned(),
         Shape::Object => "a Kubernetes object".to_owned(),
         Shape::List(inner) => format!("a list, each item {}", noun(inner)),
         Shape::Map(_) => "a mapping".to_owned(),

@@ -4,11 +4,12 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::super::model::{
-    Clause, ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, MessageExpectation,
-    ParentExpectation, Parents, SubjectExpectation,
+    Clause, ConditionExpectation, FieldExpectation, Level, ListenerExpectation, MessageExpectation, ParentExpectation,
+    Parents, SubjectExpectation,
 };
-use super::build::{boolean, bounds, clauses, integer, level, strings, text};
+use super::build::{boolean, bounds, clauses, integer, level, strings};
 use super::check::{Checker, is_condition_type};
+use super::field::{below, extra, mirrors, test};
 use super::names::Names;
 use super::tree::{Kind, Node};
 
@@ -88,11 +89,12 @@ fn listeners(node: &Node, checker: &mut Checker<'_>) -> IndexMap<String, Listene
 fn fields(node: &Node, checker: &mut Checker<'_>) -> Vec<FieldExpectation> {
     let list = node.get("fields").map(Node::list).unwrap_or_default();
     let mut all: Vec<FieldExpectation> = Vec::new();
-    for node in list {
-        let Some(field) = field(node, checker) else { continue };
+    let mirrored = node.get("mirrors").map(|m| mirrors(m, checker)).unwrap_or_default();
+    let listed: Vec<_> = list.iter().filter_map(|node| Some((node.mark, field(node, checker)?))).collect();
+    for (mark, field) in mirrored.into_iter().chain(listed) {
         if all.iter().any(|before| before.pointer == field.pointer) {
             let help = Some("a finding could not say which is meant; put it into a settle of its own".to_owned());
-            checker.report(node.mark, format!("`{}` is tested twice", field.pointer), help);
+            checker.report(mark, format!("`{}` is tested twice", field.pointer), help);
         }
         all.push(field);
     }
@@ -106,30 +108,13 @@ fn field(node: &Node, checker: &mut Checker<'_>) -> Option<FieldExpectation> {
         let help = Some("such as /status/addresses".to_owned());
         checker.report(pointer.mark, format!("`{path}` is not a JSON pointer"), help);
     }
-    for word in ["notEmpty", "empty"] {
-        if boolean(node, word) == Some(false) {
-            checker.report(node.mark, format!("`{word}: false` says nothing"), Some("say the opposite".to_owned()));
-        }
-    }
-    let test = if let Some(value) = node.get("equals") {
-        FieldTest::Equals(value.value())
-    } else if let Some(value) = node.get("contains") {
-        FieldTest::Contains(value.value())
-    } else if let Some(key) = text(node, "sortedBy") {
-        FieldTest::SortedBy(key.to_owned())
-    } else if boolean(node, "notEmpty") == Some(true) {
-        FieldTest::NotEmpty
-    } else if boolean(node, "empty") == Some(true) {
-        FieldTest::Empty
-    } else {
-        return None;
-    };
+    let test = test(node, checker)?;
     Some(FieldExpectation { pointer: path.to_owned(), test, level: level(node, "level").unwrap_or_default() })
 }
 
 /// The conditions of a subject, listener or parent.
 fn conditions(node: &Node, checker: &mut Checker<'_>) -> IndexMap<String, ConditionExpectation> {
-    let fields = ["parents", "listeners", "fields"];
+    let fields = ["parents", "listeners", "fields", "mirrors"];
     node.entries()
         .iter()
         .filter(|(key, _)| is_condition_type(&key.name) && !fields.contains(&key.name.as_str()))
@@ -146,10 +131,26 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
             checker.status(status, text);
         }
     }
-    let absent = boolean(node, "absent").unwrap_or(false);
+    if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "present")
+        && node.get("absent").is_some()
+    {
+        let help = Some("leave out one of them".to_owned());
+        checker.report(key.mark, "`present` and `absent` say the same of a condition".to_owned(), help);
+    }
+    let absent = boolean(node, "absent").or_else(|| boolean(node, "present").map(|there| !there)).unwrap_or(false);
     let status = strings(node.get("status"));
     if absent && (!status.is_empty() || node.get("reason").is_some()) {
         checker.report(node.mark, "an absent condition has neither status nor reason".to_owned(), None);
+    }
+    if let Some((key, _)) = node.entries().iter().find(|(k, _)| absent && ["fields", "below"].contains(&&*k.name)) {
+        checker.report(key.mark, format!("an absent condition has no `{}`", key.name), None);
+    }
+    if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "optional")
+        && boolean(node, "present").is_some()
+        && boolean(node, "optional") == Some(true)
+    {
+        let help = Some("say one of them".to_owned());
+        checker.report(key.mark, "`optional` beside `present` says nothing".to_owned(), help);
     }
     let message = node.get("message").map(|m| MessageExpectation {
         mentions: strings(m.get("mentions")),
@@ -163,6 +164,8 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
         status,
         reason: strings(node.get("reason")),
         message,
+        fields: node.get("fields").map(|fields| extra(fields, checker)).unwrap_or_default(),
+        below: node.get("below").map(|lists| below(lists, checker)).unwrap_or_default(),
         absent,
         optional: boolean(node, "optional").unwrap_or(false),
         level: level(node, "level").unwrap_or_default(),

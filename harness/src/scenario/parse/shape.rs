@@ -31,6 +31,10 @@ pub(in crate::scenario) enum Shape {
     Pool,
     /// `Status`, `Status/Reason`, `Status/ReasonA|ReasonB` or `absent`.
     Condition,
+    /// A string, a number, true or false, or nothing.
+    Scalar,
+    /// `Type/Reason` of a sub-condition.
+    SubCondition,
     /// A plain Kubernetes object.
     Object,
     /// Anything.
@@ -280,6 +284,11 @@ static SUBJECT: Table = Table {
             Shape::Either(&[Shape::Word(&["none"]), Shape::List(&Shape::Table(&PARENT))]),
             "which parent entries of our controller there are",
         ),
+        may(
+            "mirrors",
+            Shape::Map(&MIRROR),
+            "fields of its status by name, or by JSON pointer below the status; `current` is the object's generation",
+        ),
         may("listeners", Shape::Map(&Shape::Table(&LISTENER)), "listener entries by name"),
         may("fields", Shape::List(&Shape::Table(&FIELD)), "further fields"),
     ],
@@ -318,10 +327,12 @@ static FIELD: Table = Table {
     name: "Field",
     doc: "A test of one field, by JSON pointer.",
     conditions: false,
-    one_of: &["equals", "notEmpty", "empty", "sortedBy", "contains"],
+    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty", "sortedBy", "contains"],
     fields: &[
         must("at", Shape::Text, "JSON pointer such as /status/addresses"),
         may("equals", Shape::Any, "is this value"),
+        may("oneOf", Shape::List(&Shape::Any), "is one of these values"),
+        may("absent", Shape::Bool, "true: is not there at all"),
         may("notEmpty", Shape::Bool, "is there and not empty"),
         may("empty", Shape::Bool, "is not there, or empty"),
         may("sortedBy", Shape::Text, "is a list in ascending order of this field"),
@@ -340,6 +351,13 @@ pub(in crate::scenario) static CONDITION: Table = Table {
         may("status", TEXT_OR_TEXTS, "True, False or Unknown; several are alternatives"),
         may("reason", TEXT_OR_TEXTS, "several are alternatives"),
         may("message", Shape::Table(&MESSAGE), "what the message must say"),
+        may("fields", Shape::Map(&MIRROR), "further fields of the condition, by name"),
+        may(
+            "below",
+            Shape::Map(&Shape::Either(&[Shape::List(&Shape::SubCondition), Shape::Table(&BELOW)])),
+            "lists of sub-conditions in the condition, by name of the field: these and no others, in any order",
+        ),
+        may("present", Shape::Bool, "false: must not be there"),
         may("absent", Shape::Bool, "true: must not be there"),
         may("optional", Shape::Bool, "true: may be absent, but if there it must be so"),
         LEVEL,
@@ -349,6 +367,35 @@ pub(in crate::scenario) static CONDITION: Table = Table {
         CHANNEL,
         PROVES,
     ],
+};
+
+/// A value that a field must have, or a test of it. Nothing means that it must not be there.
+const MIRROR: Shape = Shape::Either(&[Shape::Scalar, Shape::Table(&VALUE)]);
+
+static VALUE: Table = Table {
+    name: "Value",
+    doc: "A test of a field's value.",
+    conditions: false,
+    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty"],
+    fields: &[
+        may("equals", Shape::Any, "is this value"),
+        may("oneOf", Shape::List(&Shape::Any), "is one of these values"),
+        may("absent", Shape::Bool, "true: is not there at all"),
+        may("notEmpty", Shape::Bool, "true: is there and not empty"),
+        may("empty", Shape::Bool, "true: is not there, or empty"),
+    ],
+};
+
+static BELOW: Table = Table {
+    name: "Below",
+    doc: "What stands in a list of sub-conditions, beside others.",
+    conditions: false,
+    one_of: &["atLeast"],
+    fields: &[may(
+        "atLeast",
+        Shape::List(&Shape::SubCondition),
+        "these, each as often as it is named, and perhaps others",
+    )],
 };
 
 static MESSAGE: Table = Table {

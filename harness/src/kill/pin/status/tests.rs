@@ -3,6 +3,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::scenario::BelowExpectation;
 
 fn route() -> (Value, Value) {
     let object = json!({
@@ -45,6 +46,62 @@ fn exactly_one_value_of_a_condition_is_wrong(#[case] holder: Holder, #[case] asp
     assert_eq!(differences(&before, &after), at);
 }
 
+fn further(test: FieldTest, at_least: bool) -> ConditionExpectation {
+    let entries = vec![SubCondition { type_: "A".to_owned(), reason: "X".to_owned() }];
+    ConditionExpectation {
+        fields: [("severity".to_owned(), test)].into_iter().collect(),
+        below: [("errors".to_owned(), BelowExpectation { entries, at_least })].into_iter().collect(),
+        ..accepted()
+    }
+}
+
+#[rstest]
+#[case::value(FieldTest::Equals(json!("Info")), false, Aspect::Field("severity".to_owned()), "/severity")]
+#[case::gone(FieldTest::NotEmpty, false, Aspect::Field("severity".to_owned()), "/severity")]
+#[case::one_too_many(FieldTest::NotEmpty, false, Aspect::Below("errors".to_owned()), "/errors/1")]
+#[case::gone_too(FieldTest::NotEmpty, true, Aspect::Below("errors".to_owned()), "/errors/0")]
+fn what_is_further_of_a_condition_is_made_wrong_alone(
+    #[case] test: FieldTest,
+    #[case] at_least: bool,
+    #[case] aspect: Aspect,
+    #[case] at: &str,
+) {
+    let (object, mut before) = route();
+    let condition_before = &mut before["parents"][0]["conditions"][0];
+    condition_before["severity"] = json!("Info");
+    condition_before["errors"] = json!([{"type": "A", "reason": "X"}]);
+    let mut after = before.clone();
+    condition(&Holder::Own, "Accepted", &further(test, at_least), aspect)(&object, &mut after);
+    assert_eq!(differences(&before, &after), [format!("/parents/0/conditions/0{at}")]);
+}
+
+#[test]
+fn what_must_never_be_is_written_whole() {
+    let (object, mut status) = route();
+    let subject = SubjectExpectation {
+        subject: crate::scenario::ObjectRef {
+            kind: "HTTPRoute".to_owned(),
+            namespace: Some("ns".to_owned()),
+            name: "route".to_owned(),
+            pool: false,
+        },
+        standing: crate::dialects::Standing::Parents,
+        conditions: [("Accepted".to_owned(), further(FieldTest::Equals(json!("Error")), false))].into_iter().collect(),
+        parents: Parents::Every,
+        listeners: Default::default(),
+        fields: vec![crate::scenario::FieldExpectation {
+            pointer: "/status/phase".to_owned(),
+            test: FieldTest::Equals(json!("lost")),
+            level: crate::scenario::Level::Must,
+        }],
+        place: Default::default(),
+    };
+    never(&subject)(&object, &mut status);
+    let written = &status["parents"][0]["conditions"][0];
+    assert_eq!((&written["severity"], &written["errors"][0]["reason"]), (&json!("Error"), &json!("X")));
+    assert_eq!(status["phase"], "lost");
+}
+
 #[rstest]
 #[case::too_many(parents(&Parents::Every), 3)]
 #[case::one_too_many(parent(&json!({"name": "three"}), true), 3)]
@@ -65,6 +122,9 @@ fn entries_are_added_and_taken_away(#[case] edit: StatusEdit, #[case] count: usi
 #[case::contains(FieldTest::Contains(json!(1)), json!({"x": [1, 2]}), json!({"x": [2]}))]
 #[case::sorted(FieldTest::SortedBy("n".to_owned()), json!({"x": [{"n": 1}, {"n": 2}]}), json!({"x": [{"n": 2}, {"n": 1}]}))]
 #[case::empty(FieldTest::Empty, json!({}), json!({"x": "tampered"}))]
+#[case::absent(FieldTest::Absent, json!({}), json!({"x": "tampered"}))]
+#[case::one_of(FieldTest::OneOf(vec![json!("a")]), json!({"x": "a"}), json!({"x": "tampered.example/tampered"}))]
+#[case::current(FieldTest::Current, json!({"x": 2}), json!({"x": "tampered.example/tampered"}))]
 fn a_field_is_made_wrong(#[case] test: FieldTest, #[case] mut status: Value, #[case] after: Value) {
     field("/x", &test)(&json!({}), &mut status);
     assert_eq!(status, after);
