@@ -7,7 +7,7 @@ use super::super::model::{
     Clause, ConditionExpectation, FieldExpectation, Level, ListenerExpectation, MessageExpectation, ParentExpectation,
     Parents, SubjectExpectation,
 };
-use super::build::{boolean, bounds, clauses, integer, level, strings};
+use super::build::{boolean, bounds, clauses, integer, level, strings, text};
 use super::check::{Checker, is_condition_type};
 use super::field::{below, extra, mirrors, test};
 use super::names::Names;
