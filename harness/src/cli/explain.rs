@@ -35,6 +35,9 @@ pub(crate) struct Explanation {
     summary: String,
     /// Features that it needs.
     features: Vec<String>,
+    /// Scripted services that it needs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    services: Vec<String>,
     /// The first release at which it has a meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
@@ -121,6 +124,7 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
         file: scenario.file.clone(),
         summary: scenario.summary.clone(),
         features: scenario.features.clone(),
+        services: scenario.services().into_iter().map(str::to_owned).collect(),
         since: scenario.bounds.since.map(|version| version.to_string()),
         until: scenario.bounds.until.map(|version| version.to_string()),
         proves: proves.collect(),
@@ -133,6 +137,9 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
 fn print(explanation: &Explanation) {
     say!("{} ({})\n  {}\n", explanation.name, explanation.file, explanation.summary);
     say!("features: {}", explanation.features.join(", "));
+    if !explanation.services.is_empty() {
+        say!("services: {}", explanation.services.join(", "));
+    }
     for (word, version) in [("since", &explanation.since), ("until", &explanation.until)] {
         if let Some(version) = version {
             say!("{word}: {version}");

@@ -26,6 +26,7 @@ mod reports;
 mod reproduce;
 mod run;
 mod schema;
+mod services;
 mod testbed;
 mod tuning;
 mod workloads;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::dialect::{DialectArg, named_cluster};
 use super::output::tell;
+use super::services::ServiceArgs;
 use super::{Failure, crds};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::BundledSchemas;
@@ -199,6 +200,9 @@ pub(crate) struct Target {
     /// Context of the kubeconfig, instead of the current one
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) services: ServiceArgs,
 }
 
 impl Target {
@@ -236,6 +240,7 @@ impl Target {
         if let Some(source) = &self.crds {
             options.crds = crds::read(source).await?;
         }
+        options.services = self.services.read(suite)?;
         options.without_crds = crds::left_out(&self.without_crd, &options.crds)?;
         Ok(options)
     }

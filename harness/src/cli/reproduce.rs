@@ -4,6 +4,7 @@ use clap::ValueEnum;
 
 use super::options::{Selection, Target};
 use super::run::{Args, ContractEffect};
+use super::services::ServiceArgs;
 use super::tuning::{BackendsArg, Tuning};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
 
@@ -25,7 +26,8 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         identity: _,
     } = args;
     let Selection { selectors: _, profiles: _, files, dialect } = selection;
-    let Target { target, crds, without_crd, gateway_class, kubeconfig, context } = target;
+    let Target { target, crds, without_crd, gateway_class, kubeconfig, context, services } = target;
+    let ServiceArgs { service, service_token } = services;
     let Tuning {
         jobs: _,
         fail_fast: _,
@@ -64,6 +66,8 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.one("--gateway-class", gateway_class.as_ref());
     line.one("--kubeconfig", kubeconfig.as_ref().map(|path| path.display()));
     line.one("--context", context.as_ref());
+    line.all("--service", service);
+    line.all("--service-token", service_token);
     line.one("--timing", timing.and_then(|timing| timing.to_possible_value()).map(|value| value.get_name().to_owned()));
     #[allow(clippy::float_cmp, reason = "only the default itself goes without saying")]
     line.one("--timeout-scale", (*timeout_scale != 1.0).then_some(timeout_scale));
@@ -167,6 +171,10 @@ mod tests {
     #[case::definitions_by_url("--crds https://example.com/a.yaml", "--crds https://example.com/a.yaml")]
     #[case::cluster("--context kind --gateway-class mine", "--gateway-class mine --context kind")]
     #[case::kubeconfig("--gateway-class mine --kubeconfig k", "--gateway-class mine --kubeconfig k")]
+    #[case::services(
+        "--service arm=http://127.0.0.1:1 --service-token arm=t",
+        "--service arm=http://127.0.0.1:1/ --service-token arm=t"
+    )]
     #[case::limits("--timing real", "--timing real")]
     #[case::budgets("--timeout-scale 2.5", "--timeout-scale 2.5")]
     #[case::dial("--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*", "--dial *:*=10.0.0.1:+8000 --dial [::1]:80=*:*")]

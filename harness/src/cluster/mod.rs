@@ -8,6 +8,7 @@ pub mod backends;
 pub mod clean;
 pub mod clock;
 pub mod connect;
+pub mod control;
 pub mod definitions;
 pub mod dial;
 pub mod discover;

@@ -39,6 +39,16 @@ pub enum DialectError {
         /// As it is written.
         role: &'static str,
     },
+    /// A service that cannot be named.
+    #[error(
+        "the dialect `{dialect}` has a service `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
+    )]
+    Service {
+        /// The dialect.
+        dialect: String,
+        /// The service.
+        name: String,
+    },
 }
 
 /// A status language.
@@ -52,6 +62,7 @@ pub struct Dialect {
     entry_label: Option<String>,
     conditions: Vec<String>,
     shapes: Vec<String>,
+    services: Vec<String>,
     class: Option<usize>,
     entry: Option<usize>,
 }
@@ -194,6 +205,8 @@ struct Spec {
     conditions: Vec<String>,
     #[serde(default)]
     shapes: Vec<String>,
+    #[serde(default)]
+    services: Vec<String>,
 }
 
 impl Dialect {
@@ -204,7 +217,8 @@ impl Dialect {
     pub fn parse(text: &str) -> Result<Dialect, DialectError> {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
-        let (name, Spec { title, groups, kinds, releases, entry_label, conditions, shapes }) = (metadata.name, spec);
+        let Spec { title, groups, kinds, releases, entry_label, conditions, shapes, services } = spec;
+        let name = metadata.name;
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
         }
@@ -217,6 +231,12 @@ impl Dialect {
                 return Err(DialectError::ForeignGroup { dialect: name, kind, group });
             }
         }
+        for (index, service) in services.iter().enumerate() {
+            let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            if service.is_empty() || !service.chars().all(legal) || services[..index].contains(service) {
+                return Err(DialectError::Service { dialect: name, name: service.clone() });
+            }
+        }
         let only = |role: Role, word: &'static str| {
             let mut found = kinds.iter().enumerate().filter(|(_, kind)| kind.role == Some(role));
             match (found.next(), found.next()) {
@@ -225,7 +245,7 @@ impl Dialect {
             }
         };
         let (class, entry) = (only(Role::Class, "class")?, only(Role::Entry, "entry")?);
-        Ok(Dialect { name, title, groups, kinds, releases, entry_label, conditions, shapes, class, entry })
+        Ok(Dialect { name, title, groups, kinds, releases, entry_label, conditions, shapes, services, class, entry })
     }
 
     /// Gateway API.
@@ -353,6 +373,11 @@ impl Dialect {
     pub fn shapes(&self) -> &[String] {
         &self.shapes
     }
+
+    /// Scripted services beside a target that scenarios may name.
+    pub fn services(&self) -> &[String] {
+        &self.services
+    }
 }
 
 #[cfg(test)]
@@ -378,6 +403,8 @@ mod tests {
         "{kind: ListenerSet, role: entry, ",
         "more than one kind whose role is `entry`"
     )]
+    #[case::service("  conditions:", "  services: [arm, Arm]\n  conditions:", "has a service `Arm`")]
+    #[case::service_twice("  conditions:", "  services: [arm, arm]\n  conditions:", "has a service `arm`")]
     #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
     fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
         let text = gateproof_suites::dialects::GATEWAY_API;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::contract::Contract;
 use crate::log::{Elapsed, ProbeRequest, Role, Timing, WriteVerb};
-use crate::scenario::{ApiVersion, Basis, ObjectRef, PatchKind};
+use crate::scenario::{ApiVersion, Basis, ObjectRef, PatchKind, Requests};
 
 /// What a scenario is judged under. All of it is constant while the scenario runs.
 #[derive(Debug, Clone)]
@@ -76,6 +76,35 @@ pub enum Action {
         step: usize,
         /// Request ids.
         ids: Vec<String>,
+    },
+    /// Tell a service beside the target what to do; ends in `Body::Scripted`.
+    Script {
+        /// The step that asks.
+        step: usize,
+        /// Which service.
+        service: String,
+        /// What the script is known by there.
+        key: String,
+        /// What it is to do.
+        rules: Vec<Value>,
+    },
+    /// Read where the log of a service stands; ends in `Body::Marked`.
+    Mark {
+        /// The step that asks.
+        step: usize,
+        /// Which service.
+        service: String,
+    },
+    /// Read the log of a service; ends in `Body::Requested`.
+    ReadRequests {
+        /// The step that asks.
+        step: usize,
+        /// The position from which on.
+        from: u64,
+        /// Which requests are to be logged: those that fit.
+        expected: Requests,
+        /// Not to be read earlier.
+        not_before: Elapsed,
     },
     /// Read objects, to know whether the watches show what is there; ends in `Body::Looked`.
     Look {

@@ -6,6 +6,7 @@ use super::admission::Writing;
 use super::hold::Holding;
 use super::probe::Probing;
 use super::programmed::Programming;
+use super::service::{Counting, Marking, Scripting};
 use super::settle::Settling;
 use super::shares::Sharing;
 use crate::dialects::Dialect;
@@ -22,6 +23,10 @@ pub(super) enum Doing {
     Programming(Programming),
     Probing(Box<Probing>),
     Sharing(Box<Sharing>),
+    /// Before a step begins, it is noted where the logs of services stand.
+    Marking(Marking),
+    Scripting(Scripting),
+    Counting(Box<Counting>),
     /// Something failed. What others did may be seen later than what came of it, so they get a quiet window.
     Doubting {
         until: Elapsed,
@@ -42,6 +47,9 @@ impl Doing {
             | Doing::Holding(_)
             | Doing::Probing(_)
             | Doing::Sharing(_)
+            | Doing::Marking(_)
+            | Doing::Scripting(_)
+            | Doing::Counting(_)
             | Doing::Doubting { .. }
             | Doing::Done => false,
         }

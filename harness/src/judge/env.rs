@@ -43,6 +43,12 @@ impl<'a> Env<'a> {
         }
     }
 
+    /// How long a hold lasts that says no time of its own.
+    pub(super) fn quiet_hold(&self) -> Duration {
+        let timing = &self.context.timing;
+        (self.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min)
+    }
+
     /// A finding of this step.
     pub(super) fn finding(&self, miss: &Miss, stage: &str, late: bool, now: Elapsed) -> Finding {
         Finding {

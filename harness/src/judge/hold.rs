@@ -43,7 +43,7 @@ impl Holding {
     pub(super) fn new(hold: Hold, now: Elapsed, env: &Env<'_>) -> Holding {
         let timing = &env.context.timing;
         let duration = match hold.duration {
-            HoldFor::Quiet => (env.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min),
+            HoldFor::Quiet => env.quiet_hold(),
             HoldFor::Millis(millis) => Duration::from_millis(millis),
         };
         let before = hold.unchanged.iter().map(|o| current(env, o).cloned()).collect();

@@ -22,6 +22,7 @@ use super::env::{Env, Report, millis, wait};
 use super::history::History;
 use super::others::{Foreign, Others};
 use super::programmed::Known;
+use super::service::unanswered;
 use super::settle::Settling;
 use super::stirred::Stirred;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
@@ -54,6 +55,8 @@ pub struct Judge {
     agreed: Vec<(usize, Elapsed)>,
     /// The Gateways that are known to be programmed.
     programmed: HashMap<ObjectRef, Known>,
+    /// Where the logs of services stood when steps began.
+    marks: HashMap<(usize, String), u64>,
 }
 
 impl Judge {
@@ -84,6 +87,7 @@ impl Judge {
             answered: HashSet::new(),
             agreed: Vec::new(),
             programmed: HashMap::new(),
+            marks: HashMap::new(),
         }
     }
 
@@ -157,6 +161,22 @@ impl Judge {
                 self.drive(now, |doing, env| match doing {
                     Doing::Probing(probing) => probing.quiesced(since.is_some(), env),
                     Doing::Sharing(sharing) => sharing.quiesced(since.is_some(), env),
+                    _ => None,
+                });
+            }
+            Body::Marked { step, service, next, error } if own && *step == self.cursor => {
+                self.marked(service, *next, error.as_deref(), now);
+            }
+            Body::Scripted { step, error, .. } if own && *step == self.cursor => {
+                self.drive(now, |doing, env| match doing {
+                    Doing::Scripting(scripting) => Some(scripting.scripted(error.as_deref(), env)),
+                    _ => None,
+                });
+            }
+            Body::Requested { step, service, asked, requests, next, error } if own && *step == self.cursor => {
+                self.drive(now, |doing, env| match (doing, error) {
+                    (Doing::Counting(_), Some(error)) => Some(Report::inconclusive(unanswered(service, error, env))),
+                    (Doing::Counting(counting), None) => counting.read(*asked, requests, *next, now, env),
                     _ => None,
                 });
             }
@@ -235,6 +255,9 @@ impl Judge {
             Doing::Programming(programming) => programming.next(now, &env),
             Doing::Probing(probing) => probing.next(now, &env),
             Doing::Sharing(sharing) => sharing.next(now, &env),
+            Doing::Marking(marking) => marking.next(&env),
+            Doing::Scripting(scripting) => scripting.next(&env),
+            Doing::Counting(counting) => counting.next(&env),
             Doing::Doubting { until, .. } => wait(*until),
             Doing::Done => Next::Finished,
         }
@@ -282,6 +305,8 @@ impl Judge {
             Doing::Programming(programming) => Some(programming.deadline()),
             Doing::Probing(probing) => Some(probing.deadline()),
             Doing::Sharing(sharing) => Some(sharing.deadline()),
+            Doing::Counting(counting) => Some(counting.deadline()),
+            Doing::Marking(_) | Doing::Scripting(_) => None,
             Doing::Waiting | Doing::Holding(_) | Doing::Doubting { .. } | Doing::Done => None,
         }
     }
@@ -379,6 +404,7 @@ impl Judge {
             Doing::Holding(holding) => holding.poll(now, env),
             Doing::Probing(probing) => probing.poll(now, env),
             Doing::Sharing(sharing) => sharing.poll(now, env),
+            Doing::Marking(_) | Doing::Scripting(_) | Doing::Counting(_) => None,
             Doing::Waiting | Doing::Writing(_) | Doing::Programming(_) | Doing::Doubting { .. } | Doing::Done => None,
         });
     }

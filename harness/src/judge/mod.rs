@@ -6,7 +6,7 @@
 //!
 //! - [`history`], [`conditions`]: what was seen of each object
 //! - [`expect`]: one expectation against one version of an object
-//! - `settle`, `hold`, `probe`, `admission`: one kind of step each
+//! - `settle`, `hold`, `probe`, `admission`, `service`: one kind of step each
 //! - `doubt`: whether what was seen may be believed, before anybody is blamed for it
 //! - `contrast`, `reach`: whether an answer is the route's, and whether none is the target's
 //! - `programmed`: what comes before the first probe through a Gateway
@@ -39,6 +39,7 @@ mod probe;
 mod programmed;
 mod reach;
 mod request;
+mod service;
 mod settle;
 mod shares;
 pub mod statistics;

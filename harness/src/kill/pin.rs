@@ -102,6 +102,8 @@ pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
         Asserted::Never(subject, _) => on(&subject.subject, status::never(subject)),
         Asserted::Unchanged(object) => Some(Pin::Rewrite(kind(object)?, key(object), status::touched())),
         Asserted::Answer(probe) => answer(probe),
+        // The embedded target has no services, so none of its requests can go wrong.
+        Asserted::Requests(..) => None,
         Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
         Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),
     }

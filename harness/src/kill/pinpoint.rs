@@ -47,7 +47,7 @@ impl Method for Pinpoint {
         let shared = |object: &ObjectRef| object.pool || object.name == "${class}";
         trial.variant.isolation == Isolation::Cluster
             || match asserted(&trial.variant, &trial.expectation.id) {
-                None | Some(Asserted::Refused(_) | Asserted::Admitted(_)) => true,
+                None | Some(Asserted::Refused(_) | Asserted::Admitted(_) | Asserted::Requests(..)) => true,
                 Some(Asserted::Answer(probe)) => probe.method.is_none() || matches!(probe.answer, Answer::NoAnswer),
                 Some(Asserted::Seen(_, part)) => part == SeenPart::Certificate,
                 Some(

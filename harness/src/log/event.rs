@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Elapsed, Exchange, JournalEntry, ObjectKey, Role, Timing};
+use super::{Elapsed, Exchange, JournalEntry, ObjectKey, Role, ServiceRequest, Timing};
 
 /// One thing that happened, in the order in which the harness learned of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -146,6 +146,46 @@ pub enum Body {
         step: usize,
         /// The entries.
         entries: Vec<JournalEntry>,
+    },
+    /// A service beside the target was told what to do.
+    Scripted {
+        /// The step that asked.
+        step: usize,
+        /// Which service.
+        service: String,
+        /// What the script is known by there.
+        key: String,
+        /// Why it was not, if so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// Where the log of a service stood before a step began.
+    Marked {
+        /// The step that asked.
+        step: usize,
+        /// Which service.
+        service: String,
+        /// The position that its next request will have.
+        next: u64,
+        /// Why that is not known, if so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// The log of a service was read.
+    Requested {
+        /// The step that asked.
+        step: usize,
+        /// Which service.
+        service: String,
+        /// When the reading began: what came before it is in the log.
+        asked: Elapsed,
+        /// The requests that the step counts, of those since it was read last.
+        requests: Vec<ServiceRequest>,
+        /// The position that comes next.
+        next: u64,
+        /// Why it could not be read, if so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The run woke up because a time limit of the judge passed; it carries only its time.
     Tick,

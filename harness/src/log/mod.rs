@@ -7,6 +7,7 @@ mod echo;
 mod event;
 mod exchange;
 mod key;
+mod service;
 mod time;
 mod timing;
 
@@ -20,5 +21,6 @@ pub use exchange::{
     Reply, Role, TcpEnd,
 };
 pub use key::ObjectKey;
+pub use service::ServiceRequest;
 pub use time::Elapsed;
 pub use timing::{Timing, TimingProfile};

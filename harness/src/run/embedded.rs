@@ -6,6 +6,7 @@ use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
 
 use super::options::RunOptions;
 use crate::cluster::api::Api;
+use crate::cluster::control::Services;
 
 /// Where a target is, once it runs.
 pub struct Located {
@@ -19,6 +20,8 @@ pub struct Located {
     pub dial: Vec<String>,
     /// What it supports, for releases whose GatewayClass has no place to claim it.
     pub features: Vec<String>,
+    /// The scripted services that it names itself, if it is one that does.
+    pub services: Option<Services>,
     /// The embedded target that lives as long as this.
     pub testbed: Option<Testbed>,
 }
@@ -46,6 +49,7 @@ pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, 
         single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
         dial: vec![testbed.dial_rule()],
         features: known.iter().map(ToString::to_string).collect(),
+        services: None,
         testbed: Some(testbed),
     })
 }

@@ -14,7 +14,9 @@ use super::locks;
 use super::options::Bystander;
 use crate::cluster::api::Api;
 use crate::cluster::backends::{Backends, Running};
+use crate::cluster::clean::Leftover;
 use crate::cluster::clock;
+use crate::cluster::control::Services;
 use crate::cluster::definitions;
 use crate::cluster::discover::Facts;
 use crate::cluster::lease::{Held, LeaseError, Leases};
@@ -74,6 +76,8 @@ pub struct Environment {
     pub namespace_labels: Vec<(String, String)>,
     /// Most probes of one test of shares.
     pub max_probes: u32,
+    /// Scripted services of the target.
+    pub services: Services,
     /// Breaks executions off.
     pub interrupt: Interrupt,
     /// Whose logs are evidence of failures.
@@ -117,6 +121,8 @@ pub struct Remains {
     pub running: Option<Running>,
     /// Lanes of its own Gateways.
     pub held: Vec<Held>,
+    /// Services that still do what it told them.
+    pub scripted: Vec<Leftover>,
 }
 
 /// Why an execution could not be set up.
@@ -163,8 +169,23 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
         Err(error) => Ended::Environment { error: SetupError::Bind(error).to_string() },
         Ok(bound) => conductor.conduct(&execution.scenario, &bound).await,
     };
-    let remains = Remains { running: conductor.running.take(), held: std::mem::take(&mut conductor.held) };
+    // What is removed next must not meet with what was only meant for the scenario.
+    let scripted = unscript(env, &execution.bindings).await;
+    let remains = Remains { running: conductor.running.take(), held: std::mem::take(&mut conductor.held), scripted };
     (conductor.end(ended), remains)
+}
+
+/// Has services forget what an execution told them; gives those that do not.
+pub async fn unscript(env: &Environment, bindings: &Bindings) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    for key in bindings.namespaces.get("ns").into_iter().chain([&bindings.token]) {
+        let kept = env.services.release(key).await;
+        left.extend(kept.into_iter().map(|(service, diagnosis)| Leftover {
+            object: format!("script {key} of the service {service}"),
+            diagnosis,
+        }));
+    }
+    left
 }
 
 struct Conductor<'a> {
@@ -376,6 +397,27 @@ impl Conductor<'_> {
                         return;
                     }
                 }
+            }
+            Action::Script { step, service, key, rules } => {
+                let error = env.services.script(&service, &key, &rules).await.err();
+                Body::Scripted { step, service, key, error }
+            }
+            Action::Mark { step, service } => {
+                let (next, error) = match env.services.mark(&service).await {
+                    Ok(next) => (next, None),
+                    Err(error) => (0, Some(error)),
+                };
+                Body::Marked { step, service, next, error }
+            }
+            Action::ReadRequests { step, from, expected, not_before } => {
+                clock::until(env.log.instant(not_before)).await;
+                let asked = env.log.now();
+                let (mut requests, next, error) = match env.services.requests(&expected.service, from).await {
+                    Ok((requests, next)) => (requests, next, None),
+                    Err(error) => (Vec::new(), from, Some(error)),
+                };
+                requests.retain(|request| expected.fits(request));
+                Body::Requested { step, service: expected.service, asked, requests, next, error }
             }
             Action::Look { step, objects } => {
                 let keys = self.keys(&objects);

@@ -101,7 +101,8 @@ pub struct RunOutput {
 pub async fn survey(options: &RunOptions, scenarios: Vec<Scenario>) -> Result<(Facts, Vec<Planned>), RunError> {
     let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
     let target = prepare::target(options, &scenarios, &mut Silent).await?;
-    let plan = plan::plan(&scenarios, &target.facts, &plan::Policy::of(options));
+    let policy = plan::Policy::of(options).with_services(&target.services);
+    let plan = plan::plan(&scenarios, &target.facts, &policy);
     let facts = target.facts.clone();
     target.stop().await;
     Ok((facts, plan))
@@ -160,7 +161,8 @@ async fn run_on(
     log.close_file()?;
     let events = log.events();
     let record = close(&started, &events, &entries, options, &target.facts, interrupted);
-    let left_out = plan::plan(&options.unselected, &target.facts, &plan::Policy::of(options))
+    let policy = plan::Policy::of(options).with_services(&target.services);
+    let left_out = plan::plan(&options.unselected, &target.facts, &policy)
         .into_iter()
         .filter(|planned| !matches!(planned.decision, Decision::NotSupported(_)))
         .map(|planned| planned.scenario)

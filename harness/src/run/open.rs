@@ -111,7 +111,7 @@ pub async fn open(
 ) -> Result<Opened, RunError> {
     let facts = &target.facts;
     let timing = options.timing();
-    let policy = plan::Policy::of(options);
+    let policy = plan::Policy::of(options).with_services(&target.services);
     let mut trial = Trial::default();
     if options.preflight {
         trial.preflight = good(Preflight::of_facts(facts))?;
@@ -224,6 +224,7 @@ pub async fn open(
         facts: facts.clone(),
         namespace_labels: options.namespace_labels.clone(),
         max_probes: options.max_probes,
+        services: target.services.clone(),
         interrupt: options.interrupt.clone(),
         logs_from: options.logs_from.clone(),
         bystander: options.bystander.clone(),

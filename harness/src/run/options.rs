@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::interrupt::Interrupt;
 use super::permissions::Ways;
 use crate::cluster::connect::Source;
+use crate::cluster::control::Services;
 use crate::cluster::dial::DialRule;
 use crate::cluster::discover::GivenBundle;
 use crate::cluster::forward::Behind;
@@ -179,6 +180,8 @@ pub struct RunOptions {
     pub bundle: Option<GivenBundle>,
     /// Most probes that one test of shares may use.
     pub max_probes: u32,
+    /// Scripted services of the target.
+    pub services: Services,
     /// Whether to ask first if the target can be tested at all.
     pub preflight: bool,
     /// Whether other people may change something on the target, so that it is to be watched for that.
@@ -234,6 +237,7 @@ impl RunOptions {
             backend_image: None,
             bundle: None,
             max_probes: DEFAULT_MAX_PROBES,
+            services: Services::default(),
             interrupt: Interrupt::default(),
             bystander: None,
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::cluster::control::Services;
 use crate::cluster::discover::{Acceptance, Bundle, Class, Facts, GivenBundle};
 use crate::cluster::kinds::Kind;
 use crate::log::ObjectKey;
@@ -50,6 +51,8 @@ pub struct Policy {
     pub cluster_changes: bool,
     /// Whether endpoints of backends are the run's own to change.
     pub hosted: bool,
+    /// The scripted services that can be told what to do.
+    pub services: BTreeSet<String>,
 }
 
 impl Policy {
@@ -61,7 +64,14 @@ impl Policy {
             skip: options.skip.clone(),
             cluster_changes: options.target.is_embedded() || options.allow_cluster_changes,
             hosted: options.backend_image.is_none(),
+            services: options.services.names().map(str::to_owned).collect(),
         }
+    }
+
+    /// The same with the services that the target itself names.
+    pub fn with_services(mut self, services: &Services) -> Policy {
+        self.services.extend(services.names().map(str::to_owned));
+        self
     }
 
     /// The features that the target is held to.
@@ -116,6 +126,11 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
         let reason = "no GatewayClass that takes one Gateway only is known; name one with --single-gateway-class";
         return Decision::NotSupported(reason.to_owned());
     }
+    if let Some(service) = scenario.services().into_iter().find(|name| !policy.services.contains(*name)) {
+        let reason =
+            format!("it needs the service `{service}`, which is not named; name it with --service {service}=URL");
+        return Decision::NotSupported(reason);
+    }
     if let Some(skip) = policy.skip.iter().find(|skip| matches(&skip.pattern, &scenario.name)) {
         return Decision::Skipped(skip.reason.clone());
     }
@@ -149,7 +164,9 @@ pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
 /// What may run on a cluster of which nothing is known but what the options say, in order: all that some release and channel of
 /// Gateway API lets run there.
 pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Scenario>> {
-    let policy = Policy::of(options);
+    let mut policy = Policy::of(options);
+    // What of the cluster a scenario needs does not depend on where its services are.
+    policy.services.extend(scenarios.iter().flat_map(|scenario| scenario.dialect.services()).cloned());
     let class = Class {
         name: String::new(),
         single: options.single_gateway_class.clone(),

@@ -6,7 +6,7 @@ use super::super::fixtures::{apply, facts, scenario};
 use super::*;
 use crate::cluster::definitions;
 use crate::cluster::served::Definitions;
-use crate::scenario::{Bounds, Channel, Ending, Isolation, Vocabulary, load};
+use crate::scenario::{Bounds, Channel, Ending, Isolation, Script, Verb, Vocabulary, load};
 
 fn policy() -> Policy {
     Policy {
@@ -15,6 +15,7 @@ fn policy() -> Policy {
         skip: Vec::new(),
         cluster_changes: false,
         hosted: true,
+        services: BTreeSet::new(),
     }
 }
 
@@ -45,6 +46,18 @@ fn features_decide(
     scenario.features = needed.iter().map(|&feature| feature.to_owned()).collect();
     let exempt = exempt.iter().map(|&feature| feature.to_owned()).collect();
     assert_eq!(decision(scenario, &Policy { features, exempt, ..policy() }), expected);
+}
+
+/// A service that nobody named makes a scenario not supported, not failed.
+#[test]
+fn services_have_to_be_named() {
+    let mut step = apply(Vec::new());
+    step.verb = Verb::Script(Script { service: "arm".to_owned(), rules: Vec::new() });
+    let asking = || Arc::new(Scenario { steps: vec![step.clone()], ..scenario("a") });
+    let reason = "it needs the service `arm`, which is not named; name it with --service arm=URL".to_owned();
+    assert_eq!(plan(&[asking()], &facts(), &policy()).remove(0).decision, Decision::NotSupported(reason));
+    let named = Policy { services: ["arm".to_owned()].into(), ..policy() };
+    assert_eq!(plan(&[asking()], &facts(), &named).remove(0).decision, Decision::Run);
 }
 
 #[test]

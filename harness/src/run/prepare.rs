@@ -14,6 +14,7 @@ use crate::cluster::backends::deployed::Deploying;
 use crate::cluster::backends::{BackendError, Backends, Hosting};
 use crate::cluster::clean::Leftover;
 use crate::cluster::connect::{ConnectError, Source, connect};
+use crate::cluster::control::Services;
 use crate::cluster::definitions;
 use crate::cluster::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
 use crate::cluster::discover::{DiscoverError, Facts, GivenClass, Patience, discover};
@@ -143,6 +144,8 @@ pub struct Target {
     pub dialer: Arc<dyn Dialer>,
     /// Backends within its reach.
     pub backends: Backends,
+    /// Its scripted services: those that it names itself, and those that the user names.
+    pub services: Services,
     located: Located,
 }
 
@@ -185,6 +188,7 @@ async fn begin(
                 single_gateway_class: None,
                 dial: Vec::new(),
                 features: Vec::new(),
+                services: None,
                 testbed: None,
             }
         }
@@ -194,6 +198,7 @@ async fn begin(
             single_gateway_class: None,
             dial: Vec::new(),
             features: Vec::new(),
+            services: None,
             testbed: None,
         },
     };
@@ -242,7 +247,8 @@ async fn begin(
         Some(behind) => Arc::new(PortForward::start(api.client(), behind.clone(), &dialect)),
         None => Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
     };
-    Ok(Target { api, facts, dialer, backends, located })
+    let services = located.services.clone().unwrap_or_else(|| options.services.clone());
+    Ok(Target { api, facts, dialer, backends, services, located })
 }
 
 /// The objects that a scenario applies.
@@ -271,7 +277,7 @@ pub(super) fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
                 expected.extend(hold.never.iter().chain(&hold.always));
                 found.extend(&hold.unchanged);
             }
-            Verb::Apply(_) | Verb::Probe(_) => {}
+            Verb::Apply(_) | Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) => {}
         }
         for ending in &step.either {
             if let Ending::Settle(settle, _) = ending {

@@ -62,7 +62,12 @@ impl Job {
             },
             Verb::Probe(probe) => probing(probe, timing),
             // Many small waits rather than one: enough to put the busier scenario first.
-            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => AT_ONCE,
+            Verb::Requests(requests) => match requests.within {
+                HoldFor::Millis(millis) => Duration::from_millis(millis),
+                HoldFor::Quiet if requests.is_bounded_above() => timing.hold_min,
+                HoldFor::Quiet => AT_ONCE,
+            },
+            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => AT_ONCE,
         });
         let fills = needs(scenario).single_class;
         Job { gateways, isolation: scenario.isolation, fills, estimate: declared.sum() }

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::Progress;
 use super::bindings::{Names, bindings};
-use super::execute::{Environment, Execution, LOST, cluster_scoped, execute};
+use super::execute::{Environment, Execution, LOST, cluster_scoped, execute, unscript};
 use super::open::SetUp;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
@@ -63,6 +63,8 @@ enum Report {
     Released(usize),
     /// Its objects are gone, or not.
     Cleaned(Vec<Leftover>),
+    /// Services still do what it told them.
+    Scripted(Vec<Leftover>),
 }
 
 /// Runs every slot. Returns once everything that is not kept is gone, or known not to go.
@@ -81,6 +83,8 @@ pub async fn session(
     let mut under_way: HashMap<tokio::task::Id, (usize, Bindings)> = HashMap::new();
     let mut ends: HashMap<usize, End> = HashMap::new();
     let mut leftovers = Vec::new();
+    // Nothing in the cluster waits for these.
+    let mut scripted = Vec::new();
     let mut kept = Vec::new();
     let mut logs = BTreeMap::new();
     let mut failed_by: Option<Arc<str>> = None;
@@ -136,6 +140,7 @@ pub async fn session(
                 Report::Logs(index, said) => drop(logs.insert(slots[index].name.to_string(), said)),
                 Report::Released(index) => schedule.finished(index),
                 Report::Cleaned(more) => leftovers.extend(more),
+                Report::Scripted(more) => scripted.extend(more),
             },
             Some(ended) = tasks.join_next() => {
                 if let Err(error) = ended && let Some((index, bindings)) = under_way.remove(&error.id()) {
@@ -165,6 +170,7 @@ pub async fn session(
         let diagnosis = "it holds the Lease by which `gateproof clean` knows that the run is over".to_owned();
         leftovers.push(Leftover { object: format!("Namespace/{pool_home}"), diagnosis });
     }
+    leftovers.extend(scripted);
     let entries = slots.into_iter().enumerate().map(|(index, slot)| {
         let broken =
             || End::NotRun { outcome: Outcome::Inconclusive, reason: "the harness broke off while it ran".to_owned() };
@@ -214,6 +220,7 @@ impl Task {
         let began = env.log.now();
         let (verdict, remains) = execute(&env, &execution).await;
         held.extend(remains.held);
+        send(Report::Scripted(remains.scripted));
         let end = End::Judged(Box::new(verdict.clone()));
         let passed = verdict.outcome == Outcome::Passed;
         send(Report::Judged(self.index, Box::new(verdict)));
@@ -256,10 +263,12 @@ fn keys_of(env: &Environment, name: &Arc<str>, bindings: &Bindings) -> Vec<Objec
 
 /// Restores and removes what an execution left whose task broke off.
 async fn remove(env: &Environment, tidy: &Tidy, name: &Arc<str>, bindings: &Bindings) -> Vec<Leftover> {
+    let scripted = unscript(env, bindings).await;
     let mut left = env.undo.restore(&bindings.token, &env.log).await;
     if left.is_empty() {
         left.extend(tidy.remove(keys_of(env, name, bindings)).await);
     }
+    left.extend(scripted);
     left
 }
 

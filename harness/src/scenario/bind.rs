@@ -72,6 +72,16 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
             Verb::Settle(settle) => binder.settle(settle)?,
             Verb::Hold(hold) => binder.hold(hold)?,
             Verb::Probe(probe) => binder.probe(probe)?,
+            Verb::Script(script) => {
+                for rule in &mut script.rules {
+                    *rule = binder.resolver.value(rule)?;
+                }
+            }
+            Verb::Requests(requests) => {
+                if let Some(path) = &mut requests.path {
+                    *path = binder.resolver.text(path)?;
+                }
+            }
         }
         for ending in &mut step.either {
             if let Ending::Settle(settle, _) = ending {

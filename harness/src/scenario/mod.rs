@@ -25,10 +25,10 @@ pub(crate) use diagnostic::lines;
 pub use grpc::GrpcCode;
 pub use model::{
     Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, Bounds, Channel, Clause,
-    ConditionExpectation, Delete, Ending, ExpectationId, FieldExpectation, FieldTest, HeaderTest, Hold, HoldFor,
+    ConditionExpectation, Delete, Ending, ExpectationId, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, HoldFor,
     Isolation, Level, ListenerExpectation, MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation,
-    Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Scenario, Seen, Settle, Share, Step,
-    SubCondition, SubjectExpectation, Verb, Version,
+    Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario, Script, Seen, Settle,
+    Share, Since, Step, SubCondition, SubjectExpectation, Verb, Version,
 };
 pub use parse::parse;
 pub use vocabulary::{Vocabulary, suggest};

@@ -1,6 +1,7 @@
 //! The parsed form of a manifest.
 
 mod answer;
+mod service;
 mod subject;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use crate::dialects::Dialect;
 use crate::log::Message;
 
 pub use answer::{Answer, HeaderTest, Noted, Seen, Share};
+pub use service::{Gap, Requests, Script, Since};
 pub use subject::{
     BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation,
     ParentExpectation, Parents, SubCondition, SubjectExpectation,
@@ -295,6 +297,10 @@ pub enum Verb {
     Hold(Hold),
     /// Sends requests until the data path agrees, or the budget is used up.
     Probe(Box<Probe>),
+    /// Tells a service beside the target what to do.
+    Script(Script),
+    /// Counts the requests that such a service gets.
+    Requests(Box<Requests>),
 }
 
 /// Objects to apply.

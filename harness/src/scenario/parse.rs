@@ -8,6 +8,7 @@ mod hold;
 pub(in crate::scenario) mod names;
 mod probe;
 mod scalar;
+mod service;
 pub(in crate::scenario) mod shape;
 pub(in crate::scenario) mod tree;
 

@@ -18,6 +18,8 @@ pub struct Vocabulary {
     pub shapes: BTreeSet<String>,
     /// Condition types without a domain.
     pub conditions: BTreeSet<String>,
+    /// Scripted services beside a target.
+    pub services: BTreeSet<String>,
 }
 
 /// Condition types without a domain that Kubernetes itself defines.
@@ -40,6 +42,7 @@ impl Vocabulary {
             features,
             clauses,
             shapes: dialect.shapes().iter().cloned().collect(),
+            services: dialect.services().iter().cloned().collect(),
             conditions: dialect.conditions().iter().cloned().chain(OF_KUBERNETES.map(str::to_owned)).collect(),
             dialect,
         }

@@ -47,7 +47,12 @@ impl Changes {
     /// Takes in an event. What the harness was late for may have come before.
     pub(super) fn observe(&mut self, event: &Event) {
         let is_change = match &event.body {
-            Body::Wrote(_) | Body::Made(_) | Body::Gap { .. } | Body::Lagged { .. } | Body::Unreachable { .. } => true,
+            Body::Wrote(_)
+            | Body::Made(_)
+            | Body::Scripted { .. }
+            | Body::Gap { .. }
+            | Body::Lagged { .. }
+            | Body::Unreachable { .. } => true,
             Body::Observed { key, change, object } => {
                 let before = self.stood.insert(key.clone(), Arc::clone(object));
                 *change != Change::Modified || before.is_none_or(|before| !says_same(&before, object))

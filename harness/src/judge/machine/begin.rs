@@ -3,14 +3,15 @@
 use super::Judge;
 use crate::judge::admission::Writing;
 use crate::judge::doing::Doing;
-use crate::judge::env::Env;
+use crate::judge::env::{Env, Report};
 use crate::judge::hold::Holding;
 use crate::judge::probe::{Probing, place};
 use crate::judge::programmed::{Known, Programming, Standing, standing};
+use crate::judge::service::{Counting, Marking, Scripting, unanswered};
 use crate::judge::settle::Settling;
 use crate::judge::shares::Sharing;
 use crate::log::Elapsed;
-use crate::scenario::{Answer, ObjectRef, Probe, Verb};
+use crate::scenario::{Answer, ObjectRef, Probe, Requests, Verb};
 
 impl Judge {
     /// Starts the step at the cursor, past those that have no meaning at the target's version.
@@ -20,6 +21,14 @@ impl Judge {
             self.cursor += 1;
         }
         self.stirred.step();
+        match self.env().as_ref().and_then(Marking::of) {
+            Some(marking) => self.doing = Doing::Marking(marking),
+            None => self.begin_step(now),
+        }
+    }
+
+    /// Starts the step at the cursor itself.
+    pub(super) fn begin_step(&mut self, now: Elapsed) {
         let mut known = None;
         let doing = match self.env() {
             None => Doing::Done,
@@ -36,11 +45,31 @@ impl Judge {
                         None => self.probing(probe, now, &env),
                     }
                 }
+                Verb::Script(script) => Doing::Scripting(Scripting::new(script.clone())),
+                Verb::Requests(requests) => {
+                    let from = env.scenario.counts_from(env.step.index, requests.since, self.context.basis);
+                    let from = self.marks.get(&(from, requests.service.clone())).copied().unwrap_or(1);
+                    Doing::Counting(Box::new(Counting::new(Requests::clone(requests), from, now, &env)))
+                }
                 verb => Writing::of(verb, now, &env).map_or(Doing::Done, Doing::Writing),
             },
         };
         self.doing = doing;
         self.programmed.extend(known);
+    }
+
+    /// A service said where its log stands before the step at the cursor.
+    pub(super) fn marked(&mut self, service: &str, next: u64, error: Option<&str>, now: Elapsed) {
+        let Doing::Marking(marking) = &mut self.doing else { return };
+        let all = marking.marked(service);
+        if let Some(error) = error {
+            let why = self.env().map(|env| unanswered(service, error, &env)).unwrap_or_default();
+            return self.over(Report::inconclusive(why), now);
+        }
+        self.marks.insert((self.cursor, service.to_owned()), next);
+        if all {
+            self.begin_step(now);
+        }
     }
 
     /// When the very same was answered as it must be, if nothing changed since.

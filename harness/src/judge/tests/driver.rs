@@ -10,8 +10,8 @@ use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
     BackendBinding, Bindings, Body, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer,
-    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, Sight, TcpEnd, Timing,
-    TimingProfile, Write, WriteOutcome, WriteVerb,
+    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, ServiceRequest, Sight, TcpEnd,
+    Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
     Answer, ApiVersion, Apply, Basis, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents,
@@ -277,6 +277,12 @@ pub(super) struct Play {
     pub(super) answers_after: Duration,
     pub(super) unreadable: bool,
     pub(super) requests: Vec<ProbeRequest>,
+    /// What a service beside the target gets, and when, in order.
+    pub(super) served: Vec<(Elapsed, ServiceRequest)>,
+    /// From when on the service does not answer.
+    pub(super) silent_from: Option<Elapsed>,
+    /// Key and rules of each script that it got.
+    pub(super) scripts: Vec<(String, Vec<Value>)>,
 }
 
 impl Play {
@@ -302,6 +308,9 @@ impl Play {
             answers_after: Duration::from_millis(1),
             unreadable: false,
             requests: Vec::new(),
+            served: Vec::new(),
+            silent_from: None,
+            scripts: Vec::new(),
         };
         play.push(Scope::Pool("http".into()), seen(Change::Added, &pool_gateway()));
         play
@@ -469,6 +478,29 @@ impl Play {
                 let entries = (self.on_journal)(self.journals, &ids);
                 self.journals += 1;
                 self.own(Body::Journal { step, entries });
+            }
+            Action::Script { step, service, key, rules } => {
+                self.advance(self.now + ms);
+                self.scripts.push((key.clone(), rules));
+                let error = self.silent_from.filter(|at| self.now >= *at).map(|_| "no connection".to_owned());
+                self.own(Body::Scripted { step, service, key, error });
+            }
+            Action::Mark { step, service } => {
+                self.advance(self.now + ms);
+                let next = 1 + self.served.iter().filter(|(at, _)| *at <= self.now).map(|_| 1).sum::<u64>();
+                let error = self.silent_from.filter(|at| self.now >= *at).map(|_| "no connection".to_owned());
+                self.own(Body::Marked { step, service, next, error });
+            }
+            Action::ReadRequests { step, from, expected, not_before } => {
+                let asked = self.now.max(not_before);
+                self.advance(asked);
+                self.advance(asked + ms);
+                let there: Vec<ServiceRequest> =
+                    self.served.iter().filter(|(at, _)| *at <= asked).map(|(_, request)| request.clone()).collect();
+                let next = there.last().map_or(1, |last| last.seq + 1).max(from);
+                let requests = there.into_iter().filter(|one| one.seq >= from && expected.fits(one)).collect();
+                let error = self.silent_from.filter(|at| self.now >= *at).map(|_| "no connection".to_owned());
+                self.own(Body::Requested { step, service: expected.service, asked, requests, next, error });
             }
             Action::Look { step, objects } => {
                 self.advance(self.now + ms);

@@ -14,6 +14,7 @@ mod programmed;
 mod reach;
 mod reading;
 mod replay;
+mod service;
 mod settle;
 mod statistics;
 mod stays;

@@ -37,6 +37,8 @@ pub fn needs(scenario: &Scenario) -> Needs {
                     seen.texts().into_iter().for_each(|text| needs.text(text));
                 }
             }
+            Verb::Script(script) => script.rules.iter().for_each(|rule| needs.value(rule)),
+            Verb::Requests(requests) => requests.path.iter().for_each(|path| needs.text(path)),
             Verb::Delete(_) => {}
         }
         for ending in &step.either {

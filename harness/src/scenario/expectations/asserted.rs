@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::model::{
-    ConditionExpectation, FieldExpectation, Hold, ObjectRef, Parents, Probe, Scenario, SubjectExpectation, Verb,
+    ConditionExpectation, FieldExpectation, Hold, ObjectRef, Parents, Probe, Requests, Scenario, SubjectExpectation,
+    Verb,
 };
+use super::id::Requested;
 use super::walk::{self, Aspect, SeenPart, Site};
 
 /// What an expectation asserts, and of what.
@@ -45,6 +47,8 @@ pub enum Asserted {
     Answer(Box<Probe>),
     /// A part of an HTTP answer.
     Seen(Box<Probe>, SeenPart),
+    /// How many requests a service gets, or how far apart.
+    Requests(Box<Requests>, Requested),
 }
 
 /// Whose conditions they are.
@@ -91,6 +95,7 @@ impl Asserted {
             Site::Unchanged(object) => Asserted::Unchanged((*object).clone()),
             Site::Answer(probe) => Asserted::Answer(Box::new((*probe).clone())),
             Site::Seen(probe, part) => Asserted::Seen(Box::new((*probe).clone()), part.clone()),
+            Site::Requests(requests, part) => Asserted::Requests(Box::new((*requests).clone()), *part),
         }
     }
 }
@@ -100,7 +105,9 @@ fn written(verb: &Verb) -> Vec<Value> {
     match verb {
         Verb::Apply(apply) => apply.objects.clone(),
         Verb::Patch(patch) => vec![json!({"kind": patch.target.kind})],
-        Verb::Delete(_) | Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) => Vec::new(),
+        Verb::Delete(_) | Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) => {
+            Vec::new()
+        }
     }
 }
 

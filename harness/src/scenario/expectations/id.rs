@@ -48,6 +48,24 @@ pub fn probe(step: usize) -> ExpectationId {
     format!("steps[{step}].probe")
 }
 
+/// What of the requests that a service gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requested {
+    /// How many there are.
+    Count,
+    /// The time between them.
+    Gap,
+}
+
+/// The requests that a service gets.
+pub fn requests(step: usize, part: Requested) -> ExpectationId {
+    let part = match part {
+        Requested::Count => "count",
+        Requested::Gap => "gap",
+    };
+    format!("steps[{step}].requests.{part}")
+}
+
 /// One object below a settle or hold; `label` is [`Scenario::label`](super::super::Scenario::label).
 pub fn subject(base: &str, label: &str) -> ExpectationId {
     format!("{base}.{label}")

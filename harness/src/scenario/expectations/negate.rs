@@ -7,13 +7,16 @@
 //! - `admitted`: its opposite is `refused`, which is another expectation: that it fails says nothing of this one.
 //! - one of several legal ends of a write: the target may take another.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::super::grpc::GrpcCode;
 use super::super::model::{
-    Answer, ConditionExpectation, FieldExpectation, FieldTest, HeaderTest, Hold, Level, Noted, Parents, Seen, Share,
-    SubCondition,
+    Answer, ConditionExpectation, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, Level, Noted, Parents, Requests,
+    Seen, Share, SubCondition,
 };
+use super::id::Requested;
 use super::walk::{Aspect, NotedPart, SeenPart, Site};
 
 /// A text that no target writes.
@@ -44,8 +47,27 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
             let Answer::Http(seen) = &mut probe.answer else { return false };
             negate_seen(seen, &part, backends);
         }
+        Site::Requests(requests, Requested::Count) => negate_count(requests),
+        Site::Requests(requests, Requested::Gap) => {
+            let bound = requests.gap;
+            requests.gap = match bound.at_least {
+                Some(least) => Gap { at_least: None, at_most: Some(least.saturating_sub(Duration::from_micros(1))) },
+                None => Gap { at_least: bound.at_most.map(|most| most + Duration::from_micros(1)), at_most: None },
+            };
+        }
     }
     true
+}
+
+/// Fewer than there must be at least, or else more than there may be.
+fn negate_count(requests: &mut Requests) {
+    requests.level = Level::Must;
+    // Fewer requests might have no gap left to look at.
+    requests.gap = Gap::default();
+    (requests.at_least, requests.at_most) = match (requests.at_least, requests.at_most) {
+        (0, most) => (most.map_or(0, |most| most + 1), None),
+        (least, _) => (0, Some(least - 1)),
+    };
 }
 
 fn negate_condition(condition: &mut ConditionExpectation, aspect: &Aspect) {

@@ -9,9 +9,11 @@ use serde_json::Value;
 use crate::dialects::Standing;
 
 use super::super::model::{
-    Answer, Bounds, Clause, ConditionExpectation, Ending, FieldExpectation, HeaderTest, Hold, Level,
-    ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Scenario, Step, SubjectExpectation, Verb,
+    Answer, Bounds, Clause, ConditionExpectation, Ending, FieldExpectation, Gap, HeaderTest, Hold, Level,
+    ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Requests, Scenario, Step, SubjectExpectation,
+    Verb,
 };
+use super::id::Requested;
 use super::{Expectation, id};
 
 /// The place of one asserted value, and of what.
@@ -40,6 +42,8 @@ pub(super) enum Site<'a> {
     Answer(&'a mut Probe),
     /// A part of an HTTP answer.
     Seen(&'a mut Probe, SeenPart),
+    /// How many requests a service gets, or how far apart.
+    Requests(&'a mut Requests, Requested),
 }
 
 /// Whose conditions they are.
@@ -205,7 +209,20 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
             }
             Verb::Hold(hold) => walk_hold(hold, index, &about_object, &label, visitor),
             Verb::Probe(probe) => walk_probe(probe, &id::probe(index), &about, visitor),
-            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) => {}
+            Verb::Requests(requests) => {
+                let about = about.at(requests.level);
+                visitor(
+                    about.expectation(id::requests(index, Requested::Count)),
+                    Site::Requests(requests, Requested::Count),
+                );
+                if requests.gap != Gap::default() {
+                    visitor(
+                        about.expectation(id::requests(index, Requested::Gap)),
+                        Site::Requests(requests, Requested::Gap),
+                    );
+                }
+            }
+            Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => {}
         }
     }
     scenario.labels = labels;

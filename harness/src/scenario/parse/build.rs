@@ -12,7 +12,7 @@ use super::super::model::{
 use super::check::Checker;
 use super::names::Names;
 use super::tree::{Document, Key, Kind, Node};
-use super::{expect, hold, probe};
+use super::{expect, hold, probe, service};
 
 /// Reads one document; problems go to the checker.
 pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_>) -> Option<Scenario> {
@@ -35,6 +35,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     for node in spec.get("steps").map(Node::list).unwrap_or_default() {
         names.check_placeholders(node, checker);
         if let Some(step) = step(node, steps.len(), &mut names, checker) {
+            service::counts_something(&step, &steps, node, checker);
             steps.push(step);
         }
     }
@@ -190,6 +191,12 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
     }
     if let Some(hold) = node.get("hold") {
         return Some(Verb::Hold(hold::hold(hold, names, checker)));
+    }
+    if let Some(script) = node.get("script") {
+        return Some(Verb::Script(service::script(script, checker)?));
+    }
+    if let Some(requests) = node.get("requests") {
+        return Some(Verb::Requests(Box::new(service::requests(requests, checker)?)));
     }
     Some(Verb::Probe(Box::new(probe::probe(node.get("probe")?, names, checker)?)))
 }

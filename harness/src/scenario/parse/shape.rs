@@ -211,7 +211,7 @@ static STEP: Table = Table {
     name: "Step",
     doc: "One verb, and what must come of it.",
     conditions: false,
-    one_of: &["apply", "patch", "delete", "settle", "hold", "probe"],
+    one_of: &["apply", "patch", "delete", "settle", "hold", "probe", "script", "requests"],
     fields: &[
         may("apply", Shape::List(&Shape::Object), "objects for server-side apply, in order"),
         may(
@@ -224,6 +224,8 @@ static STEP: Table = Table {
         may("settle", SUBJECTS, "a state to be reached and kept for the quiet window"),
         may("hold", Shape::Table(&HOLD), "a watch that something stays so"),
         may("probe", Shape::Table(&PROBE), "requests until the data path agrees"),
+        may("script", Shape::Table(&SCRIPT), "tells a service beside the target what to do"),
+        may("requests", Shape::Table(&REQUESTS), "requests that such a service must get, or must not"),
         may("refused", Shape::Table(&REFUSAL), "the write must be refused at admission, so"),
         may("admitted", Shape::Bool, "true: the write must be admitted; a refusal of its content is a failure"),
         may("either", Shape::List(&Shape::Table(&ENDING)), "the legal ends of the write"),
@@ -466,6 +468,65 @@ static PROBE: Table = Table {
         may("unprogrammed", Shape::Bool, "true: the Gateway's Programmed=True is not waited for before it"),
         LEVEL,
     ],
+};
+
+static SCRIPT: Table = Table {
+    name: "Script",
+    doc: "What a scripted service does from here on, until the next script of the scenario or its end.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("service", Shape::Name, "the service, one of the dialect's"),
+        must("rules", Shape::List(&Shape::Any), "rules that it alone understands; none takes back those before"),
+    ],
+};
+
+static REQUESTS: Table = Table {
+    name: "Requests",
+    doc: "Requests that a scripted service must get, or must not.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("service", Shape::Name, "the service, one of the dialect's"),
+        may("method", Shape::Text, "the method; any unless given"),
+        may("path", Shape::Text, "a glob over the path, in which * stands for any characters; any unless given"),
+        may(
+            "count",
+            Shape::Either(&[Shape::Integer(0, 1_000_000), Shape::Table(&COUNT)]),
+            "how many; two at least where there is only a `gap`",
+        ),
+        may("gap", Shape::Table(&GAP), "the time between two that follow each other"),
+        may(
+            "since",
+            Shape::Word(&["step", "start"]),
+            "counted since the step before this one began (unless given), or since the scenario did",
+        ),
+        may(
+            "within",
+            Shape::Text,
+            "how long what must stay out is watched for: quiet (as a hold, unless given), or a time such as 2s",
+        ),
+        LEVEL,
+    ],
+};
+
+static COUNT: Table = Table {
+    name: "Count",
+    doc: "Bounds of a number.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("atLeast", Shape::Integer(0, 1_000_000), "so many at least"),
+        may("atMost", Shape::Integer(0, 1_000_000), "so many at most"),
+    ],
+};
+
+static GAP: Table = Table {
+    name: "Gap",
+    doc: "Bounds of a time, such as 500ms or 2s.",
+    conditions: false,
+    one_of: &[],
+    fields: &[may("atLeast", Shape::Text, "so long at least"), may("atMost", Shape::Text, "so long at most")],
 };
 
 static ANSWER: Table = Table {

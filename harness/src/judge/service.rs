@@ -1,0 +1,253 @@
+//! Services beside the target: what they are told, and what their logs must say.
+
+use std::time::Duration;
+
+use gateproof_report::record::{Severity, Stage};
+use jiff::Timestamp;
+
+use super::action::{Action, Next};
+use super::answer::plain_miss;
+use super::deadline::{Deadline, Phase};
+use super::env::{Env, Report, millis, perform, severity};
+use crate::log::{Elapsed, ServiceRequest};
+use crate::scenario::expectations::id;
+use crate::scenario::{HoldFor, Requests, Script};
+
+/// How many requests a finding names.
+const NAMED: usize = 6;
+
+/// Where the logs of services stand is asked for before a step begins.
+#[derive(Debug, Clone)]
+pub(super) struct Marking {
+    left: Vec<String>,
+}
+
+impl Marking {
+    /// None if no log counts from here on.
+    pub(super) fn of(env: &Env<'_>) -> Option<Marking> {
+        let left = env.scenario.marked_at(env.step.index, env.context.basis);
+        let left: Vec<String> = left.into_iter().map(str::to_owned).collect();
+        (!left.is_empty()).then_some(Marking { left })
+    }
+
+    pub(super) fn next(&self, env: &Env<'_>) -> Next {
+        let mark = |service: &String| Action::Mark { step: env.step.index, service: service.clone() };
+        Next::Perform(self.left.iter().map(mark).collect())
+    }
+
+    /// A service answered. Whether all have.
+    pub(super) fn marked(&mut self, service: &str) -> bool {
+        self.left.retain(|one| one != service);
+        self.left.is_empty()
+    }
+}
+
+/// A service is told what to do.
+#[derive(Debug, Clone)]
+pub(super) struct Scripting {
+    script: Script,
+}
+
+impl Scripting {
+    pub(super) fn new(script: Script) -> Scripting {
+        Scripting { script }
+    }
+
+    pub(super) fn next(&self, env: &Env<'_>) -> Next {
+        let Script { service, rules } = self.script.clone();
+        let key = key(env);
+        perform(Action::Script { step: env.step.index, service, key, rules })
+    }
+
+    pub(super) fn scripted(&self, error: Option<&str>, env: &Env<'_>) -> Report {
+        match error {
+            None => Report::default(),
+            Some(error) => Report::inconclusive(unanswered(&self.script.service, error, env)),
+        }
+    }
+}
+
+/// What the scripts of a scenario are known by: its main namespace, which no other has.
+fn key(env: &Env<'_>) -> String {
+    env.bindings.namespaces.get("ns").unwrap_or(&env.bindings.token).clone()
+}
+
+pub(super) fn unanswered(service: &str, error: &str, env: &Env<'_>) -> String {
+    format!("steps[{}]: the service `{service}`: {error}", env.step.index)
+}
+
+/// Requests are counted.
+#[derive(Debug, Clone)]
+pub(super) struct Counting {
+    expected: Requests,
+    deadline: Deadline,
+    /// The position from which on the log was not read yet.
+    from: u64,
+    /// Those that count, in order.
+    counted: Vec<ServiceRequest>,
+    /// When there were enough of them.
+    enough: Option<Elapsed>,
+    /// How long there must be no more of them from then on.
+    window: Duration,
+    /// Not to be read earlier.
+    not_before: Elapsed,
+}
+
+impl Counting {
+    /// Counts from this position of the service's log on.
+    pub(super) fn new(expected: Requests, from: u64, now: Elapsed, env: &Env<'_>) -> Counting {
+        let timing = &env.context.timing;
+        let window = match (expected.is_bounded_above(), expected.within) {
+            (false, _) => Duration::ZERO,
+            (true, HoldFor::Quiet) => env.quiet_hold(),
+            (true, HoldFor::Millis(millis)) => Duration::from_millis(millis),
+        };
+        let deadline = Deadline::new(now, timing.route, timing.grace);
+        Counting { expected, deadline, from, counted: Vec::new(), enough: None, window, not_before: now }
+    }
+
+    /// The deadline, for what moves it.
+    pub(super) fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
+    }
+
+    pub(super) fn next(&self, env: &Env<'_>) -> Next {
+        perform(Action::ReadRequests {
+            step: env.step.index,
+            from: self.from,
+            expected: self.expected.clone(),
+            not_before: self.not_before,
+        })
+    }
+
+    /// The log was read; `asked` is when that began.
+    pub(super) fn read(
+        &mut self,
+        asked: Elapsed,
+        requests: &[ServiceRequest],
+        next: u64,
+        now: Elapsed,
+        env: &Env<'_>,
+    ) -> Option<Report> {
+        let new = requests.iter().filter(|request| request.seq >= self.from && self.expected.fits(request));
+        self.counted.extend(new.cloned());
+        self.from = self.from.max(next);
+        let gaps = match gaps(&self.counted) {
+            Ok(gaps) => gaps,
+            Err(why) => return Some(Report::inconclusive(unanswered(&self.expected.service, &why, env))),
+        };
+        if let Some(wrong) = gaps.into_iter().find(|gap| !self.is_legal(*gap)) {
+            let seen = format!("{:.3} s between two of {}", wrong.as_secs_f64(), self.listed());
+            return Some(self.failed(id::Requested::Gap, &seen, now, env));
+        }
+        let count = self.count();
+        if self.expected.at_most.is_some_and(|most| count > most) {
+            return Some(self.failed(id::Requested::Count, &self.listed(), now, env));
+        }
+        if count >= self.expected.at_least {
+            let enough = *self.enough.get_or_insert(now);
+            if asked >= enough + self.window || !self.expected.is_bounded_above() {
+                return Some(self.passed(enough, now, env));
+            }
+        } else {
+            match self.deadline.phase(now) {
+                // What came in time was in the log when this read began.
+                Phase::Over if !self.deadline.met_by(asked) => {
+                    return Some(self.failed(id::Requested::Count, &self.listed(), now, env));
+                }
+                Phase::InTime | Phase::Grace | Phase::Over => {}
+                Phase::HarnessLate => {
+                    return Some(Report::inconclusive(format!(
+                        "the harness itself was late while it counted requests for steps[{}]",
+                        env.step.index
+                    )));
+                }
+            }
+        }
+        let pause = now + env.context.timing.backoff_max;
+        self.not_before = self.enough.map_or(pause, |enough| pause.min((enough + self.window).max(now)));
+        None
+    }
+
+    fn count(&self) -> u64 {
+        self.counted.iter().map(|_| 1).sum()
+    }
+
+    fn is_legal(&self, gap: Duration) -> bool {
+        let bounds = &self.expected.gap;
+        bounds.at_least.is_none_or(|least| gap >= least) && bounds.at_most.is_none_or(|most| gap <= most)
+    }
+
+    fn passed(&self, enough: Elapsed, now: Elapsed, env: &Env<'_>) -> Report {
+        let mut report = Report { checked: 1, ..Report::default() };
+        let start = self.deadline.start;
+        if !self.deadline.met_by(enough) {
+            let expected = format!("{} within {:.3} s", self.in_words(), self.deadline.budget.as_secs_f64());
+            let seen = format!("it came after {:.3} s", (enough - start).as_secs_f64());
+            let name = id::requests(env.step.index, id::Requested::Count);
+            let miss = plain_miss(name, expected, seen, severity(self.expected.level));
+            report.findings.push(env.finding(&miss, "requests", miss.severity == Severity::Failure, now));
+        }
+        report.stages.push(Stage {
+            step: env.step.index,
+            stage: "requests".to_owned(),
+            reached_ms: millis(enough - start),
+            settled_ms: millis(now - start),
+            limit_ms: millis(self.deadline.budget),
+            waited_ms: millis(self.window),
+        });
+        report
+    }
+
+    fn failed(&self, part: id::Requested, seen: &str, now: Elapsed, env: &Env<'_>) -> Report {
+        let name = id::requests(env.step.index, part);
+        let miss = plain_miss(name, self.in_words(), seen.to_owned(), severity(self.expected.level));
+        Report { findings: vec![env.finding(&miss, "requests", false, now)], checked: 1, ..Report::default() }
+    }
+
+    fn in_words(&self) -> String {
+        let Requests { service, method, path, at_least, at_most, gap, .. } = &self.expected;
+        let count = match (at_least, at_most) {
+            (least, Some(most)) if least == most => format!("exactly {most}"),
+            (0, Some(most)) => format!("at most {most}"),
+            (least, Some(most)) => format!("{least} to {most}"),
+            (least, None) => format!("at least {least}"),
+        };
+        let what = [method.as_deref(), path.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let what = if what.is_empty() { String::new() } else { format!(" of {what}") };
+        let seconds = |word: &str, bound: Option<Duration>| {
+            bound.map(|bound| format!("{word} {:.3} s apart", bound.as_secs_f64())).into_iter()
+        };
+        let gap = seconds("at least", gap.at_least).chain(seconds("at most", gap.at_most)).collect::<Vec<_>>();
+        let gap = if gap.is_empty() { String::new() } else { format!(", {}", gap.join(" and ")) };
+        format!("the service `{service}` gets {count} requests{what}{gap}")
+    }
+
+    /// The requests that count, with the time since the first.
+    fn listed(&self) -> String {
+        let first = self.counted.first().and_then(|request| time(request).ok());
+        let one = |request: &ServiceRequest| {
+            let after = first.zip(time(request).ok()).map_or(0.0, |(first, at)| at.duration_since(first).as_secs_f64());
+            format!("{} {} ({}) at +{after:.3} s", request.method, request.path, request.status)
+        };
+        let shown: Vec<String> = self.counted.iter().take(NAMED).map(one).collect();
+        match self.counted.len() {
+            0 => "no request".to_owned(),
+            count if count > NAMED => format!("{count} requests: {}, …", shown.join("; ")),
+            count => format!("{count} requests: {}", shown.join("; ")),
+        }
+    }
+}
+
+fn time(request: &ServiceRequest) -> Result<Timestamp, String> {
+    request.time.parse().map_err(|_| format!("its log says `{}` where a time belongs", request.time))
+}
+
+/// The times between requests that follow each other; none where the clock of the service went back.
+fn gaps(requests: &[ServiceRequest]) -> Result<Vec<Duration>, String> {
+    let times = requests.iter().map(time).collect::<Result<Vec<_>, _>>()?;
+    let between = times.windows(2).map(|pair| {
+        Duration::try_from(pair[1].duration_since(pair[0])).map_err(|_| "its log is not in order of time".to_owned())
+    });
+    between.collect()
+}

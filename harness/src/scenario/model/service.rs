@@ -1,0 +1,117 @@
+//! What a scenario does with the services beside its target.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Basis, HoldFor, Level, Scenario, Step, Verb};
+use crate::log::ServiceRequest;
+use crate::scenario::pattern::matches;
+
+/// What a scripted service is told to do from here on, instead of what this scenario told it before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// The service.
+    pub service: String,
+    /// Rules that it alone understands.
+    pub rules: Vec<Value>,
+}
+
+/// Requests that a scripted service must get, or must not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests {
+    /// The service.
+    pub service: String,
+    /// The method; any unless given.
+    pub method: Option<String>,
+    /// A glob over the path, in which `*` stands for any characters; any path unless given.
+    pub path: Option<String>,
+    /// How many at least.
+    pub at_least: u64,
+    /// How many at most.
+    pub at_most: Option<u64>,
+    /// How much time lies between two that follow each other, by the clock of the service.
+    pub gap: Gap,
+    /// From where on they are counted.
+    pub since: Since,
+    /// How long what must not be has to stay out, once there is what must be.
+    pub within: HoldFor,
+    /// How binding.
+    pub level: Level,
+}
+
+/// Bounds of the time between two requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// At least so much.
+    pub at_least: Option<Duration>,
+    /// At most so much.
+    pub at_most: Option<Duration>,
+}
+
+/// From where on requests are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Since {
+    /// Since the step before began. Expectations of requests that follow each other share that step.
+    #[default]
+    Step,
+    /// Since the scenario began.
+    Start,
+}
+
+impl Requests {
+    /// Whether a request is one of those that are counted, wherever it stands in the log.
+    pub fn fits(&self, request: &ServiceRequest) -> bool {
+        self.method.as_ref().is_none_or(|method| *method == request.method)
+            && self.path.as_ref().is_none_or(|path| matches(path, &request.path))
+    }
+
+    /// Whether anything of it can turn out wrong only later.
+    pub fn is_bounded_above(&self) -> bool {
+        self.at_most.is_some() || self.gap != Gap::default()
+    }
+}
+
+impl Scenario {
+    /// The services that it needs, in order of their first use.
+    pub fn services(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for step in &self.steps {
+            let service = match &step.verb {
+                Verb::Script(script) => &script.service,
+                Verb::Requests(requests) => &requests.service,
+                _ => continue,
+            };
+            if !found.contains(&service.as_str()) {
+                found.push(service.as_str());
+            }
+        }
+        found
+    }
+
+    /// The step at whose begin requests that are expected by the step at `index` begin to count.
+    pub fn counts_from(&self, index: usize, since: Since, basis: Basis) -> usize {
+        let mut done = self.steps.iter().filter(|step| step.bounds.admits(basis));
+        let from = match since {
+            Since::Start => done.next(),
+            Since::Step => {
+                let is_other = |step: &&Step| !matches!(step.verb, Verb::Requests(_));
+                done.take_while(|step| step.index < index).filter(is_other).last()
+            }
+        };
+        from.map_or(index, |step| step.index)
+    }
+
+    /// The services whose log some later step, or this one, counts from the begin of this step on.
+    pub fn marked_at(&self, index: usize, basis: Basis) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for step in self.steps.iter().filter(|step| step.bounds.admits(basis)) {
+            let Verb::Requests(requests) = &step.verb else { continue };
+            let Requests { service, since, .. } = &**requests;
+            if self.counts_from(step.index, *since, basis) == index && !found.contains(&service.as_str()) {
+                found.push(service);
+            }
+        }
+        found
+    }
+}
