@@ -100,6 +100,20 @@ pub struct DialectKind {
     /// Which limit of time there is for its status to settle.
     #[serde(default)]
     pub settles: Settles,
+    /// Where its status says which generation it is about.
+    #[serde(default)]
+    pub generation: Generation,
+}
+
+/// Where a status says which generation it is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Generation {
+    /// In each condition, as `observedGeneration`.
+    #[default]
+    Conditions,
+    /// In `status.observedGeneration`, for all of the conditions in `status.conditions`.
+    Status,
 }
 
 /// Where objects of a kind live.
@@ -338,6 +352,11 @@ impl Dialect {
     /// Which limit of time there is for the status of a kind.
     pub fn settles(&self, kind: &str) -> Settles {
         self.kind(kind).map_or(Settles::Attached, |kind| kind.settles)
+    }
+
+    /// Where the status of a kind says which generation it is about.
+    pub fn generation(&self, kind: &str) -> Generation {
+        self.kind(kind).map_or(Generation::Conditions, |kind| kind.generation)
     }
 
     /// Kinds whose objects live in no namespace.

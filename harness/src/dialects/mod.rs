@@ -6,5 +6,5 @@ pub mod gateway_api;
 
 mod protocol;
 
-pub use data::{Dialect, DialectError, DialectKind, Releases, Role, Settles, Standing};
+pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
 pub use protocol::Protocol;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, Generation};
 
 /// Reasons of the placeholders that the API server itself puts into a new object's status (K8S-10).
 const PLACEHOLDER_REASONS: [&str; 2] = ["Pending", "Waiting"];
@@ -72,6 +72,18 @@ impl fmt::Display for Condition<'_> {
 /// The conditions in a list; nothing if it is missing or no list.
 pub fn list(value: Option<&Value>) -> Vec<Condition<'_>> {
     array(value).iter().map(Condition::of).collect()
+}
+
+/// The conditions in `status.conditions` of an object. Where the whole status says which generation it is about, that is
+/// what each of them says.
+pub fn own<'a>(object: &'a Value, dialect: &Dialect) -> Vec<Condition<'a>> {
+    let mut conditions = list(object.pointer("/status/conditions"));
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if dialect.generation(kind) == Generation::Status {
+        let observed = object.pointer("/status/observedGeneration").and_then(Value::as_i64);
+        conditions.iter_mut().for_each(|condition| condition.observed_generation = observed);
+    }
+    conditions
 }
 
 /// The condition of a type.
@@ -198,8 +210,8 @@ pub fn listener_entry<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
 /// ancestors'.
 pub fn conditions_in<'a>(object: &'a Value, dialect: &Dialect) -> Vec<(String, Vec<Condition<'a>>)> {
     let mut lists = Vec::new();
-    if let Some(own) = object.pointer("/status/conditions") {
-        lists.push(("status.conditions".to_owned(), list(Some(own))));
+    if object.pointer("/status/conditions").is_some() {
+        lists.push(("status.conditions".to_owned(), own(object, dialect)));
     }
     for part in ["listeners", "parents", "ancestors"] {
         let entries = array(object.get("status").and_then(|s| s.get(part)));

@@ -9,7 +9,7 @@ use gateproof_report::record::Severity;
 use serde_json::{Value, json};
 
 use super::action::Context;
-use super::conditions::{Condition, array, fell_back, find, generation, list, listener_entry, uid};
+use super::conditions::{Condition, array, fell_back, find, generation, list, listener_entry, own, uid};
 use super::env::{any_of, severity};
 use super::history::Latest;
 use crate::dialects::Standing;
@@ -154,7 +154,7 @@ impl Check<'_> {
             Standing::Parents => self.parents(expected, object),
             Standing::Ancestors if object.pointer("/status/conditions").is_none() => self.ancestors(expected, object),
             Standing::Ancestors | Standing::Object | Standing::Shown => {
-                let conditions = list(object.pointer("/status/conditions"));
+                let conditions = own(object, &self.rules.scenario.dialect);
                 let name = self.name.clone();
                 self.conditions(&expected.conditions, &conditions, "", &name);
                 self.address(expected, &conditions, object);

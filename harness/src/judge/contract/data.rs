@@ -34,6 +34,14 @@ pub enum ContractError {
         /// As written.
         set: String,
     },
+    /// A condition that another needs and its set has not.
+    #[error("a condition of the set `{set}` needs the condition `{type_}`, which is not in that set")]
+    UnknownNeed {
+        /// The set.
+        set: String,
+        /// As written.
+        type_: String,
+    },
     /// A reason that is not `Name [since V] [until V]`.
     #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
     Reason(String),
@@ -114,6 +122,8 @@ pub(super) struct Subject {
     pub(super) conditions: IndexMap<String, ConditionTerms>,
     pub(super) counts: Vec<String>,
     pub(super) one_per_listener: bool,
+    /// Whose entries these are, if not those of the controller under test.
+    pub(super) controller: Option<String>,
 }
 
 /// Where.
@@ -139,6 +149,8 @@ pub(super) struct ConditionTerms {
     pub(super) configured: bool,
     /// A value of the spec without which it has no reason to be there.
     pub(super) asked_by: Option<String>,
+    /// Types that must be True beside it.
+    pub(super) needs: Vec<String>,
     pub(super) since: Option<Version>,
     pub(super) until: Option<Version>,
     pub(super) reasons: IndexMap<String, Vec<Reason>>,
@@ -285,6 +297,8 @@ struct RawCondition {
     #[serde(default)]
     configured: bool,
     asked_by: Option<String>,
+    #[serde(default)]
+    needs: Vec<String>,
     since: Option<String>,
     until: Option<String>,
     #[serde(default)]
@@ -315,6 +329,7 @@ struct RawSubject {
     counts: Vec<String>,
     #[serde(default)]
     one_per_listener: bool,
+    controller: Option<String>,
 }
 
 impl Contract {
@@ -426,12 +441,17 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, IndexMap<String, RawCondition
         let conditions = set
             .iter()
             .map(|(type_, raw)| Ok((type_.clone(), read_condition(raw)?)))
-            .collect::<Result<_, ContractError>>()?;
+            .collect::<Result<IndexMap<String, ConditionTerms>, ContractError>>()?;
+        let needed = conditions.values().flat_map(|terms| &terms.needs);
+        if let Some(missing) = needed.into_iter().find(|type_| !conditions.contains_key(*type_)) {
+            return Err(ContractError::UnknownNeed { set: subject.conditions, type_: missing.clone() });
+        }
         subjects.push(Subject {
             at: subject.at,
             conditions,
             counts: subject.counts,
             one_per_listener: subject.one_per_listener,
+            controller: subject.controller,
         });
     }
     Ok(Kind { group: raw.group, kind: raw.kind, subjects, sorted: raw.sorted, handled_by: raw.handled_by })
@@ -453,6 +473,7 @@ fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
         closed: raw.closed,
         configured: raw.configured,
         asked_by: raw.asked_by.clone(),
+        needs: raw.needs.clone(),
         since: raw.since.as_deref().map(version).transpose()?,
         until: raw.until.as_deref().map(version).transpose()?,
         reasons,

@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
 use super::graded;
+use super::needs;
 use super::rule::Rule;
 use crate::dialects::Dialect;
-use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, parent_refs};
+use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, own, parent_refs};
 use crate::scenario::{Basis, Parents, SubjectExpectation};
 
 /// Longest type that the schema admits.
@@ -95,7 +96,7 @@ pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str, dia
                 path: "status.conditions".to_owned(),
                 subject,
                 entry: None,
-                conditions: list(object.pointer("/status/conditions")),
+                conditions: own(object, dialect),
             }),
             Place::Listeners => {
                 for entry in array(object.pointer("/status/listeners")) {
@@ -109,6 +110,7 @@ pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str, dia
                 }
             }
             Place::Parents | Place::Ancestors => {
+                let controller = subject.controller.as_deref().unwrap_or(controller);
                 for (entry, parent) in entries(subject.at, object, dialect) {
                     if entry.get("controllerName").and_then(Value::as_str) == Some(controller) {
                         lists.push(List {
@@ -175,6 +177,7 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, basis:
         }
     }
     programmed(list, basis, &mut found);
+    found.extend(needs::check(list, basis));
     // A class that is refused need not say of which release the definitions are.
     let accepted = find(&list.conditions, "Accepted").is_some_and(|accepted| accepted.status == "True");
     if accepted && list.terms("SupportedVersion", basis).is_some_and(|t| t.presence == Presence::WithAccepted) {

@@ -7,11 +7,13 @@ mod data;
 mod foreign;
 mod graded;
 mod list;
+mod needs;
 mod rule;
 mod scope;
 mod state;
 mod steady;
 mod times;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -45,11 +45,14 @@ pub enum Rule {
     MessageSilent,
     ReasonWhileDeleted,
     NoStepBack,
+    NeedsMet,
+    ReasonsStay,
+    MessageDoesNotGrow,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 41] = [
+    pub const ALL: [Rule; 44] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -91,6 +94,9 @@ impl Rule {
         Rule::MessageSilent,
         Rule::ReasonWhileDeleted,
         Rule::NoStepBack,
+        Rule::NeedsMet,
+        Rule::ReasonsStay,
+        Rule::MessageDoesNotGrow,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -137,6 +143,9 @@ impl Rule {
             Rule::MessageSilent => "message-silent",
             Rule::ReasonWhileDeleted => "reason-while-deleted",
             Rule::NoStepBack => "no-step-back",
+            Rule::NeedsMet => "needs-met",
+            Rule::ReasonsStay => "reasons-stay",
+            Rule::MessageDoesNotGrow => "message-does-not-grow",
         }
     }
 

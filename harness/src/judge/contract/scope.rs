@@ -38,9 +38,11 @@ impl Contract {
             | Rule::TransitionTimeMoves
             | Rule::TransitionTimeNotBackwards
             | Rule::TransitionTimeNotAhead
+            | Rule::MessageDoesNotGrow
             | Rule::TypeRetired => term(&|_| true),
             Rule::TransitionTimeStays => self.transition != Transition::Either && term(&|_| true),
-            Rule::ConditionsStay | Rule::ConditionsDoNotFlap => in_use(&|terms| terms.configured),
+            Rule::ConditionsStay | Rule::ConditionsDoNotFlap | Rule::ReasonsStay => in_use(&|terms| terms.configured),
+            Rule::NeedsMet => in_use(&|terms| !terms.needs.is_empty()),
             Rule::MessageExplains => in_use(&|terms| terms.explains || terms.graded.has(rule)),
             Rule::GradeFitsStatus
             | Rule::ReasonFitsGrade

@@ -14,6 +14,7 @@ use super::list::{Finding, List, check, entries, held, lists, part};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
+use super::wording::Wording;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{array, fell_back, generation, uid};
 use crate::judge::history::names;
@@ -48,6 +49,7 @@ struct Seen {
     visited: HashMap<String, HashSet<String>>,
     marks: Marks,
     steady: Steady,
+    wording: Wording,
     /// resourceVersions that the harness itself wrote.
     ours: HashSet<String>,
     /// Who handled it at first, as far as its kind says.
@@ -338,8 +340,10 @@ impl ContractState {
         }
         if look.ours {
             seen.steady = Steady::default();
+            seen.wording = Wording::default();
         } else {
             for list in &all {
+                found.extend(seen.wording.check(list, &self.changes, self.calm, look.at, self.basis));
                 found.extend(seen.steady.check(list, &self.changes, self.calm, look.at, self.basis));
             }
         }

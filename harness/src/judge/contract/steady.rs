@@ -25,7 +25,7 @@ pub(super) struct Calm {
     /// From then on turns are counted.
     counts: Duration,
     /// From then on one turn is too many.
-    settled: Duration,
+    pub(super) settled: Duration,
 }
 
 impl Calm {
@@ -38,7 +38,7 @@ impl Calm {
 /// When something last changed that conditions may follow from.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes {
-    last: Elapsed,
+    pub(super) last: Elapsed,
     /// The objects, as they stood.
     stood: HashMap<ObjectKey, Arc<Value>>,
 }
@@ -47,7 +47,12 @@ impl Changes {
     /// Takes in an event. What the harness was late for may have come before.
     pub(super) fn observe(&mut self, event: &Event) {
         let is_change = match &event.body {
-            Body::Wrote(_) | Body::Made(_) | Body::Gap { .. } | Body::Lagged { .. } | Body::Unreachable { .. } => true,
+            Body::Wrote(_)
+            | Body::Made(_)
+            | Body::Scripted { .. }
+            | Body::Gap { .. }
+            | Body::Lagged { .. }
+            | Body::Unreachable { .. } => true,
             Body::Observed { key, change, object } => {
                 let before = self.stood.insert(key.clone(), Arc::clone(object));
                 *change != Change::Modified || before.is_none_or(|before| !says_same(&before, object))

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Check, Miss, conditions_in_words};
 use crate::judge::conditions::{Condition, ParentEntry, ParentRef, namespace, parent_entries, parent_refs};
 use crate::judge::env::{any_of, severity};
-use crate::scenario::{Clause, Level, Parents, SubjectExpectation};
+use crate::scenario::{Clause, Level, ParentExpectation, Parents, SubjectExpectation};
 
 const ENTRIES: [&str; 2] = ["IMPL-20", "blind:Generic.8"];
 /// "Should update the entry as appropriate when the route or gateway is modified" (RouteStatus).
@@ -14,8 +14,11 @@ const LEFT_OVER: [&str; 1] = ["OWN-13"];
 impl Check<'_> {
     pub(super) fn parents(&mut self, expected: &SubjectExpectation, object: &Value) {
         let entries = parent_entries(object, &self.rules.scenario.dialect);
-        let own: Vec<&ParentEntry<'_>> =
-            entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
+        let ours = self.rules.context.controller_name.clone();
+        let of = |controller: &str| -> Vec<&ParentEntry<'_>> {
+            entries.iter().filter(|e| e.controller_name == controller).collect()
+        };
+        let own = of(&ours);
         self.view.push(json!(own.iter().map(|e| e.parent.to_string()).collect::<Vec<_>>()));
         let specified = parent_refs(object, &self.rules.scenario.dialect);
         match &expected.parents {
@@ -29,7 +32,7 @@ impl Check<'_> {
             }
             Parents::Every => {
                 for parent in &specified {
-                    if let Some((entry, subject)) = self.entry(".parents", parent, &own) {
+                    if let Some((entry, subject)) = self.entry(".parents", parent, &own, None) {
                         self.conditions(&expected.conditions, &entry.conditions, "", &subject);
                     }
                 }
@@ -40,6 +43,12 @@ impl Check<'_> {
                 for (index, one) in selected.iter().enumerate() {
                     let parent = ParentRef::of(&one.parent_ref, namespace(object), &self.rules.scenario.dialect);
                     let part = format!(".parents[{index}]");
+                    if let Some(controller) = &one.controller {
+                        let theirs = of(controller);
+                        self.view.push(json!(theirs.iter().map(|e| e.parent.to_string()).collect::<Vec<_>>()));
+                        self.entry_of_another(one, &part, &parent, &theirs, controller);
+                        continue;
+                    }
                     let is_named = spoken_of.contains(&parent);
                     spoken_of.push(parent.clone());
                     if one.absent {
@@ -53,7 +62,7 @@ impl Check<'_> {
                                 false => self.entry_too_many(&part, entry, expected, seen),
                             }
                         }
-                    } else if let Some((entry, subject)) = self.entry(&format!("{part}.present"), &parent, &own) {
+                    } else if let Some((entry, subject)) = self.entry(&format!("{part}.present"), &parent, &own, None) {
                         let mut common = expected.conditions.clone();
                         common.retain(|type_, _| !one.conditions.contains_key(type_));
                         self.conditions(&common, &entry.conditions, "", &subject);
@@ -62,6 +71,29 @@ impl Check<'_> {
                 }
                 self.surplus(&own, &spoken_of);
             }
+        }
+    }
+
+    /// An entry that another controller has beside ours, or has not.
+    fn entry_of_another(
+        &mut self,
+        one: &ParentExpectation,
+        part: &str,
+        parent: &ParentRef,
+        theirs: &[&ParentEntry<'_>],
+        controller: &str,
+    ) {
+        if !one.absent {
+            if let Some((entry, subject)) = self.entry(&format!("{part}.present"), parent, theirs, Some(controller)) {
+                self.conditions(&one.conditions, &entry.conditions, part, &subject);
+            }
+            return;
+        }
+        self.checked += 1;
+        if let Some(entry) = theirs.iter().find(|e| e.parent == *parent) {
+            let expected = format!("{} has no status.parents entry of {controller} for {parent}", self.name);
+            let seen = format!("an entry with {}", conditions_in_words(&entry.conditions));
+            self.miss(&format!("{part}.absent"), Level::Must, expected, seen);
         }
     }
 
@@ -93,21 +125,23 @@ impl Check<'_> {
         part: &str,
         parent: &ParentRef,
         own: &[&'e ParentEntry<'e>],
+        controller: Option<&str>,
     ) -> Option<(&'e ParentEntry<'e>, String)> {
+        let whose = controller.unwrap_or("our controller");
         let matching: Vec<_> = own.iter().filter(|e| e.parent == *parent).collect();
         self.checked += 1;
         match matching.as_slice() {
             [entry] => return Some((entry, format!("{} for {parent}", self.name))),
             [] => {
-                let expected = format!("{} has a status.parents entry of our controller for {parent}", self.name);
+                let expected = format!("{} has a status.parents entry of {whose} for {parent}", self.name);
                 let seen = match own {
-                    [] => "no entry of our controller".to_owned(),
+                    [] => format!("no entry of {whose}"),
                     own => format!("only {}", any_of(&own.iter().map(|e| &e.parent).collect::<Vec<_>>())),
                 };
                 self.entries_miss(part, expected, seen).stale = own.is_empty();
             }
             several => {
-                let expected = format!("{} has exactly one entry of our controller for {parent}", self.name);
+                let expected = format!("{} has exactly one entry of {whose} for {parent}", self.name);
                 self.entries_miss(part, expected, format!("{} entries", several.len()));
             }
         }

@@ -188,7 +188,8 @@ fn a_state_that_must_never_be_is_seen_beside_entries_too_many() {
     let conditions = route_subject(&["Accepted=True"]).conditions;
     let parent_ref = json!({"name": "gw-http", "namespace": "pool", "sectionName": "left"});
     let mut left = route_subject(&[]);
-    left.parents = Parents::Selected(vec![ParentExpectation { parent_ref, absent: false, conditions }]);
+    left.parents =
+        Parents::Selected(vec![ParentExpectation { parent_ref, controller: None, absent: false, conditions }]);
     let entries: [(&str, &[&str]); 2] = [("http", &["Accepted=False/X"]), ("left", &["Accepted=True/Accepted"])];
     let both = modified(&route_version(1, &["http"], &entries));
     let (outcome, expectation, _) = held(Hold { never: vec![left], ..empty() }, &[(200, both)]);

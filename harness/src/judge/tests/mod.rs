@@ -9,6 +9,7 @@ mod further;
 mod graded;
 mod hold;
 mod others;
+mod policies;
 mod probe;
 mod programmed;
 mod reach;

@@ -119,6 +119,7 @@ fn parents_may_be_selected_or_none() {
     let selected = |absent: bool| {
         Parents::Selected(vec![ParentExpectation {
             parent_ref: json!({"name": "gw-http", "namespace": "pool", "sectionName": "b"}),
+            controller: None,
             absent,
             conditions: IndexMap::from([expect("Accepted=True")]),
         }])
@@ -133,10 +134,35 @@ fn parents_may_be_selected_or_none() {
 }
 
 #[test]
+fn an_entry_may_be_of_another_controller() {
+    let with = |absent: bool, controller: &str, entries: &[(&str, &[&str])]| {
+        let mut subject = route_subject(&[]);
+        subject.parents = Parents::Selected(vec![ParentExpectation {
+            parent_ref: json!({"name": "gw-http", "namespace": "pool"}),
+            controller: Some("others.test/c".to_owned()),
+            absent,
+            conditions: if absent { IndexMap::new() } else { IndexMap::from([expect("Accepted=True")]) },
+        }]);
+        let mut version = route_version(1, &["a"], entries);
+        let mut entry = version["status"]["parents"][0].clone();
+        entry["controllerName"] = json!(controller);
+        entry["parentRef"].as_object_mut().unwrap().remove("sectionName");
+        version["status"]["parents"].as_array_mut().unwrap().push(entry);
+        routed_as(vec![(10, version)], subject).run().outcome
+    };
+    assert_eq!(with(false, "others.test/c", &[("a", GOOD)]), Outcome::Passed);
+    assert_eq!(with(false, "others.test/d", &[("a", GOOD)]), Outcome::Failed);
+    assert_eq!(with(false, "others.test/c", &[("a", &["Accepted=False"])]), Outcome::Failed);
+    assert_eq!(with(true, "others.test/c", &[("a", GOOD)]), Outcome::Failed);
+    assert_eq!(with(true, "others.test/d", &[("a", GOOD)]), Outcome::Passed);
+}
+
+#[test]
 fn an_entry_that_must_be_absent_is_one_failure_even_if_no_parent_asks_for_it() {
     let mut subject = route_subject(&[]);
     subject.parents = Parents::Selected(vec![ParentExpectation {
         parent_ref: json!({"name": "gw-http", "namespace": "pool", "sectionName": "b"}),
+        controller: None,
         absent: true,
         conditions: IndexMap::new(),
     }]);

@@ -59,7 +59,9 @@ pub enum Parents {
 pub struct ParentExpectation {
     /// The parentRef as in the route's spec (an object with name, namespace, sectionName, port …).
     pub parent_ref: Value,
-    /// `true`: our controller must have no entry for it.
+    /// Whose entry it is, if not our controller's.
+    pub controller: Option<String>,
+    /// `true`: there must be no such entry.
     pub absent: bool,
     /// Its conditions.
     pub conditions: IndexMap<String, ConditionExpectation>,

@@ -7,7 +7,7 @@ use super::super::model::{
     Clause, ConditionExpectation, FieldExpectation, Level, ListenerExpectation, MessageExpectation, ParentExpectation,
     Parents, SubjectExpectation,
 };
-use super::build::{boolean, bounds, clauses, integer, level, strings};
+use super::build::{boolean, bounds, clauses, integer, level, strings, text};
 use super::check::{Checker, is_condition_type};
 use super::field::{below, extra, mirrors, test};
 use super::names::Names;
@@ -63,7 +63,12 @@ fn parent(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Paren
     if absent && !conditions.is_empty() {
         checker.report(node.mark, "an absent entry has no conditions".to_owned(), None);
     }
-    Some(ParentExpectation { parent_ref: value, absent, conditions })
+    Some(ParentExpectation {
+        parent_ref: value,
+        controller: text(node, "controller").map(str::to_owned),
+        absent,
+        conditions,
+    })
 }
 
 fn listeners(node: &Node, checker: &mut Checker<'_>) -> IndexMap<String, ListenerExpectation> {

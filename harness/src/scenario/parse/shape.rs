@@ -310,6 +310,7 @@ static PARENT: Table = Table {
         ),
         may("section", Shape::Text, "its sectionName"),
         may("port", Shape::Either(&[Shape::Integer(1, 65535), Shape::Text]), "its port"),
+        may("controller", Shape::Text, "whose entry it is; our controller's unless given"),
         may("absent", Shape::Bool, "true: there must be no such entry"),
     ],
 };

@@ -1,0 +1,164 @@
+//! Conditions that build on one another, in a dialect whose statuses say their generation once.
+
+use std::sync::Arc;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::dialects::Dialect;
+use crate::judge::contract::{Contract, ContractError, ContractState, Rule};
+use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, TimingProfile};
+use crate::scenario::{Basis, ObjectRef};
+
+const DIALECT: &str = r"
+apiVersion: gateproof.dev/v1alpha1
+kind: Dialect
+metadata: {name: seals}
+spec:
+  title: Seals
+  groups: [seals.example]
+  kinds:
+    - {kind: Seal, plural: seals, generation: status}
+    - {kind: Door, plural: doors, conditions: parents}
+  conditions: [Taken, Tight]
+";
+
+const CONTRACT: &str = r#"
+apiVersion: gateproof.dev/v1alpha1
+kind: StatusContract
+metadata: {name: seals}
+spec:
+  transitionTime: either
+  messageRequired: false
+  forms: {reason: '.', reasonLint: '.', type: '.'}
+  rules:
+    needs-met: {level: MUST, clauses: [S-1]}
+    reasons-stay: {level: MUST, clauses: [S-2]}
+    message-does-not-grow: {level: MUST, clauses: [S-3]}
+    reason-closed: {level: MUST, clauses: [S-4]}
+    observed-generation-present: {level: MUST, clauses: [S-5]}
+    observed-generation-not-ahead: {level: MUST, clauses: [S-5]}
+    observed-generation-not-backwards: {level: MUST, clauses: [S-5]}
+    observed-generation-current: {level: MUST, clauses: [S-5]}
+  conditions:
+    seal:
+      Taken: {presence: always, configured: true, reasons: {"True": [Taken], "False": [Lost, Torn]}}
+      Tight: {presence: optional, needs: [Taken]}
+    door:
+      seals.example/Sealed: {presence: optional, closed: true, reasons: {"True": [Sealed]}}
+  kinds:
+    - {kind: Seal, group: seals.example, subjects: [{at: object, conditions: seal}]}
+    - {kind: Door, group: seals.example, subjects: [{at: parents, conditions: door, controller: seals.example/other}]}
+"#;
+
+/// The contract of seals.
+pub(super) fn contract() -> Arc<Contract> {
+    Arc::new(Contract::of(Arc::new(Dialect::parse(DIALECT).unwrap()), CONTRACT).unwrap())
+}
+
+/// The rules that a history breaks: versions, each so many milliseconds after the one before. It stands still at the end.
+fn breaches(history: &[(u64, Value)]) -> Vec<String> {
+    let mut state = ContractState::new(contract(), Basis::default(), "seals.example/ours".to_owned())
+        .limits(&Timing::of(TimingProfile::Embedded));
+    let mut now = 0;
+    for (seq, (after, object)) in history.iter().enumerate() {
+        now += after * 1000;
+        let key = ObjectKey::of(object).unwrap();
+        let body = Body::Observed { key, change: Change::Modified, object: Arc::new(object.clone()) };
+        state.observe(&Event { seq: seq as u64, at: Elapsed(now), scope: Scope::Scenario("s".into()), body });
+    }
+    let (_, last) = history.last().unwrap();
+    let ObjectKey { kind, namespace, name, .. } = ObjectKey::of(last).unwrap();
+    state.settled(&ObjectRef { kind, namespace, name, pool: false }, None);
+    let mut rules: Vec<String> =
+        state.breaches().into_iter().map(|(name, _)| name.rsplit('/').next().unwrap().to_owned()).collect();
+    rules.dedup();
+    rules
+}
+
+/// `Type=Status:Reason:Message`.
+fn condition(text: &str) -> Value {
+    let (type_, rest) = text.split_once('=').unwrap();
+    let words: Vec<&str> = rest.splitn(3, ':').collect();
+    json!({"type": type_, "status": words[0], "reason": words[1], "message": words.get(2).unwrap_or(&""),
+        "lastTransitionTime": "2026-01-01T00:00:00Z"})
+}
+
+fn seal_at(generation: i64, observed: Option<i64>, conditions: &[&str]) -> Value {
+    let conditions: Vec<Value> = conditions.iter().map(|text| condition(text)).collect();
+    let mut object = json!({
+        "apiVersion": "seals.example/v1", "kind": "Seal",
+        "metadata": {"name": "x", "namespace": "n", "uid": "u", "generation": generation},
+        "status": {"conditions": conditions},
+    });
+    if let Some(observed) = observed {
+        object["status"]["observedGeneration"] = json!(observed);
+    }
+    object
+}
+
+fn seal(conditions: &[&str]) -> Value {
+    seal_at(1, Some(1), conditions)
+}
+
+fn door(controller: &str, status: &str) -> Value {
+    let mut sealed = condition(&format!("seals.example/Sealed={status}:Sealed"));
+    sealed["observedGeneration"] = json!(1);
+    json!({
+        "apiVersion": "seals.example/v1", "kind": "Door",
+        "metadata": {"name": "x", "namespace": "n", "uid": "u", "generation": 1},
+        "status": {"parents": [{"parentRef": {"name": "p"}, "controllerName": controller, "conditions": [sealed]}]},
+    })
+}
+
+const GOOD: [&str; 2] = ["Taken=True:Taken", "Tight=True:Tight"];
+const LOST: &str = "Taken=False:Lost:gone";
+
+/// A history that breaks a rule, and one that is as near to it as can be and does not.
+#[rstest]
+#[case::false_beside(Rule::NeedsMet,
+    vec![(0, seal(&[LOST, GOOD[1]]))], vec![(0, seal(&[LOST]))])]
+#[case::alone(Rule::NeedsMet,
+    vec![(0, seal(&[GOOD[1]]))], vec![(0, seal(&["Taken=True:Taken", "Tight=False:Loose"]))])]
+#[case::too_late(Rule::NeedsMet,
+    vec![(0, seal(&GOOD)), (5, seal(&[LOST, GOOD[1]])), (5, seal(&[LOST]))], vec![(0, seal(&GOOD)), (5, seal(&[LOST]))])]
+#[case::calm(Rule::ReasonsStay,
+    vec![(0, seal(&[LOST])), (5000, seal(&["Taken=False:Torn"]))], vec![(0, seal(&[LOST])), (4999, seal(&["Taken=False:Torn"]))])]
+#[case::asked_again(Rule::ReasonsStay,
+    vec![(0, seal(&[LOST])), (5000, seal(&["Taken=False:Torn"]))], vec![(0, seal(&[LOST])), (5000, seal_at(2, Some(2), &["Taken=False:Torn"]))])]
+#[case::flips_are_another_rules(Rule::ReasonsStay,
+    vec![(0, seal(&[LOST])), (5000, seal(&[LOST])), (9, seal(&["Taken=False:Torn"]))], vec![(0, seal(&[LOST])), (5000, seal(&GOOD))])]
+#[case::quotes(Rule::MessageDoesNotGrow,
+    vec![(0, seal(&[LOST])), (5, seal(&["Taken=False:Lost:oh, gone"])), (5, seal(&["Taken=False:Lost:oh, oh, gone"]))],
+    vec![(0, seal(&[LOST])), (5, seal(&["Taken=False:Lost:oh, gone"]))])]
+#[case::quotes_another(Rule::MessageDoesNotGrow,
+    vec![(0, seal(&[LOST])), (5, seal(&["Taken=False:Lost:oh, gone"])), (5, seal(&["Taken=False:Lost:oh, gone"])), (5, seal(&["Taken=False:Lost:oh, oh, gone"]))],
+    vec![(0, seal(&[LOST])), (5, seal(&["Taken=False:Lost:oh, gone"])), (5, seal(&["Taken=False:Lost:oh, lost"]))])]
+#[case::ahead(Rule::ObservedGenerationNotAhead,
+    vec![(0, seal_at(1, Some(2), &GOOD))], vec![(0, seal_at(2, Some(2), &GOOD))])]
+#[case::missing(Rule::ObservedGenerationPresent,
+    vec![(0, seal_at(1, None, &GOOD))], vec![(0, seal(&GOOD))])]
+#[case::backwards(Rule::ObservedGenerationNotBackwards,
+    vec![(0, seal_at(2, Some(2), &GOOD)), (5, seal_at(2, Some(1), &GOOD))], vec![(0, seal_at(2, Some(1), &GOOD)), (5, seal_at(2, Some(2), &GOOD))])]
+#[case::behind(Rule::ObservedGenerationCurrent,
+    vec![(0, seal_at(2, Some(1), &GOOD))], vec![(0, seal_at(2, Some(1), &GOOD)), (5, seal_at(2, Some(2), &GOOD))])]
+#[case::of_another_controller(Rule::ReasonClosed,
+    vec![(0, door("seals.example/other", "False"))], vec![(0, door("seals.example/ours", "False"))])]
+fn a_history_of_seals(#[case] rule: Rule, #[case] bad: Vec<(u64, Value)>, #[case] good: Vec<(u64, Value)>) {
+    let seen = breaches(&bad);
+    assert!(seen.iter().any(|r| r == rule.name()), "{seen:?}");
+    let seen = breaches(&good);
+    assert!(!seen.iter().any(|r| r == rule.name()), "{seen:?}");
+}
+
+#[test]
+fn healthy_seals_break_nothing() {
+    assert_eq!(breaches(&[(0, seal(&[LOST])), (5, seal(&GOOD))]), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_needed_has_to_be_there() {
+    let dialect = Arc::new(Dialect::parse(DIALECT).unwrap());
+    let error = Contract::of(dialect, &CONTRACT.replace("needs: [Taken]", "needs: [Taek]")).unwrap_err();
+    assert!(matches!(error, ContractError::UnknownNeed { .. }), "{error}");
+}
