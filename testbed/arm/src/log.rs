@@ -87,7 +87,7 @@ mod tests {
         }
         let numbers = |after| log.after(after).requests.iter().map(|request| request.seq).collect::<Vec<_>>();
         assert_eq!([numbers(0), numbers(3), numbers(4)], [vec![3, 4, 5], vec![4, 5], vec![5]]);
-        assert_eq!([numbers(5), numbers(u64::MAX)], [vec![], vec![]]);
+        assert_eq!([numbers(5), numbers(u64::MAX)], [vec![], Vec::<u64>::new()]);
         let page = log.after(4);
         assert_eq!((page.next, page.dropped), (6, 2));
         let expected = LoggedRequest {
