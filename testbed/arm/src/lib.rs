@@ -55,6 +55,8 @@ mod operations;
 mod options;
 mod resources;
 pub mod script;
+mod server;
+mod tls;
 mod tokens;
 
 pub use crate::core::{BodyFault, Core, Request};
@@ -62,6 +64,8 @@ pub use answer::Answer;
 pub use log::{LogPage, LoggedRequest};
 pub use options::ArmOptions;
 pub use script::{Behind, OperationRule, Rule, Script, ScriptError};
+pub use server::{Arm, ArmError};
+pub use tls::TlsError;
 
 /// How many bytes a body may have.
 pub const MOST_BODY: usize = 256 * 1024;
