@@ -19,11 +19,24 @@ pub fn expand_all(channel: Channel) -> Result<Vec<Value>, SourceError> {
     let mut definitions = Vec::new();
     for kind in source::kinds()? {
         if in_channel(&kind, channel)? {
-            definitions.push((format!("{}.{}", kind.plural, kind.group), expand(&kind, &shared, channel)?));
+            let mut definition = expand(&kind, &shared, channel)?;
+            definition["metadata"]["annotations"] = json!({
+                APPROVAL.0: APPROVAL.1,
+                BUNDLE_VERSION_ANNOTATION: BUNDLE_VERSION,
+                CHANNEL_ANNOTATION: channel.as_str(),
+            });
+            definition["spec"]["names"]["categories"] = json!(["gateway-api"]);
+            definitions.push((format!("{}.{}", kind.plural, kind.group), definition));
         }
     }
     definitions.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(definitions.into_iter().map(|(_, definition)| definition).collect())
+}
+
+/// The kinds of sources that do not belong to Gateway API, in the order given. Without channels, marks have nothing to tell apart.
+pub fn expand_sources(shared: &str, kinds: &[&str]) -> Result<Vec<Value>, SourceError> {
+    let shared = source::read_shared(shared)?;
+    kinds.iter().map(|text| expand(&source::read_kind(text)?, &shared, Channel::Standard)).collect()
 }
 
 fn in_channel(kind: &Kind, channel: Channel) -> Result<bool, SourceError> {
@@ -35,19 +48,11 @@ fn in_channel(kind: &Kind, channel: Channel) -> Result<bool, SourceError> {
 }
 
 fn expand(kind: &Kind, shared: &Shared, channel: Channel) -> Result<Value, SourceError> {
-    let mut metadata = json!({
-        "name": format!("{}.{}", kind.plural, kind.group),
-        "annotations": {
-            APPROVAL.0: APPROVAL.1,
-            BUNDLE_VERSION_ANNOTATION: BUNDLE_VERSION,
-            CHANNEL_ANNOTATION: channel.as_str(),
-        },
-    });
+    let mut metadata = json!({"name": format!("{}.{}", kind.plural, kind.group)});
     if let Some(labels) = &kind.labels {
         metadata["labels"] = Value::Object(labels.clone());
     }
     let mut names = json!({
-        "categories": ["gateway-api"],
         "kind": kind.kind,
         "listKind": format!("{}List", kind.kind),
         "plural": kind.plural,

@@ -54,12 +54,12 @@ fn holds(marks: &str, variant: Variant<'_>) -> Result<bool, Problem> {
     Ok(any)
 }
 
-/// Whether a name reads as a version of an API: `v1`, `v1beta1`, `v1alpha3`.
+/// Whether a name reads as a version of an API: `v1`, `v1beta1`, `v1alpha3`, `v1api20230101`.
 pub fn is_version(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     name.strip_prefix('v').is_some_and(|rest| {
         number(rest)
-            || ["alpha", "beta"]
+            || ["alpha", "beta", "api"]
                 .iter()
                 .any(|stage| rest.split_once(stage).is_some_and(|(major, minor)| number(major) && number(minor)))
     })

@@ -83,3 +83,43 @@ pub fn gateway_api_ref(channel: Channel) -> &'static [Value] {
     };
     cell.get_or_init(|| definition::expand_all(channel).unwrap_or_else(|error| panic!("embedded definitions: {error}")))
 }
+
+/// A source of definitions that does not read or expand, with what is wrong and where.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(transparent)]
+pub struct DefinitionError(#[from] error::SourceError);
+
+/// Expands definitions of other groups, written in the same notation: `shared` is a text like `shared.yaml`, each of `kinds` the
+/// file of a kind. They come in the order of the files.
+///
+/// # Errors
+/// [`DefinitionError`]: a text does not read, or says what the notation does not know.
+pub fn expand(shared: &str, kinds: &[&str]) -> Result<Vec<Value>, DefinitionError> {
+    Ok(definition::expand_sources(shared, kinds)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const SHARED: &str = "fragments: {}\n$defs: {word: string 1..9}";
+
+    #[test]
+    fn definitions_of_other_groups_are_expanded_alike_and_bear_no_mark_of_gateway_api() {
+        let lamp = "kind: Lamp\nplural: lamps\ngroup: a.test\nversions: {v1api20230101: served storage}\nspec!: {socket!: word}";
+        let [lamp] = &expand(SHARED, &[lamp]).unwrap()[..] else { panic!("one definition") };
+        assert_eq!(lamp["metadata"], serde_json::json!({"name": "lamps.a.test"}));
+        assert_eq!(lamp["spec"]["names"].get("categories"), None);
+        assert_eq!(lamp["spec"]["versions"][0]["name"], "v1api20230101");
+        let spec = lamp.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec").unwrap();
+        assert_eq!(spec["properties"]["socket"], serde_json::json!({"type": "string", "minLength": 1, "maxLength": 9}));
+    }
+
+    #[test]
+    fn a_mistake_says_where_it_stands() {
+        let lamp = "kind: Lamp\nplural: lamps\ngroup: a.test\nversions: {v1: served storage}\nspec!: {socket!: wort}";
+        let error = expand(SHARED, &[lamp]).unwrap_err().to_string();
+        assert!(error.contains("Lamp/v1.spec.socket") && error.contains("wort"), "{error}");
+    }
+}

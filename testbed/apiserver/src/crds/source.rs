@@ -87,12 +87,22 @@ fn default_group() -> String {
 
 /// Read `shared.yaml`.
 pub fn shared() -> Result<Shared, SourceError> {
-    read(SHARED, "shared")
+    read_shared(SHARED)
 }
 
 /// Read every kind's file.
 pub fn kinds() -> Result<Vec<Kind>, SourceError> {
-    KINDS.iter().map(|text| read(text, text.lines().next().unwrap_or_default())).collect()
+    KINDS.iter().map(|text| read_kind(text)).collect()
+}
+
+/// Read what several kinds use from a text.
+pub fn read_shared(text: &str) -> Result<Shared, SourceError> {
+    read(text, "shared")
+}
+
+/// Read the file of a kind from a text.
+pub fn read_kind(text: &str) -> Result<Kind, SourceError> {
+    read(text, text.lines().next().unwrap_or_default())
 }
 
 fn read<T: serde::de::DeserializeOwned>(text: &str, name: &str) -> Result<T, SourceError> {

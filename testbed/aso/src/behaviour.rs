@@ -1,0 +1,110 @@
+//! The seams between the world, the decision, the status and ARM, and what sits in them.
+
+use serde_json::Value;
+
+use crate::{
+    arm::{Outcome, Request},
+    decide::{Decision, Seen, decide},
+    faults::Fault,
+    status::{Desired, merge},
+    variants::Variant,
+    world::Facts,
+};
+
+/// A seam, with what sits in it: it works on what came out right.
+#[derive(Clone, Copy, Debug)]
+pub enum Seam {
+    /// The view of the world.
+    World(fn(&mut Facts)),
+    /// The decision.
+    Decision(fn(Seen<'_>, &mut Decision)),
+    /// The status writer: the statuses that are written one after the other, of which there is one.
+    Writer(fn(Write<'_>, &mut Vec<Value>)),
+    /// The client of ARM: what is heard.
+    Arm(fn(&Request, &mut Outcome)),
+}
+
+impl Seam {
+    /// The name of the seam.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::World(_) => "world",
+            Self::Decision(_) => "decision",
+            Self::Writer(_) => "status writer",
+            Self::Arm(_) => "ARM client",
+        }
+    }
+}
+
+/// What a status is worked out from.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// The object as it is.
+    pub live: &'a Value,
+    /// What is to be said.
+    pub desired: &'a Desired,
+    /// The time, in RFC 3339 with whole seconds.
+    pub now: &'a str,
+}
+
+/// How the implementation behaves: plainly, or with some faults and variants.
+#[derive(Clone, Debug, Default)]
+pub struct Behaviour {
+    seams: Vec<Seam>,
+}
+
+impl Behaviour {
+    /// Adds a fault.
+    #[must_use]
+    pub fn with_fault(mut self, fault: &Fault) -> Self {
+        self.seams.push(fault.seam);
+        self
+    }
+
+    /// Adds a variant.
+    #[must_use]
+    pub fn with_variant(mut self, variant: &Variant) -> Self {
+        self.seams.push(variant.seam);
+        self
+    }
+
+    /// The view of the world that decisions are made from.
+    pub fn view(&self, facts: &mut Facts) {
+        self.seams.iter().for_each(|seam| {
+            if let Seam::World(edit) = seam {
+                edit(facts);
+            }
+        });
+    }
+
+    /// Decides.
+    pub fn decide(&self, seen: Seen<'_>) -> Decision {
+        let mut decision = decide(seen);
+        self.seams.iter().for_each(|seam| {
+            if let Seam::Decision(edit) = seam {
+                edit(seen, &mut decision);
+            }
+        });
+        decision
+    }
+
+    /// The statuses to write one after the other.
+    pub fn statuses(&self, edition: crate::Edition, write: Write<'_>) -> Vec<Value> {
+        let mut statuses = vec![merge(edition, write.live, write.desired, write.now)];
+        self.seams.iter().for_each(|seam| {
+            if let Seam::Writer(edit) = seam {
+                edit(write, &mut statuses);
+            }
+        });
+        statuses
+    }
+
+    /// What is heard of ARM.
+    pub fn hear(&self, request: &Request, outcome: &mut Outcome) {
+        self.seams.iter().for_each(|seam| {
+            if let Seam::Arm(edit) = seam {
+                edit(request, outcome);
+            }
+        });
+    }
+}
