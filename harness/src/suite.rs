@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gateproof_suites::Requirement;
+use gateproof_suites::dialects::{DialectFiles, OTHERS};
 
-use crate::dialects::{Dialect, DialectError};
+use crate::dialects::{Dialect, DialectError, Reference};
 use crate::judge::contract::{Contract, ContractError, GATEWAY_API};
 use crate::scenario::Vocabulary;
 use crate::scenario::load::{self, LoadError};
@@ -96,17 +97,49 @@ impl Suite {
                 Err(source) => Err(SuiteError::Read { path, source }),
             }
         };
-        let (path, dialect) = text(DIALECT)?;
+        let requirements = match text(REQUIREMENTS) {
+            Ok(found) => Some(found),
+            Err(SuiteError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Suite::assembled(text(DIALECT)?, text(CONTRACT)?, requirements, Some(folder.to_owned()))
+    }
+
+    /// The built-in one of this name, if there is one.
+    ///
+    /// # Errors
+    /// A mistake of ours; there is none in a tested build.
+    pub fn named(name: &str) -> Option<Result<Suite, SuiteError>> {
+        if name == Dialect::gateway_api().name() {
+            let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
+            return Some(Suite::gateway_api().map_err(wrong));
+        }
+        let DialectFiles { dialect, contract, requirements, .. } = OTHERS.into_iter().find(|other| other.name == name)?;
+        let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
+        let requirements = Some(file(REQUIREMENTS, requirements));
+        Some(Suite::assembled(file(DIALECT, dialect), file(CONTRACT, contract), requirements, None))
+    }
+
+    /// The names of those that are built in.
+    pub fn names() -> impl Iterator<Item = String> {
+        std::iter::once(Dialect::gateway_api().name().to_owned()).chain(OTHERS.iter().map(|other| other.name.to_owned()))
+    }
+
+    /// Of files that were read.
+    fn assembled(
+        (path, dialect): (PathBuf, String),
+        (contract_path, contract): (PathBuf, String),
+        requirements: Option<(PathBuf, String)>,
+        folder: Option<PathBuf>,
+    ) -> Result<Suite, SuiteError> {
         let dialect =
             Arc::new(Dialect::parse(&dialect).map_err(|error| SuiteError::Dialect { path, error: error.into() })?);
-        let (path, contract) = text(CONTRACT)?;
         let contract = Contract::of(Arc::clone(&dialect), &contract)
-            .map_err(|error| SuiteError::Contract { path, error: error.into() })?;
-        let requirements: Vec<Requirement> = match text(REQUIREMENTS) {
-            Ok((path, text)) => serde_yaml::from_str(&text)
+            .map_err(|error| SuiteError::Contract { path: contract_path, error: error.into() })?;
+        let requirements: Vec<Requirement> = match requirements {
+            Some((path, text)) => serde_yaml::from_str(&text)
                 .map_err(|error| SuiteError::Requirements { path, error: Box::new(error) })?,
-            Err(SuiteError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error),
+            None => Vec::new(),
         };
         let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
         Ok(Suite {
@@ -114,13 +147,13 @@ impl Suite {
             dialect,
             contract: Arc::new(contract),
             requirements,
-            folder: Some(folder.to_owned()),
+            folder,
         })
     }
 
-    /// Whether it is built in, so that there is an embedded target for it.
-    pub fn is_built_in(&self) -> bool {
-        self.folder.is_none()
+    /// The implementation on the embedded target that there is for it.
+    pub fn reference(&self) -> Option<Reference> {
+        self.folder.is_none().then(|| Reference::of(&self.dialect)).flatten()
     }
 
     /// Name and text of its manifests, in order of path.
@@ -132,7 +165,7 @@ impl Suite {
             Some(folder) => load::texts(&folder.join(MANIFESTS)),
             None => {
                 let own = |(file, text): (&str, &str)| (file.to_owned(), text.to_owned());
-                Ok(gateproof_suites::manifests().into_iter().map(own).collect())
+                Ok(gateproof_suites::manifests_of(self.dialect.name()).into_iter().map(own).collect())
             }
         }
     }

@@ -1,4 +1,25 @@
 //! Dialects, as text; the harness reads and interprets them.
 
+/// What stands in the folder of a dialect, but for its manifests.
+#[derive(Debug, Clone, Copy)]
+pub struct DialectFiles {
+    /// The name of the dialect and of the folder.
+    pub name: &'static str,
+    /// Its kinds.
+    pub dialect: &'static str,
+    /// Its contract.
+    pub contract: &'static str,
+    /// Its clauses.
+    pub requirements: &'static str,
+}
+
 /// Gateway API.
 pub const GATEWAY_API: &str = include_str!("../dialects/gateway-api/dialect.yaml");
+
+/// Those that are built in beside Gateway API.
+pub const OTHERS: [DialectFiles; 1] = [DialectFiles {
+    name: "aso",
+    dialect: include_str!("../dialects/aso/dialect.yaml"),
+    contract: include_str!("../dialects/aso/contract.yaml"),
+    requirements: include_str!("../dialects/aso/requirements.yaml"),
+}];

@@ -18,16 +18,15 @@ pub(crate) struct DialectArg {
 impl DialectArg {
     /// What a target that speaks it is judged by.
     pub(crate) fn suite(&self) -> Result<Suite, Failure> {
-        let gateway_api = Dialect::gateway_api();
-        if self.dialect == gateway_api.name() {
-            return Suite::gateway_api()
-                .map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"));
+        if let Some(suite) = Suite::named(&self.dialect) {
+            return suite.map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"));
         }
         let folder = Path::new(&self.dialect);
         if !folder.is_dir() {
-            let near = suggest(&self.dialect, std::iter::once(gateway_api.name()));
+            let names: Vec<String> = Suite::names().collect();
+            let near = suggest(&self.dialect, names.iter().map(String::as_str));
             let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            let help = format!("{near}name a folder with a dialect.yaml, or {}", gateway_api.name());
+            let help = format!("{near}name a folder with a dialect.yaml, or {}", names.join(" or "));
             return Err(Failure::usage(format!("there is no dialect `{}`, and no such folder", self.dialect), help));
         }
         Suite::read(folder).map_err(unreadable)

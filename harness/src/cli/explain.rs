@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::options::{Selected, Selection};
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
+use crate::dialects::Reference;
 use crate::exit_codes;
 use crate::scenario::{Level, Scenario, expectations, select};
 use crate::suite::Suite;
@@ -130,7 +131,7 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
         proves: proves.collect(),
         expectations: expectations::enumerate(scenario).into_iter().map(asserted).collect(),
         // Faults are those of the embedded target.
-        faults: faults::catalogue().iter().filter(|_| suite.is_built_in()).filter(broken).map(killer).collect(),
+        faults: faults::catalogue().iter().filter(|_| suite.reference() == Some(Reference::GatewayApi)).filter(broken).map(killer).collect(),
     }
 }
 

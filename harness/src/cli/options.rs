@@ -10,6 +10,7 @@ use super::services::ServiceArgs;
 use super::{Failure, crds};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::BundledSchemas;
+use crate::dialects::Reference;
 use crate::judge::contract::Contract;
 use crate::run::{RunOptions, TargetChoice};
 use crate::scenario::known::{self, Nameable};
@@ -21,7 +22,7 @@ use clap::builder::PossibleValuesParser;
 use gateproof_controllers::variants;
 use gateproof_report::known::KnownFailure;
 use gateproof_suites::{profiles, profiles_of};
-use gateproof_testbed::{Behaviour, UnknownBehaviour};
+use gateproof_testbed::{Behaviour, UnknownBehaviour, aso};
 
 /// Which scenarios.
 #[derive(Debug, Args)]
@@ -106,8 +107,11 @@ pub(crate) fn load_scenarios(files: &[PathBuf], vocabulary: &Vocabulary) -> Resu
 
 /// The scenarios of the given files, or those of a suite if there are none.
 pub(crate) fn scenarios_of(suite: &Suite, files: &[PathBuf]) -> Result<Vec<Scenario>, Failure> {
-    if !files.is_empty() || suite.is_built_in() {
+    if !files.is_empty() {
         return load_scenarios(files, &suite.vocabulary);
+    }
+    if suite.reference().is_some() {
+        return load::parsed(&suite.manifests().map_err(load_failure)?, &suite.vocabulary).map_err(load_failure);
     }
     let (scenarios, problems) = check(&suite.manifests().map_err(load_failure)?, &suite.vocabulary)?;
     if problems.is_empty() { Ok(scenarios) } else { Err(load_failure(LoadError::Manifests(problems))) }
@@ -226,7 +230,15 @@ impl Target {
             )),
             (None, None, Some(named)) if self.target == EMBEDDED => Ok(cluster(Some(named))),
             (None, None, Some(_)) => Err(Failure::usage("--target and a cluster are two targets", "name one of them")),
-            (_, None, None) if suite.is_built_in() => Ok(TargetChoice::Embedded { fault: behaviour_of(&self.target)? }),
+            (_, None, None) if suite.reference() == Some(Reference::GatewayApi) => {
+                let names = behaviours(&self.target)?;
+                Ok(TargetChoice::Embedded { fault: names.map(known_behaviour).transpose()? })
+            }
+            (_, None, None) if suite.reference() == Some(Reference::Aso) => {
+                let fault = behaviours(&self.target)?.map(str::to_owned);
+                aso::behaviour(fault.as_deref()).map_err(|error| Failure::usage(error, "docs/dialects/aso.md names all"))?;
+                Ok(TargetChoice::EmbeddedAso { fault })
+            }
             (_, None, None) => Err(Failure::usage(
                 format!("nothing names a target, and the dialect `{}` has no embedded one", suite.dialect.name()),
                 "name the cluster with --context or --kubeconfig; `gateproof testbed --no-controller --crds FILE` serves one for a controller of yours",
@@ -254,7 +266,8 @@ pub(crate) fn source(kubeconfig: Option<PathBuf>, context: Option<String>) -> So
     }
 }
 
-fn behaviour_of(target: &str) -> Result<Option<String>, Failure> {
+/// The names of faults and variants in the name of an embedded target.
+fn behaviours(target: &str) -> Result<Option<&str>, Failure> {
     let (kind, names) = target.split_once(':').map_or((target, None), |(kind, names)| (kind, Some(names)));
     if kind != EMBEDDED {
         return Err(Failure::usage(
@@ -262,7 +275,7 @@ fn behaviour_of(target: &str) -> Result<Option<String>, Failure> {
             "use `embedded`, `embedded:FAULT`, `embedded:variant:NAME`, or --gateway-class NAME for a cluster",
         ));
     }
-    names.map(known_behaviour).transpose()
+    Ok(names)
 }
 
 /// Names of faults and variants, if there are such.

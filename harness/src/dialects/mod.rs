@@ -5,6 +5,8 @@ mod data;
 pub mod gateway_api;
 
 mod protocol;
+mod reference;
 
 pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
 pub use protocol::Protocol;
+pub use reference::Reference;

@@ -2,11 +2,12 @@
 
 use gateproof_apiserver::crds::Channel;
 use gateproof_controllers::settings::SUPPORTED_FEATURES;
+use gateproof_testbed::aso::{self, AsoTestbed};
 use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
 
 use super::options::RunOptions;
 use crate::cluster::api::Api;
-use crate::cluster::control::Services;
+use crate::cluster::control::{ServiceAddress, Services};
 
 /// Where a target is, once it runs.
 pub struct Located {
@@ -23,10 +24,47 @@ pub struct Located {
     /// The scripted services that it names itself, if it is one that does.
     pub services: Option<Services>,
     /// The embedded target that lives as long as this.
-    pub testbed: Option<Testbed>,
+    pub testbed: Option<Embedded>,
 }
 
-/// Starts the embedded target, with definitions other than the built-in ones if there are any, and with somebody who runs
+/// A running embedded target.
+pub enum Embedded {
+    /// That of Gateway API.
+    GatewayApi(Box<Testbed>),
+    /// That of Azure Service Operator.
+    Aso(Box<AsoTestbed>),
+}
+
+impl Embedded {
+    /// Stops it.
+    pub async fn shutdown(self) {
+        match self {
+            Embedded::GatewayApi(testbed) => testbed.shutdown().await,
+            Embedded::Aso(testbed) => testbed.shutdown().await,
+        }
+    }
+}
+
+/// Starts the embedded target of Azure Service Operator.
+pub async fn start_aso(names: Option<&str>) -> Result<Located, TestbedError> {
+    let testbed = AsoTestbed::start(aso::behaviour(names)?).await?;
+    let service = |service: gateproof_testbed::Service| {
+        let url = service.url.parse().ok()?;
+        Some(ServiceAddress { name: service.name.to_owned(), url, token: Some(service.token) })
+    };
+    Ok(Located {
+        api: Api::new(testbed.client()),
+        gateway_class: None,
+        single_gateway_class: None,
+        dial: Vec::new(),
+        features: Vec::new(),
+        // What the testbed serves on loopback can be used.
+        services: Services::new(testbed.services().into_iter().filter_map(service)).ok(),
+        testbed: Some(Embedded::Aso(Box::new(testbed))),
+    })
+}
+
+/// Starts the embedded target of Gateway API, with definitions other than the built-in ones if there are any, and with somebody who runs
 /// Deployments if that is asked.
 pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, TestbedError> {
     // The experimental channel holds all of the other, so nothing that the reference can do is left out.
@@ -50,6 +88,6 @@ pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, 
         dial: vec![testbed.dial_rule()],
         features: known.iter().map(ToString::to_string).collect(),
         services: None,
-        testbed: Some(testbed),
+        testbed: Some(Embedded::GatewayApi(Box::new(testbed))),
     })
 }

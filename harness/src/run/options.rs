@@ -32,6 +32,11 @@ pub enum TargetChoice {
         /// What it does otherwise, such as `ignores-reference-grants` or `ignores-reference-grants+variant:adds-own-conditions`.
         fault: Option<String>,
     },
+    /// The embedded one of Azure Service Operator, perhaps with faults and variants.
+    EmbeddedAso {
+        /// What it does otherwise, as of [`TargetChoice::Embedded`].
+        fault: Option<String>,
+    },
     /// The embedded one, with something wrong that the holder of the handle says while it runs.
     Tampered(Tamper),
     /// A cluster that somebody else runs.
@@ -63,9 +68,11 @@ impl TargetChoice {
     /// How reports name it.
     pub fn name(&self) -> String {
         match self {
-            TargetChoice::Embedded { fault: None } => "embedded".to_owned(),
+            TargetChoice::Embedded { fault: None } | TargetChoice::EmbeddedAso { fault: None } => "embedded".to_owned(),
             TargetChoice::Tampered(_) => "embedded, tampered with".to_owned(),
-            TargetChoice::Embedded { fault: Some(fault) } => format!("embedded:{fault}"),
+            TargetChoice::Embedded { fault: Some(fault) } | TargetChoice::EmbeddedAso { fault: Some(fault) } => {
+                format!("embedded:{fault}")
+            }
             TargetChoice::Cluster { name, .. } | TargetChoice::Running { name, .. } => name.clone(),
         }
     }

@@ -47,6 +47,19 @@ pub enum UnknownBehaviour {
     Twice(String),
 }
 
+/// The names in `names`, and of each whether it is a variant's.
+///
+/// # Errors
+/// A name that stands there twice.
+pub(crate) fn each(names: Option<&str>) -> Result<Vec<(&str, bool)>, UnknownBehaviour> {
+    let names: Vec<&str> = names.into_iter().flat_map(|names| names.split('+')).collect();
+    if let Some((_, twice)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+        return Err(UnknownBehaviour::Twice((*twice).to_owned()));
+    }
+    let kind = |name: &'_ str| name.strip_prefix(VARIANT).is_some();
+    Ok(names.into_iter().map(|name| (name.strip_prefix(VARIANT).unwrap_or(name), kind(name))).collect())
+}
+
 impl Behaviour {
     /// With what is named, such as `ignores-reference-grants+variant:adds-own-conditions`; plain without a name.
     ///
@@ -54,14 +67,8 @@ impl Behaviour {
     /// The first name that means nothing.
     pub fn of(names: Option<&str>) -> Result<Behaviour, UnknownBehaviour> {
         let Some(names) = names else { return Ok(Behaviour::Plain) };
-        let names: Vec<&str> = names.split('+').collect();
-        let part = |(index, name): (usize, &&str)| {
-            if names[..index].contains(name) {
-                return Err(UnknownBehaviour::Twice((*name).to_owned()));
-            }
-            Part::of(name)
-        };
-        names.iter().enumerate().map(part).collect::<Result<_, _>>().map(Behaviour::Named)
+        let part = |(name, is_variant)| Part::of(name, is_variant);
+        each(Some(names))?.into_iter().map(part).collect::<Result<_, _>>().map(Behaviour::Named)
     }
 
     fn parts(&self) -> &[Part] {
@@ -114,14 +121,12 @@ impl Behaviour {
 }
 
 impl Part {
-    fn of(name: &str) -> Result<Part, UnknownBehaviour> {
-        match name.strip_prefix(VARIANT) {
-            Some(name) => {
-                let found = variants::find(name).map(Part::Variant);
-                found.ok_or_else(|| UnknownBehaviour::Variant(name.to_owned()))
-            }
-            None => faults::find(name).map(Part::Fault).ok_or_else(|| UnknownBehaviour::Fault(name.to_owned())),
+    fn of(name: &str, is_variant: bool) -> Result<Part, UnknownBehaviour> {
+        if is_variant {
+            let found = variants::find(name).map(Part::Variant);
+            return found.ok_or_else(|| UnknownBehaviour::Variant(name.to_owned()));
         }
+        faults::find(name).map(Part::Fault).ok_or_else(|| UnknownBehaviour::Fault(name.to_owned()))
     }
 }
 

@@ -4,6 +4,7 @@
 //! Gateway, and, unless asked otherwise, an implementation that answers for them; named faults make that implementation misbehave, and named
 //! variants make it differ as the specification allows.
 
+pub mod aso;
 mod behaviour;
 mod ports;
 
@@ -29,6 +30,17 @@ pub const GATEWAY_CLASS: &str = "gateproof";
 
 /// Name of another GatewayClass of the embedded implementation, which has room for one Gateway only.
 pub const SINGLE_GATEWAY_CLASS: &str = "gateproof-single";
+
+/// A scripted service of a target: what stands beside it is told what to do, and asked what it was asked.
+#[derive(Clone)]
+pub struct Service {
+    /// Its name.
+    pub name: &'static str,
+    /// Where its control API is.
+    pub url: String,
+    /// The token for that.
+    pub token: String,
+}
 
 /// How a testbed starts.
 #[derive(Debug, Clone, Default)]
@@ -68,6 +80,12 @@ pub enum TestbedError {
     /// The GatewayClass was refused.
     #[error("cannot create the GatewayClass of the embedded implementation")]
     GatewayClass(#[source] Box<kube::Error>),
+    /// The fake Azure Resource Manager did not start.
+    #[error("cannot start the fake Azure Resource Manager")]
+    Arm(#[from] gateproof_arm::ArmError),
+    /// The implementation cannot speak to it.
+    #[error("cannot start the embedded implementation of Azure Service Operator")]
+    Aso(#[from] gateproof_aso::runtime::ClientError),
     /// The workloads did not start.
     #[error("cannot run workloads on the embedded API server")]
     Workloads(#[from] gateproof_workloads::StartError),
