@@ -57,12 +57,20 @@ pub(crate) fn resolve(
     if service.r#type == "ExternalName" {
         return Err(Problem::new("InvalidKind", format!("{what}: Services of type ExternalName are not supported")));
     }
-    let Some(port) = service.ports.iter().find(|port| Some(port.port) == reference.port) else {
+    // A Service may have one number for TCP and for UDP, in any order.
+    let mut of_number: Vec<&ServicePort> =
+        service.ports.iter().filter(|port| Some(port.port) == reference.port).collect();
+    of_number.sort_by_key(|port| !is_tcp(port));
+    let Some(&port) = of_number.first() else {
         return Err(Problem::new("BackendNotFound", format!("{what}: the Service has no such port")));
     };
     let h2c = spoken(kind, port).map_err(|why| Problem::new("UnsupportedProtocol", format!("{what}: {why}")))?;
     let endpoints = endpoints(snapshot, to_namespace, &reference.name, service, port);
     Ok(Destination { h2c, endpoints })
+}
+
+fn is_tcp(port: &ServicePort) -> bool {
+    port.protocol.as_deref().is_none_or(|protocol| protocol == "TCP")
 }
 
 /// Whether the port speaks HTTP/2 in clear text. A TCPRoute carries whatever is spoken, and calls of a GRPCRoute need

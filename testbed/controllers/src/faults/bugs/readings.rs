@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gateproof_proxy::config::{
-    BackendTarget, Config, Filter, HeaderModifier, HeaderValue, PathMatch, Route, ValueMatch,
+    BackendTarget, Config, Filter, HeaderModifier, HeaderValue, PathMatch, Route, ValueMatch, VirtualHost,
 };
 
 use super::Bug;
@@ -45,6 +45,32 @@ fn reread(name: Option<&mut ValueMatch>, as_pattern: fn(&str) -> String) {
     {
         *name = ValueMatch::Regex(as_pattern(exact));
     }
+}
+
+/// A path as an expression in which a dot stands for any character.
+fn with_open_dots(path: &str) -> String {
+    regex::escape(path).replace("\\.", ".")
+}
+
+/// Every path that requests are matched by.
+fn paths(config: &mut Config) -> impl Iterator<Item = &mut PathMatch> {
+    rules(config).flat_map(|rule| &mut rule.matches).map(|one| &mut one.path)
+}
+
+/// Takes the exact paths of a host out that a prefix of it has with a slash behind them, with what had no others.
+fn prefer_slashed_prefixes(host: &mut VirtualHost) {
+    let matches = host.routes.iter().flat_map(|rule| &rule.matches);
+    let slashed: BTreeSet<String> = matches
+        .filter_map(|one| match &one.path {
+            PathMatch::Prefix(path) => path.strip_suffix('/').map(str::to_owned),
+            _ => None,
+        })
+        .collect();
+    host.routes.retain_mut(|rule| {
+        let takes_all = rule.matches.is_empty();
+        rule.matches.retain(|one| !matches!(&one.path, PathMatch::Exact(path) if slashed.contains(path)));
+        takes_all || !rule.matches.is_empty()
+    });
 }
 
 /// Whether a rule has a backend without a share that could not take one either, beside one with a share.
@@ -131,5 +157,52 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Snapshot(|| view(|snapshot| keep_last_of(snapshot, "from", "namespace"))),
         },
         reported: &["istio/istio#58266"],
+    },
+    Bug {
+        fault: Fault {
+            name: "reads-dots-of-exact-paths-as-any",
+            summary: "Takes a request whose path has another character where an exact path has a dot.",
+            clauses: &["upstream:HTTPRouteExactPathMatching"],
+            seam: Seam::Config(|| {
+                serve(|_, config| {
+                    for path in paths(config) {
+                        if let PathMatch::Exact(exact) = path
+                            && exact.contains('.')
+                        {
+                            *path = PathMatch::Regex(with_open_dots(exact));
+                        }
+                    }
+                })
+            }),
+        },
+        reported: &["wso2/apk#511"],
+    },
+    Bug {
+        fault: Fault {
+            name: "reads-dots-of-prefixes-as-any",
+            summary: "Takes a request whose path has another character where a prefix has a dot.",
+            clauses: &["upstream:HTTPRouteMatching"],
+            seam: Seam::Config(|| {
+                serve(|_, config| {
+                    for path in paths(config) {
+                        if let PathMatch::Prefix(prefix) = path
+                            && prefix.contains('.')
+                        {
+                            *path = PathMatch::Regex(with_open_dots(prefix.trim_end_matches('/')) + "(/.*)?");
+                        }
+                    }
+                })
+            }),
+        },
+        reported: &["wso2/apk#511"],
+    },
+    Bug {
+        fault: Fault {
+            name: "lets-slashed-prefixes-beat-exact-paths",
+            summary: "Lets a prefix that ends in a slash win against the exact path without it.",
+            clauses: &["blind:HTTPRoutePathMatchOrder.2"],
+            seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(prefer_slashed_prefixes))),
+        },
+        reported: &["envoyproxy/gateway#2112"],
     },
 ];

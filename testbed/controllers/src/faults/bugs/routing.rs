@@ -4,18 +4,24 @@ use std::{net::IpAddr, sync::Arc};
 
 use gateproof_proxy::config::Hostname::{Exact, Wildcard};
 use gateproof_proxy::config::{
-    Config, Filter, HttpListener, Protocol, RequestMatch, Route, RouteId, TlsListener, VirtualHost,
+    Config, Filter, Hostname, HttpListener, Protocol, RequestMatch, Route, RouteId, TlsListener, VirtualHost,
 };
 use gateproof_proxy::{
+    compiled::Candidate,
     exchange::{MatchOutcome, RequestHead},
+    matching::hostname::covers,
     routing::Routing,
 };
+use http::{HeaderValue, header::HOST, request::Parts};
 
 use super::Bug;
-use crate::faults::{
-    Fault, Seam,
-    exchange::Finds,
-    tools::{hosts, serve, virtual_hosts},
+use crate::{
+    faults::{
+        Fault, Seam,
+        exchange::{Finds, Forwards},
+        tools::{hosts, serve, serve_from, virtual_hosts},
+    },
+    snapshot::{Kind, Snapshot},
 };
 
 fn is_of_same_route(one: &RouteId, other: &RouteId) -> bool {
@@ -91,6 +97,42 @@ fn claim_for_https(config: &mut Config) {
             }
         }
     }
+}
+
+/// Makes every HTTPRoute that was changed the oldest of all.
+fn age_changed_routes(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::HttpRoute, |route| {
+        if route["metadata"]["generation"].as_i64().is_some_and(|generation| generation > 1) {
+            route["metadata"]["creationTimestamp"] = "2000-01-01T00:00:00Z".into();
+        }
+    });
+}
+
+/// Forwards a request without the port that its Host header came with.
+fn forward_without_port(request: &RequestHead, parts: &mut Parts) {
+    let is_as_sent = parts.headers.get(HOST).is_some_and(|host| host.as_bytes() == request.authority.as_bytes());
+    if let Some((host, _)) = request.authority.rsplit_once(':').filter(|_| is_as_sent)
+        && let Ok(host) = HeaderValue::from_str(host)
+    {
+        parts.headers.insert(HOST, host);
+    }
+}
+
+/// Ranks the rules of a route with several hostnames by the longest of them, for all its hosts.
+fn rank_by_longest_name(request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    let MatchOutcome::Rule { route, .. } = &found else { return found };
+    let longest = |rule: &Route| rule.hostnames.iter().map(length).max();
+    let own = longest(&route.rule);
+    let subject = request.subject();
+    let candidates = routing.virtual_host(&request.host).into_iter().flat_map(|host| &routing.hosts[host].candidates);
+    let holds = |of: &&Candidate| covers(&of.hostname, &request.host) && of.predicate.holds(&subject);
+    let better = candidates.filter(|of| of.route.rule.hostnames.len() > 1 && longest(&of.route.rule) > own).find(holds);
+    better.map_or(found, |of| MatchOutcome::Rule { route: of.route.clone(), predicate: of.predicate.clone() })
+}
+
+/// How long an exact hostname is; 0 for others.
+fn length(name: &Hostname) -> usize {
+    if let Exact(host) = name { host.len() } else { 0 }
 }
 
 /// Finds nothing for a host with a port where it takes a wildcard to find the host.
@@ -174,5 +216,35 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(Finds(trip_over_ports))),
         },
         reported: &["istio/istio#25350"],
+    },
+    Bug {
+        fault: Fault {
+            name: "lets-changed-routes-win",
+            summary: "Lets a route that was changed win against an older one with the same match.",
+            clauses: &["blind:HTTPRouteMatchingAcrossRoutes.1"],
+            seam: Seam::Config(|| serve_from(age_changed_routes)),
+        },
+        reported: &["envoyproxy/gateway#6140"],
+    },
+    Bug {
+        fault: Fault {
+            name: "forwards-hosts-without-ports",
+            summary: "Forwards requests without the port that their Host header came with.",
+            clauses: &["upstream:HTTPRouteHostnameIntersection"],
+            seam: Seam::Exchange(|| Arc::new(Forwards(forward_without_port))),
+        },
+        reported: &["nginx/nginx-gateway-fabric#797", "envoyproxy/gateway#1389", "kubernetes-sigs/gateway-api#2091"],
+    },
+    Bug {
+        fault: Fault {
+            name: "ranks-routes-by-their-longest-hostname",
+            summary: "Lets a route win for a host that it has by a wildcard because another of its hostnames is longer.",
+            clauses: &["blind:HTTPRouteMatchingAcrossRoutes.2"],
+            seam: Seam::Exchange(|| Arc::new(Finds(rank_by_longest_name))),
+        },
+        reported: &[
+            "kubernetes-sigs/aws-load-balancer-controller#4863",
+            "kubernetes-sigs/aws-load-balancer-controller#4417",
+        ],
     },
 ];

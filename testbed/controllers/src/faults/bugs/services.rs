@@ -1,10 +1,13 @@
 //! From Services to endpoints.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use gateproof_proxy::{
     compiled::CompiledRoute,
-    config::{BackendTarget, Config, Filter},
+    config::{BackendTarget, Config, Filter, Route},
     exchange::{BackendChoice, Exchange, RequestHead},
 };
 use serde_json::Value;
@@ -13,7 +16,7 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{each, rules, serve, serve_from},
+        tools::{each, hosts, rules, serve, serve_from},
     },
     snapshot::{Kind, Snapshot},
 };
@@ -45,6 +48,25 @@ fn resolve_names_once(snapshot: &mut Snapshot) {
             each(slice, "/ports").for_each(|port| port["port"] = number.clone());
         }
     });
+}
+
+/// Leaves of the ports of a Service that have one number the first.
+fn forget_later_ports_of_a_number(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Service, |service| {
+        let Some(ports) = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut) else { return };
+        let mut known = BTreeSet::new();
+        ports.retain(|port| known.insert(port["port"].as_u64()));
+    });
+}
+
+/// The parts into which some data planes cut what weights share.
+const PARTS: u64 = 10_000;
+
+/// Whether every share of a rule is a whole number of those parts.
+fn shares_are_whole(rule: &Route) -> bool {
+    let weights = || rule.backends.iter().map(|to| u64::from(to.weight));
+    let all: u64 = weights().sum();
+    all == 0 || weights().all(|weight| (weight * PARTS).is_multiple_of(all))
 }
 
 /// Applies the filters of the first backend with a share to the requests for all that have filters.
@@ -116,5 +138,25 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve_from(resolve_names_once)),
         },
         reported: &["Kong/kong-operator#2691", "haproxytech/kubernetes-ingress#737"],
+    },
+    Bug {
+        fault: Fault {
+            name: "knows-one-port-of-a-number",
+            summary: "Has no way to the TCP port of a Service whose UDP port has the same number and comes first.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| serve_from(forget_later_ports_of_a_number)),
+        },
+        reported: &["Kong/kubernetes-ingress-controller#1080", "kubernetes/ingress-nginx#984"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-rules-with-uneven-shares",
+            summary: "Has no rule whose shares are no whole numbers of ten thousandths.",
+            clauses: &["upstream:HTTPRouteWeight"],
+            seam: Seam::Config(|| {
+                serve(|_, config| hosts(config).for_each(|host| host.routes.retain(shares_are_whole)))
+            }),
+        },
+        reported: &["hashicorp/consul#16455", "hashicorp/consul#16531"],
     },
 ];

@@ -136,6 +136,11 @@ fn every_bad_reference_is_named() {
     "Accepted=True/Accepted ResolvedRefs=False/UnsupportedProtocol"
 )]
 #[case::udp("{port: 8080, protocol: UDP}", "1x500", "Accepted=True/Accepted ResolvedRefs=False/UnsupportedProtocol")]
+#[case::udp_before_tcp(
+    "{port: 8080, name: datagrams, protocol: UDP}, {port: 8080, protocol: TCP}",
+    "1x[10.0.0.1:3000]",
+    OK
+)]
 #[case::other_name("{port: 8080, name: web}", "1x503", OK)]
 fn the_service_port_says_what_is_spoken(#[case] port: &str, #[case] target: &str, #[case] expected: &str) {
     let mut world = World::with(&format!(
