@@ -327,7 +327,7 @@ async fn a_service_that_is_not_there_fails_nobody() {
     assert!(why.contains("no connection"), "{why}");
 
     for (words, told) in [
-        (vec!["--service", "amr=http://a"], "the dialect `lamps` has no service `amr` did you mean `arm`?"),
+        (vec!["--service", "amr=http://a"], "the dialect `lamps` has no service `amr` help: did you mean `arm`?"),
         (vec!["--service", "arm=ftp://a"], "write http://HOST:PORT"),
         (vec!["--service", "arm=http://a", "--service", "arm=http://b"], "names `arm` twice"),
         (vec!["--service-token", &token], "nothing says where the service `arm` is"),
