@@ -45,11 +45,12 @@ pub enum Rule {
     MessageSilent,
     ReasonWhileDeleted,
     NoStepBack,
+    TransitionTimeForm,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 41] = [
+    pub const ALL: [Rule; 42] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -91,6 +92,7 @@ impl Rule {
         Rule::MessageSilent,
         Rule::ReasonWhileDeleted,
         Rule::NoStepBack,
+        Rule::TransitionTimeForm,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -137,6 +139,7 @@ impl Rule {
             Rule::MessageSilent => "message-silent",
             Rule::ReasonWhileDeleted => "reason-while-deleted",
             Rule::NoStepBack => "no-step-back",
+            Rule::TransitionTimeForm => "transition-time-form",
         }
     }
 
