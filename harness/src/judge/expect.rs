@@ -99,6 +99,8 @@ pub fn evaluate(expected: &SubjectExpectation, latest: Latest<'_>, rules: &Rules
             seen.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or("?"),
             generation(&seen.object)
         )),
+        // Whoever was to hold an object that goes let it go.
+        Latest::Gone if rules.scenario.lets_go(&expected.subject) => check.gone(),
         Latest::Gone => check.unseen("the object is deleted".to_owned()),
         Latest::Unknown => check.unseen("the watch has not shown the object".to_owned()),
     }
@@ -145,6 +147,13 @@ impl Check<'_> {
         self.view.push(json!(seen));
         let expected = format!("a version of {} that shows what was written", self.name);
         self.miss("", Level::Must, expected, seen).blind = true;
+    }
+
+    fn gone(&mut self) {
+        self.view.push(json!("gone"));
+        self.checked += 1;
+        let expected = format!("{} is held until it may go", self.name);
+        self.miss("", Level::Must, expected, "it is gone".to_owned());
     }
 
     fn object(&mut self, expected: &SubjectExpectation, object: &Value) {

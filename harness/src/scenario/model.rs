@@ -61,6 +61,13 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether a step deletes an object and does not await its end, so that it is there no longer than its finalizers hold it.
+    pub fn lets_go(&self, object: &ObjectRef) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(&step.verb, Verb::Delete(gone) if !gone.awaited && gone.objects.contains(object)))
+    }
+
     /// An object as the manifest writes it, whether the scenario is bound or not.
     pub fn label(&self, object: &ObjectRef) -> Arc<str> {
         self.labels.get(object).cloned().unwrap_or_else(|| Arc::from(object.to_string()))

@@ -73,6 +73,7 @@ pub struct Contract {
     pub(super) reason_lint: Regex,
     pub(super) type_form: Regex,
     pub(super) controller_form: Option<Regex>,
+    pub(super) time_form: Option<Regex>,
 }
 
 /// How binding a rule is, and where it comes from.
@@ -273,6 +274,7 @@ struct Forms {
     reason_lint: String,
     r#type: String,
     controller_name: Option<String>,
+    time: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -376,6 +378,7 @@ impl Contract {
             reason_lint: regex(&spec.forms.reason_lint)?,
             type_form: regex(&spec.forms.r#type)?,
             controller_form: spec.forms.controller_name.as_deref().map(regex).transpose()?,
+            time_form: spec.forms.time.as_deref().map(regex).transpose()?,
         })
     }
 

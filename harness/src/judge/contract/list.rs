@@ -211,6 +211,10 @@ fn schema(list: &List<'_>, condition: &Condition<'_>, contract: &Contract, found
     }
     let good = contract.type_form.is_match(condition.type_) && condition.type_.len() <= LONGEST_TYPE;
     found.push(held(Rule::TypeForm, path(), good, || format!("type {:?}", condition.type_)));
+    if let (Some(form), Some(time)) = (&contract.time_form, condition.last_transition_time) {
+        let seen = || format!("lastTransitionTime {time:?}");
+        found.push(held(Rule::TransitionTimeForm, path(), form.is_match(time), seen));
+    }
     if contract.message_required {
         found.push(held(Rule::MessagePresent, path(), text("message").is_some(), || "no message".to_owned()));
     }

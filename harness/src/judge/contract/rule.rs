@@ -48,11 +48,12 @@ pub enum Rule {
     NeedsMet,
     ReasonsStay,
     MessageDoesNotGrow,
+    TransitionTimeForm,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 44] = [
+    pub const ALL: [Rule; 45] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -97,6 +98,7 @@ impl Rule {
         Rule::NeedsMet,
         Rule::ReasonsStay,
         Rule::MessageDoesNotGrow,
+        Rule::TransitionTimeForm,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -146,6 +148,7 @@ impl Rule {
             Rule::NeedsMet => "needs-met",
             Rule::ReasonsStay => "reasons-stay",
             Rule::MessageDoesNotGrow => "message-does-not-grow",
+            Rule::TransitionTimeForm => "transition-time-form",
         }
     }
 

@@ -31,6 +31,7 @@ impl Contract {
             | Rule::Quiescent
             | Rule::ObjectsUntouched => any(&|_| true),
             Rule::MessagePresent => self.message_required,
+            Rule::TransitionTimeForm => self.time_form.is_some(),
             Rule::ObservedGenerationPresent
             | Rule::ObservedGenerationNotAhead
             | Rule::ObservedGenerationNotBackwards

@@ -172,6 +172,24 @@ fn a_deletion_need_not_be_awaited() {
     assert_eq!(verdict.outcome, Outcome::Passed, "{:?}", verdict.reason);
 }
 
+/// What is gone by then was not held, and that was the target.
+#[test]
+fn what_is_let_go_too_early_fails() {
+    let version = route_version(1, &["http"], &[("http", GOOD)]);
+    let mut deletion = delete(vec![object("HTTPRoute", "route")]);
+    if let Verb::Delete(delete) = &mut deletion {
+        delete.awaited = false;
+    }
+    let state = || settle(vec![route_subject(&["Accepted=True"])]);
+    let steps = vec![apply(vec![route(&["http"])]), state(), deletion, state()];
+    let mut play = Play::new(scenario(steps)).writes(move |step, _| match step {
+        0 => (admitted(1), vec![(5, modified(&version))]),
+        _ => (admitted(0), vec![(20, seen(Change::Deleted, &version))]),
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Failed, "{:?}", verdict.reason);
+}
+
 #[test]
 fn nothing_checked_is_nothing_proven() {
     let verdict = Play::new(with(Vec::new())).run();

@@ -28,7 +28,7 @@ metadata: {name: kettles}
 spec:
   transitionTime: onAnyChange
   messageRequired: false
-  forms: {reason: '.', reasonLint: '.', type: '.'}
+  forms: {reason: '.', reasonLint: '.', type: '.', time: ':[0-9]{2}Z$'}
   rules:
     grade-fits-status: {level: MUST, clauses: [K-1]}
     reason-fits-grade: {level: MUST, clauses: [K-2]}
@@ -36,6 +36,7 @@ spec:
     message-silent: {level: MUST, clauses: [K-4]}
     reason-while-deleted: {level: MUST, clauses: [K-5]}
     no-step-back: {level: MUST, clauses: [K-6]}
+    transition-time-form: {level: MUST, clauses: [K-8]}
     reason-listed: {level: MUST, clauses: [K-7]}
     transition-time-moves: {level: MUST, clauses: [K-8]}
     transition-time-stays: {level: MUST, clauses: [K-8]}
@@ -126,6 +127,13 @@ fn what_is_deleted_may_say_so() {
     let mut object = kettle(condition("False/Emptying,Light"));
     object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     assert_eq!(broken(vec![object]), Vec::<String>::new());
+}
+
+#[test]
+fn a_time_has_its_form() {
+    let mut exact = condition("True/Hot");
+    exact["lastTransitionTime"] = json!("2026-01-01T00:00:00.25Z");
+    assert!(has(Rule::TransitionTimeForm, &broken(vec![kettle(exact)])));
 }
 
 #[rstest]
