@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_report::record::{Finding, ProbeRecord, Severity, Stage};
+use gateproof_report::record::{Breach, Finding, ProbeRecord, Severity, Stage};
 
 use super::action::{Context, Next};
 use super::admission::AfterWrites;
@@ -26,7 +26,7 @@ use super::service::unanswered;
 use super::settle::Settling;
 use super::stirred::Stirred;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
-use crate::log::{Bindings, Body, Elapsed, Ended, Event, Scope};
+use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Scope, Write};
 use crate::scenario::{ObjectRef, Scenario, Step, Verb};
 
 /// The judge of one execution of a scenario: a state machine that events alone move.
@@ -55,6 +55,8 @@ pub struct Judge {
     agreed: Vec<(usize, Elapsed)>,
     /// The Gateways that are known to be programmed.
     programmed: HashMap<ObjectRef, Known>,
+    /// Objects whose status is another component's, and from where in the log on.
+    components: Vec<(ObjectKey, u64)>,
     /// Where the logs of services stood when steps began.
     marks: HashMap<(usize, String), u64>,
 }
@@ -87,6 +89,7 @@ impl Judge {
             answered: HashSet::new(),
             agreed: Vec::new(),
             programmed: HashMap::new(),
+            components: Vec::new(),
             marks: HashMap::new(),
         }
     }
@@ -181,6 +184,7 @@ impl Judge {
                 });
             }
             Body::Wrote(write) if own && write.step == self.cursor => {
+                self.played(write, event.seq);
                 if let Some((mut doing, env)) = self.split() {
                     let after = match &mut doing {
                         Doing::Writing(writing) => writing.wrote(write, now, &env),
@@ -284,10 +288,28 @@ impl Judge {
             shares: self.shares.clone(),
             probes: self.probes.clone(),
             checked: self.checked,
-            contract: self.contract.breaches().to_vec(),
+            contract: self.breaches(),
             contract_watched: self.contract.watched().clone(),
             slowest_settle: self.slowest,
         }
+    }
+
+    /// The scenario wrote a status in the name of another component.
+    fn played(&mut self, write: &Write, seq: u64) {
+        let plays = |step: &Step| matches!(&step.verb, Verb::Patch(patch) if patch.component);
+        if self.scenario.steps.get(write.step).is_some_and(plays) {
+            self.components.push((write.key.clone(), seq));
+        }
+    }
+
+    /// What breaks the contract, but for statuses that are not the target's.
+    fn breaches(&self) -> Vec<(String, Breach)> {
+        let mut breaches = self.contract.breaches();
+        breaches.retain(|(_, breach)| {
+            let is_of = |key: &ObjectKey| key.to_string() == breach.object;
+            !self.components.iter().any(|(key, since)| breach.seq >= *since && breach.path != "spec" && is_of(key))
+        });
+        breaches
     }
 
     /// The step that it is at; none before the start and after the end.

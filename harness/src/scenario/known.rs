@@ -35,7 +35,8 @@ pub fn parse(
     let documents = tree::read(&source, &mut problems);
     let mut entries = Vec::new();
     for document in &documents {
-        let mut checker = Checker { source: &source, vocabulary, problems: &mut problems, misread: false };
+        let components = Default::default();
+        let mut checker = Checker { source: &source, vocabulary, problems: &mut problems, misread: false, components };
         checker.check(&document.root, &Shape::Table(&shape::KNOWN_FAILURES));
         // What is wrong in itself says nothing about what it names.
         let sound = checker.problems.is_empty();

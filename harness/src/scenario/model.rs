@@ -333,6 +333,8 @@ pub struct Patch {
     pub kind: PatchKind,
     /// The patch.
     pub patch: Value,
+    /// Whether it plays a component that is not under test, whose status this is from then on.
+    pub component: bool,
 }
 
 /// How a patch is meant.

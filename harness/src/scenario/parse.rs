@@ -2,6 +2,7 @@
 
 pub(in crate::scenario) mod build;
 pub(in crate::scenario) mod check;
+mod component;
 mod expect;
 mod field;
 mod hold;
@@ -74,7 +75,8 @@ pub(super) fn parse_with_places(
     let documents = tree::read(&source, &mut problems);
     let mut scenarios = Vec::new();
     for document in &documents {
-        let mut checker = Checker { source: &source, vocabulary, problems: &mut problems, misread: false };
+        let components = component::conditions(&document.root);
+        let mut checker = Checker { source: &source, vocabulary, problems: &mut problems, misread: false, components };
         checker.check(&document.root, &shape::Shape::Table(&shape::DOCUMENT));
         let of_shape = checker.problems.len();
         let built = build::scenario(document, file, &mut checker);

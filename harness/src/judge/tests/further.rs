@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::driver::*;
 use crate::log::Change;
-use crate::scenario::{BelowExpectation, FieldTest, Hold, HoldFor, SubCondition, SubjectExpectation, Verb};
+use crate::scenario::{
+    BelowExpectation, FieldTest, Hold, HoldFor, Patch, PatchKind, SubCondition, SubjectExpectation, Verb,
+};
 
 /// A route whose one condition has these fields besides.
 fn version(further: &Value) -> Value {
@@ -73,4 +75,24 @@ fn what_is_further_belongs_to_what_must_never_be(#[case] severity: &str, #[case]
     let hold = Hold { duration: HoldFor::Millis(300), never, always: Vec::new(), unchanged: Vec::new() };
     let verdict = play(Verb::Hold(hold), &[version(&json!({"severity": severity}))]);
     assert_eq!(verdict.outcome, outcome, "{verdict:?}");
+}
+
+/// A status that a scenario writes in the name of another component is not the target's to answer for, from then on.
+#[rstest]
+#[case::as_the_target(false, true)]
+#[case::as_another(true, false)]
+fn the_status_of_a_component_is_not_held_against_the_contract(#[case] component: bool, #[case] broken: bool) {
+    let patch = Verb::Patch(Patch {
+        target: object("HTTPRoute", "route"),
+        subresource: Some("status".to_owned()),
+        kind: PatchKind::Merge,
+        patch: json!({"status": {}}),
+        component,
+    });
+    let mut odd = version(&json!({}));
+    odd["status"]["parents"][0]["conditions"][1]["status"] = json!("Perhaps");
+    let verbs = vec![apply(vec![route(&["http"])]), patch, settle(vec![route_subject(&["Accepted=True"])])];
+    let verdict = Play::new(scenario(verbs)).at(20, seen(Change::Added, &odd)).run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
+    assert_eq!(verdict.contract.iter().any(|(_, breach)| breach.seen.contains("Perhaps")), broken, "{verdict:?}");
 }

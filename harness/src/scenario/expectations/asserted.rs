@@ -25,7 +25,7 @@ pub enum Asserted {
         /// The condition's type.
         r#type: String,
         /// What is expected of the condition.
-        expected: ConditionExpectation,
+        expected: Box<ConditionExpectation>,
         /// Which of that.
         aspect: Aspect,
     },
@@ -75,7 +75,7 @@ impl Asserted {
                     walk::Holder::Listener(name) => Holder::Listener((*name).to_owned()),
                 },
                 r#type: (*r#type).to_owned(),
-                expected: (*expected).clone(),
+                expected: Box::new((*expected).clone()),
                 aspect: aspect.clone(),
             },
             Site::Parents(object, parents) => Asserted::Parents((*object).clone(), (*parents).clone()),

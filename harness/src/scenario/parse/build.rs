@@ -12,7 +12,7 @@ use super::super::model::{
 use super::check::Checker;
 use super::names::Names;
 use super::tree::{Document, Key, Kind, Node};
-use super::{expect, hold, probe, service};
+use super::{component, expect, hold, probe, service};
 
 /// Reads one document; problems go to the checker.
 pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_>) -> Option<Scenario> {
@@ -175,8 +175,16 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
             (None, Some(body)) => (PatchKind::Json, body),
             (None, None) => return None,
         };
+        let component = component::plays(patch, checker);
+        let target = names.patched(target.text()?, target.mark, checker).map(|object| (object, target.mark));
+        let (target, mark) = target?;
+        if component && target.pool {
+            let help = Some("apply an object of your own and write its status".to_owned());
+            checker.report(mark, "the status of what scenarios share is for the target alone".to_owned(), help);
+        }
         return Some(Verb::Patch(Patch {
-            target: names.patched(target.text()?, target.mark, checker)?,
+            target,
+            component,
             subresource: text(patch, "subresource").map(str::to_owned),
             kind,
             patch: body.value(),

@@ -1,5 +1,6 @@
 //! Holds a tree against the table of fields.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::diagnostic::{Diagnostic, Report, Source};
@@ -15,6 +16,8 @@ pub(in crate::scenario) struct Checker<'a> {
     pub(in crate::scenario) problems: &'a mut Vec<Diagnostic>,
     /// Whether a part could not be read as what it was meant to be, so that others may miss what stands in it.
     pub(in crate::scenario) misread: bool,
+    /// Condition types that the scenario writes itself, in the name of other components.
+    pub(in crate::scenario) components: BTreeSet<String>,
 }
 
 /// Whether a key is a condition type: CamelCase, with or without a domain.
@@ -155,7 +158,10 @@ impl Checker<'_> {
             if let Some(field) = table.fields.iter().find(|f| f.name == key.name) {
                 self.check(value, &field.shape);
             } else if table.conditions && is_condition_type(&key.name) {
-                if !key.name.contains('/') && !self.vocabulary.conditions.contains(&key.name) {
+                let is_known = key.name.contains('/')
+                    || self.vocabulary.conditions.contains(&key.name)
+                    || self.components.contains(&key.name);
+                if !is_known {
                     let known = self.vocabulary;
                     self.unknown(key.mark, "condition type", &key.name, known.conditions.iter().map(String::as_str));
                 }

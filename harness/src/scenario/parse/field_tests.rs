@@ -23,11 +23,11 @@ spec:
           spec: {parentRefs: [\"${gw}\"]}
 ";
 
-fn read(subject: &str) -> Result<Scenario, Vec<(usize, usize, String, Option<String>)>> {
+fn read(subject: &str) -> Result<Scenario, Vec<(usize, usize, String)>> {
     let text = format!("{HEAD}    - settle:\n        HTTPRoute/route: {subject}\n");
     match parse("a.yaml", &text, &Vocabulary::builtin()) {
         Ok(mut scenarios) => Ok(scenarios.remove(0)),
-        Err(found) => Err(found.into_iter().map(|d| (d.line, d.column, d.message, d.help)).collect()),
+        Err(found) => Err(found.into_iter().map(|d| (d.line, d.column, d.message)).collect()),
     }
 }
 
@@ -145,7 +145,7 @@ fn mistakes_have_their_places(#[case] text: &str, #[case] at: &str, #[case] mess
     let found = read(text).unwrap_err();
     let column = "        HTTPRoute/route: ".len() + text.find(at).unwrap() + 1;
     let place = (HEAD.lines().count() + 2, column, message);
-    assert!(found.iter().any(|(line, column, said, _)| (*line, *column, said.as_str()) == place), "{found:#?}");
+    assert!(found.iter().any(|(line, column, said)| (*line, *column, said.as_str()) == place), "{found:#?}");
 }
 
 #[test]

@@ -246,6 +246,7 @@ static PATCH: Table = Table {
         may("merge", Shape::Map(&Shape::Any), "JSON merge patch, RFC 7386"),
         may("json", Shape::List(&Shape::Any), "JSON patch, RFC 6902"),
         may("subresource", Shape::Word(&["status"]), "the subresource to patch"),
+        may("component", Shape::Bool, "true: what is written is the word of a component that is not under test"),
     ],
 };
 
