@@ -394,7 +394,7 @@ pub(super) const FAULTS: &[Fault] = &[
             statuses.iter_mut().for_each(|status| {
                 let twice: Vec<_> = readies(status).map(|ready| ready.clone()).take(1).collect();
                 if readies(status).count() == 1
-                    && let Some(list) = status.get_mut("conditions").and_then(serde_json::Value::as_array_mut)
+                    && let Some(list) = status.get_mut("conditions").and_then(Value::as_array_mut)
                 {
                     list.extend(twice);
                 }
