@@ -1,1 +1,373 @@
 #![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    arm::Response,
+    kinds::{self, Source},
+    status::{PRECONDITIONS, should_overwrite},
+    world::{FINALIZER, Input, LATEST_GENERATION, Owner, RECONCILE_POLICY, RESOURCE_ID},
+};
+
+const SUBSCRIPTION: &str = "00000000-0000-0000-0000-000000000001";
+
+/// What is known at some moment in the life of an object.
+pub(crate) struct Moment {
+    pub(crate) facts: Facts,
+    pub(crate) memory: Memory,
+    pub(crate) answer: Option<(Request, Outcome)>,
+}
+
+fn id() -> String {
+    format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/a")
+}
+
+fn object(facts: &mut Facts, change: impl FnOnce(&mut Value)) {
+    change(Arc::make_mut(&mut facts.object));
+}
+
+fn annotate(facts: &mut Facts, name: &str, value: &str) {
+    object(facts, |object| object["metadata"]["annotations"][name] = value.into());
+}
+
+fn ready(status: &str, severity: &str, reason: &str) -> Value {
+    let mut one = json!({"type": "Ready", "status": status, "reason": reason, "observedGeneration": 2,
+        "lastTransitionTime": "2020-01-01T00:00:00Z"});
+    if !severity.is_empty() {
+        one["severity"] = severity.into();
+    }
+    json!({"conditions": [one]})
+}
+
+fn account() -> Facts {
+    let object = json!({
+        "metadata": {"namespace": "demo", "name": "a", "uid": "u", "generation": 2, "finalizers": [FINALIZER],
+            "annotations": {OPERATOR_NAMESPACE: "azureserviceoperator-system", RESOURCE_ID: id()}},
+        "spec": {"owner": {"name": "g"}, "location": "x", "accessTier": "Hot"},
+    });
+    Facts {
+        kind: kinds::find("storage.azure.com", "StorageAccount").unwrap(),
+        object: Arc::new(object),
+        namespace_policy: None,
+        owner: Owner::Found {
+            name: "ResourceGroup demo/g".into(),
+            is_ready: true,
+            id: Some(format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/g")),
+            uid: "o".into(),
+        },
+        inputs: Vec::new(),
+        foreign: Vec::new(),
+        subscription: Ok(SUBSCRIPTION.into()),
+    }
+}
+
+/// The moment of that name: what is known, and the answer that has come.
+pub(crate) fn moment(name: &str) -> Moment {
+    let mut facts = account();
+    let mut memory = Memory::default();
+    let request = |method, purpose| Request { method, url: id(), body: None, purpose };
+    let put =
+        |status, body| Some((request(Method::Put, Purpose::Put), Ok(Response { status, body, ..Response::default() })));
+    let poll = Poll { url: "/operations/1".into(), how: How::Async, deletes: false, generation: 2 };
+    let polled = |body| {
+        Some((
+            request(Method::Get, Purpose::Poll(poll.clone())),
+            Ok(Response { status: 200, body, ..Response::default() }),
+        ))
+    };
+    let got = |purpose, status, body| {
+        Some((request(Method::Get, purpose), Ok(Response { status, body, ..Response::default() })))
+    };
+    let state = |state: &str| json!({"id": id(), "properties": {"provisioningState": state}});
+    let missing = |source| vec![Input { property: "p", source, value: Err("it does not exist".into()) }];
+    let error = |code: &str| json!({"error": {"code": code, "message": "so it is"}});
+    let deleting = |facts: &mut Facts| {
+        object(facts, |object| object["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z".into())
+    };
+    let deleted = |status, body| {
+        Some((request(Method::Delete, Purpose::Delete), Ok(Response { status, body, ..Response::default() })))
+    };
+    let mut answer = None;
+    match name {
+        "fresh" => {}
+        "owner-missing" => {
+            facts.owner = Owner::Missing("ResourceGroup demo/g".into());
+            object(&mut facts, |object| {
+                object["metadata"]["annotations"] = json!({OPERATOR_NAMESPACE: "azureserviceoperator-system"});
+                object["metadata"]["finalizers"] = json!([]);
+            });
+        }
+        "owner-unready" => {
+            if let Owner::Found { is_ready, .. } = &mut facts.owner {
+                *is_ready = false;
+            }
+        }
+        "owner-elsewhere" => facts.owner = Owner::Arm("/subscriptions/other/resourceGroups/g".into()),
+        "no-credential" => facts.subscription = Err("there is no credential".into()),
+        "no-name" => object(&mut facts, |object| object["spec"]["azureName"] = "".into()),
+        "id-broken" => annotate(&mut facts, RESOURCE_ID, "nonsense"),
+        "id-elsewhere" => annotate(&mut facts, RESOURCE_ID, "/subscriptions/other/resourceGroups/g"),
+        "secret-missing" => facts.inputs = missing(Source::Secret),
+        "config-map-missing" => facts.inputs = missing(Source::ConfigMap),
+        "reference-missing" => facts.inputs = missing(Source::Resource),
+        "elsewhere" => annotate(&mut facts, OPERATOR_NAMESPACE, "other"),
+        "unowned" => object(&mut facts, |object| object["metadata"]["annotations"] = json!({})),
+        "running" => {
+            annotate(&mut facts, POLLER_TOKEN, &serde_json::to_string(&poll).unwrap());
+        }
+        "parked" => {
+            object(&mut facts, |object| object["status"] = ready("False", "Error", "BadRequest"));
+            annotate(&mut facts, LATEST_GENERATION, "2");
+        }
+        "edited" => {
+            object(&mut facts, |object| object["status"] = ready("False", "Error", "BadRequest"));
+            annotate(&mut facts, LATEST_GENERATION, "1");
+        }
+        "resync" => {
+            object(&mut facts, |object| object["status"] = ready("True", "", "Succeeded"));
+            annotate(&mut facts, LATEST_GENERATION, "2");
+        }
+        "wiped" => {
+            let settings = Settings::default();
+            memory.fingerprint = Some(facts.fingerprint(&settings));
+            memory.essence = Some(facts.essence(&settings));
+            memory.said.ready = Some(Ready {
+                status: Truth::True,
+                severity: None,
+                reason: "Succeeded".into(),
+                message: String::new(),
+                observed_generation: Some(2),
+                starts: false,
+            });
+        }
+        "skip" => annotate(&mut facts, RECONCILE_POLICY, "skip"),
+        "skip-of-namespace" => facts.namespace_policy = Some("skip".into()),
+        "manage-over-namespace" => {
+            facts.namespace_policy = Some("skip".into());
+            annotate(&mut facts, RECONCILE_POLICY, "manage");
+        }
+        "misspelt" => annotate(&mut facts, RECONCILE_POLICY, "skipp"),
+        "skip-404" => answer = got(Purpose::Read, 404, error("ResourceNotFound")),
+        "skip-200" => answer = got(Purpose::Read, 200, state("Succeeded")),
+        "put-200" => answer = put(200, state("Succeeded")),
+        "put-creating" => answer = put(201, state("Creating")),
+        "put-202" => {
+            let operation = Some("/operations/1".to_owned());
+            answer = Some((
+                request(Method::Put, Purpose::Put),
+                Ok(Response { status: 202, operation, ..Response::default() }),
+            ));
+        }
+        "put-400" => answer = put(400, error("Whatever")),
+        "put-409" => answer = put(409, error("Conflict")),
+        "put-again-409" => {
+            object(&mut facts, |object| object["status"] = ready("False", "Warning", "Busy"));
+            answer = put(409, error("Conflict"));
+        }
+        "put-bare" => answer = put(503, Value::Null),
+        "put-lost" => answer = Some((request(Method::Put, Purpose::Put), Err("no answer".into()))),
+        "poll-running" => answer = polled(json!({"status": "InProgress"})),
+        "poll-failed" => {
+            answer = polled(json!({"status": "Failed", "error": {"code": "SkuNotAvailable", "message": "m"}}))
+        }
+        "poll-canceled" => answer = polled(json!({"status": "Canceled"})),
+        "poll-done" => answer = polled(json!({"status": "Succeeded"})),
+        "confirmed" => answer = got(Purpose::Confirm, 200, state("Succeeded")),
+        "confirm-failed" => answer = got(Purpose::Confirm, 200, state("Failed")),
+        "unfit" => {
+            answer = got(Purpose::Confirm, 200, json!({"properties": {"statusOfPrimary": "unavailable"}}));
+        }
+        "foreign-secret" => {
+            facts.foreign = vec!["s".into()];
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
+        "blocked" => {
+            facts.kind = kinds::find("dbforpostgresql.azure.com", "FlexibleServer").unwrap();
+            answer = got(Purpose::Check, 200, json!({"properties": {"state": "Stopping"}}));
+        }
+        "delete" => deleting(&mut facts),
+        "delete-skip" => {
+            deleting(&mut facts);
+            annotate(&mut facts, RECONCILE_POLICY, "skip");
+        }
+        "delete-detach" => {
+            deleting(&mut facts);
+            annotate(&mut facts, RECONCILE_POLICY, "detach-on-delete");
+        }
+        "delete-elsewhere" => {
+            deleting(&mut facts);
+            annotate(&mut facts, RESOURCE_ID, "/subscriptions/other/resourceGroups/g");
+        }
+        "delete-202" => {
+            deleting(&mut facts);
+            answer = deleted(202, Value::Null);
+        }
+        "delete-204" => {
+            deleting(&mut facts);
+            answer = deleted(204, Value::Null);
+        }
+        "delete-400" => {
+            deleting(&mut facts);
+            answer = deleted(400, error("BadRequest"));
+        }
+        "gone" => {
+            deleting(&mut facts);
+            memory.is_gone = true;
+        }
+        "lingers" => {
+            deleting(&mut facts);
+            answer = got(Purpose::Linger, 200, state("Succeeded"));
+        }
+        other => panic!("no moment {other}"),
+    }
+    Moment { facts, memory, answer }
+}
+
+fn decision(name: &str, edition: Edition) -> Decision {
+    let Moment { facts, memory, answer } = moment(name);
+    let settings = Settings { edition, ..Settings::default() };
+    let answer = answer.as_ref().map(|(request, outcome)| (request, outcome));
+    decide(Seen { facts: &facts, memory: &memory, answer, now: Timestamp::UNIX_EPOCH, settings: &settings })
+}
+
+/// What is said, in one line, and the next request.
+fn line(decision: &Decision) -> String {
+    let said = decision.status.ready.as_ref().map_or("-".to_owned(), |ready| {
+        let severity = ready.severity.map_or("-".to_owned(), |severity| format!("{severity:?}"));
+        format!("{:?} {severity} {}", ready.status, ready.reason)
+    });
+    let next = decision.request.as_ref().map_or_else(
+        || match decision.again {
+            Again::Change => "waits".to_owned(),
+            Again::Now => "goes on".to_owned(),
+            Again::After(_) => "tries again".to_owned(),
+        },
+        |request| format!("{:?}", request.method).to_uppercase(),
+    );
+    format!("{said}, {next}")
+}
+
+#[rstest]
+#[case("fresh", "False Info Reconciling, PUT")]
+#[case("unowned", "-, goes on")]
+#[case("elsewhere", "-, waits")]
+#[case("owner-missing", "False Warning WaitingForOwner, waits")]
+#[case("owner-unready", "False Warning WaitingForOwner, waits")]
+#[case("owner-elsewhere", "False Error Failed, waits")]
+#[case("no-credential", "False Warning Failed, waits")]
+#[case("no-name", "False Error Failed, waits")]
+#[case("id-broken", "False Error Failed, waits")]
+#[case("id-elsewhere", "False Error SubscriptionMismatch, waits")]
+#[case("secret-missing", "False Warning SecretNotFound, waits")]
+#[case("config-map-missing", "False Warning ConfigMapNotFound, waits")]
+#[case("reference-missing", "False Warning ReferenceNotFound, waits")]
+#[case("running", "False Info Reconciling, GET")]
+#[case("parked", "-, waits")]
+#[case("edited", "False Info Reconciling, PUT")]
+#[case("wiped", "True - Succeeded, waits")]
+#[case("skip", "-, GET")]
+#[case("skip-of-namespace", "-, GET")]
+#[case("manage-over-namespace", "False Info Reconciling, PUT")]
+#[case("misspelt", "False Info Reconciling, PUT")]
+#[case("skip-404", "False Warning AzureResourceNotFound, tries again")]
+#[case("skip-200", "True - Succeeded, tries again")]
+#[case("put-200", "-, GET")]
+#[case("put-creating", "-, tries again")]
+#[case("put-202", "-, tries again")]
+#[case("put-400", "False Error Whatever, waits")]
+#[case("put-409", "False Warning Conflict, tries again")]
+#[case("put-bare", "False Warning ServiceUnavailable, tries again")]
+#[case("put-lost", "False Warning Failed, tries again")]
+#[case("poll-running", "-, tries again")]
+#[case("poll-failed", "False Error SkuNotAvailable, waits")]
+#[case("poll-canceled", "False Warning Canceled, tries again")]
+#[case("poll-done", "-, GET")]
+#[case("confirmed", "True - Succeeded, tries again")]
+#[case("confirm-failed", "False Warning Failed, tries again")]
+#[case("unfit", "False Warning PostReconciliationFailure, tries again")]
+#[case("foreign-secret", "False Error FailedWritingAdditionalKubernetesObjects, waits")]
+#[case("blocked", "False Warning ReconciliationBlocked, tries again")]
+#[case("delete", "-, DELETE")]
+#[case("delete-skip", "-, waits")]
+#[case("delete-detach", "-, waits")]
+#[case("delete-elsewhere", "False Error SubscriptionMismatch, waits")]
+#[case("delete-202", "False Info Deleting, tries again")]
+#[case("delete-204", "False Info Deleting, goes on")]
+#[case("delete-400", "False Warning BadRequest, tries again")]
+#[case("lingers", "False Warning DeletionNotSupported, tries again")]
+#[case("gone", "-, waits")]
+fn each_moment_has_its_word_and_its_request(#[case] name: &str, #[case] expected: &str) {
+    assert_eq!(line(&decision(name, Edition::Current)), expected);
+}
+
+#[rstest]
+#[case("owner-unready", "False Info Reconciling, PUT")]
+#[case("unowned", "False Info Reconciling, PUT")]
+#[case("resync", "-, PUT")]
+#[case("confirmed", "True - Succeeded, waits")]
+fn the_design_differs(#[case] name: &str, #[case] expected: &str) {
+    let decision = decision(name, Edition::Design);
+    assert_eq!(line(&decision), expected);
+    assert!(decision.status.ready.is_none_or(|ready| ready.observed_generation.is_none()));
+}
+
+#[rstest]
+#[case("delete-skip", Some(false))]
+#[case("delete-detach", Some(false))]
+#[case("gone", Some(false))]
+#[case("delete", None)]
+#[case("delete-202", None)]
+#[case("owner-missing", None)]
+fn the_finalizer_goes_when_nothing_is_left_to_do(#[case] name: &str, #[case] expected: Option<bool>) {
+    assert_eq!(decision(name, Edition::Current).finalizer, expected);
+}
+
+fn condition() -> impl Strategy<Value = Ready> {
+    let kinds = prop_oneof![
+        Just((Truth::True, None)),
+        Just((Truth::Unknown, None)),
+        Just((Truth::False, Some(Severity::Info))),
+        Just((Truth::False, Some(Severity::Warning))),
+        Just((Truth::False, Some(Severity::Error))),
+    ];
+    let reasons = prop_oneof![Just("WaitingForOwner"), Just("Reconciling"), Just("Other")];
+    (kinds, reasons, 1..4_i64, any::<bool>()).prop_map(|((status, severity), reason, generation, starts)| Ready {
+        status,
+        severity,
+        reason: reason.into(),
+        message: String::new(),
+        observed_generation: Some(generation),
+        starts,
+    })
+}
+
+fn weight(ready: &Ready) -> u8 {
+    match (ready.status, ready.severity) {
+        (Truth::Unknown, _) => 3,
+        (_, Some(Severity::Info)) => 4,
+        _ => 5,
+    }
+}
+
+proptest! {
+    #[test]
+    fn newer_generations_win_and_less_does_not_hide_more(new in condition(), old in condition()) {
+        let value = old.to_value();
+        let wins = should_overwrite(Edition::Current, &new, &value);
+        let is_same = new.to_value() == value;
+        if is_same {
+            prop_assert!(!wins);
+        } else if new.observed_generation != old.observed_generation {
+            prop_assert_eq!(wins, new.observed_generation > old.observed_generation);
+        } else {
+            let follows = new.starts && PRECONDITIONS.contains(&old.reason.as_str());
+            prop_assert_eq!(wins, follows || weight(&new) >= weight(&old));
+        }
+        prop_assert_eq!(should_overwrite(Edition::Design, &new, &value), !is_same);
+    }
+}

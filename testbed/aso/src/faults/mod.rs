@@ -2,6 +2,13 @@
 //!
 //! A fault sits in exactly one seam, so the implementation itself knows of none. It declares the clauses that it breaks.
 
+mod conditions;
+pub(crate) mod tools;
+mod views;
+
+#[cfg(test)]
+mod tests;
+
 use crate::behaviour::Seam;
 
 /// A named misbehaviour.
@@ -15,4 +22,17 @@ pub struct Fault {
     pub clauses: &'static [&'static str],
     /// Where it sits.
     pub seam: Seam,
+}
+
+/// Every fault.
+pub fn catalogue() -> impl Iterator<Item = &'static Fault> {
+    conditions::FAULTS.iter().chain(views::FAULTS)
+}
+
+/// Every fault, as a list.
+pub static FAULTS: std::sync::LazyLock<Vec<Fault>> = std::sync::LazyLock::new(|| catalogue().copied().collect());
+
+/// The fault of that name.
+pub fn find(name: &str) -> Option<&'static Fault> {
+    catalogue().find(|fault| fault.name == name)
 }

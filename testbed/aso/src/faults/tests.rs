@@ -1,0 +1,137 @@
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use rstest::rstest;
+
+use super::{FAULTS, find};
+use crate::{
+    Behaviour, Edition, Settings,
+    behaviour::Write,
+    decide::{Seen, tests::moment},
+    variants::{self, VARIANTS},
+};
+
+/// Everything that comes of a moment.
+fn outcome(name: &str, behaviour: &Behaviour) -> String {
+    let mut moment = moment(name);
+    behaviour.view(&mut moment.facts);
+    if let Some((request, outcome)) = &mut moment.answer {
+        behaviour.hear(request, outcome);
+    }
+    let settings = Settings::default();
+    let answer = moment.answer.as_ref().map(|(request, outcome)| (request, outcome));
+    let (facts, memory) = (&moment.facts, &moment.memory);
+    let decision = behaviour.decide(Seen { facts, memory, answer, now: Timestamp::UNIX_EPOCH, settings: &settings });
+    let write = Write { live: &facts.object, desired: &decision.status, now: "2026-01-01T00:00:00Z" };
+    let statuses = behaviour.statuses(Edition::Current, write);
+    format!("{decision:?} {statuses:?}")
+}
+
+/// Where each fault shows.
+const SHOWS: &[(&str, &str)] = &[
+    ("says-nothing", "confirmed"),
+    ("severity-when-true", "confirmed"),
+    ("unknown-with-severity", "fresh"),
+    ("no-severity-when-false", "owner-missing"),
+    ("severity-of-its-own", "put-400"),
+    ("empty-reason", "owner-missing"),
+    ("reason-with-spaces", "fresh"),
+    ("message-on-success", "confirmed"),
+    ("no-reconciling", "fresh"),
+    ("reconciling-as-warning", "fresh"),
+    ("waiting-as-error", "owner-missing"),
+    ("waiting-as-info", "owner-missing"),
+    ("claims-before-owner", "owner-missing"),
+    ("deleting-as-reconciling", "delete-202"),
+    ("no-deleting", "delete-202"),
+    ("success-by-another-name", "confirmed"),
+    ("resends-after-success", "confirmed"),
+    ("reason-of-its-own", "put-400"),
+    ("message-lost", "put-400"),
+    ("fatal-as-warning", "put-400"),
+    ("retries-fatal", "parked"),
+    ("gives-up", "put-409"),
+    ("transient-as-error", "put-409"),
+    ("time-moves-with-status-alone", "put-again-409"),
+    ("time-with-fractions", "fresh"),
+    ("drops-state", "confirmed"),
+    ("empty-code-empty-reason", "put-bare"),
+    ("secret-as-reference", "secret-missing"),
+    ("config-map-as-secret", "config-map-missing"),
+    ("reference-as-owner", "reference-missing"),
+    ("missing-credential-as-error", "no-credential"),
+    ("lets-go-early", "delete-202"),
+    ("failed-deletion-as-error", "delete-400"),
+    ("silent-about-missing-delete", "lingers"),
+    ("dips-when-resending", "resync"),
+    ("generation-ahead", "confirmed"),
+    ("ready-twice", "confirmed"),
+    ("deletes-twice", "delete-202"),
+    ("keeps-operation", "poll-done"),
+    ("forgets-status", "wiped"),
+    ("stays-after-edit", "edited"),
+    ("ignores-missing-owner", "owner-missing"),
+    ("ignores-unready-owner", "owner-unready"),
+    ("takes-any-subscription", "owner-elsewhere"),
+    ("sends-without-secret", "secret-missing"),
+    ("sends-without-config-map", "config-map-missing"),
+    ("sends-without-reference", "reference-missing"),
+    ("takes-over", "elsewhere"),
+    ("deletes-despite-skip", "delete-skip"),
+    ("deletes-despite-detach", "delete-detach"),
+    ("puts-despite-skip", "skip"),
+    ("misspelt-policy-skips", "misspelt"),
+    ("ignores-policy-of-namespace", "skip-of-namespace"),
+    ("policy-of-namespace-wins", "manage-over-namespace"),
+    ("overwrites-foreign-secrets", "foreign-secret"),
+    ("ignores-subscription", "id-elsewhere"),
+    ("creating-is-done", "put-creating"),
+    ("accepted-is-done", "put-202"),
+    ("failed-operation-is-done", "poll-failed"),
+    ("canceled-operation-is-done", "poll-canceled"),
+    ("failed-resource-is-ready", "confirm-failed"),
+    ("missing-is-success", "skip-404"),
+    ("failed-deletion-is-done", "delete-400"),
+];
+
+#[test]
+fn every_fault_makes_a_difference_at_its_moment() {
+    let listed: BTreeSet<_> = SHOWS.iter().map(|(name, _)| *name).collect();
+    let known: BTreeSet<_> = FAULTS.iter().map(|fault| fault.name).collect();
+    assert_eq!(listed, known);
+    for (name, at) in SHOWS {
+        let behaviour = Behaviour::default().with_fault(find(name).unwrap());
+        assert_ne!(outcome(at, &behaviour), outcome(at, &Behaviour::default()), "{name} does nothing at {at}");
+    }
+}
+
+#[rstest]
+#[case("unknown-first", "fresh")]
+#[case("two-writes", "confirmed")]
+#[case("other-messages", "owner-missing")]
+#[case("no-message-while-on-its-way", "fresh")]
+#[case("empty-fields", "confirmed")]
+#[case("another-condition", "fresh")]
+#[case("slower-retries", "put-409")]
+#[case("faster-retries", "put-409")]
+#[case("slower-polls", "put-202")]
+#[case("looks-first", "fresh")]
+#[case("no-labels", "fresh")]
+fn every_variant_shows(#[case] name: &str, #[case] at: &str) {
+    let behaviour = Behaviour::default().with_variant(variants::find(name).unwrap());
+    assert_ne!(outcome(at, &behaviour), outcome(at, &Behaviour::default()));
+    assert_eq!(VARIANTS.len(), 11);
+}
+
+#[test]
+fn names_are_unique_and_clauses_of_known_kinds() {
+    let names: BTreeSet<_> = FAULTS.iter().map(|fault| fault.name).collect();
+    assert_eq!(names.len(), FAULTS.len());
+    for fault in FAULTS.iter() {
+        assert!(!fault.clauses.is_empty() && fault.clauses.iter().all(|clause| clause.starts_with("ASO-")));
+        assert!(fault.summary.ends_with('.'), "{}", fault.name);
+    }
+    assert!(find("no-such-fault").is_none());
+}

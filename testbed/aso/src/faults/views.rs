@@ -1,0 +1,249 @@
+//! Faults in what is seen of the world and heard of ARM.
+
+use super::{
+    Fault,
+    tools::{object, overlook},
+};
+use crate::{
+    arm::{Outcome, Purpose, Response},
+    behaviour::Seam,
+    kinds::Source,
+    world::{Facts, OPERATOR_NAMESPACE, Owner, RECONCILE_POLICY, RESOURCE_ID},
+};
+
+fn found(name: &str, id: &str) -> Owner {
+    Owner::Found { name: name.to_owned(), is_ready: true, id: Some(id.to_owned()), uid: String::new() }
+}
+
+fn fill(facts: &mut Facts, source: Source) {
+    for input in facts.inputs.iter_mut().filter(|input| input.source == source && input.value.is_err()) {
+        input.value = Ok(String::new());
+    }
+}
+
+fn policy(facts: &Facts) -> Option<&str> {
+    facts.annotation(RECONCILE_POLICY)
+}
+
+/// Hears Succeeded instead of some states of a resource.
+fn state(outcome: &mut Outcome, is_wrong: impl Fn(&str) -> bool) {
+    if let Ok(response) = outcome
+        && response.state().is_some_and(is_wrong)
+    {
+        response.body["properties"]["provisioningState"] = "Succeeded".into();
+    }
+}
+
+/// Hears that an operation succeeded instead of how it ended.
+fn ended(outcome: &mut Outcome, end: &str) {
+    if let Ok(response) = outcome
+        && response.body["status"] == end
+    {
+        response.body["status"] = "Succeeded".into();
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "ignores-missing-owner",
+        summary: "Sends the spec although the owner is missing.",
+        clauses: &["ASO-13"],
+        seam: Seam::World(|facts| {
+            if let Owner::Missing(name) = &facts.owner {
+                facts.owner = found(name, "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/missing");
+            }
+        }),
+    },
+    Fault {
+        name: "ignores-unready-owner",
+        summary: "Sends the spec although the owner is not Ready.",
+        clauses: &["ASO-A03"],
+        seam: Seam::World(|facts| {
+            if let Owner::Found { is_ready, .. } = &mut facts.owner {
+                *is_ready = true;
+            }
+        }),
+    },
+    Fault {
+        name: "takes-any-subscription",
+        summary: "Takes an owner of another subscription.",
+        clauses: &["ASO-A06"],
+        seam: Seam::World(|facts| {
+            if let Owner::Arm(id) = &facts.owner {
+                facts.owner = found("", id);
+            }
+        }),
+    },
+    Fault {
+        name: "sends-without-secret",
+        summary: "Sends the spec with an empty value where a Secret is missing.",
+        clauses: &["ASO-A07"],
+        seam: Seam::World(|facts| fill(facts, Source::Secret)),
+    },
+    Fault {
+        name: "sends-without-config-map",
+        summary: "Sends the spec with an empty value where a ConfigMap is missing.",
+        clauses: &["ASO-A09"],
+        seam: Seam::World(|facts| fill(facts, Source::ConfigMap)),
+    },
+    Fault {
+        name: "sends-without-reference",
+        summary: "Sends the spec with an empty value where a reference leads nowhere.",
+        clauses: &["ASO-A10"],
+        seam: Seam::World(|facts| fill(facts, Source::Resource)),
+    },
+    Fault {
+        name: "takes-over",
+        summary: "Looks after an object that another installation looks after.",
+        clauses: &["ASO-A17"],
+        seam: Seam::World(|facts| overlook(facts, OPERATOR_NAMESPACE)),
+    },
+    Fault {
+        name: "deletes-despite-skip",
+        summary: "Deletes a resource that it may only read.",
+        clauses: &["ASO-A18"],
+        seam: Seam::World(|facts| {
+            if facts.is_deleting() && policy(facts) == Some("skip") {
+                overlook(facts, RECONCILE_POLICY);
+            }
+        }),
+    },
+    Fault {
+        name: "deletes-despite-detach",
+        summary: "Deletes a resource from which the object is to be detached.",
+        clauses: &["ASO-A34"],
+        seam: Seam::World(|facts| {
+            if policy(facts) == Some("detach-on-delete") {
+                overlook(facts, RECONCILE_POLICY);
+            }
+        }),
+    },
+    Fault {
+        name: "puts-despite-skip",
+        summary: "Puts a spec in that it may not put in.",
+        clauses: &["ASO-A29"],
+        seam: Seam::World(|facts| {
+            if !facts.is_deleting() && policy(facts) == Some("skip") {
+                overlook(facts, RECONCILE_POLICY);
+            }
+        }),
+    },
+    Fault {
+        name: "misspelt-policy-skips",
+        summary: "Takes a policy that it does not know for skip.",
+        clauses: &["ASO-A19"],
+        seam: Seam::World(|facts| {
+            if policy(facts).is_some_and(|word| !["manage", "skip", "detach-on-delete"].contains(&word)) {
+                object(facts, |object| object["metadata"]["annotations"][RECONCILE_POLICY] = "skip".into());
+            }
+        }),
+    },
+    Fault {
+        name: "ignores-policy-of-namespace",
+        summary: "Does not hear the policy of the namespace.",
+        clauses: &["ASO-A20"],
+        seam: Seam::World(|facts| facts.namespace_policy = None),
+    },
+    Fault {
+        name: "policy-of-namespace-wins",
+        summary: "Hears the policy of the namespace before that of the object.",
+        clauses: &["ASO-A20"],
+        seam: Seam::World(|facts| {
+            if facts.namespace_policy.is_some() {
+                overlook(facts, RECONCILE_POLICY);
+            }
+        }),
+    },
+    Fault {
+        name: "overwrites-foreign-secrets",
+        summary: "Writes into a Secret of somebody else.",
+        clauses: &["ASO-A36"],
+        seam: Seam::World(|facts| facts.foreign.clear()),
+    },
+    Fault {
+        name: "ignores-subscription",
+        summary: "Sends with a credential of another subscription than the resource is of.",
+        clauses: &["ASO-A37"],
+        seam: Seam::World(|facts| {
+            if let Some(of) = facts.annotation(RESOURCE_ID).and_then(|id| id.split('/').nth(2)) {
+                facts.subscription = Ok(of.to_owned());
+            }
+        }),
+    },
+    Fault {
+        name: "creating-is-done",
+        summary: "Takes a provisioningState that is not final for Succeeded.",
+        clauses: &["ASO-37"],
+        seam: Seam::Arm(|request, outcome| {
+            if matches!(request.purpose, Purpose::Put | Purpose::Confirm) {
+                state(outcome, |state| !["Succeeded", "Failed", "Canceled"].contains(&state));
+            }
+        }),
+    },
+    Fault {
+        name: "accepted-is-done",
+        summary: "Takes 202 for 200.",
+        clauses: &["ASO-38"],
+        seam: Seam::Arm(|request, outcome| {
+            if let (Purpose::Put, Ok(response)) = (&request.purpose, outcome)
+                && response.status == 202
+            {
+                *response = Response { status: 200, ..Response::default() };
+            }
+        }),
+    },
+    Fault {
+        name: "failed-operation-is-done",
+        summary: "Takes a failed operation for one that succeeded.",
+        clauses: &["ASO-39"],
+        seam: Seam::Arm(|request, outcome| {
+            if matches!(request.purpose, Purpose::Poll(_)) {
+                ended(outcome, "Failed");
+            }
+        }),
+    },
+    Fault {
+        name: "canceled-operation-is-done",
+        summary: "Takes a canceled operation for one that succeeded.",
+        clauses: &["ASO-39"],
+        seam: Seam::Arm(|request, outcome| {
+            if matches!(request.purpose, Purpose::Poll(_)) {
+                ended(outcome, "Canceled");
+            }
+        }),
+    },
+    Fault {
+        name: "failed-resource-is-ready",
+        summary: "Takes a resource whose provisioningState is Failed for one that is fit.",
+        clauses: &["ASO-40"],
+        seam: Seam::Arm(|request, outcome| {
+            if request.purpose == Purpose::Confirm {
+                state(outcome, |state| state == "Failed");
+            }
+        }),
+    },
+    Fault {
+        name: "missing-is-success",
+        summary: "Takes a missing resource that it may only read for success.",
+        clauses: &["ASO-A29"],
+        seam: Seam::Arm(|request, outcome| {
+            if let (Purpose::Read, Ok(response)) = (&request.purpose, outcome)
+                && response.status == 404
+            {
+                *response = Response { status: 200, ..Response::default() };
+            }
+        }),
+    },
+    Fault {
+        name: "failed-deletion-is-done",
+        summary: "Takes a deletion that was refused for done.",
+        clauses: &["ASO-A32", "ASO-INV-11"],
+        seam: Seam::Arm(|request, outcome| {
+            if let (Purpose::Delete, Ok(response)) = (&request.purpose, outcome)
+                && response.status >= 400
+            {
+                response.status = 204;
+            }
+        }),
+    },
+];
