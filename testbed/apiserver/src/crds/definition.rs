@@ -19,11 +19,28 @@ pub fn expand_all(channel: Channel) -> Result<Vec<Value>, SourceError> {
     let mut definitions = Vec::new();
     for kind in source::kinds()? {
         if in_channel(&kind, channel)? {
-            definitions.push((format!("{}.{}", kind.plural, kind.group), expand(&kind, &shared, channel)?));
+            let mut definition = expand(&kind, &shared, channel)?;
+            definition["metadata"]["annotations"] = json!({
+                APPROVAL.0: APPROVAL.1,
+                BUNDLE_VERSION_ANNOTATION: BUNDLE_VERSION,
+                CHANNEL_ANNOTATION: channel.as_str(),
+            });
+            definition["spec"]["names"]["categories"] = json!(["gateway-api"]);
+            definitions.push((format!("{}.{}", kind.plural, kind.group), definition));
         }
     }
     definitions.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(definitions.into_iter().map(|(_, definition)| definition).collect())
+}
+
+/// Kinds of other groups, written in the notation of `crds/README.md`: one text a kind, and one for what they share. They may
+/// use what Gateway API's kinds share. The order is that of the texts.
+///
+/// # Errors
+/// [`SourceError`] names the kind, the place in it and the mistake.
+pub fn expand_sources(shared: &str, kinds: &[&str]) -> Result<Vec<Value>, SourceError> {
+    let shared = source::shared_with(shared)?;
+    kinds.iter().map(|text| expand(&source::kind(text)?, &shared, Channel::Standard)).collect()
 }
 
 fn in_channel(kind: &Kind, channel: Channel) -> Result<bool, SourceError> {
@@ -35,19 +52,11 @@ fn in_channel(kind: &Kind, channel: Channel) -> Result<bool, SourceError> {
 }
 
 fn expand(kind: &Kind, shared: &Shared, channel: Channel) -> Result<Value, SourceError> {
-    let mut metadata = json!({
-        "name": format!("{}.{}", kind.plural, kind.group),
-        "annotations": {
-            APPROVAL.0: APPROVAL.1,
-            BUNDLE_VERSION_ANNOTATION: BUNDLE_VERSION,
-            CHANNEL_ANNOTATION: channel.as_str(),
-        },
-    });
+    let mut metadata = json!({"name": format!("{}.{}", kind.plural, kind.group)});
     if let Some(labels) = &kind.labels {
         metadata["labels"] = Value::Object(labels.clone());
     }
     let mut names = json!({
-        "categories": ["gateway-api"],
         "kind": kind.kind,
         "listKind": format!("{}List", kind.kind),
         "plural": kind.plural,
@@ -132,11 +141,19 @@ fn root(kind: &Kind, shared: &Shared, variant: Variant<'_>, at: &str) -> Result<
         fields.insert(name.to_owned(), json!({"type": "string"}));
     }
     fields.insert("metadata".to_owned(), json!({"type": "object"}));
-    fields.insert("spec".to_owned(), Value::Object(expander.expand(&kind.spec, &format!("{at}.spec"))?));
+    let (spec, required) = match (&kind.required_spec, &kind.spec) {
+        (Some(spec), None) => (spec, true),
+        (None, Some(spec)) => (spec, false),
+        _ => return Err(Problem::Shape("a kind has either spec or spec!").at(at)),
+    };
+    fields.insert("spec".to_owned(), Value::Object(expander.expand(spec, &format!("{at}.spec"))?));
     if let Some(status) = &kind.status {
         fields.insert("status".to_owned(), Value::Object(expander.expand(status, &format!("{at}.status"))?));
     }
-    let mut schema = json!({"type": "object", "required": ["spec"]});
+    let mut schema = json!({"type": "object"});
+    if required {
+        schema["required"] = json!(["spec"]);
+    }
     schema["properties"] = Value::Object(fields);
     Ok(schema)
 }

@@ -20,6 +20,8 @@ use serde_json::Value;
 
 pub use bundle::{Bundle, BundleError, parse_bundle};
 pub use canonical::{canonical, digest};
+pub use definition::expand_sources;
+pub use error::{Problem, SourceError};
 
 /// The release of Gateway API that the embedded definitions equal.
 pub const BUNDLE_VERSION: &str = "v1.7.0";

@@ -59,8 +59,10 @@ pub struct Kind {
     pub fragments: IndexMap<String, String>,
     #[serde(default, rename = "$defs")]
     pub defs: Map<String, Value>,
-    #[serde(rename = "spec!")]
-    pub spec: Value,
+    #[serde(default, rename = "spec!")]
+    pub required_spec: Option<Value>,
+    #[serde(default)]
+    pub spec: Option<Value>,
     #[serde(default)]
     pub status: Option<Value>,
 }
@@ -92,7 +94,21 @@ pub fn shared() -> Result<Shared, SourceError> {
 
 /// Read every kind's file.
 pub fn kinds() -> Result<Vec<Kind>, SourceError> {
-    KINDS.iter().map(|text| read(text, text.lines().next().unwrap_or_default())).collect()
+    KINDS.iter().map(|text| kind(text)).collect()
+}
+
+/// Read the file of a kind.
+pub fn kind(text: &str) -> Result<Kind, SourceError> {
+    read(text, text.lines().next().unwrap_or_default())
+}
+
+/// Read what several kinds of another group use. What Gateway API's kinds share is there too, unless it is named anew.
+pub fn shared_with(text: &str) -> Result<Shared, SourceError> {
+    let mut all = shared()?;
+    let own: Shared = read(text, "shared")?;
+    all.fragments.extend(own.fragments);
+    all.defs.extend(own.defs);
+    Ok(all)
 }
 
 fn read<T: serde::de::DeserializeOwned>(text: &str, name: &str) -> Result<T, SourceError> {
