@@ -15,7 +15,7 @@ use gateproof_apiserver::{Options, Server, StartError};
 pub use gateproof_controllers::faults::tamper::Tamper;
 use gateproof_controllers::runtime::Controllers;
 use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
-use gateproof_proxy::{Proxy, ProxyOptions};
+use gateproof_proxy::{Chain, Proxy, ProxyOptions};
 use gateproof_workloads::{Place, Workloads};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
@@ -63,6 +63,8 @@ pub struct TestbedOptions {
     pub workloads: bool,
     /// Puts into every namespace what controllers of a real cluster put there: a ServiceAccount and a ConfigMap.
     pub namespace_companions: bool,
+    /// What stands in the data path after the implementation's own behaviour; nothing unless given.
+    pub exchange: Chain,
 }
 
 /// Why a testbed did not start.
@@ -128,7 +130,9 @@ impl Testbed {
         let server = Server::start(server_options).await?;
         let network = network(server.addr().port());
         let offset = options.ports.offset(network);
-        let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, options.behaviour.exchange()));
+        let mut exchange = options.exchange;
+        exchange.0.insert(0, options.behaviour.exchange());
+        let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, Arc::new(exchange)));
         let mut testbed = Testbed { server, proxy, controllers: None, workloads: None, offset };
         if options.workloads {
             testbed.workloads = Some(Workloads::start(testbed.client(), Place::Loopback(pod_network(network))).await?);

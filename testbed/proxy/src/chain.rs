@@ -17,6 +17,12 @@ use crate::tunnel::Upgraded;
 #[derive(Clone, Default)]
 pub struct Chain(pub Vec<Arc<dyn Exchange>>);
 
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Chain").field(&self.0.len()).finish()
+    }
+}
+
 #[async_trait]
 impl Exchange for Chain {
     fn choose_config(

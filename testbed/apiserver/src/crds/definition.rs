@@ -35,7 +35,7 @@ pub fn expand_all(channel: Channel) -> Result<Vec<Value>, SourceError> {
 
 /// The kinds of sources that do not belong to Gateway API, in the order given. Without channels, marks have nothing to tell apart.
 pub fn expand_sources(shared: &str, kinds: &[&str]) -> Result<Vec<Value>, SourceError> {
-    let shared = source::read_shared(shared)?;
+    let shared = source::shared_with(shared)?;
     kinds.iter().map(|text| expand(&source::read_kind(text)?, &shared, Channel::Standard)).collect()
 }
 
@@ -137,11 +137,19 @@ fn root(kind: &Kind, shared: &Shared, variant: Variant<'_>, at: &str) -> Result<
         fields.insert(name.to_owned(), json!({"type": "string"}));
     }
     fields.insert("metadata".to_owned(), json!({"type": "object"}));
-    fields.insert("spec".to_owned(), Value::Object(expander.expand(&kind.spec, &format!("{at}.spec"))?));
+    let (spec, required) = match (&kind.required_spec, &kind.spec) {
+        (Some(spec), None) => (spec, true),
+        (None, Some(spec)) => (spec, false),
+        _ => return Err(Problem::Shape("a kind has either spec or spec!").at(at)),
+    };
+    fields.insert("spec".to_owned(), Value::Object(expander.expand(spec, &format!("{at}.spec"))?));
     if let Some(status) = &kind.status {
         fields.insert("status".to_owned(), Value::Object(expander.expand(status, &format!("{at}.status"))?));
     }
-    let mut schema = json!({"type": "object", "required": ["spec"]});
+    let mut schema = json!({"type": "object"});
+    if required {
+        schema["required"] = json!(["spec"]);
+    }
     schema["properties"] = Value::Object(fields);
     Ok(schema)
 }

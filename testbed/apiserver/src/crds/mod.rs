@@ -90,7 +90,8 @@ pub fn gateway_api_ref(channel: Channel) -> &'static [Value] {
 pub struct DefinitionError(#[from] error::SourceError);
 
 /// Expands definitions of other groups, written in the same notation: `shared` is a text like `shared.yaml`, each of `kinds` the
-/// file of a kind. They come in the order of the files.
+/// file of a kind. They may use what Gateway API's kinds share, unless `shared` names it anew. They come in the order of the
+/// files.
 ///
 /// # Errors
 /// [`DefinitionError`]: a text does not read, or says what the notation does not know.

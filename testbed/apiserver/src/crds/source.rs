@@ -59,8 +59,10 @@ pub struct Kind {
     pub fragments: IndexMap<String, String>,
     #[serde(default, rename = "$defs")]
     pub defs: Map<String, Value>,
-    #[serde(rename = "spec!")]
-    pub spec: Value,
+    #[serde(default, rename = "spec!")]
+    pub required_spec: Option<Value>,
+    #[serde(default)]
+    pub spec: Option<Value>,
     #[serde(default)]
     pub status: Option<Value>,
 }
@@ -87,7 +89,7 @@ fn default_group() -> String {
 
 /// Read `shared.yaml`.
 pub fn shared() -> Result<Shared, SourceError> {
-    read_shared(SHARED)
+    read(SHARED, "shared")
 }
 
 /// Read every kind's file.
@@ -95,9 +97,13 @@ pub fn kinds() -> Result<Vec<Kind>, SourceError> {
     KINDS.iter().map(|text| read_kind(text)).collect()
 }
 
-/// Read what several kinds use from a text.
-pub fn read_shared(text: &str) -> Result<Shared, SourceError> {
-    read(text, "shared")
+/// Read what several kinds of another group use. What Gateway API's kinds share is there too, unless it is named anew.
+pub fn shared_with(text: &str) -> Result<Shared, SourceError> {
+    let mut all = shared()?;
+    let own: Shared = read(text, "shared")?;
+    all.fragments.extend(own.fragments);
+    all.defs.extend(own.defs);
+    Ok(all)
 }
 
 /// Read the file of a kind from a text.

@@ -1,0 +1,118 @@
+//! Mistakes in the data path.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::behaviour::{Edit, Fault, Seam};
+use crate::gate::Verdict;
+use crate::object::{Snapshot, text};
+use crate::reconcile::Outcome;
+use crate::settings::Settings;
+
+/// What a request has by a pointer.
+fn asks<'a>(facts: &'a serde_json::Map<String, Value>, pointer: &str) -> &'a str {
+    facts.get("request").map(|request| text(request, pointer)).unwrap_or_default()
+}
+
+fn deny(status: u16) -> Verdict {
+    Verdict::Deny { status, reason: "denied".to_owned() }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    edit!(
+        "claims-without-a-gate",
+        "Enforces nothing and says that it does.",
+        ["KUADRANT-05", "KUADRANT-18"],
+        |_, _, outcome| outcome.gate.guards.clear()
+    ),
+    edit!(
+        "enforces-no-limits",
+        "Stops nobody however often they ask.",
+        ["KUADRANT-05", "KUADRANT-K35"],
+        |_, _, outcome| {
+            outcome.gate.guards.values_mut().for_each(|guard| guard.limits.clear());
+        }
+    ),
+    edit!(
+        "enforces-no-authorization",
+        "Lets everybody pass who has a key.",
+        ["KUADRANT-05", "KUADRANT-K34"],
+        |_, _, outcome| {
+            outcome
+                .gate
+                .guards
+                .values_mut()
+                .for_each(|guard| guard.auth.retain(|rule| !rule.id.starts_with("authorization/")));
+        }
+    ),
+    edit!(
+        "fails-open-without-authorino",
+        "Lets everybody pass while the service that authorizes is down.",
+        ["KUADRANT-K36"],
+        |_, _, outcome| {
+            if !outcome.gate.auth_up {
+                outcome.gate.auth_up = true;
+                outcome.gate.guards.values_mut().for_each(|guard| guard.auth.clear());
+            }
+        }
+    ),
+    Fault {
+        name: "never-takes-guards-away",
+        summary: "Goes on to deny after the policy is gone.",
+        clauses: &["KUADRANT-18", "KUADRANT-K34"],
+        seam: Seam::Outcome(|| {
+            let mut kept = BTreeMap::new();
+            Box::new(move |_, _, outcome| {
+                kept.extend(std::mem::take(&mut outcome.gate.guards));
+                outcome.gate.guards.clone_from(&kept);
+            })
+        }),
+    },
+    Fault {
+        name: "acts-by-the-first-rules",
+        summary: "Goes on to act by the rules that a path had first, after an edit.",
+        clauses: &["KUADRANT-22"],
+        seam: Seam::Outcome(|| {
+            let mut first = BTreeMap::new();
+            Box::new(move |_, _, outcome| {
+                for (key, guard) in &mut outcome.gate.guards {
+                    *guard = first.entry(key.clone()).or_insert_with(|| guard.clone()).clone();
+                }
+            })
+        }),
+    },
+    edit!(
+        "fails-closed-without-limitador",
+        "Lets nobody pass where limits are while the service that counts is down.",
+        ["KUADRANT-K36"],
+        |_, _, outcome| {
+            if !outcome.gate.limits_up {
+                for guard in outcome.gate.guards.values_mut().filter(|guard| !guard.limits.is_empty()) {
+                    let body = json!({"patternMatching": {"patterns": [{"predicate": "false"}]}});
+                    guard.auth.push(crate::effective::Rule {
+                        id: "authorization/limits".into(),
+                        source: String::new(),
+                        when: Vec::new(),
+                        body,
+                    });
+                }
+            }
+        }
+    ),
+    alter!("answers-403-without-key", "Answers 403 where 401 belongs.", ["KUADRANT-K34"], |_, verdict| match verdict {
+        Verdict::Deny { status: 401, .. } => deny(403),
+        other => other,
+    }),
+    alter!("answers-503-for-limits", "Answers 503 where 429 belongs.", ["KUADRANT-K35"], |_, verdict| match verdict {
+        Verdict::Deny { status: 429, .. } => deny(503),
+        other => other,
+    }),
+    alter!("trusts-every-key", "Lets everybody pass who shows any key.", ["KUADRANT-K34"], |facts, verdict| {
+        match verdict {
+            Verdict::Deny { status: 401, .. } if !asks(facts, "/headers/authorization").is_empty() => Verdict::Pass,
+            other => other,
+        }
+    }),
+];

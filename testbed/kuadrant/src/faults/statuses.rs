@@ -1,0 +1,244 @@
+//! Mistakes in what policies say of themselves.
+
+use super::{conditions, each, good, rename};
+use crate::behaviour::{Edit, Fault, Seam};
+use crate::object::{Kind, Snapshot};
+use crate::reconcile::Outcome;
+use crate::settings::Settings;
+use crate::status::Condition;
+
+pub(super) const FAULTS: &[Fault] = &[
+    edit!(
+        "accepts-missing-targets",
+        "Accepts policies whose target is not there.",
+        ["KUADRANT-03"],
+        |_, _, outcome| {
+            good(outcome, "Accepted", "TargetNotFound", None);
+        }
+    ),
+    edit!(
+        "calls-missing-targets-invalid",
+        "Gives Invalid as the reason where the target is missing.",
+        ["KUADRANT-03"],
+        |_, _, outcome| {
+            rename(outcome, "Accepted", "TargetNotFound", "Invalid");
+        }
+    ),
+    edit!(
+        "hides-the-missing-target",
+        "Does not name the target that was not found.",
+        ["KUADRANT-03", "KUADRANT-11"],
+        |_, _, outcome| {
+            each(outcome, "Accepted", |_, one| {
+                if one.reason == "TargetNotFound" {
+                    one.message = "not found".into()
+                }
+            });
+        }
+    ),
+    edit!(
+        "forgets-why-after-other-events",
+        "Says Unknown instead of TargetNotFound, as after an event of another object.",
+        ["KUADRANT-03", "KUADRANT-K32"],
+        |_, _, outcome| {
+            rename(outcome, "Accepted", "TargetNotFound", "Unknown");
+        }
+    ),
+    edit!(
+        "accepts-conflicts",
+        "Accepts the younger of two policies that exclude each other.",
+        ["KUADRANT-04"],
+        |_, _, outcome| {
+            good(outcome, "Accepted", "Conflicted", None);
+        }
+    ),
+    edit!(
+        "hides-the-rival",
+        "Does not name the policy that another is in conflict with.",
+        ["KUADRANT-04", "KUADRANT-INV-8"],
+        |_, _, outcome| {
+            each(outcome, "Accepted", |_, one| {
+                if one.reason == "Conflicted" {
+                    one.message = "conflict".into()
+                }
+            });
+        }
+    ),
+    edit!(
+        "accepts-tls-policies-without-issuer",
+        "Accepts a TLSPolicy whose issuer is not there.",
+        ["KUADRANT-02"],
+        |_, _, outcome| {
+            good(outcome, "Accepted", "Invalid", Some(Kind::TlsPolicy));
+        }
+    ),
+    edit!(
+        "accepts-bad-networks",
+        "Accepts a DNSPolicy with a CIDR that is none.",
+        ["KUADRANT-K26"],
+        |_, _, outcome| {
+            good(outcome, "Accepted", "Unknown", Some(Kind::DnsPolicy));
+        }
+    ),
+    edit!(
+        "ignores-missing-dependencies",
+        "Accepts policies although what they depend on is not served.",
+        ["KUADRANT-K01"],
+        |_, _, outcome| {
+            good(outcome, "Accepted", "MissingDependency", None);
+        }
+    ),
+    edit!(
+        "enforces-without-kuadrant",
+        "Says Enforced although there is no Kuadrant object.",
+        ["KUADRANT-18", "KUADRANT-K10"],
+        |_, _, outcome| {
+            good(outcome, "Enforced", "MissingResource", None);
+        }
+    ),
+    edit!(
+        "enforces-without-paths",
+        "Says Enforced although no route is there or the service is away.",
+        ["KUADRANT-08", "KUADRANT-18"],
+        |_, _, outcome| {
+            good(outcome, "Enforced", "Unknown", None);
+        }
+    ),
+    edit!(
+        "enforces-overridden-policies",
+        "Says Enforced of a policy that another replaces everywhere.",
+        ["KUADRANT-07"],
+        |_, _, outcome| {
+            good(outcome, "Enforced", "Overridden", None);
+        }
+    ),
+    edit!(
+        "hides-the-winners",
+        "Does not name the policies that override another.",
+        ["KUADRANT-07", "KUADRANT-INV-7"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |_, one| {
+                if one.reason == "Overridden" {
+                    one.message = "overridden".into()
+                }
+            });
+        }
+    ),
+    edit!(
+        "calls-overridden-unknown",
+        "Gives Unknown as the reason where a policy is overridden.",
+        ["KUADRANT-07"],
+        |_, _, outcome| {
+            rename(outcome, "Enforced", "Overridden", "Unknown");
+        }
+    ),
+    edit!(
+        "enforces-broken-expressions",
+        "Says Enforced although an expression does not compile.",
+        ["KUADRANT-18", "KUADRANT-K29"],
+        |_, _, outcome| {
+            good(outcome, "Enforced", "InvalidCelExpression", None);
+        }
+    ),
+    edit!(
+        "hides-partial-enforcement",
+        "Does not say that a policy is enforced on some paths only.",
+        ["KUADRANT-06"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |kind, one| {
+                if one.message.contains("partially") {
+                    one.message = format!("{} is enforced", kind.name())
+                }
+            });
+        }
+    ),
+    edit!(
+        "says-unknown-status",
+        "Writes Unknown as the status of a condition that is False with the reason Unknown.",
+        ["KUADRANT-08"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |_, one| {
+                if one.reason == "Unknown" {
+                    one.status = "Unknown"
+                }
+            });
+        }
+    ),
+    edit!(
+        "keeps-enforced-beside-refusals",
+        "Keeps a condition Enforced on policies that are not accepted.",
+        ["KUADRANT-14", "KUADRANT-INV-2"],
+        |_, _, outcome| {
+            conditions(outcome, |_, all| {
+                if all.iter().any(|one| one.r#type == "Accepted" && one.status == "False") {
+                    all.push(Condition::new("Enforced", false, "Unknown", "not accepted"));
+                }
+            });
+        }
+    ),
+    edit!(
+        "enforces-what-it-refuses",
+        "Says Enforced True of policies that are not accepted.",
+        ["KUADRANT-14", "KUADRANT-INV-2"],
+        |_, _, outcome| {
+            conditions(outcome, |_, all| {
+                if all.iter().any(|one| one.r#type == "Accepted" && one.status == "False") {
+                    all.push(Condition::new("Enforced", true, "Enforced", "enforced"));
+                }
+            });
+        }
+    ),
+    edit!("has-no-enforced-condition", "Never writes Enforced.", ["KUADRANT-05"], |_, _, outcome| {
+        conditions(outcome, |_, all| all.retain(|one| one.r#type != "Enforced"));
+    }),
+    edit!(
+        "has-no-accepted-condition",
+        "Never writes Accepted on RateLimitPolicies.",
+        ["KUADRANT-01", "KUADRANT-20", "KUADRANT-INV-1"],
+        |_, _, outcome| {
+            conditions(outcome, |kind, all| {
+                if kind == Kind::RateLimitPolicy {
+                    all.retain(|one| one.r#type != "Accepted")
+                }
+            });
+        }
+    ),
+    edit!(
+        "gives-no-messages",
+        "Leaves the message of False conditions empty.",
+        ["KUADRANT-11", "KUADRANT-INV-4"],
+        |_, _, outcome| {
+            conditions(outcome, |_, all| {
+                all.iter_mut().filter(|one| one.status == "False").for_each(|one| one.message.clear())
+            });
+        }
+    ),
+    edit!(
+        "invents-reasons",
+        "Gives a reason of its own where a policy is accepted.",
+        ["KUADRANT-01", "KUADRANT-INV-3"],
+        |_, _, outcome| {
+            rename(outcome, "Accepted", "Accepted", "Valid");
+        }
+    ),
+    edit!(
+        "invents-enforced-reasons",
+        "Gives a reason of its own where a policy is enforced.",
+        ["KUADRANT-05", "KUADRANT-INV-3"],
+        |_, _, outcome| {
+            rename(outcome, "Enforced", "Enforced", "Programmed");
+        }
+    ),
+    edit!(
+        "adds-failed",
+        "Adds a condition Failed to policies that are not accepted.",
+        ["KUADRANT-09"],
+        |_, _, outcome| {
+            conditions(outcome, |_, all| {
+                if all.iter().any(|one| one.r#type == "Accepted" && one.status == "False") {
+                    all.push(Condition::new("Failed", true, "Failed", "failed"));
+                }
+            });
+        }
+    ),
+];

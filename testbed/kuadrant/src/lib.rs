@@ -1,0 +1,29 @@
+//! A reference implementation of Kuadrant's policies for the embedded target.
+//!
+//! It follows source that was read, not runs of the original. It stands beside the Gateway API reference, which serves
+//! GatewayClasses, Gateways and routes. A pure function, [`reconcile::reconcile`], turns a [`object::Snapshot`] into
+//! statuses, objects to keep and the configuration of the [`gate`]; [`runtime`] watches, calls it and acts. Faults and
+//! variants sit in the seams of [`behaviour`], and nothing else knows of them.
+
+pub mod behaviour;
+pub mod components;
+pub mod control;
+mod definitions;
+pub mod effective;
+pub mod expression;
+mod faults;
+pub mod gate;
+pub mod object;
+pub mod reconcile;
+pub mod runtime;
+pub mod settings;
+pub mod status;
+pub mod topology;
+mod variants;
+
+pub use behaviour::Behaviour;
+pub use definitions::definitions;
+pub use faults::FAULTS;
+pub use runtime::Kuadrant;
+pub use settings::{Edition, Settings};
+pub use variants::VARIANTS;

@@ -1,0 +1,236 @@
+//! The pure core: from a snapshot to statuses, objects to keep and the gate's configuration.
+
+mod accepted;
+mod affected;
+mod dns;
+mod enforced;
+mod stubs;
+mod tls;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::effective::{Rule, effective, ordered};
+use crate::gate::{GateConfig, Guard};
+use crate::object::{Key, Kind, Snapshot, full_name, name, namespace, text};
+use crate::settings::{Edition, Settings};
+use crate::status::{Change, Condition, StatusUpdate};
+use crate::topology::{Path, paths, target};
+
+/// The label of objects that the implementation keeps.
+pub const MANAGED: &str = "kuadrant.io/managed";
+
+/// What should be.
+#[derive(Clone, Default)]
+pub struct Outcome {
+    /// Statuses.
+    pub statuses: Vec<StatusUpdate>,
+    /// Objects to keep. Others with the label [`MANAGED`] go.
+    pub children: Vec<Value>,
+    /// What the gate does.
+    pub gate: GateConfig,
+}
+
+/// A path with the rules that are in force on it.
+pub(crate) struct Way<'a> {
+    path: Path<'a>,
+    auth: Vec<Rule>,
+    limits: Vec<Rule>,
+}
+
+/// A verdict that is not good: reason and message.
+pub(crate) type Verdict = Result<String, (&'static str, String)>;
+
+/// Works out what should be.
+#[must_use]
+pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
+    let accepted = |kind: Kind| -> Vec<&Value> {
+        snapshot.all(kind).filter(|policy| accepted::accepted(snapshot, settings, kind, policy).is_ok()).collect()
+    };
+    let (auth, limits) = (accepted(Kind::AuthPolicy), accepted(Kind::RateLimitPolicy));
+    let ways: Vec<Way<'_>> = paths(snapshot)
+        .into_iter()
+        .map(|path| Way { auth: effective(&ordered(&path, &auth)), limits: effective(&ordered(&path, &limits)), path })
+        .collect();
+    let mut outcome = Outcome::default();
+    let kuadrant = snapshot.all(Kind::Kuadrant).next();
+    children(snapshot, settings, &ways, &mut outcome);
+    if kuadrant.is_some() {
+        outcome.gate = gate(snapshot, &ways);
+    }
+    for kind in Kind::POLICIES {
+        for policy in snapshot.all(kind) {
+            outcome.statuses.push(policy_status(snapshot, settings, kind, policy, &ways, &outcome.children));
+        }
+    }
+    outcome.statuses.extend(kuadrant_status(snapshot));
+    if settings.edition == Edition::Current {
+        outcome.statuses.extend(affected::affected(snapshot, settings));
+    }
+    outcome.statuses.extend(stubs::statuses(snapshot));
+    outcome
+}
+
+fn key(kind: Kind, object: &Value) -> Key {
+    (kind, namespace(object).to_owned(), name(object).to_owned())
+}
+
+fn children(snapshot: &Snapshot, settings: &Settings, ways: &[Way<'_>], outcome: &mut Outcome) {
+    let child = |kind: Kind, namespace: &str, name: &str, spec: Value| {
+        json!({
+            "apiVersion": kind.api_version(), "kind": kind.name(),
+            "metadata": {"namespace": namespace, "name": name, "labels": {MANAGED: "true"}},
+            "spec": spec,
+        })
+    };
+    if settings.keep_kuadrant && !snapshot.components.without_kuadrant() {
+        outcome.children.push(child(Kind::Kuadrant, &settings.namespace, "kuadrant", json!({})));
+    }
+    if let Some(kuadrant) = snapshot.all(Kind::Kuadrant).next() {
+        let home = namespace(kuadrant);
+        outcome.children.push(child(Kind::Authorino, home, "authorino", json!({})));
+        let limits: Vec<Value> = ways.iter().flat_map(limits_of).collect();
+        outcome.children.push(child(Kind::Limitador, home, "limitador", json!({"limits": limits})));
+        for way in ways.iter().filter(|way| !way.auth.is_empty()) {
+            outcome.children.push(child(Kind::AuthConfig, home, &auth_config_name(way), auth_config(way)));
+        }
+    }
+    for (namespace, name, spec) in dns::records(snapshot, settings).into_iter().flat_map(|(_, records)| records) {
+        outcome.children.push(child(Kind::DnsRecord, &namespace, &name, spec));
+    }
+    for (namespace, name, spec) in tls::certificates(snapshot, settings).into_iter().flat_map(|(_, all)| all) {
+        outcome.children.push(child(Kind::Certificate, &namespace, &name, spec));
+    }
+    outcome
+        .children
+        .retain(|child| Kind::find(text(child, "/kind")).is_some_and(|kind| !snapshot.missing.contains(&kind)));
+}
+
+fn limits_of(way: &Way<'_>) -> Vec<Value> {
+    let one = |rule: &Rule| {
+        json!({
+            "namespace": full_name(way.path.route), "name": rule.id, "source": rule.source,
+            "path": way.path.id(), "limit": rule.body, "when": rule.when,
+        })
+    };
+    way.limits.iter().map(one).collect()
+}
+
+fn auth_config_name(way: &Way<'_>) -> String {
+    Sha256::digest(way.path.id()).iter().take(20).fold(String::from("c"), |name, byte| format!("{name}{byte:02x}"))
+}
+
+fn auth_config(way: &Way<'_>) -> Value {
+    let mut spec = Map::from_iter([("hosts".to_owned(), json!(way.path.hosts()))]);
+    for rule in &way.auth {
+        let Some((section, name)) = rule.id.split_once('/') else { continue };
+        let section = spec.entry(section).or_insert_with(|| json!({}));
+        section[name] = rule.body.clone();
+    }
+    let when: Vec<Value> =
+        way.auth.first().into_iter().flat_map(|rule| &rule.when).map(|one| json!({"predicate": one})).collect();
+    if !when.is_empty() {
+        spec.insert("when".to_owned(), Value::Array(when));
+    }
+    Value::Object(spec)
+}
+
+fn gate(snapshot: &Snapshot, ways: &[Way<'_>]) -> GateConfig {
+    let up = |kind: Kind| {
+        let component = if kind == Kind::Authorino {
+            crate::components::Component::Authorino
+        } else {
+            crate::components::Component::Limitador
+        };
+        snapshot.components.stopped(component, "").is_none()
+    };
+    let mut config = GateConfig {
+        auth_up: up(Kind::Authorino),
+        limits_up: up(Kind::Limitador),
+        secrets: snapshot
+            .all(Kind::Secret)
+            .filter(|secret| secret["metadata"]["labels"]["authorino.kuadrant.io/managed-by"] == "authorino")
+            .cloned()
+            .collect(),
+        ..GateConfig::default()
+    };
+    for way in ways.iter().filter(|way| !way.auth.is_empty() || !way.limits.is_empty()) {
+        let addresses = way.path.gateway["status"]["addresses"].as_array().into_iter().flatten();
+        for address in addresses.filter_map(|address| text(address, "/value").parse().ok()) {
+            let key = (address, way.path.port, way.path.listener.to_owned(), full_name(way.path.route), way.path.rule);
+            config.guards.insert(key, Guard { auth: way.auth.clone(), limits: way.limits.clone() });
+        }
+    }
+    config
+}
+
+fn policy_status(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    kind: Kind,
+    policy: &Value,
+    ways: &[Way<'_>],
+    children: &[Value],
+) -> StatusUpdate {
+    let mut fields = Map::from_iter([("observedGeneration".to_owned(), policy["metadata"]["generation"].clone())]);
+    let mut conditions = Vec::new();
+    match accepted::accepted(snapshot, settings, kind, policy) {
+        Err((reason, message)) => conditions.push(Condition::new("Accepted", false, reason, message)),
+        Ok(message) => {
+            conditions.push(Condition::new("Accepted", true, "Accepted", message));
+            let enforced = match kind {
+                Kind::TlsPolicy => tls::enforced(snapshot, settings, policy),
+                Kind::DnsPolicy => dns::enforced(snapshot, settings, policy),
+                _ => enforced::enforced(snapshot, settings, kind, policy, ways, children),
+            };
+            conditions.push(match enforced {
+                Ok(message) => Condition::new("Enforced", true, "Enforced", message),
+                Err((reason, message)) => {
+                    let known = settings.edition == Edition::Current || reason == "Overridden";
+                    Condition::new("Enforced", false, if known { reason } else { "Unknown" }, message)
+                }
+            });
+            if kind == Kind::DnsPolicy {
+                dns::health(snapshot, settings, policy, &mut conditions, &mut fields);
+            }
+        }
+    }
+    let ancestors = match (settings.edition, target(snapshot, policy)) {
+        (Edition::Design, Ok(_)) => vec![policy["spec"]["targetRef"].clone()],
+        _ => Vec::new(),
+    };
+    let owned = vec!["Accepted", "Enforced", "SubResourcesHealthy"];
+    StatusUpdate { key: key(kind, policy), change: Change::Own { conditions, owned, fields, ancestors } }
+}
+
+fn kuadrant_status(snapshot: &Snapshot) -> Vec<StatusUpdate> {
+    let ready = |kind: Kind, home: &str, name: &str| {
+        snapshot.get(kind, home, name).is_some_and(|object| crate::object::is_true(&object["status"], "Ready"))
+    };
+    let one = |kuadrant: &Value| {
+        let home = namespace(kuadrant);
+        let missing: Vec<&str> = accepted::dependencies(Kind::AuthPolicy)
+            .iter()
+            .chain(accepted::dependencies(Kind::RateLimitPolicy))
+            .filter(|kind| snapshot.missing.contains(kind))
+            .map(|kind| kind.name())
+            .collect();
+        let condition = if !missing.is_empty() {
+            let message = format!("not served: [{}]; restart the operator once they are", missing.join(", "));
+            Condition::new("Ready", false, "MissingDependency", message)
+        } else if !ready(Kind::Limitador, home, "limitador") {
+            Condition::new("Ready", false, "LimitadorNotReady", format!("Limitador {home}/limitador is not ready"))
+        } else if !ready(Kind::Authorino, home, "authorino") {
+            Condition::new("Ready", false, "AuthorinoNotReady", format!("Authorino {home}/authorino is not ready"))
+        } else {
+            Condition::new("Ready", true, "Ready", "everything that policies need is ready")
+        };
+        let fields = Map::from_iter([("observedGeneration".to_owned(), kuadrant["metadata"]["generation"].clone())]);
+        let change = Change::Own { conditions: vec![condition], owned: vec!["Ready"], fields, ancestors: Vec::new() };
+        StatusUpdate { key: key(Kind::Kuadrant, kuadrant), change }
+    };
+    snapshot.all(Kind::Kuadrant).map(one).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,148 @@
+//! Named ways to differ that are legal.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::behaviour::{Seam, Variant};
+use crate::gate::Verdict;
+use crate::reconcile::Outcome;
+use crate::status::{Change, Condition};
+
+fn own(outcome: &mut Outcome, mut change: impl FnMut(&mut Vec<Condition>)) {
+    for update in &mut outcome.statuses {
+        if let Change::Own { conditions, .. } = &mut update.change {
+            change(conditions);
+        }
+    }
+}
+
+macro_rules! edit {
+    ($name:literal, $summary:literal, $source:literal, $body:expr) => {
+        Variant {
+            name: $name,
+            summary: $summary,
+            source: $source,
+            seam: Seam::Outcome(|| {
+                let body: fn(&mut Outcome) = $body;
+                Box::new(move |_, _, outcome| body(outcome))
+            }),
+        }
+    };
+}
+
+/// Every variant.
+pub const VARIANTS: &[Variant] = &[
+    edit!(
+        "says-it-in-other-words",
+        "Words its messages otherwise.",
+        "RFC 0004 asks messages to reflect the error, in no fixed words.",
+        |outcome| {
+            own(outcome, |all| all.iter_mut().for_each(|one| one.message = format!("Note: {}.", one.message)));
+        }
+    ),
+    edit!(
+        "shouts-partial",
+        "Words partial enforcement otherwise.",
+        "Only prose of RFC 0004 names partial enforcement.",
+        |outcome| {
+            own(outcome, |all| {
+                all.iter_mut()
+                    .for_each(|one| one.message = one.message.replace("partially enforced", "PARTIALLY enforced"))
+            });
+        }
+    ),
+    edit!(
+        "adds-own-conditions",
+        "Adds a condition of a type of its own.",
+        "Kubernetes API conventions: conditions are an open set.",
+        |outcome| {
+            own(outcome, |all| all.push(Condition::new("example.com/Seen", true, "Seen", "seen")));
+        }
+    ),
+    edit!(
+        "orders-conditions-otherwise",
+        "Writes conditions in the other order.",
+        "Conditions are a map by type: their order means nothing.",
+        |outcome| {
+            own(outcome, |all| all.reverse());
+        }
+    ),
+    edit!(
+        "stamps-conditions",
+        "Writes observedGeneration in each condition too.",
+        "metav1.Condition has the field.",
+        |outcome| {
+            for update in &mut outcome.statuses {
+                if let Change::Own { conditions, fields, .. } = &mut update.change {
+                    let generation = fields.get("observedGeneration").and_then(serde_json::Value::as_i64);
+                    conditions.iter_mut().for_each(|one| one.observed_generation = generation);
+                }
+            }
+        }
+    ),
+    edit!(
+        "writes-routes-first",
+        "Writes statuses in the other order.",
+        "No order of writes to several objects is promised.",
+        |outcome| outcome.statuses.reverse()
+    ),
+    edit!(
+        "keeps-more-children",
+        "Keeps a record of its own beside those that policies need.",
+        "Which objects an implementation keeps is its own business.",
+        |outcome| {
+            if let Some(home) = outcome
+                .children
+                .iter()
+                .find(|one| one["kind"] == "Authorino")
+                .map(|one| one["metadata"]["namespace"].clone())
+            {
+                outcome.children.push(json!({
+                    "apiVersion": "kuadrant.io/v1alpha1", "kind": "DNSRecord",
+                    "metadata": {"name": "spare", "namespace": home, "labels": {crate::reconcile::MANAGED: "true"}},
+                    "spec": {"rootHost": "spare.example.com"},
+                }));
+            }
+        }
+    ),
+    Variant {
+        name: "writes-in-two-steps",
+        summary: "Writes Accepted first, and Enforced with the next write.",
+        source: "No number of writes is promised, and Enforced may come late.",
+        seam: Seam::Write(|| {
+            Box::new(|live, status| {
+                let fresh = live["status"]["conditions"].as_array().is_none_or(Vec::is_empty);
+                if fresh && let Some(all) = status.get_mut("conditions").and_then(serde_json::Value::as_array_mut) {
+                    all.retain(|one| one["type"] != "Enforced");
+                }
+            })
+        }),
+    },
+    Variant {
+        name: "gives-no-reasons-for-denials",
+        summary: "Says of a denial only that it is forbidden, without a reason.",
+        source: "No body is promised for denied requests.",
+        seam: Seam::Exchange(|| {
+            Arc::new(|_, verdict| match verdict {
+                Verdict::Deny { status, .. } => Verdict::Deny { status, reason: "forbidden".to_owned() },
+                Verdict::Pass => Verdict::Pass,
+            })
+        }),
+    },
+    Variant {
+        name: "lists-affecting-policies-with-kinds",
+        summary: "Words what targets say of policies otherwise.",
+        source: "Only the names of the policies are asked for there.",
+        seam: Seam::Outcome(|| {
+            Box::new(|_, _, outcome| {
+                for update in &mut outcome.statuses {
+                    if let Change::Gateway { conditions, listeners } = &mut update.change {
+                        let all = conditions.iter_mut().chain(listeners.values_mut().flatten());
+                        all.for_each(|one| one.message = format!("policies: {}", one.message));
+                    }
+                }
+            })
+        }),
+    },
+];
