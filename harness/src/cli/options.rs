@@ -236,7 +236,8 @@ impl Target {
             }
             (_, None, None) if suite.reference() == Some(Reference::Aso) => {
                 let fault = behaviours(&self.target)?.map(str::to_owned);
-                aso::behaviour(fault.as_deref()).map_err(|error| Failure::usage(error, "docs/dialects/aso.md names all"))?;
+                aso::behaviour(fault.as_deref())
+                    .map_err(|error| Failure::usage(error, "docs/dialects/aso.md names all"))?;
                 Ok(TargetChoice::EmbeddedAso { fault })
             }
             (_, None, None) => Err(Failure::usage(
