@@ -114,7 +114,8 @@ impl Suite {
             let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
             return Some(Suite::gateway_api().map_err(wrong));
         }
-        let DialectFiles { dialect, contract, requirements, .. } = OTHERS.into_iter().find(|other| other.name == name)?;
+        let DialectFiles { dialect, contract, requirements, .. } =
+            OTHERS.into_iter().find(|other| other.name == name)?;
         let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
         let requirements = Some(file(REQUIREMENTS, requirements));
         Some(Suite::assembled(file(DIALECT, dialect), file(CONTRACT, contract), requirements, None))
@@ -122,7 +123,8 @@ impl Suite {
 
     /// The names of those that are built in.
     pub fn names() -> impl Iterator<Item = String> {
-        std::iter::once(Dialect::gateway_api().name().to_owned()).chain(OTHERS.iter().map(|other| other.name.to_owned()))
+        std::iter::once(Dialect::gateway_api().name().to_owned())
+            .chain(OTHERS.iter().map(|other| other.name.to_owned()))
     }
 
     /// Of files that were read.

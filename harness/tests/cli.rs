@@ -590,3 +590,16 @@ fn an_echo_says_where_it_listens() {
     let port = line.trim().strip_prefix("listens on 0.0.0.0:").and_then(|rest| rest.strip_suffix(" (Http)"));
     assert!(port.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0)), "{line}");
 }
+
+/// The embedded target of Azure Service Operator brings its own, and what means nothing to it is no option.
+#[rstest]
+#[case::fault(&["--target", "embedded:fatal-as-warnin"], &["there is no fault `fatal-as-warnin`", "did you mean `fatal-as-warning`?"])]
+#[case::variant(&["--target", "embedded:variant:no-label"], &["there is no variant `no-label`", "did you mean `no-labels`?"])]
+#[case::twice(&["--target", "embedded:no-deleting+no-deleting"], &["`no-deleting` is named twice"])]
+#[case::definitions(&["--without-crd", "resourcegroups.resources.azure.com"], &["--without-crd means nothing"])]
+#[case::service(&["--service", "arm=http://127.0.0.1:1"], &["--service means nothing"])]
+#[case::class(&["--gateway-class", "mine"], &["--gateway-class mine means nothing in the dialect `aso`"])]
+fn what_the_target_of_another_dialect_does_not_know_is_refused(#[case] given: &[&str], #[case] parts: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    expect(&run(dir.path(), &[&["run", "--dialect", "aso"][..], given].concat()), 2, parts);
+}

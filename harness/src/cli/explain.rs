@@ -131,7 +131,12 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
         proves: proves.collect(),
         expectations: expectations::enumerate(scenario).into_iter().map(asserted).collect(),
         // Faults are those of the embedded target.
-        faults: faults::catalogue().iter().filter(|_| suite.reference() == Some(Reference::GatewayApi)).filter(broken).map(killer).collect(),
+        faults: faults::catalogue()
+            .iter()
+            .filter(|_| suite.reference() == Some(Reference::GatewayApi))
+            .filter(broken)
+            .map(killer)
+            .collect(),
     }
 }
 

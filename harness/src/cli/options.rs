@@ -236,7 +236,7 @@ impl Target {
             }
             (_, None, None) if suite.reference() == Some(Reference::Aso) => {
                 let fault = behaviours(&self.target)?.map(str::to_owned);
-                aso::behaviour(fault.as_deref()).map_err(|error| Failure::usage(error, "docs/dialects/aso.md names all"))?;
+                aso::behaviour(fault.as_deref()).map_err(unknown_of_aso)?;
                 Ok(TargetChoice::EmbeddedAso { fault })
             }
             (_, None, None) => Err(Failure::usage(
@@ -246,9 +246,24 @@ impl Target {
         }
     }
 
+    /// What is given, and means nothing to an embedded target that brings its own.
+    fn meaningless(&self) -> Option<&'static str> {
+        let given = [
+            ("--crds", self.crds.is_some()),
+            ("--without-crd", !self.without_crd.is_empty()),
+            ("--service", !self.services.service.is_empty()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+
     /// The options of a run on it.
     pub(crate) async fn options(&self, suite: &Suite) -> Result<RunOptions, Failure> {
-        let mut options = RunOptions::new(self.choice(suite)?, Arc::clone(&suite.contract));
+        let choice = self.choice(suite)?;
+        if let (TargetChoice::EmbeddedAso { .. }, Some(option)) = (&choice, self.meaningless()) {
+            let message = format!("{option} means nothing for the embedded target of `{}`", suite.dialect.name());
+            return Err(Failure::usage(message, "it brings its own; leave the option out, or name a cluster"));
+        }
+        let mut options = RunOptions::new(choice, Arc::clone(&suite.contract));
         if let Some(source) = &self.crds {
             options.crds = crds::read(source).await?;
         }
@@ -276,6 +291,20 @@ fn behaviours(target: &str) -> Result<Option<&str>, Failure> {
         ));
     }
     Ok(names)
+}
+
+/// A name that means nothing to the embedded target of Azure Service Operator.
+fn unknown_of_aso(error: UnknownBehaviour) -> Failure {
+    let (faults, variants) = aso::names();
+    let there_is = |name: &str, names: &[&str]| {
+        format!("{}there is {}", did_you_mean(name, names.iter().copied()), names.join(", "))
+    };
+    let help = match &error {
+        UnknownBehaviour::Fault(name) => there_is(name, &faults),
+        UnknownBehaviour::Variant(name) => there_is(name, &variants),
+        UnknownBehaviour::Twice(_) => "name it once".to_owned(),
+    };
+    Failure::usage(error, help)
 }
 
 /// Names of faults and variants, if there are such.

@@ -32,6 +32,9 @@ fn stretch(seen: Seen<'_>, decision: &mut Decision, by: f64) {
     }
 }
 
+/// What the messages of `other-messages` begin with.
+const OTHER_WORDS: &str = "in other words: ";
+
 /// Every variant.
 pub const VARIANTS: &[Variant] = &[
     Variant {
@@ -79,8 +82,9 @@ pub const VARIANTS: &[Variant] = &[
         source: "Messages are for people.",
         seam: Seam::Decision(|_, decision| {
             edit(decision, |ready| {
-                if !ready.message.is_empty() {
-                    ready.message = format!("in other words: {}", ready.message);
+                // What is said already comes back as it was said.
+                if !ready.message.is_empty() && !ready.message.starts_with(OTHER_WORDS) {
+                    ready.message = format!("{OTHER_WORDS}{}", ready.message);
                 }
             })
         }),

@@ -62,6 +62,11 @@ impl AsoTestbed {
     }
 }
 
+/// The names of its faults, and those of its variants.
+pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
+    (faults::catalogue().map(|fault| fault.name).collect(), variants::VARIANTS.iter().map(|one| one.name).collect())
+}
+
 /// With what is named, such as `NAME+variant:NAME`; plain without a name.
 ///
 /// # Errors

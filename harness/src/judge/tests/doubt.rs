@@ -140,13 +140,8 @@ fn what_others_watches_miss_is_nothing_to_a_scenario() {
 
 fn holds() -> Scenario {
     let never = vec![route_subject(&["Accepted=True"])];
-    let hold = Hold {
-        duration: HoldFor::Quiet,
-        never,
-        always: Vec::new(),
-        unchanged: Vec::new(),
-        other_messages: false,
-    };
+    let hold =
+        Hold { duration: HoldFor::Quiet, never, always: Vec::new(), unchanged: Vec::new(), other_messages: false };
     scenario(vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=False"])]), Verb::Hold(hold)])
 }
 

@@ -72,7 +72,13 @@ fn what_is_further_has_to_stand_still() {
 #[case::another("Info", Outcome::Passed)]
 fn what_is_further_belongs_to_what_must_never_be(#[case] severity: &str, #[case] outcome: Outcome) {
     let never = vec![asked(FieldTest::Equals(json!("Error")), None)];
-    let hold = Hold { duration: HoldFor::Millis(300), never, always: Vec::new(), unchanged: Vec::new() };
+    let hold = Hold {
+        duration: HoldFor::Millis(300),
+        never,
+        always: Vec::new(),
+        unchanged: Vec::new(),
+        other_messages: false,
+    };
     let verdict = play(Verb::Hold(hold), &[version(&json!({"severity": severity}))]);
     assert_eq!(verdict.outcome, outcome, "{verdict:?}");
 }

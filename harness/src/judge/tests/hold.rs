@@ -18,7 +18,13 @@ fn good() -> Value {
 type Held = (Outcome, Option<String>, Vec<gateproof_report::record::Stage>);
 
 fn empty() -> Hold {
-    Hold { duration: HoldFor::Quiet, never: Vec::new(), always: Vec::new(), unchanged: Vec::new(), other_messages: false }
+    Hold {
+        duration: HoldFor::Quiet,
+        never: Vec::new(),
+        always: Vec::new(),
+        unchanged: Vec::new(),
+        other_messages: false,
+    }
 }
 
 fn held(hold: Hold, versions: &[(u64, Body)]) -> Held {

@@ -111,6 +111,7 @@ fn they_count_from_a_step_on(#[case] since: Since, #[case] at: &[u64], #[case] o
             never: Vec::new(),
             always: Vec::new(),
             unchanged: vec![object("HTTPRoute", "route")],
+            other_messages: false,
         })
     };
     let none = Requests { since, ..counts(0, Some(0)) };
