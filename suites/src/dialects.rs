@@ -17,9 +17,17 @@ pub struct DialectFiles {
 pub const GATEWAY_API: &str = include_str!("../dialects/gateway-api/dialect.yaml");
 
 /// Those that are built in beside Gateway API.
-pub const OTHERS: [DialectFiles; 1] = [DialectFiles {
-    name: "aso",
-    dialect: include_str!("../dialects/aso/dialect.yaml"),
-    contract: include_str!("../dialects/aso/contract.yaml"),
-    requirements: include_str!("../dialects/aso/requirements.yaml"),
-}];
+pub const OTHERS: [DialectFiles; 2] = [
+    DialectFiles {
+        name: "aso",
+        dialect: include_str!("../dialects/aso/dialect.yaml"),
+        contract: include_str!("../dialects/aso/contract.yaml"),
+        requirements: include_str!("../dialects/aso/requirements.yaml"),
+    },
+    DialectFiles {
+        name: "kuadrant",
+        dialect: include_str!("../dialects/kuadrant/dialect.yaml"),
+        contract: include_str!("../dialects/kuadrant/contract.yaml"),
+        requirements: include_str!("../dialects/kuadrant/requirements.yaml"),
+    },
+];

@@ -10,9 +10,9 @@ use super::services::ServiceArgs;
 use super::{Failure, crds};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::BundledSchemas;
-use crate::dialects::Reference;
+use crate::dialects::{Other, Reference};
 use crate::judge::contract::Contract;
-use crate::run::{RunOptions, TargetChoice};
+use crate::run::{RunOptions, TargetChoice, embedded};
 use crate::scenario::known::{self, Nameable};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
@@ -22,7 +22,7 @@ use clap::builder::PossibleValuesParser;
 use gateproof_controllers::variants;
 use gateproof_report::known::KnownFailure;
 use gateproof_suites::{profiles, profiles_of};
-use gateproof_testbed::{Behaviour, UnknownBehaviour, aso};
+use gateproof_testbed::{Behaviour, UnknownBehaviour};
 
 /// Which scenarios.
 #[derive(Debug, Args)]
@@ -230,16 +230,23 @@ impl Target {
             )),
             (None, None, Some(named)) if self.target == EMBEDDED => Ok(cluster(Some(named))),
             (None, None, Some(_)) => Err(Failure::usage("--target and a cluster are two targets", "name one of them")),
-            (_, None, None) if suite.reference() == Some(Reference::GatewayApi) => {
+            (_, None, None) => self.embedded(suite),
+        }
+    }
+
+    /// The embedded target of the dialect.
+    fn embedded(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
+        match suite.reference() {
+            Some(Reference::GatewayApi) => {
                 let names = behaviours(&self.target)?;
                 Ok(TargetChoice::Embedded { fault: names.map(known_behaviour).transpose()? })
             }
-            (_, None, None) if suite.reference() == Some(Reference::Aso) => {
+            Some(Reference::Other(other)) => {
                 let fault = behaviours(&self.target)?.map(str::to_owned);
-                aso::behaviour(fault.as_deref()).map_err(unknown_of_aso)?;
-                Ok(TargetChoice::EmbeddedAso { fault })
+                embedded::known(other, fault.as_deref()).map_err(|error| unknown_of(other, error))?;
+                Ok(TargetChoice::EmbeddedOther { other, fault })
             }
-            (_, None, None) => Err(Failure::usage(
+            None => Err(Failure::usage(
                 format!("nothing names a target, and the dialect `{}` has no embedded one", suite.dialect.name()),
                 "name the cluster with --context or --kubeconfig; `gateproof testbed --no-controller --crds FILE` serves one for a controller of yours",
             )),
@@ -259,7 +266,7 @@ impl Target {
     /// The options of a run on it.
     pub(crate) async fn options(&self, suite: &Suite) -> Result<RunOptions, Failure> {
         let choice = self.choice(suite)?;
-        if let (TargetChoice::EmbeddedAso { .. }, Some(option)) = (&choice, self.meaningless()) {
+        if let (TargetChoice::EmbeddedOther { .. }, Some(option)) = (&choice, self.meaningless()) {
             let message = format!("{option} means nothing for the embedded target of `{}`", suite.dialect.name());
             return Err(Failure::usage(message, "it brings its own; leave the option out, or name a cluster"));
         }
@@ -293,9 +300,9 @@ fn behaviours(target: &str) -> Result<Option<&str>, Failure> {
     Ok(names)
 }
 
-/// A name that means nothing to the embedded target of Azure Service Operator.
-fn unknown_of_aso(error: UnknownBehaviour) -> Failure {
-    let (faults, variants) = aso::names();
+/// A name that means nothing to the embedded target of a dialect other than Gateway API.
+fn unknown_of(other: Other, error: UnknownBehaviour) -> Failure {
+    let (faults, variants) = embedded::names(other);
     let there_is = |name: &str, names: &[&str]| {
         format!("{}there is {}", did_you_mean(name, names.iter().copied()), names.join(", "))
     };

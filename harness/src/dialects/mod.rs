@@ -9,4 +9,4 @@ mod reference;
 
 pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
 pub use protocol::Protocol;
-pub use reference::Reference;
+pub use reference::{Other, Reference};

@@ -2,23 +2,30 @@
 
 use super::Dialect;
 
-/// Azure Service Operator's.
-const ASO: &str = "aso";
-
 /// A reference implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// Of Gateway API.
     GatewayApi,
+    /// Of another dialect.
+    Other(Other),
+}
+
+/// A reference implementation of another dialect than Gateway API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
     /// Of Azure Service Operator's status.
     Aso,
+    /// Of Kuadrant's policies.
+    Kuadrant,
 }
 
 impl Reference {
     /// That of a built-in dialect, if there is one.
     pub fn of(dialect: &Dialect) -> Option<Reference> {
         match dialect.name() {
-            ASO => Some(Reference::Aso),
+            "aso" => Some(Reference::Other(Other::Aso)),
+            "kuadrant" => Some(Reference::Other(Other::Kuadrant)),
             name if name == Dialect::gateway_api().name() => Some(Reference::GatewayApi),
             _ => None,
         }

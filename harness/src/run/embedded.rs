@@ -3,11 +3,13 @@
 use gateproof_apiserver::crds::Channel;
 use gateproof_controllers::settings::SUPPORTED_FEATURES;
 use gateproof_testbed::aso::{self, AsoTestbed};
-use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
+use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
+use gateproof_testbed::{Behaviour, PortMapping, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
 
 use super::options::RunOptions;
 use crate::cluster::api::Api;
 use crate::cluster::control::{ServiceAddress, Services};
+use crate::dialects::Other;
 
 /// Where a target is, once it runs.
 pub struct Located {
@@ -33,6 +35,8 @@ pub enum Embedded {
     GatewayApi(Box<Testbed>),
     /// That of Azure Service Operator.
     Aso(Box<AsoTestbed>),
+    /// That of Kuadrant's policies.
+    Kuadrant(Box<KuadrantTestbed>),
 }
 
 impl Embedded {
@@ -41,27 +45,67 @@ impl Embedded {
         match self {
             Embedded::GatewayApi(testbed) => testbed.shutdown().await,
             Embedded::Aso(testbed) => testbed.shutdown().await,
+            Embedded::Kuadrant(testbed) => testbed.shutdown().await,
         }
     }
 }
 
-/// Starts the embedded target of Azure Service Operator.
-pub async fn start_aso(names: Option<&str>) -> Result<Located, TestbedError> {
-    let testbed = AsoTestbed::start(aso::behaviour(names)?).await?;
+/// Whether what is named is known to the embedded target of a dialect other than Gateway API.
+///
+/// # Errors
+/// The first name that means nothing.
+pub fn known(other: Other, names: Option<&str>) -> Result<(), UnknownBehaviour> {
+    match other {
+        Other::Aso => aso::behaviour(names).map(drop),
+        Other::Kuadrant => kuadrant::behaviour(names).map(drop),
+    }
+}
+
+/// The names of the faults of such a target, and those of its variants.
+pub fn names(other: Other) -> (Vec<&'static str>, Vec<&'static str>) {
+    match other {
+        Other::Aso => aso::names(),
+        Other::Kuadrant => kuadrant::names(),
+    }
+}
+
+/// Starts the embedded target of a dialect other than Gateway API.
+pub async fn start_other(other: Other, names: Option<&str>) -> Result<Located, TestbedError> {
+    match other {
+        Other::Aso => {
+            let testbed = AsoTestbed::start(aso::behaviour(names)?).await?;
+            Ok(Located {
+                api: Api::new(testbed.client()),
+                gateway_class: None,
+                single_gateway_class: None,
+                dial: Vec::new(),
+                features: Vec::new(),
+                services: services(testbed.services()),
+                testbed: Some(Embedded::Aso(Box::new(testbed))),
+            })
+        }
+        Other::Kuadrant => {
+            let testbed = KuadrantTestbed::start(kuadrant::behaviour(names)?, PortMapping::default()).await?;
+            Ok(Located {
+                api: Api::new(testbed.client()),
+                gateway_class: Some(testbed.cluster().gateway_class().to_owned()),
+                single_gateway_class: Some(testbed.cluster().single_gateway_class().to_owned()),
+                dial: vec![testbed.cluster().dial_rule()],
+                features: Vec::new(),
+                services: services(testbed.services()),
+                testbed: Some(Embedded::Kuadrant(Box::new(testbed))),
+            })
+        }
+    }
+}
+
+/// What a testbed serves on loopback can be used.
+fn services(of: Vec<gateproof_testbed::Service>) -> Option<Services> {
     let service = |service: gateproof_testbed::Service| {
         let url = service.url.parse().ok()?;
         Some(ServiceAddress { name: service.name.to_owned(), url, token: Some(service.token) })
     };
-    Ok(Located {
-        api: Api::new(testbed.client()),
-        gateway_class: None,
-        single_gateway_class: None,
-        dial: Vec::new(),
-        features: Vec::new(),
-        // What the testbed serves on loopback can be used.
-        services: Services::new(testbed.services().into_iter().filter_map(service)).ok(),
-        testbed: Some(Embedded::Aso(Box::new(testbed))),
-    })
+    Services::new(of.into_iter().filter_map(service)).ok()
 }
 
 /// Starts the embedded target of Gateway API, with definitions other than the built-in ones if there are any, and with somebody who runs

@@ -8,7 +8,7 @@
 pub mod admission;
 pub mod bindings;
 mod definitions;
-mod embedded;
+pub(crate) mod embedded;
 mod endpoints;
 pub mod execute;
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::cluster::forward::Behind;
 use crate::cluster::pod_logs::LogSource;
 use crate::cluster::proxy::Proxy;
 use crate::cluster::shape::Ports;
+use crate::dialects::Other;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
 use crate::scenario::Scenario;
@@ -32,8 +33,10 @@ pub enum TargetChoice {
         /// What it does otherwise, such as `ignores-reference-grants` or `ignores-reference-grants+variant:adds-own-conditions`.
         fault: Option<String>,
     },
-    /// The embedded one of Azure Service Operator, perhaps with faults and variants.
-    EmbeddedAso {
+    /// That of a dialect other than Gateway API, perhaps with faults and variants.
+    EmbeddedOther {
+        /// Which.
+        other: Other,
         /// What it does otherwise, as of [`TargetChoice::Embedded`].
         fault: Option<String>,
     },
@@ -68,9 +71,11 @@ impl TargetChoice {
     /// How reports name it.
     pub fn name(&self) -> String {
         match self {
-            TargetChoice::Embedded { fault: None } | TargetChoice::EmbeddedAso { fault: None } => "embedded".to_owned(),
+            TargetChoice::Embedded { fault: None } | TargetChoice::EmbeddedOther { fault: None, .. } => {
+                "embedded".to_owned()
+            }
             TargetChoice::Tampered(_) => "embedded, tampered with".to_owned(),
-            TargetChoice::Embedded { fault: Some(fault) } | TargetChoice::EmbeddedAso { fault: Some(fault) } => {
+            TargetChoice::Embedded { fault: Some(fault) } | TargetChoice::EmbeddedOther { fault: Some(fault), .. } => {
                 format!("embedded:{fault}")
             }
             TargetChoice::Cluster { name, .. } | TargetChoice::Running { name, .. } => name.clone(),

@@ -179,7 +179,7 @@ async fn begin(
         TargetChoice::Embedded { fault } => {
             embedded::start(Behaviour::of(fault.as_deref()).map_err(TestbedError::from)?, options).await?
         }
-        TargetChoice::EmbeddedAso { fault } => embedded::start_aso(fault.as_deref()).await?,
+        TargetChoice::EmbeddedOther { other, fault } => embedded::start_other(*other, fault.as_deref()).await?,
         TargetChoice::Tampered(tamper) => embedded::start(Behaviour::Tampered(tamper.clone()), options).await?,
         TargetChoice::Cluster { source, gateway_class, .. } => {
             let api = connect(source).await?;

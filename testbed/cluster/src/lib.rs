@@ -6,6 +6,7 @@
 
 pub mod aso;
 mod behaviour;
+pub mod kuadrant;
 mod ports;
 
 use std::sync::Arc;
@@ -88,6 +89,9 @@ pub enum TestbedError {
     /// The implementation cannot speak to it.
     #[error("cannot start the embedded implementation of Azure Service Operator")]
     Aso(#[from] gateproof_aso::runtime::ClientError),
+    /// The implementation of the policies did not start.
+    #[error("cannot start the embedded implementation of Kuadrant's policies")]
+    Kuadrant(#[from] gateproof_kuadrant::runtime::StartError),
     /// The workloads did not start.
     #[error("cannot run workloads on the embedded API server")]
     Workloads(#[from] gateproof_workloads::StartError),

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+/// The reason that what a stopped component keeps gives for not being ready, unless a script says another.
+pub const STOPPED: &str = "Stopped";
+
 /// A component that a script can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,7 +88,7 @@ impl Components {
     pub fn stopped(&self, component: Component, namespace: &str) -> Option<&str> {
         self.rules().find_map(|rule| match rule {
             Rule::Stop(stop) if stop.stop == component && applies(stop.namespace.as_deref(), namespace) => {
-                Some(stop.reason.as_deref().unwrap_or("Stopped"))
+                Some(stop.reason.as_deref().unwrap_or(STOPPED))
             }
             _ => None,
         })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::behaviour::{Edit, Fault, Seam};
+use crate::effective::Rule;
 use crate::gate::Verdict;
 use crate::object::{Snapshot, text};
 use crate::reconcile::Outcome;
@@ -14,6 +15,20 @@ use crate::settings::Settings;
 /// What a request has by a pointer.
 fn asks<'a>(facts: &'a serde_json::Map<String, Value>, pointer: &str) -> &'a str {
     facts.get("request").map(|request| text(request, pointer)).unwrap_or_default()
+}
+
+/// Changes the limits in force.
+fn limits(outcome: &mut Outcome, change: impl FnMut(&mut Rule)) {
+    outcome.gate.guards.values_mut().flat_map(|guard| &mut guard.limits).for_each(change);
+}
+
+/// Changes how many requests each limit lets through.
+fn rates(outcome: &mut Outcome, change: impl Fn(u64) -> u64) {
+    limits(outcome, |rule| {
+        for rate in rule.body.get_mut("rates").and_then(Value::as_array_mut).into_iter().flatten() {
+            rate["limit"] = json!(change(rate["limit"].as_u64().unwrap_or_default()));
+        }
+    });
 }
 
 fn deny(status: u16) -> Verdict {
@@ -33,6 +48,47 @@ pub(super) const FAULTS: &[Fault] = &[
         ["KUADRANT-05", "KUADRANT-K35"],
         |_, _, outcome| {
             outcome.gate.guards.values_mut().for_each(|guard| guard.limits.clear());
+        }
+    ),
+    edit!(
+        "lets-one-more-through",
+        "Lets one request more through than a limit says.",
+        ["KUADRANT-K35"],
+        |_, _, outcome| {
+            rates(outcome, |limit| limit + 1);
+        }
+    ),
+    edit!("stops-one-early", "Lets one request less through than a limit says.", ["KUADRANT-K35"], |_, _, outcome| {
+        rates(outcome, |limit| limit.saturating_sub(1));
+    }),
+    edit!(
+        "counts-all-together",
+        "Counts all requests of a limit together, whatever its counters are.",
+        ["KUADRANT-K35"],
+        |_, _, outcome| {
+            limits(outcome, |rule| {
+                if let Some(body) = rule.body.as_object_mut() {
+                    body.remove("counters");
+                }
+            });
+        }
+    ),
+    edit!(
+        "knows-limits-by-name-alone",
+        "Takes limits of one name, of whichever policies, for the same.",
+        ["KUADRANT-K35"],
+        |_, _, outcome| {
+            let mut known: BTreeMap<String, u64> = BTreeMap::new();
+            limits(outcome, |rule| {
+                let limit = rule.body["rates"][0]["limit"].as_u64().unwrap_or_default();
+                let least = known.entry(rule.id.clone()).or_insert(limit);
+                *least = limit.min(*least);
+            });
+            limits(outcome, |rule| {
+                if let (Some(least), true) = (known.get(&rule.id), rule.body["rates"][0]["limit"].is_u64()) {
+                    rule.body["rates"][0]["limit"] = json!(least);
+                }
+            });
         }
     ),
     edit!(
@@ -91,7 +147,7 @@ pub(super) const FAULTS: &[Fault] = &[
             if !outcome.gate.limits_up {
                 for guard in outcome.gate.guards.values_mut().filter(|guard| !guard.limits.is_empty()) {
                     let body = json!({"patternMatching": {"patterns": [{"predicate": "false"}]}});
-                    guard.auth.push(crate::effective::Rule {
+                    guard.auth.push(Rule {
                         id: "authorization/limits".into(),
                         source: String::new(),
                         when: Vec::new(),

@@ -130,6 +130,11 @@ fn reasons(round: &mut Round) -> String {
     format!("{:?}", verdicts(round))
 }
 
+fn in_force(round: &mut Round) -> String {
+    let limits = round.outcome.gate.guards.values().flat_map(|guard| &guard.limits);
+    limits.map(|rule| rule.body.to_string()).collect()
+}
+
 // What the cluster has.
 
 fn nothing(_: &mut Snapshot) {}
@@ -270,6 +275,26 @@ fn guarded(world: &mut Snapshot) {
     );
 }
 
+fn counted(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::RateLimitPolicy, |one| {
+        one["spec"]["limits"]["l"]["counters"] = json!([{"expression": "request.path"}]);
+    });
+}
+
+/// Two routes, each with a limit of the same name.
+fn namesakes(world: &mut Snapshot) {
+    base(world);
+    let mut other = world.get(Kind::HttpRoute, "ns", "r").unwrap().clone();
+    other["metadata"]["name"] = json!("other");
+    world.put(Kind::HttpRoute, other);
+    let mut target = route();
+    target["name"] = json!("other");
+    let mut wide = limits("l");
+    wide["limits"]["l"]["rates"][0]["limit"] = json!(9);
+    world.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "wide", target, 5, wide));
+}
+
 fn stop(world: &mut Snapshot, stop: Component) {
     guarded(world);
     let rule = Rule::Stop(Stop { stop, namespace: None, reason: None });
@@ -360,6 +385,10 @@ const FAULTS: &[Case] = &[
     case("fails-closed-without-limitador", no_limitador, answers, "401 401 403 pass pass", "401 401 403 403 403"),
     case("answers-403-without-key", guarded, answers, USUAL, "403 403 403 pass 429"),
     case("answers-503-for-limits", guarded, answers, USUAL, "401 401 403 pass 503"),
+    case("lets-one-more-through", guarded, answers, USUAL, "401 401 403 pass pass"),
+    case("stops-one-early", guarded, answers, USUAL, "401 401 403 429 429"),
+    case("counts-all-together", counted, in_force, "\"counters\"", ""),
+    case("knows-limits-by-name-alone", namesakes, in_force, "\"limit\":9", ""),
     case("trusts-every-key", guarded, answers, USUAL, "401 pass 403 pass 429"),
     case("observes-nothing", base, written, "\"observedGeneration\":2", ""),
     case("observes-ahead", base, written, "\"observedGeneration\":2", "\"observedGeneration\":3"),

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::key;
-use crate::components::Component;
+use crate::components::{Component, STOPPED};
 use crate::object::{Kind, Snapshot, condition, namespace, text};
 use crate::status::{Change, Condition, StatusUpdate};
 
@@ -26,15 +26,17 @@ pub(super) fn statuses(snapshot: &Snapshot) -> Vec<StatusUpdate> {
         for object in snapshot.all(kind) {
             let is_cluster_service = matches!(component, Component::Authorino | Component::Limitador);
             let place = if is_cluster_service { "" } else { namespace(object) };
+            let is_issuer = matches!(kind, Kind::Issuer | Kind::ClusterIssuer);
             let stopped = snapshot.components.stopped(component, place);
+            // A reason is that of the certificates: their issuer has none of its own.
+            let stopped = stopped.filter(|reason| !is_issuer || *reason == STOPPED);
             // A service that is down takes back nothing of what it has read.
             if kind == Kind::AuthConfig && stopped.is_some() {
                 continue;
             }
             // An account elsewhere is nothing that can be had here.
-            let hopeless = matches!(kind, Kind::Issuer | Kind::ClusterIssuer)
-                && object["spec"].get("selfSigned").is_none()
-                && object["spec"].get("ca").is_none();
+            let hopeless =
+                is_issuer && object["spec"].get("selfSigned").is_none() && object["spec"].get("ca").is_none();
             let mut wanted = Vec::new();
             match stopped {
                 Some(reason) => wanted.push(Condition::new("Ready", false, reason, format!("{VOICE}stopped"))),

@@ -2,12 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
-use gateproof_apiserver::crds::{Channel, gateway_api};
-use gateproof_kuadrant::{Behaviour, Kuadrant, Settings, definitions};
-use gateproof_proxy::Chain;
-use gateproof_testbed::{PortMapping, Testbed, TestbedOptions};
+use gateproof_kuadrant::Behaviour;
+use gateproof_testbed::kuadrant::KuadrantTestbed;
+use gateproof_testbed::{GATEWAY_CLASS, PortMapping};
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
@@ -18,7 +16,7 @@ const GATEWAYS: &str = "gateway.networking.k8s.io/v1";
 const POLICIES: &str = "kuadrant.io/v1";
 
 struct World {
-    testbed: Testbed,
+    testbed: KuadrantTestbed,
 }
 
 impl World {
@@ -99,16 +97,14 @@ async fn backend() -> SocketAddr {
 }
 
 /// A cluster with a Gateway, a route to a backend that answers, and a key; nothing of the policies yet.
-async fn world(settings: &Settings) -> (World, IpAddr) {
-    let mut crds = gateway_api(Channel::Standard);
-    crds.extend(definitions());
-    let exchange = Chain(vec![Arc::new(settings.gate.clone())]);
-    let options = TestbedOptions { crds, ports: PortMapping::Mapped, exchange, ..TestbedOptions::default() };
-    let world = World { testbed: Testbed::start(options).await.unwrap() };
+async fn world() -> (World, IpAddr) {
+    let testbed = KuadrantTestbed::start(Behaviour::default(), PortMapping::Mapped).await.unwrap();
+    let world = World { testbed };
     world.create("v1", "Namespace", "demo", json!({})).await;
     let listeners = json!([{"name": "http", "port": 80, "protocol": "HTTP"}]);
-    let class = world.testbed.gateway_class();
-    world.create(GATEWAYS, "Gateway", "gw", json!({"spec": {"gatewayClassName": class, "listeners": listeners}})).await;
+    world
+        .create(GATEWAYS, "Gateway", "gw", json!({"spec": {"gatewayClassName": GATEWAY_CLASS, "listeners": listeners}}))
+        .await;
     world.create("v1", "Service", "echo", json!({"spec": {"ports": [{"port": 8080}]}})).await;
     let to = backend().await;
     let slice = json!({"labels": {"kubernetes.io/service-name": "echo"}, "addressType": "IPv4",
@@ -127,10 +123,8 @@ async fn world(settings: &Settings) -> (World, IpAddr) {
 
 #[tokio::test]
 async fn policies_are_enforced_and_follow_the_services_they_need() {
-    let settings = Settings::default();
-    let (world, address) = world(&settings).await;
+    let (world, address) = world().await;
     let at = SocketAddr::new(address, 20_080);
-    let kuadrant = Kuadrant::start(world.testbed.client(), settings, Behaviour::default()).await.unwrap();
     let (key, wrong) = ("Authorization: APIKEY right\r\n", "Authorization: APIKEY wrong\r\n");
     assert_eq!(send(at, "GET", "/", "", "").await, 200);
 
@@ -155,18 +149,18 @@ async fn policies_are_enforced_and_follow_the_services_they_need() {
     assert_eq!(send(at, "GET", "/", key, "").await, 200);
     assert_eq!(send(at, "GET", "/", key, "").await, 429);
 
-    let access = kuadrant.components().clone();
+    let service = world.testbed.services().remove(0);
+    let address: SocketAddr = service.url.strip_prefix("http://").unwrap().parse().unwrap();
     let (script, stop) = ("/control/scripts/a", r#"{"rules": [{"stop": "authorino"}]}"#);
-    assert_eq!(send(access.address, "PUT", script, "", stop).await, 401);
-    let token = format!("Authorization: Bearer {}\r\n", access.token);
-    assert_eq!(send(access.address, "PUT", script, &token, r#"{"rules": [{"stop": "nobody"}]}"#).await, 400);
-    assert_eq!(send(access.address, "PUT", script, &token, stop).await, 204);
+    assert_eq!(send(address, "PUT", script, "", stop).await, 401);
+    let token = format!("Authorization: Bearer {}\r\n", service.token);
+    assert_eq!(send(address, "PUT", script, &token, r#"{"rules": [{"stop": "nobody"}]}"#).await, 400);
+    assert_eq!(send(address, "PUT", script, &token, stop).await, 204);
     world.until_enforced("AuthPolicy", "False").await;
     assert_eq!(send(at, "GET", "/", key, "").await, 403);
-    assert_eq!(send(access.address, "DELETE", script, &token, "").await, 204);
+    assert_eq!(send(address, "DELETE", script, &token, "").await, 204);
     world.until_enforced("AuthPolicy", "True").await;
     assert_eq!(send(at, "GET", "/", key, "").await, 429);
 
-    kuadrant.shutdown().await;
     world.testbed.shutdown().await;
 }

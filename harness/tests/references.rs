@@ -1,5 +1,5 @@
-//! Azure Service Operator's dialect on its embedded target: the reference passes, every fault of it is noticed for a clause that it
-//! breaks, and what is left open passes.
+//! Dialects on their embedded targets: the reference passes, every fault of it is noticed for a clause that it breaks, and what is left
+//! open passes.
 
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::{StreamExt, stream};
+use gateproof::dialects::Other;
 use gateproof::run::{self, RunOptions, Silent, TargetChoice};
 use gateproof::scenario::{Scenario, load, select};
 use gateproof::suite::Suite;
-use gateproof_aso::{faults, variants};
 use gateproof_report::record::{Outcome, RunRecord, Severity};
+use rstest::rstest;
 
 /// The program's own: runs side by side would wait for each other in that of the system.
 #[global_allocator]
@@ -27,15 +28,45 @@ const UNNOTICED: [(&str, &str); 3] = [
     ("takes-over", "it fights with itself over its own objects too, and these are never Ready"),
 ];
 
-fn suite() -> (Suite, Vec<Scenario>) {
-    let suite = Suite::named("aso").expect("it is built in").expect("it is well-formed");
+/// A fault of a reference.
+#[derive(Clone, Copy)]
+struct Fault {
+    name: &'static str,
+    clauses: &'static [&'static str],
+}
+
+fn faults(other: Other) -> Vec<Fault> {
+    match other {
+        Other::Aso => {
+            gateproof_aso::faults::catalogue().map(|fault| Fault { name: fault.name, clauses: fault.clauses }).collect()
+        }
+        Other::Kuadrant => {
+            gateproof_kuadrant::FAULTS.iter().map(|fault| Fault { name: fault.name, clauses: fault.clauses }).collect()
+        }
+    }
+}
+
+fn variants(other: Other) -> Vec<&'static str> {
+    match other {
+        Other::Aso => gateproof_aso::variants::VARIANTS.iter().map(|variant| variant.name).collect(),
+        Other::Kuadrant => gateproof_kuadrant::VARIANTS.iter().map(|variant| variant.name).collect(),
+    }
+}
+
+fn suite(other: Other) -> (Suite, Vec<Scenario>) {
+    let name = match other {
+        Other::Aso => "aso",
+        Other::Kuadrant => "kuadrant",
+    };
+    let suite = Suite::named(name).expect("it is built in").expect("it is well-formed");
     let scenarios =
         load::parsed(&suite.manifests().unwrap(), &suite.vocabulary).expect("its manifests are well-formed");
     (suite, scenarios)
 }
 
-async fn record(suite: &Suite, fault: Option<String>, scenarios: Vec<Scenario>) -> RunRecord {
-    let options = RunOptions::new(TargetChoice::EmbeddedAso { fault }, Arc::clone(&suite.contract));
+async fn record(suite: &Suite, other: Other, fault: Option<String>, scenarios: Vec<Scenario>) -> RunRecord {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let options = RunOptions::new(TargetChoice::EmbeddedOther { other, fault }, Arc::clone(&suite.contract));
     run::run(options, scenarios, &mut Silent).await.expect("the embedded target runs").record
 }
 
@@ -55,19 +86,25 @@ fn failures(record: &RunRecord) -> Vec<(String, Vec<String>)> {
     all
 }
 
+#[rstest]
+#[case::aso(Other::Aso, 60)]
+#[case::kuadrant(Other::Kuadrant, 70)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reference_passes() {
-    let (suite, scenarios) = suite();
-    assert!(scenarios.len() > 60);
-    assert_eq!(failures(&record(&suite, None, scenarios).await), []);
+async fn the_reference_passes(#[case] other: Other, #[case] at_least: usize) {
+    let (suite, scenarios) = suite(other);
+    assert!(scenarios.len() > at_least);
+    assert_eq!(failures(&record(&suite, other, None, scenarios).await), []);
 }
 
 /// Each with the scenarios that prove a clause of it.
+#[rstest]
+#[case::aso(Other::Aso, 60)]
+#[case::kuadrant(Other::Kuadrant, 50)]
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_is_noticed_for_a_clause_that_it_breaks() {
-    let (suite, scenarios) = suite();
+async fn every_fault_is_noticed_for_a_clause_that_it_breaks(#[case] other: Other, #[case] at_least: usize) {
+    let (suite, scenarios) = suite(other);
     let (suite, scenarios) = (&suite, &scenarios);
-    let run = |fault: &'static faults::Fault| async move {
+    let run = |fault: Fault| async move {
         let proves = |scenario: &&Scenario| {
             let clauses: BTreeSet<String> = select::clauses(scenario).into_iter().map(|it| it.to_string()).collect();
             fault.clauses.iter().any(|clause| clauses.contains(*clause))
@@ -77,27 +114,30 @@ async fn every_fault_is_noticed_for_a_clause_that_it_breaks() {
             // Then it is for the contract, which looks at any.
             chosen = scenarios.clone();
         }
-        let failed = failures(&record(suite, Some(fault.name.to_owned()), chosen).await);
+        let failed = failures(&record(suite, other, Some(fault.name.to_owned()), chosen).await);
         let own =
             |(_, clauses): &(String, Vec<String>)| fault.clauses.iter().any(|own| clauses.iter().any(|c| c == own));
         (fault.name, failed.iter().any(own), failed)
     };
-    let all: Vec<_> = stream::iter(faults::catalogue()).map(run).buffer_unordered(TARGETS).collect().await;
-    assert!(all.len() > 60);
+    let all: Vec<_> = stream::iter(faults(other)).map(run).buffer_unordered(TARGETS).collect().await;
+    assert!(all.len() > at_least);
     let known = |name: &str| UNNOTICED.iter().any(|(unnoticed, _)| *unnoticed == name);
     let wrong: Vec<_> = all.iter().filter(|(name, noticed, _)| *noticed == known(name)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+#[rstest]
+#[case::aso(Other::Aso)]
+#[case::kuadrant(Other::Kuadrant)]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_open_passes() {
-    let (suite, scenarios) = suite();
+async fn what_is_left_open_passes(#[case] other: Other) {
+    let (suite, scenarios) = suite(other);
     let (suite, scenarios) = (&suite, &scenarios);
-    let run = |variant: &'static variants::Variant| async move {
-        let fault = Some(format!("variant:{}", variant.name));
-        (variant.name, failures(&record(suite, fault, scenarios.clone()).await))
+    let run = |name: &'static str| async move {
+        let fault = Some(format!("variant:{name}"));
+        (name, failures(&record(suite, other, fault, scenarios.clone()).await))
     };
-    let all: Vec<_> = stream::iter(variants::VARIANTS).map(run).buffer_unordered(2).collect().await;
+    let all: Vec<_> = stream::iter(variants(other)).map(run).buffer_unordered(2).collect().await;
     assert!(!all.is_empty());
     let wrong: Vec<_> = all.iter().filter(|(_, failed)| !failed.is_empty()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
