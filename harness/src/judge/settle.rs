@@ -132,8 +132,8 @@ impl Settling {
         match self.doubt.turn(now, env, shown) {
             Turn::Idle => {}
             Turn::Waiting => return None,
-            // What came while it was read may have been there before.
-            Turn::Believed { asked } if !self.spared && self.ends.iter().any(|end| end.met > Some(asked)) => {
+            // What came while it was read, or with what woke the harness up to ask, may have been there before.
+            Turn::Believed { asked } if !self.spared && self.ends.iter().any(|end| end.met >= Some(asked)) => {
                 self.spared = true;
                 self.deadline.renew(now);
             }

@@ -124,6 +124,14 @@ fn what_a_lost_watch_costs_is_not_the_targets(
     assert_eq!(judged(&mut play, settles(), context()).outcome, outcome);
 }
 
+/// A harness that wakes up behind the deadline, at the very moment at which it gets to see what is there, cannot say when that came.
+#[test]
+fn what_is_seen_on_waking_up_too_late_was_not_late() {
+    let mut play = play(settles(), context(), vec![], &[(5100, modified(&good(2)))]);
+    play.oversleeps = Duration::from_millis(150);
+    assert_eq!(judged(&mut play, settles(), context()).outcome, Outcome::Passed);
+}
+
 #[test]
 fn what_others_watches_miss_is_nothing_to_a_scenario() {
     let events = [

@@ -275,6 +275,8 @@ pub(super) struct Play {
     pub(super) restless: bool,
     /// How long it takes until a probe is answered.
     pub(super) answers_after: Duration,
+    /// How late the harness may wake up, with something that comes before it does.
+    pub(super) oversleeps: Duration,
     pub(super) unreadable: bool,
     pub(super) requests: Vec<ProbeRequest>,
     /// What a service beside the target gets, and when, in order.
@@ -306,6 +308,7 @@ impl Play {
             quiesced: 0,
             restless: false,
             answers_after: Duration::from_millis(1),
+            oversleeps: Duration::ZERO,
             unreadable: false,
             requests: Vec::new(),
             served: Vec::new(),
@@ -421,7 +424,7 @@ impl Play {
         self.later.sort_by_key(|(at, ..)| *at);
         let first = self.later.first().map(|(at, ..)| *at);
         match (first, until) {
-            (Some(at), until) if until.is_none_or(|until| at <= until) => {
+            (Some(at), until) if until.is_none_or(|until| at <= until + self.oversleeps) => {
                 let (at, scope, body) = self.later.remove(0);
                 self.now = self.now.max(at);
                 self.push(scope, body);
