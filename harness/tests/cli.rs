@@ -335,6 +335,33 @@ fn listed(arguments: &[&str]) -> Vec<Value> {
     serde_json::from_str(&ended.out).unwrap()
 }
 
+#[rstest]
+#[case("faults", "aso", "name", "fatal-as-warning", 60)]
+#[case("faults", "kuadrant", "name", "fails-open-without-authorino", 50)]
+#[case("variants", "aso", "name", "no-labels", 10)]
+#[case("variants", "kuadrant", "name", "adds-own-conditions", 10)]
+#[case("requirements", "aso", "id", "ASO-01", 50)]
+#[case("requirements", "kuadrant", "id", "KUADRANT-01", 50)]
+fn lists_are_of_the_dialect_that_is_named(
+    #[case] what: &str,
+    #[case] dialect: &str,
+    #[case] key: &str,
+    #[case] known: &str,
+    #[case] at_least: usize,
+) {
+    let list = listed(&[what, "--dialect", dialect]);
+    assert!(list.iter().any(|item| item[key] == known), "no {known}");
+    assert!(list.len() >= at_least, "{}", list.len());
+}
+
+#[test]
+fn a_folder_has_no_faults() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../suites/dialects/kuadrant");
+    let ended = run(dir.path(), &["list", "faults", "--dialect", own]);
+    expect(&ended, 2, &["the dialect `kuadrant` has no embedded reference"]);
+}
+
 /// A fault that somebody's controller had says where, to programs and to people; one that was made up says nothing.
 #[test]
 fn faults_say_where_they_were_reported() {

@@ -7,21 +7,27 @@ use clap::Subcommand;
 use gateproof_controllers::faults;
 use gateproof_controllers::variants::{self, Variant};
 use gateproof_suites::{Membership, features, profiles_of};
+use gateproof_testbed::{KnownFault, KnownVariant};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub(crate) use self::profiles::ProfileItem;
 pub(crate) use self::requirements::RequirementItem;
+use super::dialect::DialectArg;
 use super::options::Selection;
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
+use crate::dialects::Reference;
 use crate::exit_codes;
+use crate::run::embedded;
 use crate::scenario::{Scenario, Vocabulary, select};
 
 /// List scenarios, features, profiles, requirements, faults or variants
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  gateproof list scenarios HTTPRoute\n  gateproof list requirements --format json")]
+#[command(
+    after_help = "Examples:\n  gateproof list scenarios HTTPRoute\n  gateproof list requirements --format json\n  gateproof list faults --dialect kuadrant"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -41,11 +47,20 @@ enum What {
     /// Conformance profiles, with the features and scenarios that count in them
     Profiles(FormatArg),
     /// Clauses of the specification and blind spots of upstream's tests, with who proves them
-    Requirements(FormatArg),
+    Requirements(Of),
     /// Named misbehaviours of the embedded reference
-    Faults(FormatArg),
+    Faults(Of),
     /// Named ways of the embedded reference to differ that the specification allows
-    Variants(FormatArg),
+    Variants(Of),
+}
+
+/// Of which dialect, and how.
+#[derive(Debug, clap::Args)]
+struct Of {
+    #[command(flatten)]
+    dialect: DialectArg,
+    #[command(flatten)]
+    format: FormatArg,
 }
 
 /// A scenario.
@@ -122,19 +137,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
             note(*format, profiles::outside(&scenarios));
             Ok(())
         }
-        What::Requirements(format) => {
-            let items = requirements::all()?;
+        What::Requirements(Of { dialect, format }) => {
+            let suite = dialect.suite()?;
+            let items = requirements::all(&suite)?;
             list(*format, &items, RequirementItem::cells)?;
             note(*format, Some(requirements::counts(&items)));
             Ok(())
         }
-        What::Variants(format) => {
-            let item = |one: &Variant| VariantItem { name: one.name, summary: one.summary, source: one.source };
-            let items: Vec<VariantItem> = variants::catalogue().map(item).collect();
-            list(*format, &items, |item| [item.name.to_owned(), item.summary.to_owned()])
+        What::Variants(Of { dialect, format }) => {
+            list(*format, &variants_of(dialect)?, |item| [item.name.to_owned(), item.summary.to_owned()])
         }
-        What::Faults(format) => {
-            list(*format, &all_faults(), |item| [item.name.to_owned(), item.seam.to_owned(), item.sentence()])
+        What::Faults(Of { dialect, format }) => {
+            list(*format, &faults_of(dialect)?, |item| [item.name.to_owned(), item.seam.to_owned(), item.sentence()])
         }
     }?;
     Ok(exit_codes::PASSED)
@@ -173,7 +187,16 @@ fn scenario(scenario: &Scenario) -> ScenarioItem {
     }
 }
 
-fn all_faults() -> Vec<FaultItem> {
+/// The reference of a dialect.
+fn reference(dialect: &DialectArg) -> Result<Reference, Failure> {
+    let suite = dialect.suite()?;
+    suite.reference().ok_or_else(|| {
+        let message = format!("the dialect `{}` has no embedded reference", suite.dialect.name());
+        Failure::usage(message, "a folder says what a target is judged by, and nothing that could misbehave")
+    })
+}
+
+fn faults_of(dialect: &DialectArg) -> Result<Vec<FaultItem>, Failure> {
     let item = |fault: &faults::Fault| FaultItem {
         name: fault.name,
         seam: fault.seam.name(),
@@ -181,5 +204,24 @@ fn all_faults() -> Vec<FaultItem> {
         clauses: fault.clauses,
         reported: fault.reported(),
     };
-    faults::catalogue().iter().map(item).collect()
+    let other = |fault: &KnownFault| FaultItem {
+        name: fault.name,
+        seam: fault.seam,
+        summary: fault.summary,
+        clauses: fault.clauses,
+        reported: &[],
+    };
+    Ok(match reference(dialect)? {
+        Reference::GatewayApi => faults::catalogue().iter().map(item).collect(),
+        Reference::Other(of) => embedded::faults(of).iter().map(other).collect(),
+    })
+}
+
+fn variants_of(dialect: &DialectArg) -> Result<Vec<VariantItem>, Failure> {
+    let item = |one: &Variant| VariantItem { name: one.name, summary: one.summary, source: one.source };
+    let other = |one: &KnownVariant| VariantItem { name: one.name, summary: one.summary, source: one.source };
+    Ok(match reference(dialect)? {
+        Reference::GatewayApi => variants::catalogue().map(item).collect(),
+        Reference::Other(of) => embedded::variants(of).iter().map(other).collect(),
+    })
 }

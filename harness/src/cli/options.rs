@@ -301,14 +301,16 @@ fn behaviours(target: &str) -> Result<Option<&str>, Failure> {
 }
 
 /// A name that means nothing to the embedded target of a dialect other than Gateway API.
-fn unknown_of(other: Other, error: UnknownBehaviour) -> Failure {
-    let (faults, variants) = embedded::names(other);
-    let there_is = |name: &str, names: &[&str]| {
-        format!("{}there is {}", did_you_mean(name, names.iter().copied()), names.join(", "))
-    };
+pub(crate) fn unknown_of(other: Other, error: UnknownBehaviour) -> Failure {
+    let dialect = other.dialect();
+    let shows = |what: &str, near: String| format!("{near}`gateproof list {what} --dialect {dialect}` shows all");
     let help = match &error {
-        UnknownBehaviour::Fault(name) => there_is(name, &faults),
-        UnknownBehaviour::Variant(name) => there_is(name, &variants),
+        UnknownBehaviour::Fault(name) => {
+            shows("faults", did_you_mean(name, embedded::faults(other).iter().map(|fault| fault.name)))
+        }
+        UnknownBehaviour::Variant(name) => {
+            shows("variants", did_you_mean(name, embedded::variants(other).iter().map(|variant| variant.name)))
+        }
         UnknownBehaviour::Twice(_) => "name it once".to_owned(),
     };
     Failure::usage(error, help)

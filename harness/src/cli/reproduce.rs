@@ -27,7 +27,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     } = args;
     let Selection { selectors: _, profiles: _, files, dialect } = selection;
     let Target { target, crds, without_crd, gateway_class, kubeconfig, context, services } = target;
-    let ServiceArgs { service, service_token } = services;
+    let ServiceArgs { service, service_token, service_ca } = services;
     let Tuning {
         jobs: _,
         fail_fast: _,
@@ -68,6 +68,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.one("--context", context.as_ref());
     line.all("--service", service);
     line.all("--service-token", service_token);
+    line.all("--service-ca", service_ca);
     line.one("--timing", timing.and_then(|timing| timing.to_possible_value()).map(|value| value.get_name().to_owned()));
     #[allow(clippy::float_cmp, reason = "only the default itself goes without saying")]
     line.one("--timeout-scale", (*timeout_scale != 1.0).then_some(timeout_scale));
@@ -172,8 +173,8 @@ mod tests {
     #[case::cluster("--context kind --gateway-class mine", "--gateway-class mine --context kind")]
     #[case::kubeconfig("--gateway-class mine --kubeconfig k", "--gateway-class mine --kubeconfig k")]
     #[case::services(
-        "--service arm=http://127.0.0.1:1 --service-token arm=t",
-        "--service arm=http://127.0.0.1:1/ --service-token arm=t"
+        "--service arm=http://127.0.0.1:1 --service-token arm=t --service-ca arm=c",
+        "--service arm=http://127.0.0.1:1/ --service-token arm=t --service-ca arm=c"
     )]
     #[case::limits("--timing real", "--timing real")]
     #[case::budgets("--timeout-scale 2.5", "--timeout-scale 2.5")]

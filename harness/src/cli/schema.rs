@@ -63,7 +63,7 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         name: "list-requirements",
         about: "list requirements --format json",
-        schema: of::<Vec<list::RequirementItem>>,
+        schema: of::<Vec<list::RequirementItem<'static>>>,
     },
     Subject { name: "list-faults", about: "list faults --format json", schema: of::<Vec<list::FaultItem>> },
     Subject { name: "list-variants", about: "list variants --format json", schema: of::<Vec<list::VariantItem>> },

@@ -1,4 +1,4 @@
-//! `--service NAME=URL` and `--service-token NAME=FILE`: the scripted services of a target.
+//! `--service NAME=URL`, `--service-token NAME=FILE` and `--service-ca NAME=FILE`: the scripted services of a target.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use url::Url;
 
 use super::Failure;
-use crate::cluster::control::{ServiceAddress, Services, address};
+use crate::cluster::control::{ServiceAddress, ServiceError, Services, address};
 use crate::scenario::suggest;
 use crate::suite::Suite;
 
@@ -21,6 +21,10 @@ pub(crate) struct ServiceArgs {
     /// The file with the token that a service asks for; may be repeated
     #[arg(long, value_name = "NAME=FILE")]
     pub(crate) service_token: Vec<Named<PathBuf>>,
+
+    /// The file with the certificate of the authority that a service's own is signed by, in PEM, if the system knows it not; may be repeated
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(crate) service_ca: Vec<Named<PathBuf>>,
 }
 
 /// Something of a service.
@@ -86,19 +90,31 @@ impl ServiceArgs {
             }
         }
         once("--service", self.service.iter().map(|one| one.name.as_str()))?;
-        once("--service-token", self.service_token.iter().map(|one| one.name.as_str()))?;
-        let unknown = |token: &&Named<PathBuf>| self.service.iter().all(|service| service.name != token.name);
-        if let Some(Named { name, .. }) = self.service_token.iter().find(unknown) {
-            let message = format!("--service-token: nothing says where the service `{name}` is");
-            return Err(Failure::usage(message, format!("add --service {name}=URL")));
+        for (option, files) in [("--service-token", &self.service_token), ("--service-ca", &self.service_ca)] {
+            once(option, files.iter().map(|one| one.name.as_str()))?;
+            let unknown = |file: &&Named<PathBuf>| self.service.iter().all(|service| service.name != file.name);
+            if let Some(Named { name, .. }) = files.iter().find(unknown) {
+                let message = format!("{option}: nothing says where the service `{name}` is");
+                return Err(Failure::usage(message, format!("add --service {name}=URL")));
+            }
         }
         let addresses = self.service.iter().map(|Named { name, what: url }| {
-            let token = self.service_token.iter().find(|token| token.name == *name);
-            let token = token.map(|token| read_token(&token.what)).transpose()?;
-            Ok(ServiceAddress { name: name.clone(), url: url.clone(), token })
+            let of = |files: &[Named<PathBuf>], what| {
+                let file = files.iter().find(|file| file.name == *name);
+                file.map(|file| read_file(&file.what, what)).transpose()
+            };
+            let (token, authority) = (of(&self.service_token, "token")?, of(&self.service_ca, "certificate")?);
+            Ok(ServiceAddress { name: name.clone(), url: url.clone(), token, authority })
         });
         let addresses: Vec<ServiceAddress> = addresses.collect::<Result<_, Failure>>()?;
-        Services::new(addresses).map_err(|error| Failure::usage(error, "use https, or an address of this host"))
+        Services::new(addresses).map_err(|error| {
+            let help = match &error {
+                ServiceError::Plain { .. } => "use https, or an address of this host",
+                ServiceError::Authority(..) => "name a file with certificates in PEM",
+                _ => "check its address and its files",
+            };
+            Failure::usage(error, help)
+        })
     }
 }
 
@@ -112,14 +128,14 @@ fn once<'n>(option: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Fa
     Ok(())
 }
 
-fn read_token(file: &PathBuf) -> Result<String, Failure> {
+fn read_file(file: &PathBuf, what: &str) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))?;
     match text.trim() {
         "" => Err(Failure::usage(
-            format!("{} holds no token", file.display()),
-            "write the token into it, and nothing else",
+            format!("{} holds no {what}", file.display()),
+            format!("write the {what} into it, and nothing else"),
         )),
-        token => Ok(token.to_owned()),
+        text => Ok(text.to_owned()),
     }
 }

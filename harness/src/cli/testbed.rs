@@ -1,19 +1,29 @@
 //! `gateproof testbed`: the embedded cluster, for somebody else's controller or for a look.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use gateproof_apiserver::StartError;
-use gateproof_testbed::{Behaviour, Testbed, TestbedError, TestbedOptions};
+use gateproof_apiserver::{Server, StartError};
+use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
+use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
+use gateproof_testbed::{Behaviour, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::crds::{self, Source};
+use super::dialect::DialectArg;
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome, options};
 use crate::cluster::api::chain;
+use crate::dialects::{Other, Reference};
 use crate::exit_codes;
+use crate::run::embedded;
 use crate::run::interrupt::Signals;
+
+/// What to do about a file that cannot be had.
+const ELSEWHERE: &str = "name another file with --kubeconfig; what else is written stands beside it";
 
 /// The line by which a testbed's kubeconfig is known.
 const CONTEXT_LINE: &str = "current-context: gateproof\n";
@@ -21,10 +31,13 @@ const CONTEXT_LINE: &str = "current-context: gateproof\n";
 /// Serve the embedded cluster and write a kubeconfig
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   gateproof testbed --no-controller --kubeconfig testbed.kubeconfig
-  kubectl --kubeconfig testbed.kubeconfig get gatewayclasses")]
+  kubectl --kubeconfig testbed.kubeconfig get gatewayclasses
+  gateproof testbed --dialect kuadrant")]
 pub(crate) struct Args {
+    #[command(flatten)]
+    dialect: DialectArg,
     /// Leave the reference implementation out, for your own controller
     #[arg(long)]
     no_controller: bool,
@@ -67,15 +80,55 @@ pub(crate) struct Served {
     /// The addresses that its Gateways can get, as a CIDR, unless it was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     gateway_network: Option<String>,
+    /// The scripted services beside it, if its dialect has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    services: Vec<ServedService>,
+    /// The file with the environment for a controller of yours, where it needs one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<String>,
+    /// Whether nothing reconciles yet.
+    #[serde(skip)]
+    is_vacant: bool,
+}
+
+/// A scripted service beside a testbed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ServedService {
+    /// Its name, for `--service`.
+    name: String,
+    /// Where it is, for `--service`.
+    url: String,
+    /// The file with its token, for `--service-token`.
+    token: String,
+    /// The file with the authority of its certificate, for `--service-ca`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authority: Option<String>,
+}
+
+impl ServedService {
+    /// The options with which a run finds it.
+    fn options(&self) -> String {
+        let ServedService { name, url, token, authority } = self;
+        let authority = authority.as_ref().map(|file| format!(" --service-ca {name}={file}")).unwrap_or_default();
+        format!("--service {name}={url} --service-token {name}={token}{authority}")
+    }
 }
 
 impl Served {
     fn print(&self) {
         let mut rows = vec![["API server:", &self.server], ["kubeconfig:", &self.kubeconfig]];
-        match (&self.gateway_class, &self.dial_rule) {
-            (Some(class), Some(rule)) => rows.extend([["GatewayClass:", class], ["dial rule:", rule]]),
-            _ => rows.push(["controller:", "none; start yours with this kubeconfig"]),
+        if let (Some(class), Some(rule)) = (&self.gateway_class, &self.dial_rule) {
+            rows.extend([["GatewayClass:", class], ["dial rule:", rule]]);
         }
+        if self.is_vacant {
+            rows.push(["controller:", "none; start yours with this kubeconfig"]);
+        }
+        if let Some(file) = &self.environment {
+            rows.push(["its environment:", file]);
+        }
+        let services: Vec<String> = self.services.iter().map(ServedService::options).collect();
+        rows.extend(services.iter().map(|options| ["service:", options]));
         output::columns(&rows.into_iter().map(|row| row.map(str::to_owned)).collect::<Vec<_>>());
         say!("Ctrl-C ends it.");
     }
@@ -89,66 +142,227 @@ pub(crate) async fn run(args: Args) -> Outcome {
             "the testbed serves this machine only",
         ));
     }
-    let definitions = match &args.crds {
-        Some(source) if args.no_controller => crds::read_any(source).await?.definitions,
-        Some(source) => crds::read(source).await?,
-        None => Vec::new(),
+    let suite = args.dialect.suite()?;
+    let reference = suite.reference().ok_or_else(|| {
+        let message = format!("the dialect `{}` has no embedded target", suite.dialect.name());
+        Failure::usage(message, "`gateproof testbed --no-controller --crds FILE` serves your definitions")
+    })?;
+    let plan = match reference {
+        Reference::GatewayApi => Plan::GatewayApi(Box::new(args.gateway_api().await?)),
+        Reference::Other(other) => args.other(other)?,
     };
-    let without = crds::left_out(&args.without_crd, &definitions)?;
-    let fault = args.fault.as_deref().map(options::known_behaviour).transpose()?;
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
-    let options = TestbedOptions {
-        behaviour: Behaviour::of(fault.as_deref()).map_err(|error| start_failure(&error.into()))?,
-        no_controller: args.no_controller,
-        bind: Some(args.listen),
-        crds: definitions,
-        without,
-        workloads: !args.no_workloads,
-        namespace_companions: true,
-        ..TestbedOptions::default()
-    };
-    let testbed = Testbed::start(options).await.map_err(|error| start_failure(&error))?;
-    let kubeconfig = KubeconfigFile::write(args.kubeconfig, &testbed)?;
-    let served = Served {
-        server: testbed.server().url().to_string(),
-        kubeconfig: kubeconfig.path.display().to_string(),
-        gateway_class: (!args.no_controller).then(|| testbed.gateway_class().to_string()),
-        dial_rule: (!args.no_controller).then(|| testbed.dial_rule().to_string()),
-        gateway_network: (!args.no_controller).then(|| testbed.gateway_network()),
-    };
+    let cluster = Cluster::start(plan).await.map_err(|error| start_failure(&error))?;
+    let (served, _files) = cluster.served(&args)?;
     match args.format.format {
         Format::Json => output::json_line(&served)?,
         Format::Text => served.print(),
     }
     signals.next().await;
-    testbed.shutdown().await;
+    cluster.shutdown().await;
     Ok(exit_codes::PASSED)
 }
 
-/// The file that names this testbed; it is taken away when the testbed ends.
-struct KubeconfigFile {
+impl Args {
+    /// What is to be started of Gateway API.
+    async fn gateway_api(&self) -> Result<TestbedOptions, Failure> {
+        let definitions = match &self.crds {
+            Some(source) if self.no_controller => crds::read_any(source).await?.definitions,
+            Some(source) => crds::read(source).await?,
+            None => Vec::new(),
+        };
+        let without = crds::left_out(&self.without_crd, &definitions)?;
+        let fault = self.fault.as_deref().map(options::known_behaviour).transpose()?;
+        Ok(TestbedOptions {
+            behaviour: Behaviour::of(fault.as_deref()).map_err(|error| start_failure(&error.into()))?,
+            no_controller: self.no_controller,
+            crds: definitions,
+            without,
+            ..self.cluster()
+        })
+    }
+
+    /// What clusters with a data path have in common.
+    fn cluster(&self) -> TestbedOptions {
+        TestbedOptions {
+            bind: Some(self.listen),
+            workloads: !self.no_workloads,
+            namespace_companions: true,
+            ..TestbedOptions::default()
+        }
+    }
+
+    /// What is to be started of another dialect.
+    fn other(&self, other: Other) -> Result<Plan, Failure> {
+        let given = [
+            ("--crds", self.crds.is_some()),
+            ("--without-crd", !self.without_crd.is_empty()),
+            ("--no-workloads", self.no_workloads && other == Other::Aso),
+        ];
+        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+            let message = format!("{option} means nothing for the testbed of `{}`", other.dialect());
+            return Err(Failure::usage(message, "it brings its own; leave the option out"));
+        }
+        let names = self.fault.as_deref();
+        embedded::known(other, names).map_err(|error| options::unknown_of(other, error))?;
+        let unknown = |error: UnknownBehaviour| start_failure(&error.into());
+        match other {
+            Other::Aso => Ok(Plan::Aso(AsoOptions {
+                behaviour: aso::behaviour(names).map_err(unknown)?,
+                no_controller: self.no_controller,
+                bind: Some(self.listen),
+                namespace_companions: true,
+            })),
+            Other::Kuadrant if self.no_controller => Err(Failure::usage(
+                "--no-controller: policies are enforced in the data path of the embedded reference, so others than its own cannot be",
+                "`gateproof testbed --no-controller --crds FILE` serves your definitions, for a data path of yours",
+            )),
+            Other::Kuadrant => {
+                Ok(Plan::Kuadrant(kuadrant::behaviour(names).map_err(unknown)?, Box::new(self.cluster())))
+            }
+        }
+    }
+}
+
+/// What is to be started.
+enum Plan {
+    GatewayApi(Box<TestbedOptions>),
+    Aso(AsoOptions),
+    Kuadrant(gateproof_testbed::kuadrant::Behaviour, Box<TestbedOptions>),
+}
+
+/// What runs.
+enum Cluster {
+    GatewayApi(Box<Testbed>),
+    Aso(Box<AsoTestbed>),
+    Kuadrant(Box<KuadrantTestbed>),
+}
+
+impl Cluster {
+    async fn start(plan: Plan) -> Result<Cluster, TestbedError> {
+        Ok(match plan {
+            Plan::GatewayApi(options) => Cluster::GatewayApi(Box::new(Testbed::start(*options).await?)),
+            Plan::Aso(options) => Cluster::Aso(Box::new(AsoTestbed::start(options).await?)),
+            Plan::Kuadrant(behaviour, options) => {
+                Cluster::Kuadrant(Box::new(KuadrantTestbed::start(behaviour, *options).await?))
+            }
+        })
+    }
+
+    fn server(&self) -> &Server {
+        match self {
+            Cluster::GatewayApi(testbed) => testbed.server(),
+            Cluster::Aso(testbed) => testbed.server(),
+            Cluster::Kuadrant(testbed) => testbed.cluster().server(),
+        }
+    }
+
+    /// Writes what others need to find it, in files that go when it ends.
+    fn served(&self, args: &Args) -> Result<(Served, Vec<OwnFile>), Failure> {
+        let beside = |name: &str| {
+            let mut path = args.kubeconfig.clone().into_os_string();
+            path.push(format!(".{name}"));
+            PathBuf::from(path)
+        };
+        let mut files = vec![OwnFile::kubeconfig(args.kubeconfig.clone(), self.server().kubeconfig())?];
+        let (traffic, known) = match self {
+            Cluster::GatewayApi(testbed) => (Some(&**testbed).filter(|_| !args.no_controller), Vec::new()),
+            Cluster::Aso(testbed) => (None, testbed.services()),
+            Cluster::Kuadrant(testbed) => (Some(testbed.cluster()), testbed.services()),
+        };
+        let mut services = Vec::new();
+        for Service { name, url, token, authority } in known {
+            let token = OwnFile::new(beside(&format!("{name}-token")), token)?;
+            let authority = authority.map(|pem| OwnFile::new(beside(&format!("{name}-ca.pem")), pem)).transpose()?;
+            services.push(ServedService {
+                name: name.to_owned(),
+                url,
+                token: token.shown(),
+                authority: authority.as_ref().map(OwnFile::shown),
+            });
+            files.push(token);
+            files.extend(authority);
+        }
+        let mut environment = None;
+        if let (Cluster::Aso(testbed), true) = (self, args.no_controller) {
+            let whole =
+                |file: &str| std::path::absolute(file).map_or_else(|_| file.to_owned(), |it| it.display().to_string());
+            let mut variables = testbed.environment();
+            variables.push(("POD_NAMESPACE", "azureserviceoperator-system".to_owned()));
+            variables.push(("KUBECONFIG", whole(&args.kubeconfig.display().to_string())));
+            let authorities = services.iter().filter_map(|service| service.authority.as_deref());
+            variables.extend(authorities.map(|file| ("SSL_CERT_FILE", whole(file))));
+            let lines: String = variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+            let file = OwnFile::new(beside("env"), lines)?;
+            environment = Some(file.shown());
+            files.push(file);
+        }
+        let served = Served {
+            server: self.server().url().to_string(),
+            kubeconfig: args.kubeconfig.display().to_string(),
+            gateway_class: traffic.map(|testbed| testbed.gateway_class().to_owned()),
+            dial_rule: traffic.map(Testbed::dial_rule),
+            gateway_network: traffic.map(Testbed::gateway_network),
+            services,
+            environment,
+            is_vacant: args.no_controller,
+        };
+        Ok((served, files))
+    }
+
+    async fn shutdown(self) {
+        match self {
+            Cluster::GatewayApi(testbed) => testbed.shutdown().await,
+            Cluster::Aso(testbed) => testbed.shutdown().await,
+            Cluster::Kuadrant(testbed) => testbed.shutdown().await,
+        }
+    }
+}
+
+/// A file that says how a testbed is found; it is taken away when the testbed ends. It holds secrets, so only its owner may read it.
+struct OwnFile {
     path: PathBuf,
     text: String,
 }
 
-impl KubeconfigFile {
-    /// Writes it, unless there is a kubeconfig of something else in its place.
-    fn write(path: PathBuf, testbed: &Testbed) -> Result<KubeconfigFile, Failure> {
-        let elsewhere = "name another file with --kubeconfig";
+impl OwnFile {
+    /// The kubeconfig. That of another testbed gives way.
+    fn kubeconfig(path: PathBuf, text: String) -> Result<OwnFile, Failure> {
         if std::fs::read_to_string(&path).is_ok_and(|text| !text.contains(CONTEXT_LINE)) {
             let message = format!("{} is there already, and not a testbed's kubeconfig", path.display());
-            return Err(Failure::usage(message, elsewhere));
+            return Err(Failure::usage(message, ELSEWHERE));
         }
-        testbed
-            .server()
-            .write_kubeconfig(&path)
-            .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display()), elsewhere))?;
-        Ok(KubeconfigFile { path, text: testbed.kubeconfig() })
+        OwnFile::write(path, text, false)
+    }
+
+    /// A file beside it, which must not be there yet.
+    fn new(path: PathBuf, text: String) -> Result<OwnFile, Failure> {
+        OwnFile::write(path, text, true)
+    }
+
+    fn write(path: PathBuf, text: String, is_new: bool) -> Result<OwnFile, Failure> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).create_new(is_new).truncate(!is_new);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let write = || {
+            let mut file = options.open(&path)?;
+            #[cfg(unix)]
+            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+            file.write_all(text.as_bytes())
+        };
+        write()
+            .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display()), ELSEWHERE))?;
+        Ok(OwnFile { path, text })
+    }
+
+    fn shown(&self) -> String {
+        self.path.display().to_string()
     }
 }
 
-impl Drop for KubeconfigFile {
+impl Drop for OwnFile {
     fn drop(&mut self) {
         // Another testbed may have the place by now. If somebody took the file away already, that is as good.
         if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use indexmap::IndexMap;
-use reqwest::{Client, Method, RequestBuilder, redirect};
+use reqwest::{Certificate, Client, Method, RequestBuilder, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::{Host, Url};
@@ -35,6 +35,8 @@ pub struct ServiceAddress {
     pub url: Url,
     /// The token that it asks for.
     pub token: Option<String>,
+    /// The authority that signed its certificate, in PEM, if that is none that the system trusts.
+    pub authority: Option<String>,
 }
 
 impl fmt::Debug for ServiceAddress {
@@ -65,6 +67,9 @@ pub enum ServiceError {
         /// Where it would go.
         host: String,
     },
+    /// The authority of its certificate.
+    #[error("the certificate of the authority of the service `{0}` cannot be read: {1}")]
+    Authority(String, String),
     /// No client.
     #[error("cannot make a client for the service `{0}`: {1}")]
     Client(String, String),
@@ -201,7 +206,7 @@ impl Services {
 
 impl Control {
     fn new(address: ServiceAddress) -> Result<Control, ServiceError> {
-        let ServiceAddress { name, url, token } = address;
+        let ServiceAddress { name, url, token, authority } = address;
         let is_local = match url.host() {
             Some(Host::Ipv4(ip)) => ip.is_loopback(),
             Some(Host::Ipv6(ip)) => ip.is_loopback(),
@@ -220,8 +225,16 @@ impl Control {
                 Ok(value)
             })
             .transpose()?;
-        let client = Client::builder().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy().build();
-        let client = client.map_err(|error| ServiceError::Client(name, chain(&error)))?;
+        let mut client = Client::builder().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy();
+        if let Some(pem) = authority {
+            let unread = |why: String| ServiceError::Authority(name.clone(), why);
+            let known = Certificate::from_pem_bundle(pem.as_bytes()).map_err(|error| unread(chain(&error)))?;
+            if known.is_empty() {
+                return Err(unread("it is no certificate in PEM".to_owned()));
+            }
+            client = client.tls_certs_only(known);
+        }
+        let client = client.build().map_err(|error| ServiceError::Client(name, chain(&error)))?;
         Ok(Control { base: url, token, client, next: AtomicU64::new(1) })
     }
 
@@ -354,6 +367,7 @@ mod tests {
             name: "a".to_owned(),
             url: address(url).unwrap(),
             token: token.map(str::to_owned),
+            authority: None,
         };
         assert!(Services::new([of(None)]).is_ok());
         assert_eq!(Services::new([of(Some("secret"))]).is_ok(), good);

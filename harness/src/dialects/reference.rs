@@ -24,10 +24,21 @@ impl Reference {
     /// That of a built-in dialect, if there is one.
     pub fn of(dialect: &Dialect) -> Option<Reference> {
         match dialect.name() {
-            "aso" => Some(Reference::Other(Other::Aso)),
-            "kuadrant" => Some(Reference::Other(Other::Kuadrant)),
             name if name == Dialect::gateway_api().name() => Some(Reference::GatewayApi),
-            _ => None,
+            name => Other::ALL.into_iter().find(|other| other.dialect() == name).map(Reference::Other),
+        }
+    }
+}
+
+impl Other {
+    /// All of them.
+    pub const ALL: [Other; 2] = [Other::Aso, Other::Kuadrant];
+
+    /// The name of the dialect.
+    pub fn dialect(self) -> &'static str {
+        match self {
+            Other::Aso => "aso",
+            Other::Kuadrant => "kuadrant",
         }
     }
 }

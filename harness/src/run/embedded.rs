@@ -2,9 +2,9 @@
 
 use gateproof_apiserver::crds::Channel;
 use gateproof_controllers::settings::SUPPORTED_FEATURES;
-use gateproof_testbed::aso::{self, AsoTestbed};
+use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
 use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
-use gateproof_testbed::{Behaviour, PortMapping, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
+use gateproof_testbed::{Behaviour, KnownFault, KnownVariant, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
 
 use super::options::RunOptions;
 use crate::cluster::api::Api;
@@ -61,11 +61,19 @@ pub fn known(other: Other, names: Option<&str>) -> Result<(), UnknownBehaviour> 
     }
 }
 
-/// The names of the faults of such a target, and those of its variants.
-pub fn names(other: Other) -> (Vec<&'static str>, Vec<&'static str>) {
+/// The faults that such a target can have.
+pub fn faults(other: Other) -> Vec<KnownFault> {
     match other {
-        Other::Aso => aso::names(),
-        Other::Kuadrant => kuadrant::names(),
+        Other::Aso => aso::faults(),
+        Other::Kuadrant => kuadrant::faults(),
+    }
+}
+
+/// The legal ways to differ that such a target has.
+pub fn variants(other: Other) -> Vec<KnownVariant> {
+    match other {
+        Other::Aso => aso::variants(),
+        Other::Kuadrant => kuadrant::variants(),
     }
 }
 
@@ -73,7 +81,8 @@ pub fn names(other: Other) -> (Vec<&'static str>, Vec<&'static str>) {
 pub async fn start_other(other: Other, names: Option<&str>) -> Result<Located, TestbedError> {
     match other {
         Other::Aso => {
-            let testbed = AsoTestbed::start(aso::behaviour(names)?).await?;
+            let testbed =
+                AsoTestbed::start(AsoOptions { behaviour: aso::behaviour(names)?, ..AsoOptions::default() }).await?;
             Ok(Located {
                 api: Api::new(testbed.client()),
                 gateway_class: None,
@@ -85,7 +94,7 @@ pub async fn start_other(other: Other, names: Option<&str>) -> Result<Located, T
             })
         }
         Other::Kuadrant => {
-            let testbed = KuadrantTestbed::start(kuadrant::behaviour(names)?, PortMapping::default()).await?;
+            let testbed = KuadrantTestbed::start(kuadrant::behaviour(names)?, TestbedOptions::default()).await?;
             Ok(Located {
                 api: Api::new(testbed.client()),
                 gateway_class: Some(testbed.cluster().gateway_class().to_owned()),
@@ -103,7 +112,12 @@ pub async fn start_other(other: Other, names: Option<&str>) -> Result<Located, T
 fn services(of: Vec<gateproof_testbed::Service>) -> Option<Services> {
     let service = |service: gateproof_testbed::Service| {
         let url = service.url.parse().ok()?;
-        Some(ServiceAddress { name: service.name.to_owned(), url, token: Some(service.token) })
+        Some(ServiceAddress {
+            name: service.name.to_owned(),
+            url,
+            token: Some(service.token),
+            authority: service.authority,
+        })
     };
     Services::new(of.into_iter().filter_map(service)).ok()
 }

@@ -1,12 +1,14 @@
 //! An embedded target for Azure Service Operator: API server, reference implementation, and a fake Azure Resource Manager.
 
+use std::net::SocketAddr;
+
 use gateproof_apiserver::{Options, Server};
 use gateproof_arm::{Arm, ArmOptions};
 use gateproof_aso::{Aso, Behaviour, Identity, Settings, definitions, faults, variants};
 use kube::Client;
 
 use crate::behaviour::{UnknownBehaviour, each};
-use crate::{Service, TestbedError};
+use crate::{KnownFault, KnownVariant, Service, TestbedError};
 
 /// The name of the fake Azure Resource Manager among the services of the target.
 const ARM: &str = "arm";
@@ -14,11 +16,24 @@ const ARM: &str = "arm";
 /// What the reference's delays are multiplied by: what is tried again comes within a test's patience.
 const PACE: f64 = 0.05;
 
+/// How a target of Azure Service Operator starts.
+#[derive(Debug, Clone, Default)]
+pub struct AsoOptions {
+    /// How the implementation behaves.
+    pub behaviour: Behaviour,
+    /// Leaves the implementation out, for somebody else's. The fake Azure Resource Manager speaks TLS then.
+    pub no_controller: bool,
+    /// Address and port of the API server; a free port on loopback unless given.
+    pub bind: Option<SocketAddr>,
+    /// Puts into every namespace what controllers of a real cluster put there.
+    pub namespace_companions: bool,
+}
+
 /// A running embedded target of Azure Service Operator. It ends with [`AsoTestbed::shutdown`] or when it is dropped.
 pub struct AsoTestbed {
     server: Server,
     arm: Arm,
-    controller: Aso,
+    controller: Option<Aso>,
 }
 
 impl AsoTestbed {
@@ -26,11 +41,19 @@ impl AsoTestbed {
     ///
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
-    pub async fn start(behaviour: Behaviour) -> Result<AsoTestbed, TestbedError> {
-        let server = Server::start(Options { crds: definitions(), ..Options::default() }).await?;
-        let options = ArmOptions::default();
+    pub async fn start(options: AsoOptions) -> Result<AsoTestbed, TestbedError> {
+        let AsoOptions { behaviour, no_controller, bind, namespace_companions } = options;
+        let mut served = Options { crds: definitions(), namespace_companions, ..Options::default() };
+        if let Some(bind) = bind {
+            served.bind = bind;
+        }
+        let server = Server::start(served).await?;
+        let options = ArmOptions { tls: no_controller, ..ArmOptions::default() };
         let subscription = options.subscription.clone();
         let arm = Arm::start(options).await?;
+        if no_controller {
+            return Ok(AsoTestbed { server, arm, controller: None });
+        }
         let identity = Identity { url: format!("{}/token", arm.url()), header: arm.identity_header().to_owned() };
         let settings = Settings {
             arm: arm.url().to_owned(),
@@ -39,8 +62,19 @@ impl AsoTestbed {
             time_scale: PACE,
             ..Settings::default()
         };
-        let controller = Aso::start(Client::new(server.service(), "default"), settings, behaviour)?;
+        let controller = Some(Aso::start(Client::new(server.service(), "default"), settings, behaviour)?);
         Ok(AsoTestbed { server, arm, controller })
+    }
+
+    /// The API server.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The variables with which an implementation uses the fake Azure Resource Manager; secrets are among them. Left to the caller are
+    /// `POD_NAMESPACE` and `SSL_CERT_FILE`.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        self.arm.environment()
     }
 
     /// A client that reaches the API server without a socket.
@@ -51,20 +85,38 @@ impl AsoTestbed {
     /// The scripted services of the target.
     pub fn services(&self) -> Vec<Service> {
         let (url, token) = (self.arm.url().to_owned(), self.arm.control_token().to_owned());
-        vec![Service { name: ARM, url, token }]
+        vec![Service { name: ARM, url, token, authority: self.arm.ca_pem().map(str::to_owned) }]
     }
 
     /// Stops everything, the implementation first.
     pub async fn shutdown(self) {
-        self.controller.shutdown().await;
+        if let Some(controller) = self.controller {
+            controller.shutdown().await;
+        }
         self.arm.shutdown().await;
         self.server.shutdown().await;
     }
 }
 
-/// The names of its faults, and those of its variants.
-pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
-    (faults::catalogue().map(|fault| fault.name).collect(), variants::VARIANTS.iter().map(|one| one.name).collect())
+/// Every fault that it can have.
+pub fn faults() -> Vec<KnownFault> {
+    let known = |fault: &faults::Fault| KnownFault {
+        name: fault.name,
+        seam: fault.seam.name(),
+        summary: fault.summary,
+        clauses: fault.clauses,
+    };
+    faults::catalogue().map(known).collect()
+}
+
+/// Every legal way to differ that it has.
+pub fn variants() -> Vec<KnownVariant> {
+    let known = |variant: &variants::Variant| KnownVariant {
+        name: variant.name,
+        summary: variant.summary,
+        source: variant.source,
+    };
+    variants::VARIANTS.iter().map(known).collect()
 }
 
 /// With what is named, such as `NAME+variant:NAME`; plain without a name.

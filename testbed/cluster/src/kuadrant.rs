@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_controllers::settings::CONTROLLER_NAME;
-use gateproof_kuadrant::{self as kuadrant, Behaviour, FAULTS, Kuadrant, Settings, VARIANTS, definitions};
+pub use gateproof_kuadrant::Behaviour;
+use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS, definitions};
 use gateproof_proxy::Chain;
 use kube::Client;
 
-use crate::{PortMapping, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
+use crate::{KnownFault, KnownVariant, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
 
 /// The name among the services of the target of what stands beside the policies: Authorino, Limitador, a DNS operator and an issuer.
 const COMPONENTS: &str = "components";
@@ -20,17 +21,17 @@ pub struct KuadrantTestbed {
 }
 
 impl KuadrantTestbed {
-    /// Starts one. Must run within a Tokio runtime.
+    /// Starts one, on a cluster with definitions and a gate of its own. Must run within a Tokio runtime.
     ///
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
-    pub async fn start(behaviour: Behaviour, ports: PortMapping) -> Result<KuadrantTestbed, TestbedError> {
+    pub async fn start(behaviour: Behaviour, cluster: TestbedOptions) -> Result<KuadrantTestbed, TestbedError> {
         let settings = Settings { controllers: vec![CONTROLLER_NAME.to_owned()], ..Settings::default() };
         let mut crds = gateway_api(Channel::Standard);
         crds.extend(definitions());
         behaviour.reshape(&mut crds);
         let exchange = Chain(vec![Arc::new(settings.gate.clone())]);
-        let testbed = Testbed::start(TestbedOptions { crds, ports, exchange, ..TestbedOptions::default() }).await?;
+        let testbed = Testbed::start(TestbedOptions { crds, exchange, ..cluster }).await?;
         let policies = Kuadrant::start(testbed.client(), settings, behaviour).await?;
         Ok(KuadrantTestbed { policies, testbed })
     }
@@ -48,7 +49,7 @@ impl KuadrantTestbed {
     /// The scripted services of the target.
     pub fn services(&self) -> Vec<Service> {
         let access = self.policies.components();
-        vec![Service { name: COMPONENTS, url: access.url(), token: access.token.clone() }]
+        vec![Service { name: COMPONENTS, url: access.url(), token: access.token.clone(), authority: None }]
     }
 
     /// Stops everything, the policies' reference first.
@@ -58,9 +59,25 @@ impl KuadrantTestbed {
     }
 }
 
-/// The names of its faults, and those of its variants.
-pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
-    (FAULTS.iter().map(|fault| fault.name).collect(), VARIANTS.iter().map(|variant| variant.name).collect())
+/// Every fault that it can have.
+pub fn faults() -> Vec<KnownFault> {
+    let known = |fault: &kuadrant::behaviour::Fault| KnownFault {
+        name: fault.name,
+        seam: fault.seam.name(),
+        summary: fault.summary,
+        clauses: fault.clauses,
+    };
+    FAULTS.iter().map(known).collect()
+}
+
+/// Every legal way to differ that it has.
+pub fn variants() -> Vec<KnownVariant> {
+    let known = |variant: &kuadrant::behaviour::Variant| KnownVariant {
+        name: variant.name,
+        summary: variant.summary,
+        source: variant.source,
+    };
+    VARIANTS.iter().map(known).collect()
 }
 
 /// With what is named, such as `NAME+variant:NAME`; plain without a name.

@@ -6,6 +6,7 @@
 
 pub mod aso;
 mod behaviour;
+mod catalogue;
 pub mod kuadrant;
 mod ports;
 
@@ -23,6 +24,7 @@ use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
 pub use behaviour::{Behaviour, Part, UnknownBehaviour};
+pub use catalogue::{KnownFault, KnownVariant};
 pub use gateproof_apiserver::RequestCount;
 pub use ports::PortMapping;
 
@@ -41,6 +43,8 @@ pub struct Service {
     pub url: String,
     /// The token for that.
     pub token: String,
+    /// The authority that signed its certificate, in PEM, if it has one.
+    pub authority: Option<String>,
 }
 
 /// How a testbed starts.

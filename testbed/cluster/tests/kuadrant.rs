@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use gateproof_kuadrant::Behaviour;
 use gateproof_testbed::kuadrant::KuadrantTestbed;
-use gateproof_testbed::{GATEWAY_CLASS, PortMapping};
+use gateproof_testbed::{GATEWAY_CLASS, PortMapping, TestbedOptions};
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
@@ -98,7 +98,8 @@ async fn backend() -> SocketAddr {
 
 /// A cluster with a Gateway, a route to a backend that answers, and a key; nothing of the policies yet.
 async fn world() -> (World, IpAddr) {
-    let testbed = KuadrantTestbed::start(Behaviour::default(), PortMapping::Mapped).await.unwrap();
+    let options = TestbedOptions { ports: PortMapping::Mapped, ..TestbedOptions::default() };
+    let testbed = KuadrantTestbed::start(Behaviour::default(), options).await.unwrap();
     let world = World { testbed };
     world.create("v1", "Namespace", "demo", json!({})).await;
     let listeners = json!([{"name": "http", "port": 80, "protocol": "HTTP"}]);

@@ -6,12 +6,16 @@ use serde_json::json;
 
 use crate::behaviour::{Seam, Variant};
 use crate::gate::Verdict;
+use crate::object::Kind;
 use crate::reconcile::Outcome;
 use crate::status::{Change, Condition};
 
+/// Changes the conditions of every policy.
 fn own(outcome: &mut Outcome, mut change: impl FnMut(&mut Vec<Condition>)) {
     for update in &mut outcome.statuses {
-        if let Change::Own { conditions, .. } = &mut update.change {
+        if Kind::POLICIES.contains(&update.key.0)
+            && let Change::Own { conditions, .. } = &mut update.change
+        {
             change(conditions);
         }
     }

@@ -2,36 +2,38 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gateproof_suites::{BlindSpot, Level, Requirement, TestKind, blind_spots, requirements};
+use gateproof_suites::{BlindSpot, Level, Requirement, TestKind, blind_spots};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Failure;
 use crate::cli::options;
+use crate::dialects::Reference;
 use crate::judge::contract::Contract;
-use crate::scenario::{Vocabulary, select};
+use crate::scenario::select;
+use crate::suite::Suite;
 
 /// A clause of the specification, or a misbehaviour that upstream's tests do not see, with who proves it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct RequirementItem {
+pub(crate) struct RequirementItem<'s> {
     /// Its name in `proves`.
     id: String,
     /// How binding the document is; not of blind spots.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<Level>,
     /// How it can be tested; none of blind spots.
-    tests: &'static [TestKind],
+    tests: &'s [TestKind],
     /// What it asks, or the misbehaviour.
-    text: &'static str,
+    text: &'s str,
     /// Where it stands: a URL; not of blind spots.
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'static str>,
+    source: Option<&'s str>,
     /// Why it cannot be tested in a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
-    untested: Option<&'static str>,
+    untested: Option<&'s str>,
     /// Why no scenario tests it yet.
     #[serde(skip_serializing_if = "Option::is_none")]
-    later: Option<&'static str>,
+    later: Option<&'s str>,
     /// How far it is proven.
     state: State,
     /// Scenarios that prove it.
@@ -68,7 +70,7 @@ impl State {
     }
 }
 
-impl RequirementItem {
+impl RequirementItem<'_> {
     /// The item as a line for people.
     pub(super) fn cells(&self) -> [String; 3] {
         let why = match self.state {
@@ -84,23 +86,25 @@ impl RequirementItem {
 /// Names of scenarios by what they prove.
 type Provers = HashMap<String, Vec<String>>;
 
-/// Every clause, then every blind spot.
-pub(super) fn all() -> Result<Vec<RequirementItem>, Failure> {
-    let scenarios = options::load_scenarios(&[], &Vocabulary::builtin())?;
-    let contract = options::contract()?;
+/// Every clause of a dialect, then every blind spot of the tests that there are of it.
+pub(super) fn all(suite: &Suite) -> Result<Vec<RequirementItem<'_>>, Failure> {
+    let scenarios = options::scenarios_of(suite, &[])?;
     let mut provers = Provers::new();
     for scenario in &scenarios {
         for clause in select::clauses(scenario) {
             provers.entry(clause.to_string()).or_default().push(scenario.name.clone());
         }
     }
-    let mut items: Vec<_> = requirements().iter().map(|it| clause(it, &mut provers, &contract)).collect();
-    items.extend(blind_spots().iter().map(|it| spot(it, &mut provers, &contract)));
+    let contract = &suite.contract;
+    let mut items: Vec<_> = suite.requirements.iter().map(|it| clause(it, &mut provers, contract)).collect();
+    if suite.reference() == Some(Reference::GatewayApi) {
+        items.extend(blind_spots().iter().map(|it| spot(it, &mut provers, contract)));
+    }
     Ok(items)
 }
 
 /// How many are in which state, in two lines.
-pub(super) fn counts(items: &[RequirementItem]) -> String {
+pub(super) fn counts(items: &[RequirementItem<'_>]) -> String {
     let line = |what: &str, of: &dyn Fn(&&RequirementItem) -> bool| {
         let mut states: BTreeMap<State, usize> = BTreeMap::new();
         for item in items.iter().filter(of) {
@@ -110,11 +114,14 @@ pub(super) fn counts(items: &[RequirementItem]) -> String {
         format!("{} {what}: {}", states.values().sum::<usize>(), parts.join(", "))
     };
     let clauses = line("clauses", &|item| item.level.is_some());
+    if items.iter().all(|item| item.level.is_some()) {
+        return clauses;
+    }
     let spots = line("blind spots of upstream's tests", &|item| item.level.is_none());
     format!("{clauses}\n{spots}")
 }
 
-fn clause(it: &'static Requirement, provers: &mut Provers, contract: &Contract) -> RequirementItem {
+fn clause<'s>(it: &'s Requirement, provers: &mut Provers, contract: &Contract) -> RequirementItem<'s> {
     let item = item(&it.id, &it.text, (&it.later, &it.untested), provers, contract);
     let is_own = item.state == State::Open && !it.in_scope();
     RequirementItem {
@@ -126,17 +133,17 @@ fn clause(it: &'static Requirement, provers: &mut Provers, contract: &Contract) 
     }
 }
 
-fn spot(it: &'static BlindSpot, provers: &mut Provers, contract: &Contract) -> RequirementItem {
+fn spot(it: &'static BlindSpot, provers: &mut Provers, contract: &Contract) -> RequirementItem<'static> {
     item(&it.clause(), &it.text, (&it.later, &it.untested), provers, contract)
 }
 
-fn item(
+fn item<'s>(
     id: &str,
-    text: &'static str,
-    (later, untested): (&'static Option<String>, &'static Option<String>),
+    text: &'s str,
+    (later, untested): (&'s Option<String>, &'s Option<String>),
     provers: &mut Provers,
     contract: &Contract,
-) -> RequirementItem {
+) -> RequirementItem<'s> {
     let scenarios = provers.remove(id).unwrap_or_default();
     let rules = contract.rules_proving(id);
     let state = match (scenarios.is_empty() && rules.is_empty(), later, untested) {

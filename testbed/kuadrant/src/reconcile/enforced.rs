@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Verdict, Way, auth_config, auth_config_name};
 use crate::effective::{Rule, rules};
 use crate::expression::{expressions, problem};
-use crate::object::{Kind, Snapshot, full_name, is_true, namespace};
+use crate::object::{Kind, Snapshot, full_name, is_true, items, namespace};
 use crate::settings::Settings;
 
 /// The message of enforcement, or reason and message of what is in its way, in the order in which it is looked for.
@@ -49,8 +49,12 @@ pub(crate) fn enforced(
         lagging.insert(service.name().to_owned());
     }
     if kind == Kind::RateLimitPolicy {
+        let own = |object: &Value| -> Vec<Value> {
+            items(object, "/spec/limits").filter(|limit| limit["source"] == of.as_str()).cloned().collect()
+        };
         let wanted = children.iter().find(|child| child["kind"] == service.name());
-        if wanted.is_some_and(|wanted| wanted["spec"] != running["spec"]) {
+        // Those of others may be on their way.
+        if wanted.is_some_and(|wanted| own(wanted) != own(running)) {
             lagging.insert(format!("{} ({home}/{service_name})", service.name()));
         }
     }
