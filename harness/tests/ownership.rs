@@ -227,6 +227,23 @@ async fn what_others_made_anew_stays_as_it_is() {
     bench.testbed.shutdown().await;
 }
 
+/// What was deleted and is deleted once more may have gone meanwhile; what the run deleted nothing of may not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_gone_is_deleted() {
+    let bench = bench().await;
+    let of = |name: &str| theirs("v1", "ConfigMap", Some(OWN), name, true);
+    let (ours, gone) = (ObjectKey::of(&of("ours")).unwrap(), ObjectKey::of(&of("gone")).unwrap());
+    for name in ["ours", "gone"] {
+        assert!(is_admitted(&bench.writer.apply(0, 0, &of(name)).await.outcome));
+    }
+    for _ in 0..2 {
+        assert!(is_admitted(&bench.writer.delete(0, 0, ours.clone()).await.outcome));
+    }
+    remove(&bench, &gone).await;
+    assert!(!is_admitted(&bench.writer.delete(0, 0, gone).await.outcome));
+    bench.testbed.shutdown().await;
+}
+
 /// What the run made it changes, takes away what it no longer says, deletes, and makes once more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_run_made_is_its_own() {

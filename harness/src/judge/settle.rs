@@ -49,6 +49,8 @@ struct End {
     observed: Option<Elapsed>,
     /// Since when everything binding has been met with this very view.
     met: Option<Elapsed>,
+    /// When that was so first, with whatever view.
+    first_met: Option<Elapsed>,
     /// How often it was met, and then not.
     lost: u32,
     /// Whether conditions that follow from configuration alone had to do with that.
@@ -72,6 +74,7 @@ impl Settling {
                 view: Vec::new(),
                 observed: None,
                 met: None,
+                first_met: None,
                 lost: 0,
                 flapped: false,
             })
@@ -121,6 +124,7 @@ impl Settling {
                 (true, false) => Some(now),
                 (false, _) => None,
             };
+            end.first_met = end.first_met.or(end.met);
             end.view = view;
         }
     }
@@ -133,7 +137,7 @@ impl Settling {
             Turn::Idle => {}
             Turn::Waiting => return None,
             // What came while it was read, or with what woke the harness up to ask, may have been there before.
-            Turn::Believed { asked } if !self.spared && self.ends.iter().any(|end| end.met >= Some(asked)) => {
+            Turn::Believed { asked } if !self.spared && self.ends.iter().any(|end| end.came_after(asked)) => {
                 self.spared = true;
                 self.deadline.renew(now);
             }
@@ -272,6 +276,11 @@ impl Settling {
 }
 
 impl End {
+    /// Whether it was met only behind that moment, or at it and never before.
+    fn came_after(&self, asked: Elapsed) -> bool {
+        self.met > Some(asked) || (self.met == Some(asked) && self.first_met == Some(asked))
+    }
+
     /// How long the state that is met has to stand still.
     fn window(&self, env: &Env<'_>) -> Duration {
         let quiet = env.context.timing.quiet;
