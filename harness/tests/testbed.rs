@@ -4,6 +4,7 @@
 mod process;
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::ApiResource;
 use kube::{Client, Config};
 use process::{TestbedProcess, run, skipped};
-use serde_json::json;
+use rstest::rstest;
+use serde_json::{Value, json};
 
 /// A few that need the API server, the data plane and hosted backends, over HTTP and TCP.
 const FEW: [&str; 4] = [
@@ -139,4 +141,60 @@ fn kubectl_works_as_on_any_cluster() {
     kubectl(&testbed, &["delete", "namespace", "demo", "--timeout=60s"]).unwrap();
     let gone = kubectl(&testbed, &["get", "gateways", "-A"]);
     assert_eq!(gone.unwrap(), "");
+}
+
+/// Another process tests it, with its services; what tells of them is for its owner alone and goes with it.
+#[rstest]
+#[case::aso("aso", "aso-deletion-refused", "arm")]
+#[case::kuadrant("kuadrant", "kuadrant-auth-stopped", "components")]
+fn the_testbed_of_another_dialect_is_tested(#[case] dialect: &str, #[case] scenario: &str, #[case] service: &str) {
+    let mut testbed = TestbedProcess::start(&["--dialect", dialect]);
+    let of = |field: &str| testbed.served["services"][0][field].as_str().unwrap().to_owned();
+    assert_eq!(of("name"), service);
+    let token = PathBuf::from(of("token"));
+    assert_eq!(std::fs::metadata(&token).unwrap().permissions().mode() & 0o777, 0o600);
+    let (kubeconfig, url) = (testbed.kubeconfig.to_str().unwrap().to_owned(), format!("{service}={}", of("url")));
+    let named = format!("{service}={}", token.display());
+    let mut arguments = vec!["run", scenario, "--dialect", dialect, "--kubeconfig", &kubeconfig];
+    arguments.extend(["--service", &url, "--service-token", &named, "--allow-cluster-changes"]);
+    let dial = testbed.dial.clone();
+    if let Some(dial) = &dial {
+        arguments.extend(["--gateway-class", "gateproof", "--backend-address", "127.0.0.1", "--dial", dial]);
+    }
+    let ended = run(testbed.dir.path(), &arguments);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("1 passed"), "{ended:?}");
+    assert!(testbed.interrupt().success());
+    assert!(!token.exists() && !testbed.kubeconfig.exists());
+}
+
+/// Whoever brings an implementation gets its environment, and the service speaks TLS with it and with the run.
+#[test]
+fn somebody_elses_operator_finds_its_azure() {
+    let mut testbed = TestbedProcess::start(&["--dialect", "aso", "--no-controller"]);
+    let text = |field: &Value| field.as_str().unwrap().to_owned();
+    let environment = PathBuf::from(text(&testbed.served["environment"]));
+    assert_eq!(std::fs::metadata(&environment).unwrap().permissions().mode() & 0o777, 0o600);
+    let variables = std::fs::read_to_string(&environment).unwrap();
+    let service = testbed.served["services"][0].clone();
+    let url = text(&service["url"]);
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    for line in
+        [format!("AZURE_RESOURCE_MANAGER_ENDPOINT={url}"), "SSL_CERT_FILE=/".to_owned(), "KUBECONFIG=/".to_owned()]
+    {
+        assert!(variables.lines().any(|one| one.starts_with(&line)), "no {line} in {variables}");
+    }
+    let (kubeconfig, url) = (testbed.kubeconfig.to_str().unwrap().to_owned(), format!("arm={url}"));
+    let (token, ca) = (format!("arm={}", text(&service["token"])), format!("arm={}", text(&service["authority"])));
+    let mut arguments = vec!["run", "aso-deletion-refused", "--dialect", "aso", "--kubeconfig", &kubeconfig];
+    arguments.extend(["--timeout-scale", "0.2", "--service", &url, "--service-token", &token]);
+    // Nobody reconciles, and nothing is said of the service's certificate.
+    let untrusted = run(testbed.dir.path(), &arguments);
+    assert!(untrusted.said().contains("certificate"), "{untrusted:?}");
+    arguments.extend(["--service-ca", &ca]);
+    let ended = run(testbed.dir.path(), &arguments);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.said().contains("ResourceGroup/group"), "{ended:?}");
+    assert!(testbed.interrupt().success());
+    assert!(!environment.exists());
 }

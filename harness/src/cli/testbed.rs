@@ -229,7 +229,7 @@ impl Args {
 enum Plan {
     GatewayApi(Box<TestbedOptions>),
     Aso(AsoOptions),
-    Kuadrant(gateproof_testbed::kuadrant::Behaviour, Box<TestbedOptions>),
+    Kuadrant(kuadrant::Behaviour, Box<TestbedOptions>),
 }
 
 /// What runs.
