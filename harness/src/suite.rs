@@ -8,13 +8,14 @@ use gateproof_suites::dialects::{DialectFiles, OTHERS};
 
 use crate::dialects::{Dialect, DialectError, Reference};
 use crate::judge::contract::{Contract, ContractError, GATEWAY_API};
-use crate::scenario::Vocabulary;
 use crate::scenario::load::{self, LoadError};
+use crate::scenario::{Scenario, Vocabulary, parse};
 
 /// The files of a suite in a folder.
 const DIALECT: &str = "dialect.yaml";
 const CONTRACT: &str = "contract.yaml";
 const REQUIREMENTS: &str = "requirements.yaml";
+const CANARY: &str = "canary.yaml";
 const MANIFESTS: &str = "manifests";
 
 /// What a target of a dialect is judged by.
@@ -28,6 +29,8 @@ pub struct Suite {
     pub vocabulary: Vocabulary,
     /// The clauses that its scenarios may prove.
     pub requirements: Vec<Requirement>,
+    /// What a cluster has to pass before anything else is applied to it.
+    pub canary: Option<Arc<Scenario>>,
     /// The folder; none if it is built in.
     folder: Option<PathBuf>,
 }
@@ -59,6 +62,9 @@ pub enum SuiteError {
         /// What is wrong.
         error: Box<ContractError>,
     },
+    /// Its canary.
+    #[error("{0}")]
+    Canary(String),
     /// Its requirements.
     #[error("{}: {error}", path.display())]
     Requirements {
@@ -80,12 +86,13 @@ impl Suite {
             contract: Arc::new(Contract::parse(GATEWAY_API)?),
             vocabulary: Vocabulary::builtin(),
             requirements: gateproof_suites::requirements().to_vec(),
+            canary: None,
             folder: None,
         })
     }
 
-    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, and below `manifests` its
-    /// scenarios.
+    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `canary.yaml` if it has one,
+    /// and below `manifests` its scenarios.
     ///
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
@@ -97,12 +104,15 @@ impl Suite {
                 Err(source) => Err(SuiteError::Read { path, source }),
             }
         };
-        let requirements = match text(REQUIREMENTS) {
-            Ok(found) => Some(found),
-            Err(SuiteError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+        let optional = |name: &str| match text(name) {
+            Ok(found) => Ok(Some(found)),
+            Err(SuiteError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         };
-        Suite::assembled(text(DIALECT)?, text(CONTRACT)?, requirements, Some(folder.to_owned()))
+        let (requirements, canary) = (optional(REQUIREMENTS)?, optional(CANARY)?);
+        let mut suite = Suite::assembled(text(DIALECT)?, text(CONTRACT)?, requirements, canary)?;
+        suite.folder = Some(folder.to_owned());
+        Ok(suite)
     }
 
     /// The built-in one of this name, if there is one.
@@ -114,11 +124,12 @@ impl Suite {
             let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
             return Some(Suite::gateway_api().map_err(wrong));
         }
-        let DialectFiles { dialect, contract, requirements, .. } =
+        let DialectFiles { dialect, contract, requirements, canary, .. } =
             OTHERS.into_iter().find(|other| other.name == name)?;
         let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
         let requirements = Some(file(REQUIREMENTS, requirements));
-        Some(Suite::assembled(file(DIALECT, dialect), file(CONTRACT, contract), requirements, None))
+        let canary = canary.map(|text| file(CANARY, text));
+        Some(Suite::assembled(file(DIALECT, dialect), file(CONTRACT, contract), requirements, canary))
     }
 
     /// The names of those that are built in.
@@ -127,12 +138,12 @@ impl Suite {
             .chain(OTHERS.iter().map(|other| other.name.to_owned()))
     }
 
-    /// Of files that were read.
+    /// Of files that were read, in no folder yet.
     fn assembled(
         (path, dialect): (PathBuf, String),
         (contract_path, contract): (PathBuf, String),
         requirements: Option<(PathBuf, String)>,
-        folder: Option<PathBuf>,
+        canary: Option<(PathBuf, String)>,
     ) -> Result<Suite, SuiteError> {
         let dialect =
             Arc::new(Dialect::parse(&dialect).map_err(|error| SuiteError::Dialect { path, error: error.into() })?);
@@ -144,13 +155,9 @@ impl Suite {
             None => Vec::new(),
         };
         let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
-        Ok(Suite {
-            vocabulary: Vocabulary::of(Arc::clone(&dialect), Default::default(), clauses),
-            dialect,
-            contract: Arc::new(contract),
-            requirements,
-            folder,
-        })
+        let vocabulary = Vocabulary::of(Arc::clone(&dialect), Default::default(), clauses);
+        let canary = canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
+        Ok(Suite { vocabulary, dialect, contract: Arc::new(contract), requirements, canary, folder: None })
     }
 
     /// The implementation on the embedded target that there is for it.
@@ -176,4 +183,16 @@ impl Suite {
     pub fn requirement(&self, id: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| requirement.id == id)
     }
+}
+
+/// The scenario of a file that has one and no more.
+fn one_scenario(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scenario, SuiteError> {
+    let file = path.display().to_string();
+    let wrong = |why: String| SuiteError::Canary(why);
+    let parsed = parse(&file, text, vocabulary)
+        .map_err(|problems| wrong(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))?;
+    let count = parsed.len();
+    let [one] = <[Scenario; 1]>::try_from(parsed)
+        .map_err(|_| wrong(format!("{file}: there has to be one scenario in it, and there are {count}")))?;
+    Ok(one)
 }

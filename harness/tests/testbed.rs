@@ -190,11 +190,39 @@ fn somebody_elses_operator_finds_its_azure() {
     arguments.extend(["--timeout-scale", "0.2", "--service", &url, "--service-token", &token]);
     // Nobody reconciles, and nothing is said of the service's certificate.
     let untrusted = run(testbed.dir.path(), &arguments);
+    assert_eq!(untrusted.code, Some(2), "{untrusted:?}");
     assert!(untrusted.said().contains("certificate"), "{untrusted:?}");
     arguments.extend(["--service-ca", &ca]);
     let ended = run(testbed.dir.path(), &arguments);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.said().contains("ResourceGroup/group"), "{ended:?}");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.said().contains("does not reach arm"), "{ended:?}");
+    assert!(!ended.said().contains("certificate"), "{ended:?}");
     assert!(testbed.interrupt().success());
     assert!(!environment.exists());
+}
+
+/// An operator that speaks with an Azure of its own is left alone: nothing but the canary was applied.
+#[rstest]
+#[case::elsewhere(true, "does not reach arm")]
+#[case::not_said(false, "nothing says where arm is")]
+fn an_operator_of_a_real_azure_is_left_alone(
+    #[case] is_named: bool,
+    #[case] told: &str,
+    #[values(false, true)] skip: bool,
+) {
+    let (tested, other) = (TestbedProcess::start(&["--dialect", "aso"]), TestbedProcess::start(&["--dialect", "aso"]));
+    let kubeconfig = tested.kubeconfig.to_str().unwrap();
+    let text = |field: &str| other.served["services"][0][field].as_str().unwrap().to_owned();
+    let (url, token) = (format!("arm={}", text("url")), format!("arm={}", text("token")));
+    let mut arguments = vec!["run", "--dialect", "aso", "--kubeconfig", kubeconfig, "--timeout-scale", "0.1"];
+    if is_named {
+        arguments.extend(["--service", &url, "--service-token", &token]);
+    }
+    if skip {
+        arguments.push("--skip-preflight");
+    }
+    let ended = run(tested.dir.path(), &arguments);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.said().contains(told), "{ended:?}");
+    assert!(!ended.said().contains("left behind") && !ended.said().contains("--skip-preflight"), "{ended:?}");
 }

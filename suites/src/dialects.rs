@@ -11,6 +11,8 @@ pub struct DialectFiles {
     pub contract: &'static str,
     /// Its clauses.
     pub requirements: &'static str,
+    /// The scenario that a cluster has to pass before anything else is applied, if it has one.
+    pub canary: Option<&'static str>,
 }
 
 /// Gateway API.
@@ -23,11 +25,13 @@ pub const OTHERS: [DialectFiles; 2] = [
         dialect: include_str!("../dialects/aso/dialect.yaml"),
         contract: include_str!("../dialects/aso/contract.yaml"),
         requirements: include_str!("../dialects/aso/requirements.yaml"),
+        canary: Some(include_str!("../dialects/aso/canary.yaml")),
     },
     DialectFiles {
         name: "kuadrant",
         dialect: include_str!("../dialects/kuadrant/dialect.yaml"),
         contract: include_str!("../dialects/kuadrant/contract.yaml"),
         requirements: include_str!("../dialects/kuadrant/requirements.yaml"),
+        canary: None,
     },
 ];

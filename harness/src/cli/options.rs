@@ -275,6 +275,7 @@ impl Target {
             options.crds = crds::read(source).await?;
         }
         options.services = self.services.read(suite)?;
+        options.canary.clone_from(&suite.canary);
         options.without_crds = crds::left_out(&self.without_crd, &options.crds)?;
         Ok(options)
     }

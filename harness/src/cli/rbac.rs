@@ -47,8 +47,9 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
         return Ok(exit_codes::PASSED);
     }
     let (options, scenarios) = planned(&mut args.run).await?;
-    let kinds = kinds_of(scenarios.iter().map(|scenario| &**scenario));
-    let permissions = Permissions::of(scenarios.iter().map(|scenario| &**scenario), &kinds, options.ways());
+    let applied = || scenarios.iter().chain(options.canary()).map(|scenario| &**scenario);
+    let kinds = kinds_of(applied());
+    let permissions = Permissions::of(applied(), &kinds, options.ways());
     let mut objects = objects(&args, &permissions);
     if args.admission_policy {
         let username = format!("system:serviceaccount:{}:{}", args.namespace, args.name);

@@ -15,6 +15,7 @@ use super::report_dir::{OPTIONS, ReportDir, last_record};
 use super::tuning::Tuning;
 use super::{Failure, Outcome, interrupt, options_from, report, reports, reproduce};
 use crate::cluster::api::chain;
+use crate::cluster::clean::Leftover;
 use crate::cluster::connect::ConnectError;
 use crate::cluster::discover::DiscoverError;
 use crate::cluster::pod_logs::LogSource;
@@ -191,14 +192,16 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
         ) => Failure::usage(error, "nothing was applied"),
         RunError::Preflight(failed) => {
             let next = failed.preflight.failure().and_then(|check| check.next.clone()).unwrap_or_default();
-            let left =
-                failed.leftovers.iter().map(|left| format!("\nleft behind: {}: {}", left.object, left.diagnosis));
-            let message = format!("{}{}", preflight_text(&failed.preflight), left.collect::<String>());
+            let message = format!("{}{}", preflight_text(&failed.preflight), left_behind(&failed.leftovers));
             let all_the_same = match failed.preflight.unknown {
                 true => "",
                 false => " --skip-preflight runs the scenarios all the same.",
             };
             Failure::environment(message, format!("{next}\nNothing was judged.{all_the_same}"))
+        }
+        RunError::Canary(failed) => {
+            let next = failed.preflight.failure().and_then(|check| check.next.clone()).unwrap_or_default();
+            Failure::usage(format!("{}{}", preflight_text(&failed.preflight), left_behind(&failed.leftovers)), next)
         }
         RunError::Shared { .. } => {
             Failure::usage(error, "name it ${name:alias}, which is unique to run and scenario; nothing was applied")
@@ -227,6 +230,10 @@ pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
             Failure::environment(error, help)
         }
     }
+}
+
+fn left_behind(left: &[Leftover]) -> String {
+    left.iter().map(|left| format!("\nleft behind: {}: {}", left.object, left.diagnosis)).collect()
 }
 
 fn preflight_text(preflight: &Preflight) -> String {

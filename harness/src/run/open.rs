@@ -14,7 +14,7 @@ use super::lag::{self, Lateness};
 use super::options::RunOptions;
 use super::permissions::Permissions;
 use super::plan::{self, Decision, Planned};
-use super::preflight::{self, PREFLIGHT, Preflight};
+use super::preflight::{self, CANARY, PREFLIGHT, Preflight};
 use super::prepare::{self, Failed, RunError, Target};
 use super::record::{self, End, Entry};
 use super::schedule::Job;
@@ -129,13 +129,23 @@ pub async fn open(
             return Err(RunError::Shared { scenario, file, problem });
         }
     }
+    let canary = options.canary().cloned();
+    if let Some(canary) = &canary {
+        let missing = |name: &&str| target.services.names().all(|known| known != *name);
+        let missing: Vec<&str> = canary.services().into_iter().filter(missing).collect();
+        if !missing.is_empty() {
+            trial.preflight.without_services(&missing);
+            return Err(unsafe_target(trial.preflight, Vec::new()));
+        }
+    }
     reporter.planned(&plan, facts);
     // Where no traffic comes in there is nothing to request.
     let requests = options.preflight && facts.kinds.entry().is_some();
     let request = if requests { Some(Arc::new(preflight::scenario().map_err(RunError::Internal)?)) } else { None };
     if options.preflight {
         let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
-        let needed = Permissions::of(runs.chain(request.as_deref()), &facts.kinds, options.ways());
+        let runs = runs.chain(request.as_deref()).chain(canary.as_deref());
+        let needed = Permissions::of(runs, &facts.kinds, options.ways());
         let missing = tokio::select! {
             missing = needed.missing(&target.api) => missing,
             () = options.interrupt.triggered() => return Err(RunError::Interrupted),
@@ -159,11 +169,11 @@ pub async fn open(
     let log = Arc::new(LogWriter::start(options.events_file.as_deref())?);
     let started = run_started(target, options, &policy, &run_id, &timing);
     log.append(Scope::Run, Body::RunStarted(Box::new(started.clone())));
-    let executions =
-        slots.iter().map(|slot| (slot.index, Arc::clone(&slot.name))).chain([(slots.len(), Arc::from(PREFLIGHT))]);
+    let own = [(slots.len(), Arc::from(PREFLIGHT)), (slots.len() + 1, Arc::from(CANARY))];
+    let executions = slots.iter().map(|slot| (slot.index, Arc::clone(&slot.name))).chain(own);
     let tokens = executions.map(|(index, name)| (names::token(&run_id, index), name)).collect();
     target.api.reach().watch(Arc::clone(&log), timing.write);
-    let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref());
+    let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref()).chain(canary.as_deref());
     let watched = resources(facts, watched, &run_id);
     if let Some(bystander) = &options.bystander {
         bystander.before_watches().await;
@@ -232,6 +242,14 @@ pub async fn open(
     });
     let known = known::in_force(&started.known_failures, &started.date);
     let set_up = SetUp { run_id, slots, instances, known, life };
+    if let Some(canary) = canary {
+        let mut leftovers = try_canary(&env, &tidy, options, &set_up, canary, &mut trial.preflight).await;
+        let unanswered = env.interrupt.is_triggered() || target.api.reach().is_lost();
+        if !trial.preflight.is_good() && !unanswered {
+            leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&set_up.run_id))]).await);
+            return Err(unsafe_target(trial.preflight, leftovers));
+        }
+    }
     if let Some(request) = request {
         try_request(&env, &tidy, options, &set_up, request, target.dialer.advice(), &mut trial).await;
         // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
@@ -251,6 +269,32 @@ pub async fn open(
 
 fn good(preflight: Preflight) -> Result<Preflight, RunError> {
     if preflight.is_good() { Ok(preflight) } else { Err(preflight.into()) }
+}
+
+fn unsafe_target(preflight: Preflight, leftovers: Vec<Leftover>) -> RunError {
+    RunError::Canary(Box::new(Failed { preflight, leftovers }))
+}
+
+/// Runs the canary and removes it. Returns what is left of it.
+async fn try_canary(
+    env: &Arc<Environment>,
+    tidy: &Tidy,
+    options: &RunOptions,
+    set_up: &SetUp,
+    canary: Arc<Scenario>,
+    preflight: &mut Preflight,
+) -> Vec<Leftover> {
+    let names =
+        Names { run_id: &set_up.run_id, index: set_up.slots.len() + 1, facts: &env.facts, ports: &options.ports };
+    let bindings = bindings(&canary, &names, &[]);
+    let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
+    let execution = Execution { name: Arc::from(CANARY), scenario: Arc::clone(&canary), bindings, lanes: None };
+    let (verdict, remains) = execute(env, &execution).await;
+    preflight.canary(&canary, &verdict);
+    if let Some(running) = remains.running {
+        running.stop().await;
+    }
+    tidy.remove(namespaces).await
 }
 
 /// Asks for the pool's addresses, and makes a request by way of one of them.

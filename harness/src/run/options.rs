@@ -196,6 +196,8 @@ pub struct RunOptions {
     pub services: Services,
     /// Whether to ask first if the target can be tested at all.
     pub preflight: bool,
+    /// What a cluster has to pass before anything else is applied to it, whether or not the rest is asked.
+    pub canary: Option<Arc<Scenario>>,
     /// Whether other people may change something on the target, so that it is to be watched for that.
     pub others: bool,
     /// How the user breaks the run off.
@@ -250,9 +252,15 @@ impl RunOptions {
             bundle: None,
             max_probes: DEFAULT_MAX_PROBES,
             services: Services::default(),
+            canary: None,
             interrupt: Interrupt::default(),
             bystander: None,
         }
+    }
+
+    /// The canary, if the target is one that could do harm.
+    pub fn canary(&self) -> Option<&Arc<Scenario>> {
+        self.canary.as_ref().filter(|_| !self.target.is_embedded())
     }
 
     /// What of the API server serves as a way.

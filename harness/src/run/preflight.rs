@@ -20,6 +20,9 @@ use crate::scenario::{Scenario, Vocabulary, parse};
 /// Its execution's name in the log; no scenario can have it.
 pub const PREFLIGHT: &str = "(preflight)";
 
+/// The same of the canary.
+pub const CANARY: &str = "(canary)";
+
 /// What is asked, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -38,9 +41,11 @@ pub enum Question {
     DataPath,
     /// Does a request reach a backend of ours?
     Backend,
+    /// Does what the target asks of others reach the services that stand in for them?
+    Canary,
 }
 
-const QUESTIONS: [Question; 7] = [
+const QUESTIONS: [Question; 8] = [
     Question::ApiServer,
     Question::Definitions,
     Question::Class,
@@ -48,6 +53,7 @@ const QUESTIONS: [Question; 7] = [
     Question::Address,
     Question::DataPath,
     Question::Backend,
+    Question::Canary,
 ];
 
 impl Question {
@@ -60,6 +66,7 @@ impl Question {
             Question::Address => "address",
             Question::DataPath => "data path",
             Question::Backend => "backend",
+            Question::Canary => "canary",
         }
     }
 }
@@ -284,6 +291,35 @@ impl Preflight {
         self.not_asked(Question::Backend, "");
     }
 
+    /// Whether the canary arrived where it has to.
+    pub fn canary(&mut self, canary: &Scenario, verdict: &Verdict) {
+        let services = canary.services().join(", ");
+        if verdict.outcome == gateproof_report::record::Outcome::Passed {
+            return self.good(Question::Canary, format!("what the target asks for reaches {services}"));
+        }
+        let seen = verdict.findings.first().map(|finding| finding.seen.clone());
+        let why = verdict.reason.clone().or(seen).unwrap_or_default();
+        self.bad(
+            Question::Canary,
+            format!("what the target asks for does not reach {services}: {why}"),
+            format!(
+                "let the target speak with {services} and with nothing that is real; until then nothing more is applied to it, whatever the \
+                 options"
+            ),
+        );
+    }
+
+    /// The canary cannot be told from what is real: nobody says where these services are.
+    pub fn without_services(&mut self, missing: &[&str]) {
+        let options: Vec<String> = missing.iter().map(|name| format!("--service {name}=URL")).collect();
+        let missing = missing.join(", ");
+        self.bad(
+            Question::Canary,
+            format!("nothing says where {missing} is, so what is applied might be made for real"),
+            format!("name it with {}; nothing was applied", options.join(" ")),
+        );
+    }
+
     fn good(&mut self, question: Question, seen: String) {
         self.checks.push(Check { question, answer: Answer::Good, seen, next: None });
     }
@@ -302,6 +338,10 @@ impl fmt::Display for Preflight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for question in QUESTIONS {
             let check = self.checks.iter().find(|check| check.question == question);
+            // Most dialects have none.
+            if question == Question::Canary && check.is_none() {
+                continue;
+            }
             let (mark, seen) = match check {
                 Some(Check { answer: Answer::Good, seen, .. }) => ("✓", seen.as_str()),
                 Some(Check { answer: Answer::Bad, seen, .. }) => ("✗", seen.as_str()),

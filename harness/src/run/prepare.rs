@@ -45,6 +45,9 @@ pub enum RunError {
     /// The target cannot be tested.
     #[error("the target cannot be tested\n{}", .0.preflight)]
     Preflight(Box<Failed>),
+    /// What the target asks for may be made for real.
+    #[error("the target cannot be tested\n{}", .0.preflight)]
+    Canary(Box<Failed>),
     /// Hosting backends.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -208,11 +211,13 @@ async fn begin(
         rules.push(rule.parse::<DialRule>()?);
     }
     let api = located.api.clone();
+    let scenarios: Vec<&Arc<Scenario>> = scenarios.iter().chain(options.canary()).collect();
+    let scenarios = || scenarios.iter().copied();
     let mut groups: BTreeSet<String> =
-        scenarios.iter().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect();
-    let referred = scenarios.iter().flat_map(|scenario| referred(scenario));
+        scenarios().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect();
+    let referred = scenarios().flat_map(|scenario| referred(scenario));
     groups.extend(referred.filter_map(|name| Some(name.split_once('.')?.1.to_owned())));
-    let defined: BTreeSet<&str> = scenarios.iter().flat_map(|scenario| scope::definitions(scenario)).collect();
+    let defined: BTreeSet<&str> = scenarios().flat_map(|scenario| scope::definitions(scenario)).collect();
     if options.backend_image.is_some() {
         groups.insert("apps".to_owned());
     }
@@ -220,7 +225,7 @@ async fn begin(
     let wanted = Wanted {
         dialect: Arc::clone(&dialect),
         groups,
-        kinds: scenarios.iter().flat_map(|scenario| named(scenario)).collect(),
+        kinds: scenarios().flat_map(|scenario| named(scenario)).collect(),
     };
     let timing = options.timing();
     let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
