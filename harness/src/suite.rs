@@ -111,6 +111,11 @@ impl Suite {
         };
         let (requirements, canary) = (optional(REQUIREMENTS)?, optional(CANARY)?);
         let mut suite = Suite::assembled(text(DIALECT)?, text(CONTRACT)?, requirements, canary)?;
+        let guarded = |other: &DialectFiles| other.name == suite.dialect.name() && other.canary.is_some();
+        if suite.canary.is_none() && OTHERS.iter().any(guarded) {
+            let path = folder.join(CANARY);
+            return Err(SuiteError::Read { path, source: std::io::ErrorKind::NotFound.into() });
+        }
         suite.folder = Some(folder.to_owned());
         Ok(suite)
     }

@@ -15,7 +15,7 @@ const DIALECT: &str = "aso";
 fn folder() -> tempfile::TempDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml"] {
+    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "canary.yaml"] {
         std::fs::copy(root.join("suites/dialects").join(DIALECT).join(name), folder.path().join(name)).unwrap();
     }
     for (file, text) in gateproof_suites::manifests_of(DIALECT) {

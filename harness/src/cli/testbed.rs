@@ -1,14 +1,15 @@
 //! `gateproof testbed`: the embedded cluster, for somebody else's controller or for a look.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::{Server, StartError};
 use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
 use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
 use gateproof_testbed::{Behaviour, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
+use kube::config::Kubeconfig;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,8 +26,8 @@ use crate::run::interrupt::Signals;
 /// What to do about a file that cannot be had.
 const ELSEWHERE: &str = "name another file with --kubeconfig; what else is written stands beside it";
 
-/// The line by which a testbed's kubeconfig is known.
-const CONTEXT_LINE: &str = "current-context: gateproof\n";
+/// The one context of a testbed's kubeconfig.
+const CONTEXT: &str = "gateproof";
 
 /// Serve the embedded cluster and write a kubeconfig
 #[derive(Debug, clap::Args)]
@@ -265,7 +266,8 @@ impl Cluster {
             path.push(format!(".{name}"));
             PathBuf::from(path)
         };
-        let mut files = vec![OwnFile::kubeconfig(args.kubeconfig.clone(), self.server().kubeconfig())?];
+        let may_take = OwnFile::may_take(&args.kubeconfig)?;
+        let mut files = Vec::new();
         let (traffic, known) = match self {
             Cluster::GatewayApi(testbed) => (Some(&**testbed).filter(|_| !args.no_controller), Vec::new()),
             Cluster::Aso(testbed) => (None, testbed.services()),
@@ -273,8 +275,9 @@ impl Cluster {
         };
         let mut services = Vec::new();
         for Service { name, url, token, authority } in known {
-            let token = OwnFile::new(beside(&format!("{name}-token")), token)?;
-            let authority = authority.map(|pem| OwnFile::new(beside(&format!("{name}-ca.pem")), pem)).transpose()?;
+            let token = OwnFile::write(beside(&format!("{name}-token")), token, may_take)?;
+            let authority =
+                authority.map(|pem| OwnFile::write(beside(&format!("{name}-ca.pem")), pem, may_take)).transpose()?;
             services.push(ServedService {
                 name: name.to_owned(),
                 url,
@@ -294,10 +297,12 @@ impl Cluster {
             let authorities = services.iter().filter_map(|service| service.authority.as_deref());
             variables.extend(authorities.map(|file| ("SSL_CERT_FILE", whole(file))));
             let lines: String = variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-            let file = OwnFile::new(beside("env"), lines)?;
+            let file = OwnFile::write(beside("env"), lines, may_take)?;
             environment = Some(file.shown());
             files.push(file);
         }
+        // Who finds it finds the rest.
+        files.push(OwnFile::write(args.kubeconfig.clone(), self.server().kubeconfig(), may_take)?);
         let served = Served {
             server: self.server().url().to_string(),
             kubeconfig: args.kubeconfig.display().to_string(),
@@ -327,23 +332,22 @@ struct OwnFile {
 }
 
 impl OwnFile {
-    /// The kubeconfig. That of another testbed gives way.
-    fn kubeconfig(path: PathBuf, text: String) -> Result<OwnFile, Failure> {
-        if std::fs::read_to_string(&path).is_ok_and(|text| !text.contains(CONTEXT_LINE)) {
-            let message = format!("{} is there already, and not a testbed's kubeconfig", path.display());
-            return Err(Failure::usage(message, ELSEWHERE));
+    /// Whether the kubeconfig of another testbed is there, which gives way with all that stands beside it.
+    fn may_take(kubeconfig: &Path) -> Result<bool, Failure> {
+        let shown = kubeconfig.display();
+        match std::fs::read_to_string(kubeconfig) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Failure::usage(format!("cannot tell what {shown} is: {error}"), ELSEWHERE)),
+            Ok(text) if is_of_a_testbed(&text) => Ok(true),
+            Ok(_) => {
+                Err(Failure::usage(format!("{shown} is there already, and not a testbed's kubeconfig"), ELSEWHERE))
+            }
         }
-        OwnFile::write(path, text, false)
     }
 
-    /// A file beside it, which must not be there yet.
-    fn new(path: PathBuf, text: String) -> Result<OwnFile, Failure> {
-        OwnFile::write(path, text, true)
-    }
-
-    fn write(path: PathBuf, text: String, is_new: bool) -> Result<OwnFile, Failure> {
+    fn write(path: PathBuf, text: String, may_take: bool) -> Result<OwnFile, Failure> {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).create_new(is_new).truncate(!is_new);
+        options.write(true).create(true).create_new(!may_take).truncate(may_take);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let write = || {
@@ -360,6 +364,15 @@ impl OwnFile {
     fn shown(&self) -> String {
         self.path.display().to_string()
     }
+}
+
+/// Whether a kubeconfig is a testbed's and nobody else's: one context, of ours.
+fn is_of_a_testbed(text: &str) -> bool {
+    let contexts = |config: Kubeconfig| {
+        let names: Vec<String> = config.contexts.into_iter().map(|context| context.name).collect();
+        names == [CONTEXT]
+    };
+    Kubeconfig::from_yaml(text).is_ok_and(contexts)
 }
 
 impl Drop for OwnFile {

@@ -196,28 +196,6 @@ pub async fn open(
     options.interrupt.holds(Some(&run_id));
     let patience = timing.gateway + timing.gateway_class;
     let leases = Leases::new(target.api.clone(), &run_id, patience, options.interrupt.token());
-    let created = async {
-        pool::open(&writer, &log, &run_id, &options.namespace_labels).await?;
-        let life = leases.live().await?;
-        pool::create(&writer, &log, &run_id, facts.class_name(), &instances).await?;
-        Ok::<_, RunError>(life)
-    };
-    let life = match created.await {
-        Ok(life) => life,
-        Err(error) => {
-            let left = tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await;
-            return Err(if left.is_empty() { error } else { RunError::Left { error: Box::new(error), left } });
-        }
-    };
-    let what = format!("{} Gateways to be programmed, up to {} s", instances.len(), timing.gateway.as_secs());
-    let ready = pool::await_programmed(observer.view(), facts.kinds.dialect(), &run_id, &mut instances, timing.gateway);
-    let ready = clock::patiently(ready, || reporter.waiting(&what));
-    // Broken off while it waits, the session has nothing to start and goes on to clean up.
-    tokio::select! {
-        () = ready => {}
-        () = options.interrupt.triggered() => {}
-        () = target.api.reach().lost() => {}
-    }
     let env = Arc::new(Environment {
         log: Arc::clone(&log),
         leases,
@@ -240,16 +218,46 @@ pub async fn open(
         bystander: options.bystander.clone(),
         slowest_settle: Mutex::default(),
     });
-    let known = known::in_force(&started.known_failures, &started.date);
-    let set_up = SetUp { run_id, slots, instances, known, life };
+    let lost = async |error: RunError| {
+        let left = tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await;
+        if left.is_empty() { error } else { RunError::Left { error: Box::new(error), left } }
+    };
+    let opened = async {
+        pool::open(&env.writer, &log, &run_id, &options.namespace_labels).await?;
+        Ok::<_, RunError>(env.leases.live().await?)
+    };
+    let life = match opened.await {
+        Ok(life) => life,
+        Err(error) => return Err(lost(error).await),
+    };
     if let Some(canary) = canary {
-        let mut leftovers = try_canary(&env, &tidy, options, &set_up, canary, &mut trial.preflight).await;
+        let names = Names { run_id: &run_id, index: slots.len() + 1, facts, ports: &options.ports };
+        let mut leftovers = try_canary(&env, &tidy, &names, canary, &mut trial.preflight).await;
+        // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
         let unanswered = env.interrupt.is_triggered() || target.api.reach().is_lost();
         if !trial.preflight.is_good() && !unanswered {
-            leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&set_up.run_id))]).await);
+            leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await);
             return Err(unsafe_target(trial.preflight, leftovers));
         }
     }
+    // A canary without an answer lets nothing follow.
+    if trial.preflight.is_good()
+        && let Err(error) = pool::create(&env.writer, &log, &run_id, facts.class_name(), &instances).await
+    {
+        return Err(lost(error.into()).await);
+    }
+    let budget = env.timing.gateway;
+    let what = format!("{} Gateways to be programmed, up to {} s", instances.len(), budget.as_secs());
+    let ready = pool::await_programmed(observer.view(), facts.kinds.dialect(), &run_id, &mut instances, budget);
+    let ready = clock::patiently(ready, || reporter.waiting(&what));
+    // Broken off while it waits, the session has nothing to start and goes on to clean up.
+    tokio::select! {
+        () = ready => {}
+        () = options.interrupt.triggered() => {}
+        () = target.api.reach().lost() => {}
+    }
+    let known = known::in_force(&started.known_failures, &started.date);
+    let set_up = SetUp { run_id, slots, instances, known, life };
     if let Some(request) = request {
         try_request(&env, &tidy, options, &set_up, request, target.dialer.advice(), &mut trial).await;
         // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
@@ -279,14 +287,11 @@ fn unsafe_target(preflight: Preflight, leftovers: Vec<Leftover>) -> RunError {
 async fn try_canary(
     env: &Arc<Environment>,
     tidy: &Tidy,
-    options: &RunOptions,
-    set_up: &SetUp,
+    names: &Names<'_>,
     canary: Arc<Scenario>,
     preflight: &mut Preflight,
 ) -> Vec<Leftover> {
-    let names =
-        Names { run_id: &set_up.run_id, index: set_up.slots.len() + 1, facts: &env.facts, ports: &options.ports };
-    let bindings = bindings(&canary, &names, &[]);
+    let bindings = bindings(&canary, names, &[]);
     let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
     let execution = Execution { name: Arc::from(CANARY), scenario: Arc::clone(&canary), bindings, lanes: None };
     let (verdict, remains) = execute(env, &execution).await;

@@ -41,6 +41,18 @@ pub enum Rule {
     Remove(Remove),
 }
 
+impl Rule {
+    /// Whether it names a namespace for what is in none.
+    pub(crate) fn names_no_place(&self) -> bool {
+        let (component, namespace) = match self {
+            Rule::Stop(Stop { stop, namespace, .. }) => (*stop, namespace),
+            Rule::Unhealthy(Unhealthy { unhealthy, namespace }) => (*unhealthy, namespace),
+            Rule::Remove(_) => return false,
+        };
+        namespace.is_some() && matches!(component, Component::Authorino | Component::Limitador)
+    }
+}
+
 /// Stops a component, everywhere or in one namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

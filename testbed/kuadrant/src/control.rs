@@ -113,7 +113,12 @@ async fn handle(
                     ),
                 )
             };
-            script.map_err(wrong)?.rules
+            let rules = script.map_err(wrong)?.rules;
+            if rules.iter().any(Rule::names_no_place) {
+                let message = "authorino and limitador are there once for all: leave `namespace` out".to_owned();
+                return Err((StatusCode::BAD_REQUEST, message));
+            }
+            rules
         }
         Method::DELETE => Vec::new(),
         other => return Err((StatusCode::METHOD_NOT_ALLOWED, format!("{other}: only PUT and DELETE are known"))),

@@ -1,11 +1,13 @@
 //! Mistakes in what policies say of themselves.
 
+use std::collections::BTreeSet;
+
 use super::{conditions, each, good, rename};
 use crate::behaviour::{Edit, Fault, Seam};
-use crate::object::{Kind, Snapshot};
+use crate::object::{Key, Kind, Snapshot};
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
-use crate::status::Condition;
+use crate::status::{Change, Condition};
 
 pub(super) const FAULTS: &[Fault] = &[
     edit!(
@@ -37,13 +39,51 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
-        "forgets-why-after-other-events",
-        "Says Unknown instead of TargetNotFound, as after an event of another object.",
-        ["KUADRANT-03", "KUADRANT-K32"],
+        "calls-missing-targets-unknown",
+        "Gives Unknown as the reason where the target is missing.",
+        ["KUADRANT-03"],
         |_, _, outcome| {
             rename(outcome, "Accepted", "TargetNotFound", "Unknown");
         }
     ),
+    Fault {
+        name: "forgets-why-after-other-events",
+        summary: "Says Unknown instead of TargetNotFound once another policy has changed.",
+        clauses: &["KUADRANT-INV-11"],
+        seam: Seam::Outcome(|| {
+            let mut seen: Option<usize> = None;
+            Box::new(move |snapshot, _, outcome| {
+                let count = Kind::POLICIES.into_iter().map(|kind| snapshot.all(kind).count()).sum();
+                if seen.is_some_and(|seen| seen != count) {
+                    rename(outcome, "Accepted", "TargetNotFound", "Unknown");
+                }
+                seen = Some(count);
+            })
+        }),
+    },
+    Fault {
+        name: "never-leaves-enforced",
+        summary: "Goes on to say Enforced of policies of DNS and TLS whose records or certificates are not ready any more.",
+        clauses: &["KUADRANT-15"],
+        seam: Seam::Outcome(|| {
+            let mut enforced: BTreeSet<Key> = BTreeSet::new();
+            Box::new(move |_, _, outcome| {
+                for update in &mut outcome.statuses {
+                    let Change::Own { conditions, .. } = &mut update.change else { continue };
+                    if ![Kind::DnsPolicy, Kind::TlsPolicy].contains(&update.key.0) {
+                        continue;
+                    }
+                    for one in conditions.iter_mut().filter(|one| one.r#type == "Enforced") {
+                        if one.status == "True" {
+                            enforced.insert(update.key.clone());
+                        } else if enforced.contains(&update.key) {
+                            *one = Condition::new("Enforced", true, "Enforced", "enforced");
+                        }
+                    }
+                }
+            })
+        }),
+    },
     edit!(
         "accepts-conflicts",
         "Accepts the younger of two policies that exclude each other.",

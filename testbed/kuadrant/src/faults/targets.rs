@@ -83,21 +83,16 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     }),
-    view!(
-        "ignores-sections",
-        "Lets a policy of a listener affect the whole Gateway.",
-        ["KUADRANT-23", "KUADRANT-K07"],
-        |snapshot| {
-            for kind in Kind::POLICIES {
-                snapshot.edit(kind, |policy| {
-                    if let Some(target) = policy["spec"]["targetRef"].as_object_mut() {
-                        target.remove("sectionName");
-                    }
-                });
-            }
+    view!("ignores-sections", "Lets a policy of a listener affect the whole Gateway.", ["KUADRANT-23"], |snapshot| {
+        for kind in Kind::POLICIES {
+            snapshot.edit(kind, |policy| {
+                if let Some(target) = policy["spec"]["targetRef"].as_object_mut() {
+                    target.remove("sectionName");
+                }
+            });
         }
-    ),
-    view!("ignores-overrides", "Takes overrides for defaults.", ["KUADRANT-07", "KUADRANT-K18"], |snapshot| {
+    }),
+    view!("ignores-overrides", "Takes overrides for defaults.", ["KUADRANT-07"], |snapshot| {
         for kind in [Kind::AuthPolicy, Kind::RateLimitPolicy] {
             snapshot.edit(kind, |policy| {
                 if let Some(spec) = policy["spec"].as_object_mut()
@@ -108,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     }),
-    view!("ignores-merging", "Takes every strategy for atomic.", ["KUADRANT-06", "KUADRANT-K17"], |snapshot| {
+    view!("ignores-merging", "Takes every strategy for atomic.", ["KUADRANT-06"], |snapshot| {
         for kind in [Kind::AuthPolicy, Kind::RateLimitPolicy] {
             snapshot.edit(kind, |policy| {
                 for part in ["defaults", "overrides"] {

@@ -192,6 +192,18 @@ fn sick_record(world: &mut Snapshot) {
     world.put(Kind::DnsRecord, json!({"metadata": metadata, "spec": {}, "status": {"conditions": conditions}}));
 }
 
+fn another_policy(world: &mut Snapshot) {
+    world.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "z", gw(), 5, limits("l")));
+}
+
+fn published(world: &mut Snapshot) {
+    world.put(Kind::DnsPolicy, policy(Kind::DnsPolicy, "p", gw(), 4, json!({})));
+}
+
+fn record_not_ready(world: &mut Snapshot) {
+    world.edit(Kind::DnsRecord, |one| one["status"]["conditions"][0]["status"] = json!("False"));
+}
+
 fn no_dependency(world: &mut Snapshot) {
     base(world);
     world.missing.insert(Kind::Limitador);
@@ -338,7 +350,15 @@ const FAULTS: &[Case] = &[
     case("accepts-missing-targets", no_target, says, MISSING, ACCEPTED),
     case("calls-missing-targets-invalid", no_target, says, MISSING, "Accepted=False/Invalid"),
     case("hides-the-missing-target", no_target, says, "HTTPRoute ns/r", ""),
-    case("forgets-why-after-other-events", no_target, says, MISSING, "Accepted=False/Unknown"),
+    case("calls-missing-targets-unknown", no_target, says, MISSING, "Accepted=False/Unknown"),
+    Case {
+        then: another_policy,
+        ..case("forgets-why-after-other-events", no_target, says, MISSING, "Accepted=False/Unknown")
+    },
+    Case {
+        then: record_not_ready,
+        ..case("never-leaves-enforced", published, says, "Enforced=False/Unknown", "Enforced=True/Enforced")
+    },
     case("accepts-conflicts", conflict, says, "Accepted=False/Conflicted", ACCEPTED),
     case("hides-the-rival", conflict, says, "ns/q", ""),
     case("accepts-tls-policies-without-issuer", no_issuer, says, "Accepted=False/Invalid", ACCEPTED),

@@ -66,7 +66,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepts-tls-after-certificate-events",
         summary: "Accepts a TLSPolicy in conflict as soon as a Certificate changes.",
-        clauses: &["KUADRANT-K33", "KUADRANT-INV-11"],
+        clauses: &["KUADRANT-INV-11"],
         seam: Seam::Outcome(|| {
             let mut seen: Option<Vec<String>> = None;
             Box::new(move |snapshot, _, outcome| {
