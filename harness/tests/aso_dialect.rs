@@ -71,3 +71,12 @@ fn clauses_are_told_and_sourced() {
     let expected: Vec<String> = (1..=41).map(|number| format!("ASO-{number:02}")).collect();
     assert_eq!(numbered, expected);
 }
+
+/// Whoever copies the dialect copies what guards it.
+#[test]
+fn it_is_not_read_without_its_canary() {
+    let folder = folder();
+    assert!(Suite::read(folder.path()).unwrap().canary.is_some());
+    std::fs::remove_file(folder.path().join("canary.yaml")).unwrap();
+    assert!(Suite::read(folder.path()).unwrap_err().to_string().contains("canary.yaml"));
+}

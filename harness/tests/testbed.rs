@@ -226,3 +226,31 @@ fn an_operator_of_a_real_azure_is_left_alone(
     assert!(ended.said().contains(told), "{ended:?}");
     assert!(!ended.said().contains("left behind") && !ended.said().contains("--skip-preflight"), "{ended:?}");
 }
+
+/// A kubeconfig of the user's stays as it is, though a testbed's context was merged into it and chosen.
+#[test]
+fn a_kubeconfig_of_the_users_stays() {
+    let testbed = TestbedProcess::start(&[]);
+    let file = testbed.dir.path().join("config");
+    let mut merged = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
+    let mut own = merged.contexts[0].clone();
+    own.name = "mine".to_owned();
+    merged.contexts.push(own);
+    let text = serde_json::to_string(&merged).unwrap();
+    std::fs::write(&file, &text).unwrap();
+    let ended = run(testbed.dir.path(), &["testbed", "--kubeconfig", "config"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.said().contains("not a testbed's kubeconfig"), "{ended:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+}
+
+/// What stands beside the kubeconfig of a testbed gives way with it to the next one, whose files the end of the first leaves alone.
+#[test]
+fn a_testbed_gives_way_to_the_next_with_all_its_files() {
+    let mut first = TestbedProcess::start(&["--dialect", "kuadrant"]);
+    let second = first.beside(&["--dialect", "kuadrant"]);
+    let (kubeconfig, token) =
+        (&second.kubeconfig, PathBuf::from(second.served["services"][0]["token"].as_str().unwrap()));
+    assert!(first.interrupt().success());
+    assert!(kubeconfig.exists() && token.exists());
+}

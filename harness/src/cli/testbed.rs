@@ -20,7 +20,6 @@ use super::{Failure, Outcome, options};
 use crate::cluster::api::chain;
 use crate::dialects::{Other, Reference};
 use crate::exit_codes;
-use crate::run::embedded;
 use crate::run::interrupt::Signals;
 
 /// What to do about a file that cannot be had.
@@ -206,8 +205,7 @@ impl Args {
             return Err(Failure::usage(message, "it brings its own; leave the option out"));
         }
         let names = self.fault.as_deref();
-        embedded::known(other, names).map_err(|error| options::unknown_of(other, error))?;
-        let unknown = |error: UnknownBehaviour| start_failure(&error.into());
+        let unknown = |error: UnknownBehaviour| options::unknown_of(other, error);
         match other {
             Other::Aso => Ok(Plan::Aso(AsoOptions {
                 behaviour: aso::behaviour(names).map_err(unknown)?,

@@ -60,7 +60,7 @@ pub fn skipped(name: &str, why: &str) {
 /// `gateproof testbed` as a process of its own.
 pub struct TestbedProcess {
     child: Child,
-    /// For the reports of runs against it; its kubeconfig is here too.
+    /// For the reports of runs against it; its kubeconfig is here too, unless it took another's place.
     pub dir: TempDir,
     pub kubeconfig: PathBuf,
     /// What `--dial` takes, if there is an implementation.
@@ -73,6 +73,15 @@ impl TestbedProcess {
     pub fn start(arguments: &[&str]) -> TestbedProcess {
         let dir = tempfile::tempdir().unwrap();
         let kubeconfig = dir.path().join("testbed.kubeconfig");
+        TestbedProcess::start_at(dir, kubeconfig, arguments)
+    }
+
+    /// A second one that writes the same kubeconfig.
+    pub fn beside(&self, arguments: &[&str]) -> TestbedProcess {
+        TestbedProcess::start_at(tempfile::tempdir().unwrap(), self.kubeconfig.clone(), arguments)
+    }
+
+    fn start_at(dir: TempDir, kubeconfig: PathBuf, arguments: &[&str]) -> TestbedProcess {
         let mut command = gateproof(dir.path());
         command.args(["testbed", "--format", "json", "--kubeconfig"]).arg(&kubeconfig).args(arguments);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();

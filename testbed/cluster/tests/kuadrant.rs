@@ -1,7 +1,10 @@
 //! The policies on an embedded cluster, beside the Gateway API reference: what they say, and what becomes of requests.
 #![allow(clippy::unwrap_used)]
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+#[allow(dead_code)]
+mod support;
+
+use std::net::{IpAddr, SocketAddr};
 
 use gateproof_kuadrant::Behaviour;
 use gateproof_testbed::kuadrant::KuadrantTestbed;
@@ -9,8 +12,9 @@ use gateproof_testbed::{GATEWAY_CLASS, PortMapping, TestbedOptions};
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
+use support::backend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 const GATEWAYS: &str = "gateway.networking.k8s.io/v1";
 const POLICIES: &str = "kuadrant.io/v1";
@@ -77,25 +81,6 @@ async fn send(to: SocketAddr, method: &str, path: &str, headers: &str, body: &st
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// A server that answers 200 to everything.
-async fn backend() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut buffer = [0; 4096];
-                while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
-                    if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await.is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    address
-}
-
 /// A cluster with a Gateway, a route to a backend that answers, and a key; nothing of the policies yet.
 async fn world() -> (World, IpAddr) {
     let options = TestbedOptions { ports: PortMapping::Mapped, ..TestbedOptions::default() };
@@ -156,6 +141,10 @@ async fn policies_are_enforced_and_follow_the_services_they_need() {
     assert_eq!(send(address, "PUT", script, "", stop).await, 401);
     let token = format!("Authorization: Bearer {}\r\n", service.token);
     assert_eq!(send(address, "PUT", script, &token, r#"{"rules": [{"stop": "nobody"}]}"#).await, 400);
+    assert_eq!(
+        send(address, "PUT", script, &token, r#"{"rules": [{"stop": "limitador", "namespace": "demo"}]}"#).await,
+        400
+    );
     assert_eq!(send(address, "PUT", script, &token, stop).await, 204);
     world.until_enforced("AuthPolicy", "False").await;
     assert_eq!(send(at, "GET", "/", key, "").await, 403);

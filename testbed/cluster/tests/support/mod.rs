@@ -168,7 +168,7 @@ fn to_value(object: &DynamicObject) -> Value {
 }
 
 /// A server that answers 200 to everything.
-async fn backend() -> SocketAddr {
+pub async fn backend() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
