@@ -114,6 +114,26 @@ fn invent_ports(snapshot: &mut Snapshot) {
     });
 }
 
+fn let_all_in(listener: &mut Value) {
+    listener["allowedRoutes"]["namespaces"] = json!({"from": "All"});
+}
+
+fn open_to_far_calls(snapshot: &mut Snapshot) {
+    let asked: Vec<(String, String)> = snapshot
+        .grpc_routes()
+        .flat_map(|(route, spec)| {
+            let far = spec.parent_refs.iter().filter_map(|of| Some((of.namespace.clone()?, of.name.clone())));
+            far.filter(|(namespace, _)| *namespace != route.meta.namespace)
+        })
+        .collect();
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let metadata = &gateway["metadata"];
+        if asked.iter().any(|(namespace, name)| metadata["namespace"] == **namespace && metadata["name"] == **name) {
+            each(gateway, "/spec/listeners").for_each(let_all_in);
+        }
+    });
+}
+
 /// Gives every Gateway whose class does not exist a class of ours.
 pub(super) fn serve_classless(snapshot: &mut Snapshot) {
     let known: Vec<String> = snapshot.gateway_classes().map(|(object, _)| object.meta.name.clone()).collect();
@@ -305,6 +325,24 @@ pub(super) const FAULTS: &[Fault] = &[
                             drop_field(selector, "matchExpressions");
                         }
                     }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "lets-calls-of-any-namespace-in",
+        summary: "Lets routes of every namespace in at the listeners of a Gateway that a GRPCRoute of another namespace names.",
+        clauses: &["GEP1364-35"],
+        seam: Seam::Snapshot(|| view(open_to_far_calls)),
+    },
+    Fault {
+        name: "lets-streams-of-any-namespace-in",
+        summary: "Lets TCPRoutes of every namespace in at TCP listeners, whatever they allow.",
+        clauses: &["GEP1364-35"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::Gateway, |gateway| {
+                    each(gateway, "/spec/listeners").filter(|of| of["protocol"] == "TCP").for_each(let_all_in);
                 });
             })
         }),

@@ -1,6 +1,6 @@
 //! When routes are judged, and where that is said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Bug;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     },
     model::{GATEWAY_GROUP, ParentRef},
     runtime::seams::{Seen, StatusesSeam},
-    snapshot::{Kind, Snapshot},
+    snapshot::{Kind, Object, Snapshot},
     status::{Condition, DesiredStatus, ParentStatus, StatusUpdate, Truth},
 };
 
@@ -117,6 +117,31 @@ fn miss_late_classes(memory: &mut Memory, snapshot: &mut Snapshot) {
     });
 }
 
+/// Writes nothing of an HTTPRoute that was there before the class of a Gateway that it names, until the route changes.
+#[derive(Default)]
+struct MissesLateClasses(BTreeSet<(String, i64)>);
+
+impl StatusesSeam for MissesLateClasses {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        let classes: BTreeSet<&str> = seen.snapshot.gateway_classes().map(|(class, _)| &*class.meta.name).collect();
+        for (route, spec) in seen.snapshot.http_routes() {
+            let waits_for_a_class = |parent: &ParentRef| {
+                let namespace = parent.namespace.as_deref().unwrap_or(&route.meta.namespace);
+                let gateway = seen.snapshot.gateway(namespace, &parent.name);
+                gateway.is_some_and(|(_, gateway)| !classes.contains(&*gateway.gateway_class_name))
+            };
+            if spec.parent_refs.iter().any(waits_for_a_class) {
+                self.0.insert((route.meta.uid.clone(), route.meta.generation));
+            }
+        }
+        statuses.retain(|update| {
+            let route = seen.snapshot.get(Kind::HttpRoute, &update.key.namespace, &update.key.name);
+            let is_missed = |route: &Object| self.0.contains(&(route.meta.uid.clone(), route.meta.generation));
+            update.kind != Kind::HttpRoute || !route.is_some_and(|route| is_missed(route))
+        });
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -162,5 +187,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Snapshot(|| Box::new(Remembering(Memory::default(), miss_late_classes))),
         },
         reported: &["aws/aws-application-networking-k8s#539"],
+    },
+    Bug {
+        fault: Fault {
+            name: "misses-classes-that-come-after-routes",
+            summary: "Writes nothing of an HTTPRoute that was there before the class of its Gateway, until the route changes.",
+            clauses: &["IMPL-27", "IMPL-35"],
+            seam: Seam::Statuses(|| Box::<MissesLateClasses>::default()),
+        },
+        reported: &["lexfrei/cloudflare-tunnel-gateway-controller#808"],
     },
 ];

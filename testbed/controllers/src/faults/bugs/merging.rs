@@ -45,6 +45,23 @@ fn rewrite_by_service(config: &mut Config) {
     }
 }
 
+/// Gives all that routes have for a Service the filters of the first route that has some for it.
+fn filter_by_service(config: &mut Config) {
+    let mut first: BTreeMap<String, (RouteId, Vec<Filter>)> = BTreeMap::new();
+    for rule in rules(config) {
+        for backend in rule.backends.iter().filter(|backend| !backend.filters.is_empty()) {
+            first.entry(backend.id.clone()).or_insert_with(|| (rule.id.clone(), backend.filters.clone()));
+        }
+    }
+    for Route { id, backends, .. } in rules(config) {
+        for backend in backends {
+            if let Some((_, filters)) = first.get(&backend.id).filter(|(of, _)| !is_of_same_route(of, id)) {
+                backend.filters.clone_from(filters);
+            }
+        }
+    }
+}
+
 fn is_redirect(rule: &Route) -> bool {
     rule.filters.iter().any(|filter| matches!(filter, Filter::RequestRedirect(_)))
 }
@@ -121,6 +138,15 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve(|_, config| rewrite_by_service(config))),
         },
         reported: &["haproxytech/haproxy-unified-gateway#26", "Kong/kong-operator#5475"],
+    },
+    Bug {
+        fault: Fault {
+            name: "filters-for-one-route-of-a-service",
+            summary: "Applies the filters that one route has for a Service to what other routes have for it.",
+            clauses: &["upstream:HTTPRouteBackendRequestHeaderModifier"],
+            seam: Seam::Config(|| serve(|_, config| filter_by_service(config))),
+        },
+        reported: &["golang/vulndb#6205"],
     },
     Bug {
         fault: Fault {

@@ -2,6 +2,7 @@
 
 mod attaching;
 mod bystanders;
+mod connections;
 mod entries;
 mod handshakes;
 mod hostless;
@@ -9,6 +10,7 @@ mod judging;
 mod leaving;
 mod leftovers;
 mod merging;
+mod naming;
 pub(super) mod paths;
 mod readings;
 mod references;
@@ -44,6 +46,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         hostless::BUGS,
         leftovers::BUGS,
         upgrades::BUGS,
+        naming::BUGS,
+        connections::BUGS,
     ];
     all.into_iter().flatten()
 }

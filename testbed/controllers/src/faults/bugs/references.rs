@@ -16,12 +16,12 @@ use crate::{
     faults::{
         Fault, Seam,
         exchange::Finds,
-        tools::{each, is, parents, rules, say, serve, set},
+        tools::{backend_refs, each, is, parents, rules, say, serve, set, view},
         writer::RESTLESS_PAUSE,
     },
     reconcile::{httproute, verdict::Problem},
     runtime::seams::{Seen, StatusWriterSeam},
-    snapshot::Kind,
+    snapshot::{Kind, Snapshot},
     status::{StatusUpdate, Truth},
 };
 
@@ -123,6 +123,25 @@ fn has_errors_of_two_types(update: &StatusUpdate) -> bool {
     })
 }
 
+/// Refers from HTTPRoutes and Gateways that name their own namespace to one that has no grants.
+fn refer_elsewhere(snapshot: &mut Snapshot) {
+    let redirect = |own: &Value, reference: &mut Value| {
+        if reference["namespace"] == *own {
+            reference["namespace"] = "nowhere".into();
+        }
+    };
+    snapshot.edit(Kind::HttpRoute, |route| {
+        let own = route["metadata"]["namespace"].clone();
+        backend_refs(route).for_each(|reference| redirect(&own, reference));
+    });
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let own = gateway["metadata"]["namespace"].clone();
+        for listener in each(gateway, "/spec/listeners") {
+            each(listener, "/tls/certificateRefs").for_each(|reference| redirect(&own, reference));
+        }
+    });
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -177,5 +196,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve(|_, config| forget_namespaces(config))),
         },
         reported: &["Kong/kubernetes-ingress-controller#3860", "envoyproxy/gateway#2187"],
+    },
+    Bug {
+        fault: Fault {
+            name: "asks-for-grants-within-a-namespace",
+            summary: "Asks for a grant where a reference names a namespace, though it is the referrer's own.",
+            clauses: &["GEP1364-21"],
+            seam: Seam::Snapshot(|| view(refer_elsewhere)),
+        },
+        reported: &["envoyproxy/gateway#792", "kubernetes-sigs/gateway-api#1944"],
     },
 ];

@@ -19,7 +19,7 @@ use crate::{
     faults::{
         Fault, Seam,
         exchange::{Finds, Forwards},
-        tools::{hosts, serve, serve_from, virtual_hosts},
+        tools::{drop_at, hosts, serve, serve_from, view, virtual_hosts},
     },
     snapshot::{Kind, Snapshot},
 };
@@ -225,6 +225,19 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve_from(age_changed_routes)),
         },
         reported: &["envoyproxy/gateway#6140"],
+    },
+    Bug {
+        fault: Fault {
+            name: "orders-grpcroutes-by-name",
+            summary: "Decides between equal matches of two GRPCRoutes by name, not by age.",
+            clauses: &["GRPC-02"],
+            seam: Seam::Snapshot(|| {
+                view(|snapshot| {
+                    snapshot.edit(Kind::GrpcRoute, |route| drop_at(route, "/metadata", "creationTimestamp"));
+                })
+            }),
+        },
+        reported: &["projectcontour/contour#6267", "projectcontour/contour#6566"],
     },
     Bug {
         fault: Fault {

@@ -10,15 +10,15 @@ use gateproof_proxy::{
     config::{BackendTarget, Config, Filter, Route},
     exchange::{BackendChoice, Exchange, RequestHead},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{each, hosts, rules, serve, serve_from},
+        tools::{backends, each, hosts, rules, serve, serve_from},
     },
-    snapshot::{Kind, Snapshot},
+    snapshot::{Kind, Object, ObjectKey, Snapshot},
 };
 
 /// Sends what a route has for several ports of a Service to the first of them.
@@ -37,12 +37,10 @@ fn merge_ports(config: &mut Config) {
 /// Gives all EndpointSlices of a Service whose target port has a name the numbers of the first.
 fn resolve_names_once(snapshot: &mut Snapshot) {
     let named = snapshot.all(Kind::Service).filter(|service| service.raw["spec"]["ports"][0]["targetPort"].is_string());
-    let named: Vec<_> = named.map(|service| (service.meta.namespace.clone(), service.meta.name.clone())).collect();
-    let mut first: BTreeMap<(String, String), Value> = BTreeMap::new();
+    let named: Vec<_> = named.map(|service| service.key()).collect();
+    let mut first: BTreeMap<ObjectKey, Value> = BTreeMap::new();
     snapshot.edit(Kind::EndpointSlice, |slice| {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let metadata = &slice["metadata"];
-        let key = (text(&metadata["namespace"]), text(&metadata["labels"]["kubernetes.io/service-name"]));
+        let key = service_of(slice);
         if named.contains(&key) {
             let number = first.entry(key).or_insert_with(|| slice["ports"][0]["port"].clone()).clone();
             each(slice, "/ports").for_each(|port| port["port"] = number.clone());
@@ -58,6 +56,38 @@ fn forget_later_ports_of_a_number(snapshot: &mut Snapshot) {
         ports.retain(|port| known.insert(port["port"].as_u64()));
     });
 }
+
+/// Says of slices without ports that they have the one at which their Service is asked.
+fn invent_ports_of_slices(snapshot: &mut Snapshot) {
+    let known = |service: &Arc<Object>| (service.key(), service.raw["spec"]["ports"][0]["port"].clone());
+    let numbers: BTreeMap<ObjectKey, Value> = snapshot.all(Kind::Service).map(known).collect();
+    snapshot.edit(Kind::EndpointSlice, |slice| {
+        if let Some(number) = numbers.get(&service_of(slice)).filter(|_| has_no_ports(slice)) {
+            slice["ports"] = json!([{"port": number}]);
+        }
+    });
+}
+
+/// Leaves a Service that has a slice without ports no endpoints.
+fn give_up_beside_slices_without_ports(snapshot: &mut Snapshot) {
+    let without = snapshot.all(Kind::EndpointSlice).filter(|slice| has_no_ports(&slice.raw));
+    let given_up: BTreeSet<ObjectKey> = without.map(|slice| service_of(&slice.raw)).collect();
+    snapshot.retain(Kind::EndpointSlice, |slice| !given_up.contains(&service_of(&slice.raw)));
+}
+
+fn has_no_ports(slice: &Value) -> bool {
+    slice["ports"].as_array().is_none_or(Vec::is_empty)
+}
+
+/// The Service that an EndpointSlice belongs to.
+fn service_of(slice: &Value) -> ObjectKey {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &slice["metadata"];
+    ObjectKey::new(text(&metadata["namespace"]), text(&metadata["labels"]["kubernetes.io/service-name"]))
+}
+
+/// The largest weight that it can tell from larger ones.
+const WEIGHT: u32 = 65_535;
 
 /// The parts into which some data planes cut what weights share.
 const PARTS: u64 = 10_000;
@@ -147,6 +177,35 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve_from(forget_later_ports_of_a_number)),
         },
         reported: &["Kong/kubernetes-ingress-controller#1080", "kubernetes/ingress-nginx#984"],
+    },
+    Bug {
+        fault: Fault {
+            name: "invents-ports-of-slices",
+            summary: "Dials the endpoints of an EndpointSlice without ports on the port of the Service.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| serve_from(invent_ports_of_slices)),
+        },
+        reported: &["zalando/skipper#3151", "kubernetes/ingress-nginx#9149"],
+    },
+    Bug {
+        fault: Fault {
+            name: "gives-up-beside-slices-without-ports",
+            summary: "Has no endpoints of a Service that has an EndpointSlice without ports.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| serve_from(give_up_beside_slices_without_ports)),
+        },
+        reported: &["traefik/traefik#13481"],
+    },
+    Bug {
+        fault: Fault {
+            name: "caps-weights",
+            summary: "Takes no weight for more than 65,535.",
+            clauses: &["upstream:HTTPRouteWeight"],
+            seam: Seam::Config(|| {
+                serve(|_, config| backends(config).for_each(|backend| backend.weight = backend.weight.min(WEIGHT)))
+            }),
+        },
+        reported: &["Kong/kong-operator#2515"],
     },
     Bug {
         fault: Fault {
