@@ -7,6 +7,7 @@ use crate::cluster::pool::Instance;
 use crate::cluster::shape::Shape;
 use crate::log::Timing;
 use crate::scenario::bind::needs;
+use crate::scenario::hosts::takes_any_host;
 use crate::scenario::{Answer, HoldFor, Isolation, Probe, Scenario, Verb};
 
 /// What is done without waiting.
@@ -24,6 +25,8 @@ pub struct Job {
     pub isolation: Isolation,
     /// Whether it fills the class that takes one Gateway only, as one job at a time can.
     pub fills: bool,
+    /// Whether it serves whatever host is asked for: where Gateways are merged, for everybody.
+    pub takes_any_host: bool,
     /// How long it will wait at least; the longest go first.
     pub estimate: Duration,
 }
@@ -70,7 +73,8 @@ impl Job {
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => AT_ONCE,
         });
         let fills = needs(scenario).single_class;
-        Job { gateways, isolation: scenario.isolation, fills, estimate: declared.sum() }
+        let takes_any_host = takes_any_host(scenario);
+        Job { gateways, isolation: scenario.isolation, fills, takes_any_host, estimate: declared.sum() }
     }
 
     /// Whether it has the lanes of its Gateways, or the class that it fills, for itself.
@@ -90,16 +94,25 @@ fn probing(probe: &Probe, timing: &Timing) -> Duration {
     answer.unwrap_or_default().saturating_mul(timing.consecutive + 1) + AT_ONCE
 }
 
+/// Whether Gateways have addresses of their own, as far as the pool shows: one Gateway alone shows nothing.
+fn are_apart(instances: &[Instance]) -> bool {
+    let mut known = BTreeSet::new();
+    let is_apart = |instance: &Instance| {
+        !instance.addresses.is_empty() && instance.addresses.iter().all(|address| known.insert(address.clone()))
+    };
+    instances.len() > 1 && instances.iter().all(is_apart)
+}
+
 impl Schedule {
     /// All jobs pending. At most `slots` run at once; with one slot they run in a fixed order.
     pub fn new(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize) -> Schedule {
+        let merged = !are_apart(&instances);
         let mut pending: Vec<usize> = (0..jobs.len()).collect();
         // Those that run alone come last, when nothing else is left to wait for them.
         pending.sort_by_key(|index| {
-            (jobs[*index].isolation == Isolation::Cluster, std::cmp::Reverse(jobs[*index].estimate), *index)
+            let Job { isolation, takes_any_host, estimate, .. } = &jobs[*index];
+            (*isolation == Isolation::Cluster, merged && *takes_any_host, std::cmp::Reverse(*estimate), *index)
         });
-        let mut addresses = BTreeSet::new();
-        let merged = instances.iter().any(|instance| instance.addresses.iter().any(|a| !addresses.insert(a.clone())));
         Schedule { jobs, pending, running: HashMap::new(), instances, slots: slots.max(1), merged, stopped: false }
     }
 
@@ -158,6 +171,11 @@ impl Schedule {
         if exclusive && job.gateways.is_empty() && self.merged && self.is_own_gateway_running() {
             return None;
         }
+        if self.answers_for_all(index) && !self.running.is_empty()
+            || self.running.keys().any(|running| self.answers_for_all(*running))
+        {
+            return None;
+        }
         if job.fills && self.running.keys().any(|running| self.jobs[*running].fills) {
             return None;
         }
@@ -186,6 +204,11 @@ impl Schedule {
     /// On targets that merge Gateways, those that scenarios bring themselves share lanes nobody can foresee.
     fn is_own_gateway_running(&self) -> bool {
         self.running.keys().any(|running| self.jobs[*running].is_exclusive() && self.jobs[*running].gateways.is_empty())
+    }
+
+    /// Whether what a job serves answers for the hosts of all others too.
+    fn answers_for_all(&self, index: usize) -> bool {
+        self.merged && self.jobs[index].takes_any_host
     }
 
     /// Every lane that a job could use.

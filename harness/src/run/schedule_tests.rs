@@ -9,7 +9,7 @@ use crate::scenario::{Vocabulary, load};
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
     let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
-    Job { gateways, isolation, fills: false, estimate: Duration::from_millis(millis) }
+    Job { gateways, isolation, fills: false, takes_any_host: false, estimate: Duration::from_millis(millis) }
 }
 
 fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance {
@@ -136,6 +136,28 @@ fn on_merged_targets_own_gateways_take_turns() {
     assert_eq!(fill(&mut Schedule::new(jobs.clone(), apart, 8)), [0, 1]);
     let merged = vec![instance("http", false, "a", 80), instance("https", false, "a", 443)];
     assert_eq!(fill(&mut Schedule::new(jobs, merged, 8)), [0]);
+}
+
+#[rstest]
+#[case::merged(vec![instance("https", false, "a", 443)], [vec![1, 2], vec![0], vec![3]])]
+#[case::unknown(vec![instance("https", false, "", 443)], [vec![1, 2], vec![0], vec![3]])]
+#[case::one_alone(vec![], [vec![1, 2], vec![0], vec![3]])]
+#[case::apart(vec![instance("https", false, "b", 443)], [vec![0, 1, 2, 3], vec![], vec![]])]
+fn unless_gateways_are_apart_what_takes_any_host_runs_alone(
+    #[case] others: Vec<Instance>,
+    #[case] starts: [Vec<usize>; 3],
+) {
+    let any = Job { takes_any_host: true, ..job(&[], Isolation::Shared, 9) };
+    let jobs = vec![any.clone(), job(&[], Isolation::Shared, 2), job(&["http"], Isolation::Shared, 1), any];
+    let mut instances = vec![instance("http", false, "a", 80)];
+    instances.extend(others);
+    let mut schedule = Schedule::new(jobs, instances, 8);
+    for expected in starts {
+        let mut started = fill(&mut schedule);
+        started.sort_unstable();
+        assert_eq!(started, expected);
+        started.into_iter().for_each(|job| schedule.finished(job));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub mod bind;
 mod diagnostic;
 pub mod expectations;
 mod grpc;
+pub mod hosts;
 pub mod known;
 pub mod lint;
 pub mod load;
