@@ -1,11 +1,9 @@
-//! Which scenarios serve whatever host they are asked for, and so answer for others where Gateways share a data path.
+//! Which scenarios serve whatever host they are asked for, and so answer for others where Gateways share a data path. What
+//! has `parentRefs` is a route, and what has `listeners` is a parent, whatever their kinds.
 
 use serde_json::Value;
 
-use super::model::{ObjectRef, Patch, PatchKind, Scenario, Verb};
-
-/// Kinds of routes that are told apart by hosts.
-const ROUTES: [&str; 2] = ["HTTPRoute", "GRPCRoute"];
+use super::model::{Patch, PatchKind, Scenario, Verb};
 
 /// Protocols of listeners that are told apart by hosts.
 const PROTOCOLS: [&str; 2] = ["HTTP", "HTTPS"];
@@ -15,13 +13,12 @@ const PROTOCOLS: [&str; 2] = ["HTTP", "HTTPS"];
 pub fn takes_any_host(scenario: &Scenario) -> bool {
     let listeners = listeners(scenario);
     scenario.steps.iter().any(|step| match &step.verb {
-        Verb::Apply(apply) => {
-            let routes = apply.objects.iter().filter(|object| is_route(text(object, "/kind")));
-            routes
-                .filter(|route| names_no_host(route.pointer("/spec/hostnames")))
-                .any(|route| is_open(route, &listeners))
-        }
-        Verb::Patch(patch) => is_route(&patch.target.kind) && frees_of_hosts(patch),
+        Verb::Apply(apply) => apply
+            .objects
+            .iter()
+            .filter(|route| names_no_host(route.pointer("/spec/hostnames")))
+            .any(|route| is_open(route, &listeners)),
+        Verb::Patch(patch) => frees_of_hosts(patch),
         _ => false,
     })
 }
@@ -32,15 +29,17 @@ fn listeners(scenario: &Scenario) -> Vec<(&str, &Value)> {
     for step in &scenario.steps {
         match &step.verb {
             Verb::Apply(apply) => {
-                for gateway in apply.objects.iter().filter(|object| text(object, "/kind") == "Gateway") {
+                for gateway in &apply.objects {
                     let name = text(gateway, "/metadata/name");
                     found.extend(each(gateway.pointer("/spec/listeners")).map(|listener| (name, listener)));
                 }
             }
-            Verb::Patch(Patch { target: ObjectRef { kind, name, .. }, patch, .. }) if kind == "Gateway" => {
-                let added = each(Some(patch)).filter_map(|operation| operation.get("value"));
-                let all = each(patch.pointer("/spec/listeners")).chain(added.filter(|value| value.is_object()));
-                found.extend(all.map(|listener| (name.as_str(), listener)));
+            Verb::Patch(Patch { target, patch, .. }) => {
+                let operations =
+                    each(Some(patch)).filter(|operation| text(operation, "/path").starts_with("/spec/listeners"));
+                let added = operations.filter_map(|operation| operation.get("value")).filter(|value| value.is_object());
+                let all = each(patch.pointer("/spec/listeners")).chain(added);
+                found.extend(all.map(|listener| (target.name.as_str(), listener)));
             }
             _ => {}
         }
@@ -71,10 +70,6 @@ fn frees_of_hosts(patch: &Patch) -> bool {
                 && names_no_host(operation.get("value"))
         }),
     }
-}
-
-fn is_route(kind: &str) -> bool {
-    ROUTES.contains(&kind)
 }
 
 fn names_no_host(hostnames: Option<&Value>) -> bool {
