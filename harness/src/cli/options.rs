@@ -25,7 +25,7 @@ use gateproof_suites::{profiles, profiles_of};
 use gateproof_testbed::{Behaviour, UnknownBehaviour};
 
 /// Which scenarios.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Selection {
     /// Globs of scenario names, upstream test names, requirement IDs, features, profiles or suites; everything unless given
     #[arg(value_name = "SELECTION")]
@@ -178,7 +178,7 @@ pub(crate) fn load_failure(error: LoadError) -> Failure {
 pub(crate) const EMBEDDED: &str = "embedded";
 
 /// Which target.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Target {
     /// The target: `embedded`; `embedded:FAULT` to see a fault being caught, `embedded:variant:NAME` to see a legal variant
     /// pass, and several of them with `+` in between
@@ -210,6 +210,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Whether no cluster is named.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.gateway_class.is_none() && self.kubeconfig.is_none() && self.context.is_none()
+    }
+
     /// What the arguments mean for a target of this suite.
     fn choice(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
         let named = named_cluster(self.kubeconfig.as_ref(), self.context.as_ref());

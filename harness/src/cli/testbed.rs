@@ -290,7 +290,6 @@ impl Cluster {
             let whole =
                 |file: &str| std::path::absolute(file).map_or_else(|_| file.to_owned(), |it| it.display().to_string());
             let mut variables = testbed.environment();
-            variables.push(("POD_NAMESPACE", "azureserviceoperator-system".to_owned()));
             variables.push(("KUBECONFIG", whole(&args.kubeconfig.display().to_string())));
             let authorities = services.iter().filter_map(|service| service.authority.as_deref());
             variables.extend(authorities.map(|file| ("SSL_CERT_FILE", whole(file))));

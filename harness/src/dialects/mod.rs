@@ -2,11 +2,13 @@
 //! a kind of one.
 
 mod data;
+mod implied;
 pub mod gateway_api;
 
 mod protocol;
 mod reference;
 
 pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
+pub use implied::Implied;
 pub use protocol::Protocol;
 pub use reference::{Other, Reference};

@@ -7,11 +7,9 @@ use super::env::{any_of, severity};
 use super::expect::Miss;
 use super::location::{self, Comparison};
 use super::{forwarded, grpc};
+use crate::dialects::Implied;
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd};
-use crate::scenario::{Answer, Clause, GrpcCode, HeaderTest, Level, Seen, Share};
-
-/// Clauses behind a Location without the port that its scheme has anyway.
-const DEFAULT_PORT: [&str; 1] = ["blind:HTTPRouteRedirectPortAndScheme.1"];
+use crate::scenario::{Answer, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// The status codes of a timeout.
 const TIMED_OUT: [u16; 2] = [504, 408];
@@ -108,6 +106,7 @@ impl Check<'_> {
             seen,
             severity: severity(level),
             clauses: Vec::new(),
+            implied: None,
             line: 0,
             stale: false,
             blind: false,
@@ -157,7 +156,7 @@ impl Check<'_> {
         if !altered.is_empty() {
             let words = format!("backend {backend} sees the request as it was sent");
             let miss = self.miss(".backend", self.level, words, format!("it saw {}", altered.join("; ")));
-            miss.clauses = forwarded::AS_SENT.map(Clause::from).to_vec();
+            miss.implied = Some(Implied::Forwarded);
         }
     }
 
@@ -245,7 +244,7 @@ impl Check<'_> {
         let spelt_out = level != self.level;
         let miss = self.miss(part, level, words, format!("it is {seen:?}"));
         if spelt_out {
-            miss.clauses = DEFAULT_PORT.map(Clause::from).to_vec();
+            miss.implied = Some(Implied::DefaultPort);
         }
     }
 
@@ -426,5 +425,6 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
 
 /// A miss of the probe itself.
 pub(super) fn plain_miss(expectation: String, expected: String, seen: String, severity: Severity) -> Miss {
-    Miss { expectation, expected, seen, severity, clauses: Vec::new(), line: 0, stale: false, blind: false }
+    let clauses = Vec::new();
+    Miss { expectation, expected, seen, severity, clauses, implied: None, line: 0, stale: false, blind: false }
 }

@@ -242,6 +242,7 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         // Only all parts together are the state.
         severity: severity(subject.most_binding(|bounds| bounds.admits(env.context.basis))),
         clauses: subject.conditions.values().flat_map(|c| c.proves.clone()).collect(),
+        implied: None,
         line: subject.place.line,
         stale: false,
         blind: false,
@@ -306,6 +307,7 @@ fn written(before: &Value, after: &Value, name: String, step: usize) -> Miss {
         seen,
         severity: Severity::Failure,
         clauses: Vec::new(),
+        implied: None,
         line: 0,
         stale: false,
         blind: false,

@@ -13,7 +13,7 @@ use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
 use super::expect::{Evaluation, Miss, evaluate};
 use super::history::{Latest, Version, names};
-use crate::dialects::{Dialect, Settles};
+use crate::dialects::{Dialect, Implied, Settles};
 use crate::log::{Elapsed, Sight, Timing};
 use crate::scenario::{ObjectRef, Settle, SubjectExpectation};
 
@@ -24,8 +24,6 @@ const OPTIONAL_WINDOWS: u32 = 8;
 
 /// How often what is asked for comes and goes until that is what is wrong.
 const FLAPS: u32 = 2;
-/// Clauses behind conditions that come and go though nothing is configured.
-const STAYS: [&str; 1] = ["OWN-04"];
 
 /// A settle in progress. With several legal ends, the first that settles counts.
 #[derive(Debug, Clone)]
@@ -253,7 +251,8 @@ impl Settling {
             let expected = format!("stays unchanged for {} once it is as asked", seconds(end.window(env)));
             let seen = format!("it was as asked {} times, and each time not for long", end.lost);
             for mut miss in whole_misses(end, &expected, &seen, env) {
-                miss.clauses = STAYS.map(Into::into).into_iter().filter(|_| end.flapped).collect();
+                miss.clauses.clear();
+                miss.implied = end.flapped.then_some(Implied::DoNotFlap);
                 report.findings.push(env.finding(&miss, "programmed", false, now));
             }
             return report;

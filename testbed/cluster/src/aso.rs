@@ -74,7 +74,9 @@ impl AsoTestbed {
     /// The variables with which an implementation uses the fake Azure Resource Manager; secrets are among them. Left to the caller are
     /// `POD_NAMESPACE` and `SSL_CERT_FILE`.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
-        self.arm.environment()
+        let mut variables = self.arm.environment();
+        variables.push(("POD_NAMESPACE", "azureserviceoperator-system".to_owned()));
+        variables
     }
 
     /// A client that reaches the API server without a socket.
