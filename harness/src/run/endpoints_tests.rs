@@ -128,6 +128,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-endpoints-go-and-come",
         "httproute-named-target-port",
         "httproute-port-of-endpoints",
+        "httproute-port-of-endpoints-changed",
         "httproute-port-of-two-protocols",
         "httproute-port-taken-from-a-service",
         "httproute-retry-after-refused-connections",
