@@ -55,7 +55,10 @@ impl Prober {
         };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
-            ProbeRequest::Tcp { host, port, send } => tcp::attempt(self, exchange, &host, port, &send).await,
+            ProbeRequest::Tcp { host, port, send, listens } => {
+                let text = (!listens).then(|| tcp::text(&exchange.id, &send)).unwrap_or_default();
+                tcp::attempt(self, exchange, &host, port, &text).await
+            }
         }
     }
 }

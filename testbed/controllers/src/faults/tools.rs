@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gateproof_proxy::config::{Backend, Config, Filter, Listener, Protocol, Route, VirtualHost};
+use gateproof_proxy::config::{Backend, Config, Filter, Listener, Protocol, RequestMatch, Route, VirtualHost};
 use serde_json::Value;
 
 use crate::{
@@ -119,6 +119,39 @@ impl<S: SnapshotSeam> StatusesSeam for SayFrom<S> {
     fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
         *statuses = seen.otherwise(|snapshot| *snapshot = self.0.view(snapshot.clone())).statuses;
     }
+}
+
+/// A configuration fault that keeps a part of a rule when the rule has it no longer, as long as it matches the same.
+struct KeepsOfRules<T> {
+    /// By the uid of the route and the place of the rule.
+    known: BTreeMap<(String, usize), (Vec<RequestMatch>, T)>,
+    part: fn(&mut Route) -> &mut T,
+    is_empty: fn(&T) -> bool,
+}
+
+impl<T: Clone + Send> ConfigSeam for KeepsOfRules<T> {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        for rule in rules(config) {
+            let id = &rule.id;
+            let Some(route) = seen.snapshot.get(Kind::HttpRoute, &id.namespace, &id.name) else { continue };
+            let key = (route.meta.uid.clone(), id.rule);
+            let matches = rule.matches.clone();
+            let part = (self.part)(rule);
+            if !(self.is_empty)(part) {
+                self.known.insert(key, (matches, part.clone()));
+            } else if let Some((_, before)) = self.known.get(&key).filter(|(of, _)| *of == matches) {
+                *part = before.clone();
+            }
+        }
+    }
+}
+
+/// A fault that goes on with what rules of HTTPRoutes had before where they have nothing of it any more.
+pub(super) fn keep_of_rules<T: Clone + Send + 'static>(
+    part: fn(&mut Route) -> &mut T,
+    is_empty: fn(&T) -> bool,
+) -> Box<dyn ConfigSeam> {
+    Box::new(KeepsOfRules { known: BTreeMap::new(), part, is_empty })
 }
 
 /// A fault that sees another cluster.

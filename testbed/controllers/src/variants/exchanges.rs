@@ -99,12 +99,12 @@ fn with_page(_: &RequestHead, response: &mut Response<Body>) {
 }
 
 fn forwarding_headers(request: &RequestHead, parts: &mut Parts) {
-    let client = request.connection.peer.ip().to_string();
-    for (name, value) in [("x-forwarded-for", client.as_str()), ("x-forwarded-proto", request.scheme)] {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            parts.headers.insert(HeaderName::from_static(name), value);
-        }
+    if let Ok(client) = HeaderValue::from_str(&request.connection.peer.ip().to_string()) {
+        parts.headers.insert(HeaderName::from_static("x-forwarded-for"), client);
     }
+    // What stands there is the scheme already, or what a filter of the rule has set.
+    let scheme = parts.headers.entry(HeaderName::from_static("x-forwarded-proto"));
+    scheme.or_insert(HeaderValue::from_static(request.scheme));
     parts.headers.insert(HeaderName::from_static("x-request-id"), HeaderValue::from(request.connection.id));
     parts.headers.insert(VIA, HeaderValue::from_static("1.1 reference"));
 }

@@ -17,6 +17,7 @@ mod references;
 mod routing;
 mod services;
 mod sizes;
+mod together;
 mod upgrades;
 
 use super::Fault;
@@ -48,6 +49,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         upgrades::BUGS,
         naming::BUGS,
         connections::BUGS,
+        together::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -22,6 +22,19 @@ fn has_no_endpoints(filter: &Filter) -> bool {
 
 pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
+        name: "rewrites-nothing-beside-mirrors",
+        summary: "Leaves requests that a rule mirrors as they came where it rewrites them too.",
+        clauses: &["OWN-17"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let mirrors = |filter: &Filter| matches!(filter, Filter::RequestMirror(_));
+                for rule in rules(config).filter(|rule| rule.filters.iter().any(mirrors)) {
+                    rule.filters.retain(|filter| !matches!(filter, Filter::UrlRewrite(_)));
+                }
+            })
+        }),
+    },
+    Fault {
         name: "mirrors-every-request",
         summary: "Copies every request to a mirror that is to get a share of them.",
         clauses: &["upstream:HTTPRouteRequestPercentageMirror", "blind:HTTPRouteRequestPercentageMirror.1"],
