@@ -46,6 +46,13 @@ pub(super) fn compare(
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
+        Answer::NoAnswer if matches!(exchange.request, ProbeRequest::Tcp { .. }) => {
+            let is_answered = exchange.received.is_some() || matches!(exchange.tcp, Some(TcpEnd::Answered { .. }));
+            if is_answered {
+                let expected = "nobody answers: not a byte comes".to_owned();
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
         Answer::NoAnswer => {
             let is_begun = exchange.received.as_ref().is_some_and(|received| received.status.is_some());
             let none = exchange.http.is_none()
@@ -363,8 +370,10 @@ pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &B
     let status = exchange.http.as_ref().map(|answer| answer.status);
     let code = exchange.http.as_ref().filter(|_| grpc::is_call(exchange)).and_then(grpc::code);
     parts.iter().position(|(share, _)| match share {
-        Share::Backend(name) => {
-            backend == Some(name.as_str()) && status.is_none_or(|s| s < 400) && code.is_none_or(|c| c == GrpcCode::OK)
+        Share::Backend(_) | Share::AnyOf(_) => {
+            backend.is_some_and(|backend| share.backends().any(|one| one == backend))
+                && status.is_none_or(|s| s < 400)
+                && code.is_none_or(|c| c == GrpcCode::OK)
         }
         Share::Code(wanted) => backend.is_none() && code == Some(*wanted),
         Share::Status(code) => backend.is_none() && status == Some(*code),

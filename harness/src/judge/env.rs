@@ -93,6 +93,8 @@ pub(super) struct Report {
     /// An address that is now known to answer from a backend.
     pub(super) answered: Option<String>,
     pub(super) shares: Option<ShareRecord>,
+    /// Which of its legal ends a write came to.
+    pub(super) ending: Option<usize>,
 }
 
 impl Report {

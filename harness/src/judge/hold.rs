@@ -118,7 +118,8 @@ impl Holding {
             let Some(before) = self.before[index].replace(now.clone()) else { continue };
             let may_be = self.hold.other_messages && differ_by_messages(&before, now);
             if uid(&before) == uid(now) && status_was_written(&before, now) && !may_be {
-                breaches.push(written(&before, now, env.label(object), env.step.index));
+                let severity = severity(self.hold.unchanged_level);
+                breaches.push(Miss { severity, ..written(&before, now, env.label(object), env.step.index) });
             }
         }
         for breach in breaches {

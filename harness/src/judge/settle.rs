@@ -42,6 +42,8 @@ pub(super) struct Settling {
 struct End {
     settle: Settle,
     part: String,
+    /// Which of the legal ends of a write it is.
+    ending: Option<usize>,
     seen: Vec<Evaluation>,
     view: Vec<Value>,
     observed: Option<Elapsed>,
@@ -56,18 +58,19 @@ struct End {
 }
 
 impl Settling {
-    /// Starts at `now`. Each end comes with the part of the step's name that its expectations stand under. The budget
+    /// Starts at `now`. Each end comes with its position among the legal ends of the write, if it is one. The budget
     /// is the largest of the subjects', because they may depend on one another.
-    pub(super) fn new(ends: Vec<(String, Settle)>, now: Elapsed, env: &Env<'_>) -> Settling {
+    pub(super) fn new(ends: Vec<(Option<usize>, Settle)>, now: Elapsed, env: &Env<'_>) -> Settling {
         let timing = &env.context.timing;
         let subjects = ends.iter().flat_map(|(_, settle)| &settle.subjects);
         let budget =
             subjects.map(|subject| budget(subject, &env.scenario.dialect, timing)).max().unwrap_or(timing.route);
         let ends = ends
             .into_iter()
-            .map(|(part, settle)| End {
+            .map(|(ending, settle)| End {
                 settle,
-                part,
+                part: ending.map_or_else(|| "settle".to_owned(), |ending| format!("either[{ending}].settle")),
+                ending,
                 seen: Vec::new(),
                 view: Vec::new(),
                 observed: None,
@@ -226,6 +229,7 @@ impl Settling {
             .to_vec();
         report.settled_after = Some(met - start);
         report.settled = end.settle.subjects.clone();
+        report.ending = end.ending;
         report
     }
 

@@ -43,6 +43,9 @@ pub(super) struct Sharing {
     disturbed: bool,
     /// Whether the budget was given once more for a test that outlasted it.
     renewed: bool,
+    /// Whether the last test began in time, disagreed, and outlasted the budget: what its later answers were is not known, so
+    /// the data path may have converged in time.
+    straddled: bool,
     /// Since when the run is to write nothing: a test that would fail is repeated so.
     quiet: Option<Elapsed>,
 }
@@ -72,6 +75,7 @@ impl Sharing {
             answers: Staying::default(),
             disturbed: false,
             renewed: false,
+            straddled: false,
             quiet: None,
         }
     }
@@ -190,7 +194,7 @@ impl Sharing {
 
     fn agreed(&self, now: Elapsed, env: &Env<'_>) -> Report {
         let start = self.deadline.start;
-        let is_late = !self.deadline.met_by(self.began);
+        let is_late = !self.deadline.met_by(self.began) && (self.disturbed || !self.straddled);
         let broke = is_late && self.disturbed && self.answers.has_but_broken();
         if is_late && self.disturbed && !broke {
             let report = self.answers.agreed_too_late(self.began - start, env);
@@ -222,6 +226,7 @@ impl Sharing {
             self.renewed = true;
             self.deadline.renew(now);
         }
+        self.straddled = is_in_time && !self.deadline.met_by(now);
         let phase = self.deadline.phase(now);
         self.disturbed |= is_in_time && 0 < self.others && self.others < self.total();
         // One that would begin too late is no test of whether it is late.
@@ -301,14 +306,14 @@ impl Sharing {
             .parts
             .iter()
             .zip(&self.plan.expected)
-            .map(|((share, _), expected)| format!("{} {:.0} %", share_name(share), expected * 100.0))
+            .map(|((share, _), expected)| format!("{} {:.0} %", share, expected * 100.0))
             .collect();
         format!("shares {} within {:.0} points", parts.join(", "), self.plan.margin * 100.0)
     }
 
     fn in_words(&self) -> String {
         let parts: Vec<String> =
-            self.parts.iter().zip(&self.counts).map(|((share, _), n)| format!("{} {n}", share_name(share))).collect();
+            self.parts.iter().zip(&self.counts).map(|((share, _), n)| format!("{} {n}", share)).collect();
         let other = self.other.as_ref().map_or_else(String::new, |o| format!(", others {} (such as {o})", self.others));
         format!("of {} answers {}{other}", self.total(), parts.join(", "))
     }
@@ -318,7 +323,7 @@ impl Sharing {
         ShareRecord {
             step: env.step.index,
             n: self.total(),
-            counts: counts.map(|(((share, _), expected), count)| (share_name(share), *expected, *count)).collect(),
+            counts: counts.map(|(((share, _), expected), count)| (share.to_string(), *expected, *count)).collect(),
             p: self.probability(),
         }
     }
@@ -332,15 +337,5 @@ fn batch(plan: &SharePlan, counts: &[u32], others: u32) -> u32 {
     match next(plan, counts, others) {
         Decision::MoreProbes(n) => n,
         _ => 0,
-    }
-}
-
-fn share_name(share: &Share) -> String {
-    match share {
-        Share::Backend(name) => name.clone(),
-        Share::Status(code) => format!("status {code}"),
-        Share::Code(code) => code.to_string(),
-        Share::Copied(mirror) => format!("copied to {mirror}"),
-        Share::NotCopied => "not copied".to_owned(),
     }
 }

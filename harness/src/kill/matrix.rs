@@ -46,7 +46,8 @@ pub struct ScenarioRun {
     pub scenario: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// Findings that are not a consequence of an earlier one. Warnings are left out, unless the fault deserves no more.
+    /// Findings that are not a consequence of an earlier one. Warnings are left out, unless the fault deserves no more, or no more
+    /// for the clause that they carry.
     pub first: Vec<FirstFailure>,
     /// Those, and what failed in the same step as one of them: which of these comes first may be a matter of time.
     pub beside: Vec<FirstFailure>,
@@ -62,8 +63,13 @@ pub struct FirstFailure {
 }
 
 impl ScenarioRun {
-    fn of(record: &ScenarioRecord, weakest: Severity) -> ScenarioRun {
-        let grave = record.findings.iter().filter(|f| f.severity == Severity::Failure || f.severity == weakest);
+    fn of(record: &ScenarioRecord, clauses: &[&str]) -> ScenarioRun {
+        let weakest = weakest(clauses);
+        let is_warned_of = |f: &Finding| {
+            f.severity == Severity::Warning && f.clauses.iter().any(|c| clauses.contains(&c.as_str()) && is_should(c))
+        };
+        let is_grave = |f: &Finding| f.severity == Severity::Failure || f.severity == weakest || is_warned_of(f);
+        let grave = record.findings.iter().filter(|f| is_grave(f));
         let firsts: Vec<&Finding> = grave.clone().filter(|f| !f.consequence).collect();
         let beside = grave.filter(|f| firsts.iter().any(|first| step(&first.expectation) == step(&f.expectation)));
         let name = |f: &Finding| FirstFailure {
@@ -92,7 +98,7 @@ impl FaultRun {
             .scenarios
             .iter()
             .filter(|s| !matches!(s.outcome, Outcome::Skipped | Outcome::NotSupported))
-            .map(|s| ScenarioRun::of(s, weakest))
+            .map(|s| ScenarioRun::of(s, clauses))
             .collect();
         let contract = record
             .contract
@@ -197,8 +203,11 @@ impl FaultRun {
 
 /// The weakest finding that a fault against these clauses must earn: who strays only from what should be is warned of.
 fn weakest(clauses: &[&str]) -> Severity {
-    let is_should = |clause: &&str| requirement(clause).is_some_and(|it| it.level == Level::Should);
-    if clauses.iter().all(is_should) { Severity::Warning } else { Severity::Failure }
+    if clauses.iter().all(|clause| is_should(clause)) { Severity::Warning } else { Severity::Failure }
+}
+
+fn is_should(clause: &str) -> bool {
+    requirement(clause).is_some_and(|it| it.level == Level::Should)
 }
 
 /// One fault in the matrix.

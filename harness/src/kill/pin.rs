@@ -122,7 +122,8 @@ fn answer(probe: &Probe) -> Option<Pin> {
     Some(match (&probe.answer, &probe.host) {
         (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
         (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
-        (Answer::NoAnswer, _) => Pin::Occupy(key(), probe.target.listener.clone()?),
+        (Answer::NoAnswer, None) => Pin::Connection(WrongConnection::Answered),
+        (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), probe.target.listener.clone()?),
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),
@@ -164,7 +165,10 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         }),
         SeenPart::Noted(backend, part) => {
             let wrong = match part {
-                NotedPart::Times | NotedPart::Apart => return Some(WrongAnswer::CalledAgain(backend.clone())),
+                NotedPart::Times | NotedPart::Apart => {
+                    let most = seen.noted.get(backend)?.times.and_then(|times| times.at_most);
+                    return Some(WrongAnswer::CalledAgain(backend.clone(), most.unwrap_or_default().max(1)));
+                }
                 NotedPart::Method => WrongAnswer::ForwardedMethod(OTHER.to_uppercase()),
                 NotedPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
                 NotedPart::Body => WrongAnswer::ForwardedBody(OTHER.to_owned()),

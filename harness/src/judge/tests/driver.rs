@@ -89,6 +89,7 @@ pub(super) fn step(index: usize, verb: Verb) -> Step {
         index,
         verb,
         either: Vec::new(),
+        within: None,
         bounds: Bounds::default(),
         proves: vec![format!("CLAUSE-{index}").into()],
         place: Place { line: 10 + index, column: 1 },

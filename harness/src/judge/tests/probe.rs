@@ -207,6 +207,20 @@ fn ends_of_connections_are_told_apart(#[case] answer: Answer, #[case] back: Back
     }
 }
 
+#[rstest]
+#[case::refused(Back::Error(ProbeError::ConnectRefused(String::new())), true)]
+#[case::packets_are_dropped(Back::Error(ProbeError::ConnectTimedOut), true)]
+#[case::closed(Back::Tcp(TcpEnd::ClosedBeforeAnyByte), true)]
+#[case::silent(Back::Tcp(TcpEnd::Hung), true)]
+#[case::answered(Back::Line("echo-pod"), false)]
+#[case::answered_in_part(Back::Cut(broken(), None), false)]
+fn nobody_answers_over_tcp(#[case] back: Back, #[case] good: bool) {
+    let probe = Probe { method: None, host: None, ..get(Answer::NoAnswer) };
+    let mut play = probing(probe).probes(move |_, _, _| back.clone());
+    assert_eq!(play.run().outcome == Outcome::Passed, good);
+    assert!(matches!(&play.requests[0], ProbeRequest::Tcp { .. }));
+}
+
 fn broken() -> ProbeError {
     ProbeError::Broken("the connection ended".to_owned())
 }

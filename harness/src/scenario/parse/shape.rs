@@ -272,6 +272,7 @@ static ENDING: Table = Table {
     fields: &[
         may("refused", Shape::Table(&REFUSAL), "it is refused so"),
         may("settle", SUBJECTS, "it is admitted, and this settles"),
+        may("then", Shape::List(&Shape::Table(&STEP)), "what is done after this end alone"),
         SINCE,
         UNTIL,
         CHANNEL,
@@ -426,6 +427,7 @@ static HOLD: Table = Table {
         may("always", SUBJECTS, "every version must satisfy all of these"),
         may("unchanged", TEXTS, "the status of these must not be written"),
         may("otherMessages", Shape::Bool, "true: it may be, with other messages, which may speak of what else changed"),
+        may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding `unchanged` is; MUST unless given"),
     ],
 };
 
@@ -556,7 +558,11 @@ static ANSWER: Table = Table {
             "messages over the WebSocket, in this order, each of which must get its right answer",
         ),
         may("noted", Shape::Map(&Shape::Table(&NOTED)), "what backends noted of the very request, by backend"),
-        may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend, status code or code of a call"),
+        may(
+            "shares",
+            Shape::Map(&Shape::Integer(0, 1_000_000)),
+            "weights by backend (`a|b` for what several have together), status code or code of a call",
+        ),
         may(
             "copies",
             Shape::Map(&Shape::Integer(0, 100)),
@@ -589,7 +595,11 @@ static NOTED: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[
-        may("times", Shape::Integer(0, 1000), "how often the request reached it"),
+        may(
+            "times",
+            Shape::Either(&[Shape::Integer(0, 1000), Shape::Table(&COUNT)]),
+            "how often the request reached it",
+        ),
         may("apart", Shape::Text, "the time, such as 200ms, that lies between two of these at least"),
         may("method", Shape::Text, "the method, each time"),
         may("path", Shape::Text, "raw path with query, each time"),

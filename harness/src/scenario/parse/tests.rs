@@ -274,6 +274,21 @@ fn a_definition_may_be_created_and_deleted_again() {
     Some("only apply and patch can be admitted")
 )]
 #[case(
+    "{apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}], refused: {}, either: [{refused: {code: 409}}]}",
+    "`refused` beside `either`",
+    Some("make it one of the ends")
+)]
+#[case(
+    "{delete: [Service/echo], either: [{refused: {}, then: []}]}",
+    "nothing is done in `then`",
+    Some("leave it out")
+)]
+#[case(
+    "hold: {never: {HTTPRoute/route: {Accepted: \"True\"}}, level: SHOULD}",
+    "`level` without `unchanged`",
+    Some("it is about what is `unchanged`")
+)]
+#[case(
     "{apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}], admitted: true, refused: {}}",
     "`admitted` beside another end of the write",
     Some("it is the only legal end, or none")

@@ -196,7 +196,7 @@ pub(super) fn listeners(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &
 }
 
 /// Takes the counts of routes over, listener by listener.
-pub(super) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
+pub(crate) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
     for mut other in from {
         let Some(update) = to.iter_mut().find(|update| (update.kind, &update.key) == (other.kind, &other.key)) else {
             continue;
@@ -232,7 +232,7 @@ pub(super) fn has_reason(conditions: &[Condition], r#type: &str, reason: &str) -
 }
 
 /// Gives the condition of a type another status and reason.
-pub(super) fn set(conditions: &mut [Condition], r#type: &str, status: Truth, reason: &str) {
+pub(crate) fn set(conditions: &mut [Condition], r#type: &str, status: Truth, reason: &str) {
     if let Some(condition) = find(conditions, r#type) {
         condition.status = status;
         condition.reason = reason.into();

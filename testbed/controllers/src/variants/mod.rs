@@ -4,6 +4,7 @@
 
 mod exchanges;
 mod late;
+pub(crate) mod limits;
 mod pacing;
 mod refusals;
 mod reloads;
@@ -68,7 +69,7 @@ impl Variant {
 /// Every variant.
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
     let runtime = [late::VARIANTS, reloads::VARIANTS, refusals::VARIANTS, statuses::VARIANTS, writes::VARIANTS];
-    runtime.into_iter().chain([exchanges::VARIANTS, pacing::VARIANTS]).flatten()
+    runtime.into_iter().chain([exchanges::VARIANTS, pacing::VARIANTS, limits::VARIANTS]).flatten()
 }
 
 /// The variant of that name.

@@ -1,6 +1,7 @@
 //! Mistakes that real controllers made, each with where it was reported.
 
 mod attaching;
+mod besides;
 mod bystanders;
 mod connections;
 mod entries;
@@ -37,6 +38,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         bystanders::BUGS,
         judging::BUGS,
         attaching::BUGS,
+        besides::BUGS,
         merging::BUGS,
         handshakes::BUGS,
         sizes::BUGS,
