@@ -99,6 +99,8 @@ pub struct BackendDecl {
     pub ready: bool,
     /// Whether its Service has no cluster IP.
     pub headless: bool,
+    /// Whether it sends its line over TCP without waiting for one.
+    pub greets: bool,
 }
 
 /// How the names of the slices of hosted backends end.
@@ -451,6 +453,8 @@ pub struct Probe {
     pub http2: bool,
     /// Raw request target for HTTP, text to send for TCP.
     pub path: String,
+    /// Whether nothing is sent over TCP before a line has come.
+    pub listens: bool,
     /// Host header; `None` for TCP.
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host.

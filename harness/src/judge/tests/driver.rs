@@ -214,6 +214,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         target: ProbeTarget { gateway: gateway_ref(), listener: None },
         method: (!tcp).then(|| "GET".to_owned()),
         path: "/".to_owned(),
+        listens: false,
         host: (!tcp).then(|| "a.test".to_owned()),
         tls: false,
         headers: IndexMap::new(),

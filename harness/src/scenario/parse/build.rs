@@ -115,6 +115,11 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             names.objects.push(object("Service", name.to_owned()));
         }
         names.objects.push(object("EndpointSlice", BackendDecl::slice(name)));
+        let greets = boolean(node, "greets").unwrap_or(false);
+        if let Some(given) = node.get("greets").filter(|_| greets && text(node, "protocol") != Some("tcp")) {
+            let help = Some("add `protocol: tcp`".to_owned());
+            checker.report(given.mark, "only over TCP a backend may speak first".to_owned(), help);
+        }
         all.push(BackendDecl {
             name: name.to_owned(),
             namespace: namespace.to_owned(),
@@ -127,6 +132,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             service: service.and_then(Node::text).map(str::to_owned),
             ready: boolean(node, "ready").unwrap_or(true),
             headless: boolean(node, "headless").unwrap_or(false),
+            greets,
         });
     }
     all

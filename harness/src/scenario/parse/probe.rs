@@ -44,12 +44,17 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
         }
+        let listens = boolean(node, "listens").unwrap_or(false);
+        if let Some((send, _)) = node.entries().iter().find(|(k, _)| listens && k.name == "send") {
+            checker.report(send.mark, "who listens sends nothing".to_owned(), None);
+        }
         return Some(Probe {
             target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener },
             method: None,
             grpc: false,
             http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
+            listens,
             host: None,
             tls: false,
             headers: IndexMap::new(),
@@ -67,6 +72,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let (key, target) = node.entries().iter().find(|(k, _)| METHODS.contains(&k.name.as_str()))?;
     if let Some((send, _)) = node.entries().iter().find(|(k, _)| k.name == "send") {
         checker.report(send.mark, "`send` is for TCP".to_owned(), Some("did you mean `body`?".to_owned()));
+    }
+    if let Some((listens, _)) = node.entries().iter().find(|(k, _)| k.name == "listens") {
+        checker.report(listens.mark, "`listens` is for TCP".to_owned(), None);
     }
     let gateway = match node.get("via") {
         Some(via) => names.via(via.text()?, via.mark, checker)?,
@@ -113,6 +121,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         }),
         grpc,
         http2,
+        listens: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,

@@ -204,6 +204,7 @@ static BACKEND: Table = Table {
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),
         may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),
         may("headless", Shape::Bool, "true: the Service has no cluster IP"),
+        may("greets", Shape::Bool, "true: over TCP it sends its line at once, and does not wait for one"),
     ],
 };
 
@@ -445,6 +446,7 @@ static PROBE: Table = Table {
         may("websocket", Shape::Text, "URL (of HTTP) of a WebSocket"),
         may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
         may("send", Shape::Text, "what is sent over TCP"),
+        may("listens", Shape::Bool, "true: nothing is sent over TCP, for the backend speaks first"),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
         may("method", Shape::Text, "the method as it is sent, if it is not the key in upper case"),

@@ -44,6 +44,15 @@ fn step(text: &str) -> Step {
 }
 
 #[test]
+fn a_backend_speaks_first_over_tcp_only() {
+    let of = |backend: &str| with("delete: [HTTPRoute/route]").replace("[echo]", &format!("[{backend}]"));
+    assert_eq!(problems(&of("{name: echo, protocol: tcp, greets: true}")), []);
+    let told = problems(&of("{name: echo, greets: true}"));
+    let help = Some("add `protocol: tcp`".to_owned());
+    assert_eq!(told, [(8, "only over TCP a backend may speak first".to_owned(), help)]);
+}
+
+#[test]
 fn the_founding_manifest_is_read_whole() {
     let path = "gateway-api/httproute/missing-backend.yaml";
     let text = gateproof_suites::manifests().into_iter().find(|(p, _)| *p == path).unwrap().1;
@@ -241,6 +250,8 @@ fn a_definition_may_be_created_and_deleted_again() {
     Some("such as /slow?delay=100ms")
 )]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
+#[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
+#[case("probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}", "`listens` is for TCP", None)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",
     "`refused` is not for HTTP; `noAnswer` and `cutOff` are",
