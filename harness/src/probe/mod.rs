@@ -56,7 +56,7 @@ impl Prober {
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
             ProbeRequest::Tcp { host, port, send, listens } => {
-                let text = (!listens).then(|| tcp::text(&exchange.id, &send)).unwrap_or_default();
+                let text = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
                 tcp::attempt(self, exchange, &host, port, &text).await
             }
         }
