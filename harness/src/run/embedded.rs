@@ -21,7 +21,7 @@ pub struct Located {
     pub single_gateway_class: Option<String>,
     /// How its addresses are reached, beside what the user says.
     pub dial: Vec<String>,
-    /// What it supports, for releases whose GatewayClass has no place to claim it.
+    /// What it supports beside what it claims, for releases whose GatewayClass has no place for all of it.
     pub features: Vec<String>,
     /// The scripted services that it names itself, if it is one that does.
     pub services: Option<Services>,
@@ -99,7 +99,7 @@ pub async fn start_other(other: Other, names: Option<&str>) -> Result<Located, T
                 api: Api::new(testbed.client()),
                 gateway_class: Some(testbed.cluster().gateway_class().to_owned()),
                 single_gateway_class: Some(testbed.cluster().single_gateway_class().to_owned()),
-                dial: vec![testbed.cluster().dial_rule()],
+                dial: testbed.cluster().dial_rules(),
                 features: Vec::new(),
                 services: services(testbed.services()),
                 testbed: Some(Embedded::Kuadrant(Box::new(testbed))),
@@ -136,14 +136,14 @@ pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, 
         ..TestbedOptions::default()
     };
     let testbed = Testbed::start(options).await?;
-    // The built-in release has the place, and a reference that leaves it empty misbehaves.
+    // The built-in release has the place, and a reference that leaves out what it can misbehaves.
     let known: &[&str] = if asked.crds.is_empty() { &[] } else { SUPPORTED_FEATURES };
     Ok(Located {
         // Within one process, requests need neither sockets nor TLS.
         api: Api::new(testbed.client()),
         gateway_class: Some(testbed.gateway_class().to_owned()),
         single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
-        dial: vec![testbed.dial_rule()],
+        dial: testbed.dial_rules(),
         features: known.iter().map(ToString::to_string).collect(),
         services: None,
         testbed: Some(Embedded::GatewayApi(Box::new(testbed))),

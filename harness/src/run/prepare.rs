@@ -242,9 +242,9 @@ async fn begin(
             definitions::expect(&mut facts.kinds, definition);
         }
     }
-    if facts.features.is_empty() {
-        facts.features.clone_from(&located.features);
-    }
+    // Sorted as what is claimed is.
+    let claimed: BTreeSet<String> = facts.features.drain(..).chain(located.features.iter().cloned()).collect();
+    facts.features = claimed.into_iter().collect();
     let backends = match &options.backend_image {
         Some(image) => Backends::Deployed(Deploying::new(api.clone(), image)),
         None => Backends::Hosted(Hosting::new(&options.backend_addresses, options.target.is_embedded())?),

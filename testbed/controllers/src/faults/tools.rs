@@ -254,7 +254,7 @@ pub(super) fn virtual_hosts(listener: &mut Listener) -> Vec<&mut VirtualHost> {
 }
 
 /// Every rule of the configuration.
-pub(super) fn rules(config: &mut Config) -> impl Iterator<Item = &mut Route> {
+pub(crate) fn rules(config: &mut Config) -> impl Iterator<Item = &mut Route> {
     hosts(config).flat_map(|host| host.routes.iter_mut())
 }
 

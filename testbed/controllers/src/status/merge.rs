@@ -24,9 +24,10 @@ pub fn merge(live: &Value, desired: &StatusUpdate, now: &str) -> Value {
     let namespace = &desired.key.namespace;
     let mut status = live.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     match &desired.status {
-        DesiredStatus::GatewayClass { conditions, supported_features } => {
+        DesiredStatus::GatewayClass { conditions, supported_features, as_names } => {
             merge_conditions(&mut status, conditions, now);
-            let features = supported_features.iter().map(|name| json!({ "name": name })).collect();
+            let feature = |name: &String| if *as_names { json!(name) } else { json!({ "name": name }) };
+            let features = supported_features.iter().map(feature).collect();
             status.insert("supportedFeatures".into(), Value::Array(features));
         }
         DesiredStatus::Gateway { conditions, addresses, listeners } => {

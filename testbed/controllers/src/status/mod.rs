@@ -92,6 +92,8 @@ pub enum DesiredStatus {
         conditions: Vec<Condition>,
         /// Names of features, sorted.
         supported_features: Vec<String>,
+        /// Whether they are plain names, as releases before v1.2 have them, and not objects.
+        as_names: bool,
     },
     /// `Gateway.status`.
     Gateway {

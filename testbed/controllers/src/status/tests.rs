@@ -19,7 +19,8 @@ fn update(kind: Kind, status: DesiredStatus) -> StatusUpdate {
 }
 
 fn class(conditions: Vec<Condition>) -> StatusUpdate {
-    update(Kind::GatewayClass, DesiredStatus::GatewayClass { conditions, supported_features: vec!["Gateway".into()] })
+    let supported_features = vec!["Gateway".into()];
+    update(Kind::GatewayClass, DesiredStatus::GatewayClass { conditions, supported_features, as_names: false })
 }
 
 fn route(parents: &[(&str, Option<&str>)]) -> StatusUpdate {

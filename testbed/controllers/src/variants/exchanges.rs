@@ -137,7 +137,29 @@ fn chunked(_: &RequestHead, response: &mut Response<Body>) {
     }
 }
 
+/// In which case names came stands beside the headers; without that they are written in lower case.
+struct LowerCase;
+
+#[async_trait]
+impl Exchange for LowerCase {
+    async fn on_forward(&self, _: &RequestHead, mut parts: Parts) -> Parts {
+        parts.extensions.clear();
+        parts
+    }
+
+    async fn on_response(&self, _: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        response.extensions_mut().clear();
+        Some(response)
+    }
+}
+
 pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "writes-header-names-in-lower-case",
+        summary: "Writes the names of all headers in lower case, in requests and in answers, over HTTP/1 too.",
+        source: "RFC 9110, 5.1: field names are case-insensitive.",
+        place: Place::Exchange(|| Arc::new(LowerCase)),
+    },
     Variant {
         name: "spreads-by-lot",
         summary: "Draws the backend of each request by lot, by the weights, instead of in turns.",

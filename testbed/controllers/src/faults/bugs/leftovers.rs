@@ -79,7 +79,7 @@ impl ConfigSeam for ServesTheLastAccepted {
 }
 
 fn is_idle(target: &BackendTarget) -> bool {
-    matches!(target, BackendTarget::Fail { status: 503, .. })
+    matches!(target, BackendTarget::Fail { reason, .. } if reason.ends_with("has no ready endpoints"))
 }
 
 /// Serves a Service without endpoints by those that it had.

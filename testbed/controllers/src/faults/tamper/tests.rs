@@ -14,7 +14,7 @@ fn update() -> StatusUpdate {
         key: ObjectKey::new("", "class"),
         generation: 1,
         controller_name: "example.net/controller".to_owned(),
-        status: DesiredStatus::GatewayClass { conditions, supported_features: Vec::new() },
+        status: DesiredStatus::GatewayClass { conditions, supported_features: Vec::new(), as_names: false },
     }
 }
 
