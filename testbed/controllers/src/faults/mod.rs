@@ -10,6 +10,7 @@ mod flaps;
 mod frames;
 mod grpc;
 mod http;
+mod kept;
 mod releases;
 mod snapshot;
 mod specs;
@@ -146,6 +147,7 @@ pub fn catalogue() -> &'static [Fault] {
             grpc::config::FAULTS,
             grpc::exchange::FAULTS,
             v1_7::FAULTS,
+            kept::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -1,10 +1,12 @@
 //! Mistakes that real controllers made, each with where it was reported.
 
+mod admitting;
 mod attaching;
 mod bystanders;
 mod connections;
 mod entries;
 mod handshakes;
+mod holding;
 mod hostless;
 mod judging;
 mod leaving;
@@ -14,6 +16,7 @@ mod naming;
 pub(super) mod paths;
 mod readings;
 mod references;
+mod room;
 mod routing;
 mod services;
 mod sizes;
@@ -48,6 +51,9 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         upgrades::BUGS,
         naming::BUGS,
         connections::BUGS,
+        room::BUGS,
+        admitting::BUGS,
+        holding::BUGS,
     ];
     all.into_iter().flatten()
 }
