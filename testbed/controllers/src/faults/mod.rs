@@ -11,6 +11,7 @@ mod frames;
 mod grpc;
 mod http;
 mod limits;
+mod kept;
 mod releases;
 mod snapshot;
 mod specs;
@@ -176,6 +177,7 @@ pub fn catalogue() -> &'static [Fault] {
             v1_7::FAULTS,
             limits::FAULTS,
             unseen::FAULTS,
+            kept::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -5,6 +5,7 @@ mod merge;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use merge::ENTRIES;
 pub use merge::{merge, same};
 
 use std::fmt;

@@ -1,11 +1,13 @@
 //! Mistakes that real controllers made, each with where it was reported.
 
+mod admitting;
 mod attaching;
 mod besides;
 mod bystanders;
 mod connections;
 mod entries;
 mod handshakes;
+mod holding;
 mod hostless;
 mod judging;
 mod leaving;
@@ -15,6 +17,7 @@ mod naming;
 pub(super) mod paths;
 mod readings;
 mod references;
+mod room;
 mod routing;
 mod services;
 mod sizes;
@@ -52,6 +55,9 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         naming::BUGS,
         connections::BUGS,
         together::BUGS,
+        room::BUGS,
+        admitting::BUGS,
+        holding::BUGS,
     ];
     all.into_iter().flatten()
 }
