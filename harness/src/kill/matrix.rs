@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gateproof_report::record::{Finding, Outcome, RunRecord, ScenarioRecord, Severity};
-use gateproof_suites::{Level, requirement};
+use gateproof_suites::{Level, Requirement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,9 +85,8 @@ fn step(expectation: &str) -> &str {
 }
 
 impl FaultRun {
-    /// What a record of a run under a fault says.
-    pub fn of(fault: &str, clauses: &[&str], record: &RunRecord) -> FaultRun {
-        let weakest = weakest(clauses);
+    /// What a record of a run under a fault says; the weakest finding that the fault must earn counts.
+    pub fn of(fault: &str, clauses: &[&str], weakest: Severity, record: &RunRecord) -> FaultRun {
         let scenarios = record
             .scenarios
             .iter()
@@ -196,8 +195,9 @@ impl FaultRun {
 }
 
 /// The weakest finding that a fault against these clauses must earn: who strays only from what should be is warned of.
-fn weakest(clauses: &[&str]) -> Severity {
-    let is_should = |clause: &&str| requirement(clause).is_some_and(|it| it.level == Level::Should);
+pub(super) fn weakest(clauses: &[&str], requirements: &[Requirement]) -> Severity {
+    let level = |clause: &str| requirements.iter().find(|it| it.id == clause).map(|it| it.level);
+    let is_should = |clause: &&str| level(clause) == Some(Level::Should);
     if clauses.iter().all(is_should) { Severity::Warning } else { Severity::Failure }
 }
 
