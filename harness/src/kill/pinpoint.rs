@@ -84,6 +84,11 @@ impl Method for Pinpoint {
         if expectation.id == finding || gone == Some(finding) {
             return true;
         }
+        // Where the whole status says which generation it is about, each of its conditions does.
+        if let Some(object) = expectation.id.strip_suffix(".fields[/status/observedGeneration]") {
+            let rest = finding.strip_prefix(object);
+            return rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(".observedGeneration"));
+        }
         let Some((step, held)) = expectation.id.split_once("].hold.") else { return false };
         let Some(other) = finding.strip_prefix(step).and_then(|rest| rest.strip_prefix("].hold.")) else {
             return false;
@@ -164,6 +169,16 @@ mod tests {
     #[rstest]
     #[case::same("steps[1].settle.A/a.X.status", "steps[1].settle.A/a.X.status", true)]
     #[case::gone("steps[1].settle.A/a.fields[/metadata/finalizers]", "steps[1].settle.A/a", true)]
+    #[case::generation(
+        "steps[1].settle.A/a.fields[/status/observedGeneration]",
+        "steps[1].settle.A/a.X.observedGeneration",
+        true
+    )]
+    #[case::generation_of_another(
+        "steps[1].settle.A/a.fields[/status/observedGeneration]",
+        "steps[1].settle.A/ab.X.observedGeneration",
+        false
+    )]
     #[case::gone_otherwise("steps[1].settle.A/a.fields[/metadata/labels]", "steps[1].settle.A/a", false)]
     #[case::other_aspect("steps[1].settle.A/a.X.status", "steps[1].settle.A/a.X.reason", false)]
     #[case::one_state("steps[1].hold.never.A/a.X", "steps[1].hold.never.A/a.Y", true)]
