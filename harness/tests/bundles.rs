@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::StreamExt;
+use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::run::{RunOptions, Silent, TargetChoice, run};
 use gateproof::scenario::{Scenario, Vocabulary, load, select};
@@ -54,7 +55,7 @@ fn bundles() -> PathBuf {
 async fn record(bundle: &Path, scenarios: Vec<Scenario>) -> RunRecord {
     let text = std::fs::read_to_string(bundle).unwrap();
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-    let mut options = RunOptions::new(TargetChoice::Embedded { fault: None }, contract);
+    let mut options = RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), contract);
     options.crds = parse_bundle(&text).unwrap().definitions;
     run(options, scenarios, &mut Silent).await.unwrap().record
 }

@@ -11,4 +11,4 @@ mod reference;
 pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
 pub use implied::Implied;
 pub use protocol::Protocol;
-pub use reference::{Other, Reference};
+pub use reference::Reference;

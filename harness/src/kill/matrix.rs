@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gateproof_report::record::{Finding, Outcome, RunRecord, ScenarioRecord, Severity};
-use gateproof_suites::{Level, requirement};
+use gateproof_suites::{Level, Requirement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,11 +63,10 @@ pub struct FirstFailure {
 }
 
 impl ScenarioRun {
-    fn of(record: &ScenarioRecord, clauses: &[&str]) -> ScenarioRun {
-        let weakest = weakest(clauses);
-        let is_warned_of = |f: &Finding| {
-            f.severity == Severity::Warning && f.clauses.iter().any(|c| clauses.contains(&c.as_str()) && is_should(c))
-        };
+    fn of(record: &ScenarioRecord, clauses: &[&str], requirements: &[Requirement]) -> ScenarioRun {
+        let weakest = weakest(clauses, requirements);
+        let is_own = |c: &String| clauses.contains(&c.as_str()) && is_should(c, requirements);
+        let is_warned_of = |f: &Finding| f.severity == Severity::Warning && f.clauses.iter().any(is_own);
         let is_grave = |f: &Finding| f.severity == Severity::Failure || f.severity == weakest || is_warned_of(f);
         let grave = record.findings.iter().filter(|f| is_grave(f));
         let firsts: Vec<&Finding> = grave.clone().filter(|f| !f.consequence).collect();
@@ -91,14 +90,14 @@ fn step(expectation: &str) -> &str {
 }
 
 impl FaultRun {
-    /// What a record of a run under a fault says.
-    pub fn of(fault: &str, clauses: &[&str], record: &RunRecord) -> FaultRun {
-        let weakest = weakest(clauses);
+    /// What a record of a run under a fault says. How binding its clauses are, `requirements` say.
+    pub fn of(fault: &str, clauses: &[&str], requirements: &[Requirement], record: &RunRecord) -> FaultRun {
+        let weakest = weakest(clauses, requirements);
         let scenarios = record
             .scenarios
             .iter()
             .filter(|s| !matches!(s.outcome, Outcome::Skipped | Outcome::NotSupported))
-            .map(|s| ScenarioRun::of(s, clauses))
+            .map(|s| ScenarioRun::of(s, clauses, requirements))
             .collect();
         let contract = record
             .contract
@@ -202,12 +201,12 @@ impl FaultRun {
 }
 
 /// The weakest finding that a fault against these clauses must earn: who strays only from what should be is warned of.
-fn weakest(clauses: &[&str]) -> Severity {
-    if clauses.iter().all(|clause| is_should(clause)) { Severity::Warning } else { Severity::Failure }
+pub(super) fn weakest(clauses: &[&str], requirements: &[Requirement]) -> Severity {
+    if clauses.iter().all(|clause| is_should(clause, requirements)) { Severity::Warning } else { Severity::Failure }
 }
 
-fn is_should(clause: &str) -> bool {
-    requirement(clause).is_some_and(|it| it.level == Level::Should)
+fn is_should(clause: &str, requirements: &[Requirement]) -> bool {
+    requirements.iter().any(|it| it.id == clause && it.level == Level::Should)
 }
 
 /// One fault in the matrix.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::drive::{Plan, Watcher};
 use crate::log::Timing;
-use crate::run::{self, Bystander, RunError, RunOptions, Silent, TargetChoice};
+use crate::run::{self, Bystander, RunError, Silent, TargetChoice};
 use crate::scenario::expectations::Expectation;
 use crate::scenario::scope::definitions;
 use crate::scenario::{Basis, Channel, Scenario};
@@ -129,7 +129,7 @@ async fn attempt(
     let batches = alone.chunks(1).chain(together.chunks(BATCH));
     let runs = futures::stream::iter(batches.map(|batch| async move {
         let (target, bystander) = method.target(batch);
-        let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+        let mut options = plan.run_against(target);
         options.jobs = effort.jobs;
         options.bystander = bystander;
         // Who creates definitions changes the cluster, and has a target alone.
@@ -206,6 +206,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::dialects::Reference;
     use crate::scenario::{Level, Vocabulary, load};
 
     const ID: &str = "steps[1].settle.HTTPRoute/route.Accepted.status";
@@ -218,7 +219,7 @@ mod tests {
         }
 
         fn target(&self, _: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>) {
-            (TargetChoice::Embedded { fault: None }, None)
+            (TargetChoice::embedded(Reference::GatewayApi, None), None)
         }
 
         fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {

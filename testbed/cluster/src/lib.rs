@@ -9,12 +9,14 @@ mod behaviour;
 mod catalogue;
 pub mod kuadrant;
 mod ports;
+mod tampering;
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_apiserver::{Options, Server, StartError};
+pub use gateproof_arm::LogTamper;
 pub use gateproof_controllers::faults::tamper::Tamper;
 use gateproof_controllers::runtime::Controllers;
 use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
@@ -25,9 +27,10 @@ use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
 pub use behaviour::{Behaviour, Part, UnknownBehaviour};
-pub use catalogue::{KnownFault, KnownVariant};
+pub use catalogue::{KnownFault, KnownVariant, faults, variants};
 pub use gateproof_apiserver::RequestCount;
 pub use ports::PortMapping;
+pub use tampering::Tampering;
 
 /// Name of the GatewayClass that the embedded implementation answers for.
 pub const GATEWAY_CLASS: &str = "gateproof";

@@ -51,8 +51,8 @@ pub(super) enum Site<'a> {
 pub(super) enum Holder<'a> {
     /// The object's; a route's in every entry of its `status.parents`.
     Own,
-    /// Those of a route's entry for this parentRef.
-    Parent(&'a Value),
+    /// Those of a route's entry for this parentRef, by the target or another controller.
+    Parent(&'a Value, Option<&'a str>),
     /// Those of a listener.
     Listener(&'a str),
 }
@@ -290,7 +290,8 @@ fn walk_subject(subject: &mut SubjectExpectation, base: &str, about: &About, vis
             let name = id::parent(base, index);
             let aspect = if parent.absent { "absent" } else { "present" };
             visitor(about.expectation(id::part(&name, aspect)), Site::Parent(object, parent));
-            let of_parent = Conditions { object, holder: Holder::Parent(&parent.parent_ref) };
+            let holder = Holder::Parent(&parent.parent_ref, parent.controller.as_deref());
+            let of_parent = Conditions { object, holder };
             of_parent.walk(&mut parent.conditions, &name, &about, visitor);
         }
     }
