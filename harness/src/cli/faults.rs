@@ -221,7 +221,7 @@ fn print_proof(found: &Proof, format: Format) -> Outcome {
             say!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
         say!(
-            "{} expectations tried ({} not binding at this version), {} have no opposite, {} did not fail alone",
+            "{} expectations tried ({} not binding at this version, or behind another end of a write), {} have no opposite, {} did not fail alone",
             found.tried,
             found.unbound,
             found.untried.len(),

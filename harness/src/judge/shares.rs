@@ -43,8 +43,8 @@ pub(super) struct Sharing {
     disturbed: bool,
     /// Whether the budget was given once more for a test that outlasted it.
     renewed: bool,
-    /// Whether the last test began in time, disagreed, and outlasted the budget: what its later answers were is not known, so
-    /// the data path may have converged in time.
+    /// Whether the last test began in time and disagreed, and the budget was over before the next could begin: the data path may have
+    /// converged in time all the same.
     straddled: bool,
     /// Since when the run is to write nothing: a test that would fail is repeated so.
     quiet: Option<Elapsed>,
@@ -226,7 +226,7 @@ impl Sharing {
             self.renewed = true;
             self.deadline.renew(now);
         }
-        self.straddled = is_in_time && !self.deadline.met_by(now);
+        self.straddled = is_in_time && !self.deadline.met_by(now + self.pause);
         let phase = self.deadline.phase(now);
         self.disturbed |= is_in_time && 0 < self.others && self.others < self.total();
         // One that would begin too late is no test of whether it is late.
@@ -244,6 +244,10 @@ impl Sharing {
                 None
             }
             Phase::HarnessLate => Some(harness_late(env)),
+            Phase::Over if self.straddled && !self.disturbed => {
+                self.start_over(now, env);
+                None
+            }
             Phase::Over => {
                 let mut report = Report { checked: 1, shares: Some(self.record(env)), ..Report::default() };
                 if let Some(why) = &self.unreachable {
@@ -306,14 +310,14 @@ impl Sharing {
             .parts
             .iter()
             .zip(&self.plan.expected)
-            .map(|((share, _), expected)| format!("{} {:.0} %", share, expected * 100.0))
+            .map(|((share, _), expected)| format!("{share} {:.0} %", expected * 100.0))
             .collect();
         format!("shares {} within {:.0} points", parts.join(", "), self.plan.margin * 100.0)
     }
 
     fn in_words(&self) -> String {
         let parts: Vec<String> =
-            self.parts.iter().zip(&self.counts).map(|((share, _), n)| format!("{} {n}", share)).collect();
+            self.parts.iter().zip(&self.counts).map(|((share, _), n)| format!("{share} {n}")).collect();
         let other = self.other.as_ref().map_or_else(String::new, |o| format!(", others {} (such as {o})", self.others));
         format!("of {} answers {}{other}", self.total(), parts.join(", "))
     }

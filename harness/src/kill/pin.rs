@@ -17,7 +17,7 @@ use crate::dialects::Dialect;
 use crate::log::Message;
 use crate::scenario::expectations::{Asserted, NotedPart, SeenPart};
 use crate::scenario::scope::DEFINITION;
-use crate::scenario::{Answer, FieldExpectation, HeaderTest, ObjectRef, Probe, Scenario, Seen};
+use crate::scenario::{Answer, FieldExpectation, GrpcCode, HeaderTest, ObjectRef, Probe, Scenario, Seen};
 
 /// A text that nobody else writes.
 const OTHER: &str = "tampered";
@@ -160,6 +160,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
     };
     Some(match part {
         SeenPart::Status => WrongAnswer::Status(OTHER_STATUS),
+        SeenPart::Code if seen.code.contains(&GrpcCode(OTHER_CODE)) => WrongAnswer::Code(GrpcCode::OK.0),
         SeenPart::Code => WrongAnswer::Code(OTHER_CODE),
         SeenPart::Trailer(name) => WrongAnswer::Trailer(name.to_lowercase(), other(seen.trailers.get(name))),
         SeenPart::Messages => WrongAnswer::MessagesTwice,
