@@ -21,7 +21,10 @@ impl DialectArg {
         let [dialect] = &self.dialects[..] else {
             let several = self.dialects.join(", ");
             let help = "`gateproof run` takes several; ask for each by itself here";
-            return Err(Failure::usage(format!("there is room for one dialect, and these are several: {several}"), help));
+            return Err(Failure::usage(
+                format!("there is room for one dialect, and these are several: {several}"),
+                help,
+            ));
         };
         if let Some(suite) = Suite::named(dialect) {
             return suite.map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"));

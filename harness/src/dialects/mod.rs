@@ -2,8 +2,8 @@
 //! a kind of one.
 
 mod data;
-mod implied;
 pub mod gateway_api;
+mod implied;
 
 mod protocol;
 mod reference;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Check, Miss, conditions_in_words};
+use crate::dialects::Implied;
 use crate::judge::conditions::{Condition, ParentEntry, ParentRef, namespace, parent_entries, parent_refs};
 use crate::judge::env::{any_of, severity};
-use crate::dialects::Implied;
 use crate::scenario::{Level, ParentExpectation, Parents, SubjectExpectation};
 
 impl Check<'_> {

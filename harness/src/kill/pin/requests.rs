@@ -46,7 +46,9 @@ impl LogPin {
         match self.wrong {
             Wrong::Added(_) => index,
             // Dialects with scripted services have no releases.
-            Wrong::Missing | Wrong::Apart(_) => scenario.counts_from(index, requests.since, Basis::default()),
+            Wrong::Missing | Wrong::Apart(_) => {
+                scenario.counts_from(index, requests.since, |step| step.bounds.admits(Basis::default()))
+            }
         }
     }
 
