@@ -305,13 +305,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loses-rewrites-of-rules-beside-those-of-backends",
         summary: "Leaves the rewrite of a rule out where a backend of it has one of its own.",
-        clauses: &["blind:HTTPRouteBackendURLRewrite.3"],
+        clauses: &["OWN-17", "blind:HTTPRouteBackendURLRewrite.3"],
         seam: Seam::Config(|| serve(|_, config| lose_rewrites_of_rules(config))),
     },
     Fault {
         name: "serves-nothing-for-gateways-with-dots",
         summary: "Serves nothing at a Gateway that has a dot in its name.",
-        clauses: &["blind:GatewayNameMaximumLength.4"],
+        clauses: &["OWN-14", "blind:GatewayNameMaximumLength.4"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for lane in config.listeners.iter_mut().filter(|lane| gateway_of(&lane.id).contains('.')) {
