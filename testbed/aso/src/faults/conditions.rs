@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "no-severity-when-false",
         summary: "Leaves the severity out where the condition is False.",
-        clauses: &["ASO-08", "ASO-24", "ASO-INV-2"],
+        clauses: &["ASO-08", "ASO-12", "ASO-14", "ASO-24", "ASO-INV-2"],
         seam: Seam::Decision(|_, decision| edit(decision, |ready| ready.severity = None)),
     },
     Fault {
@@ -95,11 +95,11 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "empty-reason",
-        summary: "Gives no reason for warnings.",
-        clauses: &["ASO-10", "ASO-29", "ASO-INV-3"],
+        summary: "Gives no reason where a reference leads nowhere.",
+        clauses: &["ASO-10", "ASO-29", "ASO-A10"],
         seam: Seam::Decision(|_, decision| {
-            edit(decision, |ready| {
-                if ready.severity == Some(Severity::Warning) {
+            edit_reason(decision, "ReferenceNotFound", |ready| {
+                if !ready.message.contains("armId") {
                     ready.reason.clear();
                 }
             })
@@ -321,7 +321,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reference-as-owner",
         summary: "Says WaitingForOwner where a reference leads nowhere.",
-        clauses: &["ASO-A10"],
+        clauses: &["ASO-A10", "ASO-A11"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "ReferenceNotFound", |ready| ready.reason = "WaitingForOwner".into())
         }),

@@ -36,7 +36,7 @@ const SHOWS: &[(&str, &str)] = &[
     ("unknown-with-severity", "fresh"),
     ("no-severity-when-false", "owner-missing"),
     ("severity-of-its-own", "put-400"),
-    ("empty-reason", "owner-missing"),
+    ("empty-reason", "reference-missing"),
     ("reason-with-spaces", "fresh"),
     ("message-on-success", "confirmed"),
     ("no-reconciling", "fresh"),
