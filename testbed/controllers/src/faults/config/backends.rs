@@ -1,6 +1,6 @@
 //! Where requests and connections go.
 
-use gateproof_proxy::config::{BackendTarget, PathMatch, Protocol, Route};
+use gateproof_proxy::config::{BackendTarget, Config, Listener, PathMatch, Protocol, Route};
 use serde_json::Value;
 
 use crate::{
@@ -9,11 +9,23 @@ use crate::{
         snapshot::grant_everything,
         tools::{backend_refs, backends, drop_field, each, hosts, rules, serve, serve_from, serve_past},
     },
+    runtime::seams::Seen,
     snapshot::Kind,
 };
 
 fn is_failing(target: &BackendTarget, code: u16) -> bool {
     matches!(target, BackendTarget::Fail { status, .. } if *status == code)
+}
+
+/// Serves the listeners of a kind as if everything were granted. Some may be there only then, such as those whose Secret is not.
+fn take_granted(seen: Seen<'_>, config: &mut Config, is_meant: fn(&Protocol) -> bool) {
+    let place = |listener: &Listener| (listener.address, listener.port);
+    let mut otherwise = seen.otherwise(grant_everything).config.listeners;
+    for listener in config.listeners.iter_mut().filter(|listener| is_meant(&listener.protocol)) {
+        if let Some(at) = otherwise.iter().position(|granted| place(granted) == place(listener)) {
+            *listener = otherwise.swap_remove(at);
+        }
+    }
 }
 
 pub(in crate::faults) const FAULTS: &[Fault] = &[
@@ -163,12 +175,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         clauses: &["GEP1364-42", "GEP1364-50", "IMPL-41", "blind:HTTPRouteRequestMirror.6"],
         seam: Seam::Config(|| {
             serve(|seen, config| {
-                let otherwise = seen.otherwise(grant_everything).config;
-                for (listener, granted) in config.listeners.iter_mut().zip(otherwise.listeners) {
-                    if matches!(listener.protocol, Protocol::Http(_)) {
-                        *listener = granted;
-                    }
-                }
+                take_granted(seen, config, |protocol| matches!(protocol, Protocol::Http(_)));
             })
         }),
     },
@@ -178,12 +185,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         clauses: &["blind:TCPRouteInvalidCrossNamespaceBackendRef.1"],
         seam: Seam::Config(|| {
             serve(|seen, config| {
-                let otherwise = seen.otherwise(grant_everything).config;
-                for (listener, granted) in config.listeners.iter_mut().zip(otherwise.listeners) {
-                    if matches!(listener.protocol, Protocol::Tcp(_)) {
-                        *listener = granted;
-                    }
-                }
+                take_granted(seen, config, |protocol| matches!(protocol, Protocol::Tcp(_)));
             })
         }),
     },

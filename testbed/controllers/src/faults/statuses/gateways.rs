@@ -149,7 +149,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepts-no-class",
         summary: "Says Accepted=False/Unsupported of every GatewayClass, and serves their Gateways.",
-        clauses: &["IMPL-28"],
+        clauses: &["IMPL-05", "IMPL-28"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for conditions in own(statuses, Kind::GatewayClass) {
