@@ -36,12 +36,10 @@ fn deny(status: u16) -> Verdict {
 }
 
 pub(super) const FAULTS: &[Fault] = &[
-    edit!(
-        "claims-without-a-gate",
-        "Enforces nothing and says that it does.",
-        ["KUADRANT-05", "KUADRANT-18"],
-        |_, _, outcome| outcome.gate.guards.clear()
-    ),
+    edit!("claims-without-a-gate", "Enforces nothing and says that it does.", ["KUADRANT-05"], |_, _, outcome| outcome
+        .gate
+        .guards
+        .clear()),
     edit!(
         "enforces-no-limits",
         "Stops nobody however often they ask.",
@@ -91,18 +89,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     ),
-    edit!(
-        "enforces-no-authorization",
-        "Lets everybody pass who has a key.",
-        ["KUADRANT-05", "KUADRANT-K34"],
-        |_, _, outcome| {
-            outcome
-                .gate
-                .guards
-                .values_mut()
-                .for_each(|guard| guard.auth.retain(|rule| !rule.id.starts_with("authorization/")));
-        }
-    ),
+    edit!("enforces-no-authorization", "Lets everybody pass who has a key.", ["KUADRANT-K34"], |_, _, outcome| {
+        outcome
+            .gate
+            .guards
+            .values_mut()
+            .for_each(|guard| guard.auth.retain(|rule| !rule.id.starts_with("authorization/")));
+    }),
     edit!(
         "fails-open-without-authorino",
         "Lets everybody pass while the service that authorizes is down.",
@@ -117,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-takes-guards-away",
         summary: "Goes on to deny after the policy is gone.",
-        clauses: &["KUADRANT-18", "KUADRANT-K34"],
+        clauses: &["KUADRANT-18"],
         seam: Seam::Outcome(|| {
             let mut kept = BTreeMap::new();
             Box::new(move |_, _, outcome| {
