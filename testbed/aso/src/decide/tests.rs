@@ -178,6 +178,15 @@ pub(crate) fn moment(name: &str) -> Moment {
         "poll-canceled" => answer = polled(json!({"status": "Canceled"})),
         "poll-done" => answer = polled(json!({"status": "Succeeded"})),
         "confirmed" => answer = got(Purpose::Confirm, 200, state("Succeeded")),
+        "subnet" => {
+            facts.kind = kinds::find("network.azure.com", "VirtualNetworksSubnet").unwrap();
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
+        "becomes-true" => {
+            let ready = json!({"type": "Ready", "status": "False", "severity": "Info", "reason": "Reconciling"});
+            std::sync::Arc::make_mut(&mut facts.object)["status"] = json!({"conditions": [ready]});
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
         "confirm-failed" => answer = got(Purpose::Confirm, 200, state("Failed")),
         "unfit" => {
             answer = got(Purpose::Confirm, 200, json!({"properties": {"statusOfPrimary": "unavailable"}}));

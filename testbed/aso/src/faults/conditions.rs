@@ -12,7 +12,7 @@ use crate::{
     arm::Purpose,
     behaviour::Seam,
     decide::{Again, Decision, Seen},
-    status::{Desired, Severity, Truth, ready_of},
+    status::{Desired, Severity, Truth, ready_of, same},
     world::POLLER_TOKEN,
 };
 
@@ -49,7 +49,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "says-nothing",
         summary: "Writes no condition at all.",
-        clauses: &["ASO-01", "ASO-22"],
+        clauses: &["ASO-01", "ASO-12", "ASO-15", "ASO-24"],
         seam: Seam::Decision(|_, decision| {
             decision.status.ready = None;
             decision.memory.said.ready = None;
@@ -57,10 +57,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "severity-when-true",
-        summary: "Leaves severity Info on a condition that is True.",
-        clauses: &["ASO-05", "ASO-INV-2"],
-        seam: Seam::Decision(|_, decision| {
-            edit_reason(decision, "Succeeded", |ready| ready.severity = Some(Severity::Info))
+        summary: "Leaves the severity Info on a condition that becomes True.",
+        clauses: &["ASO-05", "ASO-15", "ASO-INV-2", "ASO-INV-4"],
+        seam: Seam::Decision(|seen, decision| {
+            if seen.facts.ready()["severity"] == "Info" {
+                edit_reason(decision, "Succeeded", |ready| ready.severity = Some(Severity::Info));
+            }
         }),
     },
     Fault {
@@ -78,11 +80,15 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "severity-of-its-own",
         summary: "Calls the severity of errors Fatal.",
-        clauses: &["ASO-04"],
-        seam: Seam::Writer(|_, statuses| {
+        clauses: &["ASO-04", "ASO-24"],
+        seam: Seam::Writer(|write, statuses| {
+            let before = ready_of(write.live).clone();
             each(statuses, |ready| {
                 if ready["severity"] == "Error" {
                     ready["severity"] = "Fatal".into();
+                    if same(ready, &before) {
+                        *ready = before.clone();
+                    }
                 }
             })
         }),
@@ -102,7 +108,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reason-with-spaces",
         summary: "Gives a phrase for a reason while the spec is on its way.",
-        clauses: &["ASO-10", "ASO-26", "ASO-INV-3"],
+        clauses: &["ASO-10", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.reason = "Being put in".into())
         }),
@@ -124,7 +130,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reconciling-as-warning",
         summary: "Calls it a warning that the spec is on its way.",
-        clauses: &["ASO-12"],
+        clauses: &["ASO-12", "ASO-24"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.severity = Some(Severity::Warning))
         }),
@@ -188,7 +194,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reason-of-its-own",
         summary: "Gives AzureError for a reason, whatever the code.",
-        clauses: &["ASO-17"],
+        clauses: &["ASO-17", "ASO-36"],
         seam: Seam::Decision(|seen, decision| {
             if is_refused(seen) {
                 edit(decision, |ready| ready.reason = "AzureError".into());
@@ -208,7 +214,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "fatal-as-warning",
         summary: "Calls what failed for good a warning.",
-        clauses: &["ASO-18", "ASO-24"],
+        clauses: &["ASO-24"],
         seam: Seam::Decision(|_, decision| {
             edit(decision, |ready| {
                 if ready.severity == Some(Severity::Error) {
@@ -251,7 +257,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "time-moves-with-status-alone",
         summary: "Moves lastTransitionTime with the status alone.",
-        clauses: &["ASO-21", "ASO-INV-7"],
+        clauses: &["ASO-21"],
         seam: Seam::Writer(|write, statuses| {
             let before = ready_of(write.live).clone();
             each(statuses, |ready| {
@@ -315,7 +321,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reference-as-owner",
         summary: "Says WaitingForOwner where a reference leads nowhere.",
-        clauses: &["ASO-A10", "ASO-INV-5"],
+        clauses: &["ASO-A10"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "ReferenceNotFound", |ready| ready.reason = "WaitingForOwner".into())
         }),
@@ -380,10 +386,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "generation-ahead",
-        summary: "Claims to have seen a generation that is not there yet.",
+        summary: "Claims to have seen a generation of a subnet that is not there yet.",
         clauses: &["ASO-INV-6"],
-        seam: Seam::Decision(|_, decision| {
-            edit(decision, |ready| ready.observed_generation = ready.observed_generation.map(|seen| seen + 1))
+        seam: Seam::Decision(|seen, decision| {
+            if seen.facts.kind.kind == "VirtualNetworksSubnet" {
+                edit(decision, |ready| ready.observed_generation = Some(seen.facts.generation() + 1));
+            }
         }),
     },
     Fault {
@@ -392,11 +400,11 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["ASO-32", "ASO-INV-1"],
         seam: Seam::Writer(|_, statuses| {
             statuses.iter_mut().for_each(|status| {
-                let twice: Vec<_> = readies(status).map(|ready| ready.clone()).take(1).collect();
-                if readies(status).count() == 1
-                    && let Some(list) = status.get_mut("conditions").and_then(Value::as_array_mut)
-                {
-                    list.extend(twice);
+                let one = readies(status).next().cloned();
+                if let Some(list) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+                    list.retain(|condition| condition["type"] != "Ready");
+                    list.extend(one.clone());
+                    list.extend(one);
                 }
             })
         }),
@@ -423,14 +431,24 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "forgets-status",
-        summary: "Does not say again what somebody wiped.",
-        clauses: &["ASO-30"],
+        summary: "Does not say again what somebody wiped, before something changes.",
+        clauses: &["ASO-A38"],
         seam: Seam::Decision(|seen, decision| {
             if seen.answer.is_none()
                 && decision.request.is_none()
                 && seen.facts.ready().is_null()
                 && seen.memory.said.ready.is_some()
             {
+                decision.status = Desired::default();
+            }
+        }),
+    },
+    Fault {
+        name: "stays-silent-once-wiped",
+        summary: "Says nothing any more, whatever changes, of an object whose status somebody wiped.",
+        clauses: &["ASO-30"],
+        seam: Seam::Decision(|seen, decision| {
+            if seen.facts.ready().is_null() && seen.memory.said.ready.is_some() {
                 decision.status = Desired::default();
             }
         }),

@@ -32,7 +32,7 @@ fn outcome(name: &str, behaviour: &Behaviour) -> String {
 /// Where each fault shows.
 const SHOWS: &[(&str, &str)] = &[
     ("says-nothing", "confirmed"),
-    ("severity-when-true", "confirmed"),
+    ("severity-when-true", "becomes-true"),
     ("unknown-with-severity", "fresh"),
     ("no-severity-when-false", "owner-missing"),
     ("severity-of-its-own", "put-400"),
@@ -66,11 +66,12 @@ const SHOWS: &[(&str, &str)] = &[
     ("failed-deletion-as-error", "delete-400"),
     ("silent-about-missing-delete", "lingers"),
     ("dips-when-resending", "resync"),
-    ("generation-ahead", "confirmed"),
+    ("generation-ahead", "subnet"),
     ("ready-twice", "confirmed"),
     ("deletes-twice", "delete-202"),
     ("keeps-operation", "poll-done"),
     ("forgets-status", "wiped"),
+    ("stays-silent-once-wiped", "wiped"),
     ("stays-after-edit", "edited"),
     ("ignores-missing-owner", "owner-missing"),
     ("ignores-unready-owner", "owner-unready"),

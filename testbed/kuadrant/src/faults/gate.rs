@@ -36,10 +36,12 @@ fn deny(status: u16) -> Verdict {
 }
 
 pub(super) const FAULTS: &[Fault] = &[
-    edit!("claims-without-a-gate", "Enforces nothing and says that it does.", ["KUADRANT-05"], |_, _, outcome| outcome
-        .gate
-        .guards
-        .clear()),
+    edit!(
+        "claims-without-a-gate",
+        "Enforces nothing and says that it does.",
+        ["KUADRANT-05", "KUADRANT-K36"],
+        |_, _, outcome| outcome.gate.guards.clear()
+    ),
     edit!(
         "enforces-no-limits",
         "Stops nobody however often they ask.",
@@ -122,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "acts-by-the-first-rules",
         summary: "Goes on to act by the rules that a path had first, after an edit.",
-        clauses: &["KUADRANT-K34", "KUADRANT-07"],
+        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21"],
         seam: Seam::Outcome(|| {
             let mut first = BTreeMap::new();
             Box::new(move |_, _, outcome| {

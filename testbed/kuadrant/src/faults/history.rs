@@ -84,11 +84,16 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault {
         name: "writes-empty-statuses",
-        summary: "Leaves the status of Enforced empty where it would be False.",
-        clauses: &["KUADRANT-10"],
+        summary: "Leaves the status of Enforced empty where it would be False with the reason Unknown.",
+        clauses: &["KUADRANT-10", "KUADRANT-08", "KUADRANT-INV-4"],
         seam: Seam::Unchecked(|| {
-            Box::new(|_, status| {
-                of(status, "Enforced").filter(|one| one["status"] == "False").for_each(|one| one["status"] = json!(""));
+            Box::new(|live, status| {
+                for one in of(status, "Enforced").filter(|one| one["reason"] == "Unknown") {
+                    one["status"] = json!("");
+                    if let Some(before) = condition(&live["status"], "Enforced").filter(|one| one["status"] == "") {
+                        one["lastTransitionTime"] = before["lastTransitionTime"].clone();
+                    }
+                }
             })
         }),
     },

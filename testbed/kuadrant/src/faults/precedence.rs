@@ -106,7 +106,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "acts-beyond-sections",
         "Lets a policy on a listener or a rule act on the whole Gateway or route.",
-        ["KUADRANT-K38"],
+        ["KUADRANT-K39"],
         |snapshot, settings, outcome| {
             let mut other = snapshot.clone();
             for kind in SHARING {

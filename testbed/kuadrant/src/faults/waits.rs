@@ -100,7 +100,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "waits-for-every-record",
         "Does not enforce a DNSPolicy of which some records are ready and some are not.",
-        ["KUADRANT-K37"],
+        ["KUADRANT-K38"],
         |_, _, outcome| {
             each(outcome, "Enforced", |kind, one| {
                 if kind == Kind::DnsPolicy && one.message.contains("partially") {
