@@ -189,7 +189,9 @@ mod tests {
         let write = |log: &mut Log, path: &str| log.write(now, ("PUT", path, ""), "me", 200);
         tamper.hide(Arc::new(|method, path| method == "PUT" && path == "/hidden"));
         tamper.pace(Arc::new(|_, path| path == "/paced"), SignedDuration::from_secs(5));
-        ["/hidden", "/paced", "/other", "/paced"].map(|path| write(&mut log, path));
+        for path in ["/hidden", "/paced", "/other", "/paced"] {
+            write(&mut log, path);
+        }
         tamper.add("GET", "/added");
         let mut told: Vec<_> = log.after(0).requests.into_iter().map(|one| (one.seq, one.path, one.time)).collect();
         assert_eq!(told.pop().map(|(seq, path, _)| (seq, path)), Some((4, "/added".to_owned())));

@@ -181,7 +181,10 @@ async fn copies_are_made_of_requests_that_are_redirected() {
         .body(Full::new(Bytes::from_static(b"content")))
         .unwrap();
     let answer = send(address, request).await;
-    assert_eq!((answer.status, answer.header("location")), (StatusCode::FOUND, vec!["http://example.org/old?x"]));
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (StatusCode::FOUND, vec!["http://example.org/old?x".to_owned()])
+    );
     let records = tokio::time::timeout(Duration::from_secs(10), bed.journal.wait_for("redirected", 1)).await.unwrap();
     assert_eq!((records[0].method.as_str(), records[0].path.as_str()), ("POST", "/old?x"));
     assert_eq!(records[0].body_length, 7);

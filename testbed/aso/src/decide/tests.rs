@@ -184,7 +184,7 @@ pub(crate) fn moment(name: &str) -> Moment {
         }
         "becomes-true" => {
             let ready = json!({"type": "Ready", "status": "False", "severity": "Info", "reason": "Reconciling"});
-            std::sync::Arc::make_mut(&mut facts.object)["status"] = json!({"conditions": [ready]});
+            Arc::make_mut(&mut facts.object)["status"] = json!({"conditions": [ready]});
             answer = got(Purpose::Confirm, 200, state("Succeeded"));
         }
         "confirm-failed" => answer = got(Purpose::Confirm, 200, state("Failed")),

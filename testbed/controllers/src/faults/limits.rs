@@ -95,7 +95,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "takes-gateways-of-long-names-for-one",
         summary: "Serves of two Gateways whose long names differ at the end one, and says that it serves both.",
         clauses: &["blind:GatewayNameMaximumLength.2"],
-        seam: Seam::Config(|| serve(|seen, config| cut_names(seen, config))),
+        seam: Seam::Config(|| serve(cut_names)),
     },
     Fault {
         name: "stops-gateways-with-conflicts",

@@ -90,13 +90,15 @@ pub enum TamperError {
 #[derive(Clone, Default)]
 pub struct Tamper(Arc<State>);
 
+/// What was made wrong last, by kind, object and part: as it is then, and as it would be.
+type Spoiled = BTreeMap<(String, ObjectKey, &'static str), (Value, Value)>;
+
 #[derive(Default)]
 struct State {
     place: OnceLock<Place>,
     statuses: Mutex<Vec<(String, ObjectKey, StatusEdit)>>,
     objects: Mutex<Vec<(String, ObjectKey, ObjectEdit)>>,
-    /// What was made wrong last, by kind, object and part: as it is then, and as it would be.
-    spoiled: Mutex<BTreeMap<(String, ObjectKey, &'static str), (Value, Value)>>,
+    spoiled: Mutex<Spoiled>,
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
     certificate: Mutex<Option<WrongCertificate>>,
