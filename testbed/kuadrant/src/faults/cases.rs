@@ -142,7 +142,6 @@ pub(super) const MORE: &[Case] = &[
     Case { then: without_the_other, ..case("stays-conflicted", conflict, says, ACCEPTED, "Accepted=False/Conflicted") },
     case("acts-beyond-sections", on_a_rule, answers, "pass pass pass pass pass", "pass 429 429 429 429"),
     case("enforces-without-service-objects", no_service, says, "Enforced=False/MissingResource", ENFORCED),
-    case("ignores-unprogrammed-listeners", no_paths, says, WAITS, ENFORCED),
     case("knows-every-controller", unknown_controller, says, WAITS, ENFORCED),
     case("enforces-without-certificates", no_certificate, says, WAITS, ENFORCED),
     case("enforces-mismatched-certificates", certificate_for_others, says, WAITS, ENFORCED),

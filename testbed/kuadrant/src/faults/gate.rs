@@ -124,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "acts-by-the-first-rules",
         summary: "Goes on to act by the rules that a path had first, after an edit.",
-        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21"],
+        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21", "KUADRANT-K21"],
         seam: Seam::Outcome(|| {
             let mut first = BTreeMap::new();
             Box::new(move |_, _, outcome| {

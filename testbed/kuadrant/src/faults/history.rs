@@ -100,7 +100,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "writes-reasons-as-sentences",
         summary: "Gives a sentence as the reason where a target is missing.",
-        clauses: &["KUADRANT-10", "KUADRANT-INV-4"],
+        clauses: &["KUADRANT-10", "KUADRANT-INV-4", "KUADRANT-03"],
         seam: Seam::Unchecked(|| {
             Box::new(|_, status| {
                 let missing = of(status, "Accepted").filter(|one| one["reason"] == "TargetNotFound");
@@ -125,7 +125,7 @@ pub(super) const FAULTS: &[Fault] = &[
     write!(
         "drops-accepted-after-an-edit",
         "Writes no Accepted any more once the spec has changed.",
-        ["KUADRANT-INV-1"],
+        ["KUADRANT-INV-1", "KUADRANT-INV-2", "KUADRANT-14"],
         |live, status| {
             if live["metadata"]["generation"].as_i64() > Some(1)
                 && is(live, &["AuthPolicy", "RateLimitPolicy"])

@@ -56,7 +56,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "calls-younger-policies-conflicted",
         "Accepts one policy of authentication, and one of limits, on each target.",
-        ["KUADRANT-K21"],
+        ["KUADRANT-K21", "KUADRANT-INV-4"],
         |snapshot, _, outcome| {
             for update in &mut outcome.statuses {
                 let (kind, home, name) = &update.key;

@@ -1,10 +1,10 @@
 //! Mistakes in what policies wait for: services, listeners, records and certificates.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{conditions, each, good, rename, statuses_of};
-use crate::behaviour::{Edit, Fault, Seam, View};
-use crate::object::{Kind, Snapshot, items, name, text};
+use crate::behaviour::{Edit, Fault, Seam};
+use crate::object::{Kind, Snapshot, name, text};
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
@@ -44,22 +44,6 @@ pub(super) const FAULTS: &[Fault] = &[
             if snapshot.all(Kind::Kuadrant).next().is_some() {
                 good(outcome, "Enforced", "MissingResource", None);
             }
-        }
-    ),
-    view!(
-        "ignores-unprogrammed-listeners",
-        "Takes every listener for one that is programmed.",
-        ["KUADRANT-K12"],
-        |snapshot| {
-            snapshot.edit(Kind::Gateway, |gateway| {
-                let programmed = |listener: &Value| {
-                    json!({"name": listener["name"], "conditions": [{"type": "Programmed", "status": "True"}]})
-                };
-                let all: Vec<Value> = items(gateway, "/spec/listeners").map(programmed).collect();
-                if let Some(listeners) = gateway["status"]["listeners"].as_array_mut() {
-                    listeners.extend(all);
-                }
-            });
         }
     ),
     edit!(
