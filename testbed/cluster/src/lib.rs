@@ -8,6 +8,7 @@ pub mod aso;
 mod behaviour;
 mod catalogue;
 pub mod kuadrant;
+mod operator;
 mod ports;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use serde_json::{Value, json};
 pub use behaviour::{Behaviour, Part, UnknownBehaviour};
 pub use catalogue::{KnownFault, KnownVariant};
 pub use gateproof_apiserver::RequestCount;
+pub use operator::OperatorError;
 pub use ports::PortMapping;
 
 /// Name of the GatewayClass that the embedded implementation answers for.
@@ -90,9 +92,9 @@ pub enum TestbedError {
     /// The fake Azure Resource Manager did not start.
     #[error("cannot start the fake Azure Resource Manager")]
     Arm(#[from] gateproof_arm::ArmError),
-    /// The implementation cannot speak to it.
+    /// The implementation cannot speak to it, or nobody could stop it.
     #[error("cannot start the embedded implementation of Azure Service Operator")]
-    Aso(#[from] gateproof_aso::runtime::ClientError),
+    Aso(#[from] OperatorError),
     /// The implementation of the policies did not start.
     #[error("cannot start the embedded implementation of Kuadrant's policies")]
     Kuadrant(#[from] gateproof_kuadrant::runtime::StartError),

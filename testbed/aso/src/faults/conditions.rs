@@ -1,12 +1,10 @@
 //! Faults of the decision and of what is written.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::{
     Fault,
-    tools::{edit, edit_reason, hush, readies},
+    tools::{SOON, each, edit, edit_reason, has_no_code, hush, is_refused, readies, says},
 };
 use crate::{
     arm::Purpose,
@@ -16,23 +14,6 @@ use crate::{
     world::POLLER_TOKEN,
 };
 
-/// How soon something is needlessly done again.
-const SOON: Duration = Duration::from_millis(200);
-
-fn says(decision: &Decision, reason: &str) -> bool {
-    decision.status.ready.as_ref().is_some_and(|ready| ready.reason == reason)
-}
-
-/// Whether the answer tells an error of ARM.
-fn is_refused(seen: Seen<'_>) -> bool {
-    matches!(seen.answer, Some((_, Ok(response))) if response.status >= 400 && response.status != 404)
-}
-
-fn has_no_code(seen: Seen<'_>) -> bool {
-    is_refused(seen)
-        && matches!(seen.answer, Some((_, Ok(response))) if response.body["error"]["code"].as_str().unwrap_or_default().is_empty())
-}
-
 fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
     decision.memory.is_parked = false;
     decision.memory.essence = Some(seen.facts.essence(seen.settings));
@@ -41,15 +22,11 @@ fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
     decision.again = Again::After(SOON);
 }
 
-fn each(statuses: &mut [Value], change: impl Fn(&mut Value)) {
-    statuses.iter_mut().flat_map(readies).for_each(change);
-}
-
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "says-nothing",
         summary: "Writes no condition at all.",
-        clauses: &["ASO-01", "ASO-22"],
+        clauses: &["ASO-01", "ASO-22", "ASO-28"],
         seam: Seam::Decision(|_, decision| {
             decision.status.ready = None;
             decision.memory.said.ready = None;
@@ -58,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "severity-when-true",
         summary: "Leaves severity Info on a condition that is True.",
-        clauses: &["ASO-05", "ASO-INV-2"],
+        clauses: &["ASO-05", "ASO-INV-2", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Succeeded", |ready| ready.severity = Some(Severity::Info))
         }),
@@ -72,7 +49,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "no-severity-when-false",
         summary: "Leaves the severity out where the condition is False.",
-        clauses: &["ASO-08", "ASO-24", "ASO-INV-2"],
+        clauses: &["ASO-08", "ASO-24", "ASO-INV-2", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| edit(decision, |ready| ready.severity = None)),
     },
     Fault {
@@ -90,7 +67,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "empty-reason",
         summary: "Gives no reason for warnings.",
-        clauses: &["ASO-10", "ASO-29", "ASO-INV-3"],
+        clauses: &["ASO-10", "ASO-29"],
         seam: Seam::Decision(|_, decision| {
             edit(decision, |ready| {
                 if ready.severity == Some(Severity::Warning) {
@@ -102,7 +79,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reason-with-spaces",
         summary: "Gives a phrase for a reason while the spec is on its way.",
-        clauses: &["ASO-10", "ASO-26", "ASO-INV-3"],
+        clauses: &["ASO-10", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.reason = "Being put in".into())
         }),
@@ -124,7 +101,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reconciling-as-warning",
         summary: "Calls it a warning that the spec is on its way.",
-        clauses: &["ASO-12"],
+        clauses: &["ASO-12", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.severity = Some(Severity::Warning))
         }),
@@ -140,7 +117,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "waiting-as-info",
         summary: "Calls it Info that the owner is missing.",
-        clauses: &["ASO-13", "ASO-INV-4", "ASO-INV-5"],
+        clauses: &["ASO-13", "ASO-20", "ASO-INV-4", "ASO-INV-5"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "WaitingForOwner", |ready| ready.severity = Some(Severity::Info))
         }),
@@ -208,7 +185,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "fatal-as-warning",
         summary: "Calls what failed for good a warning.",
-        clauses: &["ASO-18", "ASO-24"],
+        clauses: &["ASO-24"],
         seam: Seam::Decision(|_, decision| {
             edit(decision, |ready| {
                 if ready.severity == Some(Severity::Error) {
@@ -251,7 +228,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "time-moves-with-status-alone",
         summary: "Moves lastTransitionTime with the status alone.",
-        clauses: &["ASO-21", "ASO-INV-7"],
+        clauses: &["ASO-09", "ASO-21"],
         seam: Seam::Writer(|write, statuses| {
             let before = ready_of(write.live).clone();
             each(statuses, |ready| {
@@ -315,7 +292,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reference-as-owner",
         summary: "Says WaitingForOwner where a reference leads nowhere.",
-        clauses: &["ASO-A10", "ASO-INV-5"],
+        clauses: &["ASO-A10"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "ReferenceNotFound", |ready| ready.reason = "WaitingForOwner".into())
         }),

@@ -237,7 +237,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "failed-deletion-is-done",
         summary: "Takes a deletion that was refused for done.",
-        clauses: &["ASO-A32", "ASO-INV-11"],
+        clauses: &["ASO-A32"],
         seam: Seam::Arm(|request, outcome| {
             if let (Purpose::Delete, Ok(response)) = (&request.purpose, outcome)
                 && response.status >= 400
