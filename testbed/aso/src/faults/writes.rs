@@ -1,5 +1,6 @@
 //! Faults in what is written, and in the definitions that it is held against.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
@@ -26,6 +27,13 @@ fn is_repeated(write: &Write<'_>) -> bool {
         && before["observedGeneration"] == write.live["metadata"]["generation"]
 }
 
+/// Whether what stands there was said some seconds ago.
+fn is_old(write: &Write<'_>) -> bool {
+    let time = |text: &str| text.parse::<Timestamp>().ok();
+    let said = ready_of(write.live)["lastTransitionTime"].as_str().and_then(time);
+    said.zip(time(write.now)).is_some_and(|(said, now)| now.duration_since(said) >= SignedDuration::from_secs(3))
+}
+
 fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -42,9 +50,13 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "deleting-as-status",
         summary: "Says Deleting in the status of the condition, not in its reason.",
         clauses: &["ASO-03", "ASO-14", "ASO-15"],
-        seam: Seam::Writer(|_, statuses| {
+        seam: Seam::Writer(|write, statuses| {
+            let before = ready_of(write.live);
             each(statuses, |ready| {
                 if ready["reason"] == "Deleting" {
+                    if before["status"] == "Deleting" {
+                        ready["lastTransitionTime"] = before["lastTransitionTime"].clone();
+                    }
                     ready["status"] = "Deleting".into();
                     ready["reason"] = "InProgress".into();
                     if let Some(fields) = ready.as_object_mut() {
@@ -67,7 +79,7 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Goes back by a generation when the spec was sent again.",
         clauses: &["ASO-INV-6", "ASO-A35", "ASO-16"],
         seam: Seam::Writer(|write, statuses| {
-            if is_repeated(&write) {
+            if is_repeated(&write) && is_old(&write) {
                 each(statuses, |ready| {
                     ready["observedGeneration"] = json!(ready["observedGeneration"].as_i64().unwrap_or_default() - 1);
                     ready["lastTransitionTime"] = write.now.into();
