@@ -65,6 +65,14 @@ pub enum SuiteError {
     /// Its canary.
     #[error("{0}")]
     Canary(String),
+    /// A clause that it names and does not list.
+    #[error("{}: the clause `{clause}` stands in no {REQUIREMENTS} beside it", path.display())]
+    UnknownClause {
+        /// The file that names it.
+        path: PathBuf,
+        /// As written.
+        clause: String,
+    },
     /// Its requirements.
     #[error("{}: {error}", path.display())]
     Requirements {
@@ -150,8 +158,9 @@ impl Suite {
         requirements: Option<(PathBuf, String)>,
         canary: Option<(PathBuf, String)>,
     ) -> Result<Suite, SuiteError> {
-        let dialect =
-            Arc::new(Dialect::parse(&dialect).map_err(|error| SuiteError::Dialect { path, error: error.into() })?);
+        let dialect = Dialect::parse(&dialect)
+            .map_err(|error| SuiteError::Dialect { path: path.clone(), error: error.into() })
+            .map(Arc::new)?;
         let contract = Contract::of(Arc::clone(&dialect), &contract)
             .map_err(|error| SuiteError::Contract { path: contract_path, error: error.into() })?;
         let requirements: Vec<Requirement> = match requirements {
@@ -159,6 +168,10 @@ impl Suite {
                 .map_err(|error| SuiteError::Requirements { path, error: Box::new(error) })?,
             None => Vec::new(),
         };
+        let is_listed = |clause: &str| requirements.iter().any(|requirement| requirement.id == clause);
+        if let Some(clause) = dialect.implied_clauses().find(|clause| !is_listed(clause)) {
+            return Err(SuiteError::UnknownClause { path, clause: clause.to_string() });
+        }
         let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
         let vocabulary = Vocabulary::of(Arc::clone(&dialect), Default::default(), clauses);
         let canary = canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod process;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,7 @@ use gateproof_controllers::variants;
 use gateproof_suites::{blind_spots, profiles_of, requirement, requirements};
 use regex::Regex;
 use rstest::rstest;
+use serde::Deserialize;
 
 #[test]
 fn every_requirement_that_can_be_tested_is_proven() {
@@ -123,6 +126,57 @@ fn every_blind_spot_is_either_shown_or_left_out_for_a_reason() {
         .map(|spot| spot.id.as_str())
         .collect::<Vec<_>>();
     assert_eq!(wrong, Vec::<&str>::new());
+}
+
+/// What a catalogue of upstream's tests says of one thing that a test would not notice.
+#[derive(Deserialize)]
+struct Remark {
+    is: String,
+}
+
+/// A test of v1.7 in its catalogue.
+#[derive(Deserialize)]
+struct Catalogued {
+    name: String,
+    #[serde(default)]
+    blind: Vec<NumberedRemark>,
+}
+
+#[derive(Deserialize)]
+struct NumberedRemark {
+    n: usize,
+    #[serde(flatten)]
+    remark: Remark,
+}
+
+#[derive(Deserialize)]
+struct Catalogue {
+    tests: Vec<Catalogued>,
+}
+
+/// Whatever the catalogues call a misbehaviour of targets stands in the table, by its number there.
+#[test]
+fn every_misbehaviour_of_the_catalogues_is_a_blind_spot() {
+    let data = std::env::var_os("GATEPROOF_DATA").map(PathBuf::from);
+    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"));
+    let file = |name: &str| std::fs::read_to_string(data.join("spec").join(name)).ok();
+    let (Some(earlier), Some(of_v1_7)) = (file("blind-spots.yaml"), file("catalogue-v1.7.yaml")) else {
+        process::skipped("catalogues", &format!("there are no catalogues of upstream's tests in {}", data.display()));
+        return;
+    };
+    let earlier: BTreeMap<String, BTreeMap<usize, Remark>> = serde_yaml::from_str(&earlier).unwrap();
+    let of_v1_7: Catalogue = serde_yaml::from_str(&of_v1_7).unwrap();
+    let earlier = earlier
+        .into_iter()
+        .flat_map(|(test, remarks)| remarks.into_iter().map(move |(n, remark)| (format!("{test}.{n}"), remark)));
+    let of_v1_7 = of_v1_7.tests.into_iter().flat_map(|Catalogued { name, blind }| {
+        blind.into_iter().map(move |one| (format!("{name}.{}", one.n), one.remark))
+    });
+    let meant: BTreeSet<String> =
+        earlier.chain(of_v1_7).filter(|(_, remark)| remark.is == "target").map(|(id, _)| id).collect();
+    let known: BTreeSet<String> = blind_spots().iter().map(|spot| spot.id.clone()).collect();
+    assert!(meant.len() > 200, "{} remarks are about targets", meant.len());
+    assert_eq!(meant.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new());
 }
 
 /// No ConformanceReport counts these. That is as it must be for what two kinds of routes are needed for; another scenario

@@ -5,12 +5,13 @@
 //! little else going on, so that a busy machine is not taken for a hole; no more than a few may need that. `gateproof
 //! faults --full` runs every fault with every scenario.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+mod proof;
 
-use gateproof::judge::contract::Contract;
-use gateproof::kill::{Complaint, Extent, Plan, ShownBy, Watcher, drive, faults_named};
-use gateproof::scenario::{Vocabulary, load};
+use std::collections::BTreeSet;
+
+use gateproof::dialects::Reference;
+use gateproof::kill::{Complaint, Extent, Plan, ShownBy, drive, faults_named};
+use proof::Quiet;
 
 /// The program's own: runs side by side would wait for each other in that of the system.
 #[global_allocator]
@@ -24,18 +25,13 @@ const SEED: u64 = 1;
 /// too busy to tell was no wrong answer, and is not counted.
 const PASSING: usize = 13;
 
-struct Quiet;
-
-impl Watcher for Quiet {
-    fn ran(&self, _: &str, _: usize) {}
-}
-
-fn contract() -> Contract {
-    Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed")
+fn plan() -> Plan {
+    let faults = faults_named(Reference::GatewayApi, &[]).expect("no name is wrong");
+    Plan { faults, extent: Extent::Sample(SEED), ..proof::plan(Reference::GatewayApi, 64) }
 }
 
 fn table() -> ShownBy {
-    ShownBy::builtin().expect("the table is well-formed")
+    ShownBy::builtin(Reference::GatewayApi).expect("the table is well-formed")
 }
 
 fn faults(complaints: &[Complaint]) -> BTreeSet<&str> {
@@ -44,20 +40,14 @@ fn faults(complaints: &[Complaint]) -> BTreeSet<&str> {
 
 #[test]
 fn the_table_names_every_fault_and_what_there_is() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).expect("the manifests are well-formed");
-    assert_eq!(table().problems(&scenarios, &contract().rule_names()), Vec::<String>::new());
+    let Plan { suite, scenarios, faults, .. } = plan();
+    assert_eq!(table().problems(&faults, &scenarios, &suite.contract.rule_names()), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_is_noticed_for_what_it_declares() {
     let table = table();
-    let mut plan = Plan {
-        scenarios: load::builtin(&Vocabulary::builtin()).expect("the manifests are well-formed"),
-        faults: faults_named(&[]).expect("no name is wrong"),
-        extent: Extent::Sample(SEED),
-        targets: 64,
-        contract: Arc::new(contract()),
-    };
+    let mut plan = plan();
     let first = drive(&plan, &table, &Quiet).await;
     let doubtful = faults(&first.complaints);
     plan.faults.retain(|fault| doubtful.contains(fault.name));

@@ -4,11 +4,11 @@
 
 #![allow(clippy::expect_used)]
 
-use std::sync::Arc;
+mod proof;
 
-use gateproof::judge::contract::Contract;
-use gateproof::kill::{self, Extent, Plan, Watcher};
-use gateproof::scenario::{Vocabulary, load};
+use gateproof::dialects::Reference;
+use gateproof::kill;
+use proof::Quiet;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -23,28 +23,16 @@ const SAMPLE: usize = 384;
 /// What the sample is drawn by.
 const SEED: u64 = 1;
 
-struct Quiet;
-
-impl Watcher for Quiet {
-    fn ran(&self, _: &str, _: usize) {}
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn every_expectation_fails_alone_for_what_the_target_does() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).expect("the built-in manifests are well-formed");
-    let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed");
-    let all = kill::pinned(&scenarios);
+    let plan = proof::plan(Reference::GatewayApi, 6);
+    let all = kill::pinned(&plan.scenarios);
     assert!(all.len() >= SAMPLE, "only {} expectations are binding", all.len());
-    let full = std::env::var_os("GATEPROOF_FULL").is_some();
+    let full = proof::is_full();
     let trials =
         if full { all } else { all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(SEED), SAMPLE).cloned().collect() };
-    let plan = Plan { scenarios, faults: Vec::new(), extent: Extent::Full, targets: 6, contract: Arc::new(contract) };
-    let proof = kill::pin_all(&plan, trials, &Quiet).await.expect("the embedded target can be tested");
-    println!("{} expectations, {} not binding at this version", proof.tried, proof.unbound);
-    let holes: Vec<String> = proof
-        .survivors
-        .iter()
-        .map(|s| format!("{}: {} ({}) {}", s.scenario, s.expectation, s.outcome, s.why))
-        .collect();
-    assert!(holes.is_empty(), "{} of {} expectations are holes:\n{}", holes.len(), proof.tried, holes.join("\n"));
+    let found = kill::pin_all(&plan, trials, &Quiet).await.expect("the embedded target can be tested");
+    println!("{} expectations, {} not binding at this version", found.tried, found.unbound);
+    let holes = proof::survivors(&found);
+    assert!(holes.is_empty(), "{} of {} expectations are holes:\n{}", holes.len(), found.tried, holes.join("\n"));
 }

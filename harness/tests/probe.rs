@@ -38,7 +38,8 @@ fn http(address: SocketAddr, target: &str) -> ProbeRequest {
 }
 
 fn tcp(address: SocketAddr) -> ProbeRequest {
-    ProbeRequest::Tcp { host: address.ip().to_string(), port: address.port(), send: "hello".to_owned() }
+    let (host, port) = (address.ip().to_string(), address.port());
+    ProbeRequest::Tcp { host, port, send: "hello".to_owned(), listens: false }
 }
 
 async fn attempt(request: ProbeRequest) -> Exchange {
@@ -158,6 +159,22 @@ async fn tcp_answers_with_one_line() {
     let Some(TcpEnd::Answered { echo: Some(seen), .. }) = exchange.tcp else { panic!("{:?}", exchange.tcp) };
     assert_eq!(seen.parse()["pod"], "echo-1");
     assert_eq!(journal.of_request("id-1").len(), 1);
+}
+
+#[tokio::test]
+async fn a_probe_that_listens_sends_nothing() {
+    let journal = Journal::default();
+    let listening = |address: SocketAddr| {
+        let (host, port) = (address.ip().to_string(), address.port());
+        ProbeRequest::Tcp { host, port, send: String::new(), listens: true }
+    };
+    let exchange = attempt(listening(echo(Protocol::Greeting, &journal).await.addr())).await;
+    let Some(TcpEnd::Answered { echo: Some(seen), .. }) = exchange.tcp else { panic!("{:?}", exchange.tcp) };
+    assert_eq!(seen.parse()["pod"], "echo-1");
+    let waiting = echo(Protocol::Tcp, &journal).await;
+    let patience = prober(Duration::from_millis(200));
+    let exchange = patience.attempt("id-1".to_owned(), listening(waiting.addr()), Elapsed(7)).await;
+    assert_eq!((exchange.tcp, journal.written()), (Some(TcpEnd::Hung), 0));
 }
 
 #[tokio::test]

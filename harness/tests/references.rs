@@ -1,20 +1,19 @@
-//! Dialects on their embedded targets: the reference passes, every fault of it is noticed for a clause that it breaks, and what is left
-//! open passes.
+//! The references of the dialects beside Gateway API: the proofs of the kill matrix, of legal variants, of inversion and of pinpoint
+//! faults, by the machinery that proves those of Gateway API.
 //!
-//! A sample of the faults and variants, drawn by a fixed seed; all of them with `GATEPROOF_FULL=1`.
+//! Samples drawn by a fixed seed; everything with `GATEPROOF_FULL=1`, or by `gateproof faults --dialect NAME`.
 
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+mod proof;
 
-use futures::{StreamExt, stream};
-use gateproof::dialects::Other;
-use gateproof::run::{self, RunOptions, Silent, TargetChoice};
-use gateproof::scenario::{Scenario, load, select};
-use gateproof::suite::Suite;
-use gateproof_report::record::{Outcome, RunRecord, Severity};
-use gateproof_testbed::{KnownFault, KnownVariant, aso, kuadrant};
+use std::collections::BTreeSet;
+
+use gateproof::dialects::Reference;
+use gateproof::kill::{self, Blamed, Complaint, Extent, Plan, ShownBy, Trial, faults_named};
+use gateproof::run::{Silent, embedded, run};
+use gateproof_report::record::{Outcome, Severity};
+use proof::{Quiet, is_full};
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -25,95 +24,64 @@ use tokio::sync::Mutex;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How many targets with a fault run at once. What fails waits for its deadline, which costs nothing.
+/// Targets at once. What fails waits for its deadline, which costs nothing.
 const TARGETS: usize = 6;
 
 /// One in how many faults and variants the sample has.
 const ONE_IN: usize = 4;
 
-/// What the sample is drawn by.
+/// How many expectations are negated, and how many pinned.
+const SAMPLE: usize = 32;
+
+/// What the samples are drawn by.
 const SEED: u64 = 1;
 
 /// One test at a time, so that no more targets run than that.
 static TURN: Mutex<()> = Mutex::const_new(());
 
-/// Faults that nothing notices for a clause of theirs, with the reason. They are holes.
-const UNNOTICED: [(Other, &str, &str); 5] = [
-    (Other::Aso, "canceled-operation-is-done", "the resource itself says Canceled, which the reference believes"),
-    (Other::Aso, "forgets-status", "that a wiped status comes back before an edit is a SHOULD, so there is a warning"),
-    (Other::Kuadrant, "hides-partial-enforcement", "that a message speaks of it is a SHOULD, so there is a warning"),
-    (Other::Kuadrant, "ignores-missing-dependencies", "no definition that a run needs can be missing while it runs"),
-    (Other::Aso, "takes-over", "it fights with itself over its own objects too, and these are never Ready"),
-];
-
-fn faults(other: Other) -> Vec<KnownFault> {
-    match other {
-        Other::Aso => aso::faults(),
-        Other::Kuadrant => kuadrant::faults(),
-    }
-}
-
-fn variants(other: Other) -> Vec<KnownVariant> {
-    match other {
-        Other::Aso => aso::variants(),
-        Other::Kuadrant => kuadrant::variants(),
-    }
-}
-
-/// A sample of `all`, or the whole if that is asked for.
-fn sample<T: Clone>(all: Vec<T>) -> Vec<T> {
-    if std::env::var_os("GATEPROOF_FULL").is_some() {
+/// Some of `all`, or the whole if that is asked for.
+fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
+    if is_full() {
         return all;
     }
-    all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(SEED), all.len().div_ceil(ONE_IN)).cloned().collect()
-}
-
-fn suite(other: Other) -> (Suite, Vec<Scenario>) {
-    let suite = Suite::named(other.dialect()).expect("it is built in").expect("it is well-formed");
-    let scenarios =
-        load::parsed(&suite.manifests().unwrap(), &suite.vocabulary).expect("its manifests are well-formed");
-    (suite, scenarios)
-}
-
-async fn record(suite: &Suite, other: Other, fault: Option<String>, scenarios: Vec<Scenario>) -> RunRecord {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let options = RunOptions::new(TargetChoice::EmbeddedOther { other, fault }, Arc::clone(&suite.contract));
-    run::run(options, scenarios, &mut Silent).await.expect("the embedded target runs").record
-}
-
-/// What fails, with the clauses that it is about.
-fn failures(record: &RunRecord) -> Vec<(String, Vec<String>)> {
-    let mut all = Vec::new();
-    for scenario in &record.scenarios {
-        let failed = scenario.findings.iter().filter(|finding| finding.severity == Severity::Failure);
-        let before = all.len();
-        all.extend(failed.map(|one| (format!("{} {}", scenario.name, one.expectation), one.clauses.clone())));
-        if scenario.outcome != Outcome::Passed && all.len() == before {
-            all.push((format!("{} {:?} {:?}", scenario.name, scenario.outcome, scenario.reason), Vec::new()));
-        }
-    }
-    let broken = record.contract.iter().filter(|rule| rule.severity == Severity::Failure && !rule.breaches.is_empty());
-    all.extend(broken.map(|rule| (rule.name.clone(), rule.clauses.clone())));
-    all
+    all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(SEED), size).cloned().collect()
 }
 
 #[rstest]
-#[case::aso(Other::Aso, 60)]
-#[case::kuadrant(Other::Kuadrant, 70)]
+#[case::aso(Reference::Aso, 60)]
+#[case::kuadrant(Reference::Kuadrant, 70)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reference_passes(#[case] other: Other, #[case] at_least: usize) {
+async fn the_reference_passes(#[case] reference: Reference, #[case] at_least: usize) {
     let _turn = TURN.lock().await;
-    let (suite, scenarios) = suite(other);
-    assert!(scenarios.len() > at_least);
-    assert_eq!(failures(&record(&suite, other, None, scenarios).await), []);
+    let plan = proof::plan(reference, TARGETS);
+    assert!(plan.scenarios.len() > at_least);
+    let record = run(plan.run_on(None), plan.scenarios, &mut Silent).await.expect("the embedded target runs").record;
+    let wrong: Vec<_> = record.scenarios.iter().filter(|one| one.outcome != Outcome::Passed).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let broken = |rule: &&gateproof_report::record::ContractRecord| {
+        rule.severity == Severity::Failure && !rule.breaches.is_empty()
+    };
+    let broken: Vec<_> = record.contract.iter().filter(broken).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
 }
 
 #[rstest]
-#[case::aso(Other::Aso)]
-#[case::kuadrant(Other::Kuadrant)]
-fn every_fault_breaks_clauses_that_there_are(#[case] other: Other) {
-    let (suite, _) = suite(other);
-    let unknown: Vec<_> = faults(other)
+#[case::aso(Reference::Aso, 60)]
+#[case::kuadrant(Reference::Kuadrant, 50)]
+fn the_table_names_every_fault_and_what_there_is(#[case] reference: Reference, #[case] at_least: usize) {
+    let (plan, faults) = (proof::plan(reference, 1), embedded::faults(reference));
+    assert!(faults.len() >= at_least);
+    let table = ShownBy::builtin(reference).expect("the table is well-formed");
+    let problems = table.problems(&faults, &plan.scenarios, &plan.suite.contract.rule_names());
+    assert_eq!(problems, Vec::<String>::new());
+}
+
+#[rstest]
+#[case::aso(Reference::Aso)]
+#[case::kuadrant(Reference::Kuadrant)]
+fn every_fault_breaks_clauses_that_there_are(#[case] reference: Reference) {
+    let suite = proof::plan(reference, 1).suite;
+    let unknown: Vec<_> = embedded::faults(reference)
         .iter()
         .flat_map(|fault| fault.clauses.iter().map(|clause| (fault.name, *clause)))
         .filter(|(_, clause)| suite.requirement(clause).is_none())
@@ -121,52 +89,71 @@ fn every_fault_breaks_clauses_that_there_are(#[case] other: Other) {
     assert_eq!(unknown, []);
 }
 
-/// Each with the scenarios that prove a clause of it.
+/// Each with the scenarios that are named to show it, and another. What that complains of is looked at again.
 #[rstest]
-#[case::aso(Other::Aso, 60)]
-#[case::kuadrant(Other::Kuadrant, 50)]
+#[case::aso(Reference::Aso)]
+#[case::kuadrant(Reference::Kuadrant)]
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_is_noticed_for_a_clause_that_it_breaks(#[case] other: Other, #[case] at_least: usize) {
+async fn every_fault_is_noticed_for_what_it_declares(#[case] reference: Reference) {
     let _turn = TURN.lock().await;
-    let (suite, scenarios) = suite(other);
-    let (suite, scenarios) = (&suite, &scenarios);
-    let run = |fault: KnownFault| async move {
-        let proves = |scenario: &&Scenario| {
-            let clauses: BTreeSet<String> = select::clauses(scenario).into_iter().map(|it| it.to_string()).collect();
-            fault.clauses.iter().any(|clause| clauses.contains(*clause))
-        };
-        let mut chosen: Vec<Scenario> = scenarios.iter().filter(proves).cloned().collect();
-        if chosen.is_empty() {
-            // Then it is for the contract, which looks at any.
-            chosen = scenarios.clone();
-        }
-        let failed = failures(&record(suite, other, Some(fault.name.to_owned()), chosen).await);
-        let own =
-            |(_, clauses): &(String, Vec<String>)| fault.clauses.iter().any(|own| clauses.iter().any(|c| c == own));
-        (fault.name, failed.iter().any(own), failed)
-    };
-    let tried = faults(other);
-    assert!(tried.len() >= at_least);
-    let all: Vec<_> = stream::iter(sample(tried)).map(run).buffer_unordered(TARGETS).collect().await;
-    let known = |name: &str| UNNOTICED.iter().any(|(of, unnoticed, _)| (*of, *unnoticed) == (other, name));
-    let wrong: Vec<_> = all.iter().filter(|(name, noticed, _)| *noticed == known(name)).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    let table = ShownBy::builtin(reference).expect("the table is well-formed");
+    let all = faults_named(reference, &[]).expect("no name is wrong");
+    let size = all.len().div_ceil(ONE_IN);
+    let faults = sample(all, size);
+    let mut plan = Plan { faults, extent: Extent::Sample(SEED), ..proof::plan(reference, TARGETS) };
+    let first = kill::drive(&plan, &table, &Quiet).await;
+    assert_eq!(first.rows.len(), plan.faults.len());
+    let doubtful: BTreeSet<&str> = first.complaints.iter().map(Complaint::fault).collect();
+    plan.faults.retain(|fault| doubtful.contains(fault.name));
+    plan.extent = Extent::Again(first.complaints.clone());
+    assert_eq!(
+        kill::drive(&plan, &table, &Quiet).await.complaints,
+        [],
+        "faults that are not noticed as they should be"
+    );
 }
 
 #[rstest]
-#[case::aso(Other::Aso)]
-#[case::kuadrant(Other::Kuadrant)]
+#[case::aso(Reference::Aso)]
+#[case::kuadrant(Reference::Kuadrant)]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_open_passes(#[case] other: Other) {
+async fn what_is_left_open_passes(#[case] reference: Reference) {
     let _turn = TURN.lock().await;
-    let (suite, scenarios) = suite(other);
-    let (suite, scenarios) = (&suite, &scenarios);
-    let run = |variant: KnownVariant| async move {
-        let fault = Some(format!("variant:{}", variant.name));
-        (variant.name, failures(&record(suite, other, fault, scenarios.clone()).await))
-    };
-    let all: Vec<_> = stream::iter(sample(variants(other))).map(run).buffer_unordered(2).collect().await;
-    assert!(!all.is_empty());
-    let wrong: Vec<_> = all.iter().filter(|(_, failed)| !failed.is_empty()).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    let plan = proof::plan(reference, 1);
+    let all = embedded::variants(reference);
+    let size = all.len().div_ceil(ONE_IN);
+    let mut blamed: Vec<Blamed> = Vec::new();
+    for variant in sample(all, size) {
+        let varied = kill::vary(&plan, &variant, &plan.scenarios, &Quiet).await.expect("the embedded target runs");
+        assert_eq!(varied.runs, plan.scenarios.len());
+        blamed.extend(varied.blamed);
+    }
+    assert!(blamed.is_empty(), "{blamed:#?}");
+}
+
+#[rstest]
+#[case::aso(Reference::Aso)]
+#[case::kuadrant(Reference::Kuadrant)]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plain_reference_fails_at_every_negated_value(#[case] reference: Reference) {
+    let _turn = TURN.lock().await;
+    let plan = proof::plan(reference, TARGETS);
+    let (all, _) = kill::negated(&plan.scenarios);
+    let chosen: Vec<Trial> = sample(all, SAMPLE);
+    assert!(chosen.len() >= SAMPLE);
+    let found = kill::invert_all(&plan, chosen, &Quiet).await.expect("the embedded target runs");
+    assert_eq!(proof::survivors(&found), Vec::<String>::new());
+}
+
+#[rstest]
+#[case::aso(Reference::Aso)]
+#[case::kuadrant(Reference::Kuadrant)]
+#[tokio::test(flavor = "multi_thread")]
+async fn every_expectation_fails_alone_for_what_the_target_does(#[case] reference: Reference) {
+    let _turn = TURN.lock().await;
+    let plan = proof::plan(reference, TARGETS);
+    let chosen: Vec<Trial> = sample(kill::pinned(&plan.scenarios), SAMPLE);
+    assert!(chosen.len() >= SAMPLE);
+    let found = kill::pin_all(&plan, chosen, &Quiet).await.expect("the embedded target runs");
+    assert_eq!(proof::survivors(&found), Vec::<String>::new());
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::StreamExt;
 use gateproof::cluster::clock;
+use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::kill::ShownBy;
 use gateproof::log::{Body, Timing, TimingProfile};
@@ -367,7 +368,7 @@ impl Draw {
     fn of(seed: u64) -> Vec<Draw> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let names: Vec<String> = scenarios().into_iter().map(|scenario| scenario.name).collect();
-        let shown_by = ShownBy::builtin().unwrap();
+        let shown_by = ShownBy::builtin(Reference::GatewayApi).unwrap();
         let ways: Vec<Way> = ALL_WAYS.choose_multiple(&mut random, WAYS).copied().collect();
         ways.into_iter()
             .map(|way| {

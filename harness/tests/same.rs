@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::run::{RunOptions, Silent, TargetChoice, run};
 use gateproof::scenario::select::select;
@@ -48,7 +49,7 @@ async fn the_record_without_its_times_is_the_same_every_time() {
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
     let mut records = Vec::new();
     for jobs in [3, 64, 64] {
-        let mut options = RunOptions::new(TargetChoice::Embedded { fault: None }, Arc::clone(&contract));
+        let mut options = RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), Arc::clone(&contract));
         options.jobs = jobs;
         let output = run(options, scenarios(), &mut Silent).await.unwrap();
         records.push(serde_json::to_string_pretty(&timeless(output.record)).unwrap());

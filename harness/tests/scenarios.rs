@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use gateproof::dialects::Reference;
 use gateproof::judge::contract::Contract;
 use gateproof::run::{self, RunOptions, Silent, TargetChoice};
 use gateproof::scenario::scope::by_definitions;
@@ -78,7 +79,7 @@ async fn run_some(
     results: &mut Results,
 ) -> RunRecord {
     let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed");
-    let options = RunOptions::new(TargetChoice::Embedded { fault: None }, Arc::new(contract));
+    let options = RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), Arc::new(contract));
     let jobs = jobs.unwrap_or(options.jobs);
     let options = RunOptions { without_crds: without_crds.to_vec(), jobs, ..options };
     let all = scenarios.clone();

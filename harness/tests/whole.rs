@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::log::Body;
 use gateproof::run::interrupt::Interrupt;
@@ -18,7 +19,7 @@ fn scenarios() -> Vec<Scenario> {
 
 fn options() -> RunOptions {
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-    RunOptions::new(TargetChoice::Embedded { fault: None }, contract)
+    RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), contract)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,31 +10,39 @@ use crate::suite::{Suite, SuiteError};
 /// Which dialect.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct DialectArg {
-    /// Status language of the target: the name of a built-in one, or a folder with one of your own
-    #[arg(long, value_name = "NAME|DIR", default_value = "gateway-api")]
-    pub(crate) dialect: String,
+    /// Status language of the target: the name of a built-in one, or a folder with one of your own; for `run` also several, with commas
+    #[arg(long = "dialect", value_name = "NAME|DIR", default_value = "gateway-api", value_delimiter = ',')]
+    pub(crate) dialects: Vec<String>,
 }
 
 impl DialectArg {
     /// What a target that speaks it is judged by.
     pub(crate) fn suite(&self) -> Result<Suite, Failure> {
-        if let Some(suite) = Suite::named(&self.dialect) {
+        let [dialect] = &self.dialects[..] else {
+            let several = self.dialects.join(", ");
+            let help = "`gateproof run` takes several; ask for each by itself here";
+            return Err(Failure::usage(
+                format!("there is room for one dialect, and these are several: {several}"),
+                help,
+            ));
+        };
+        if let Some(suite) = Suite::named(dialect) {
             return suite.map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"));
         }
-        let folder = Path::new(&self.dialect);
+        let folder = Path::new(dialect);
         if !folder.is_dir() {
             let names: Vec<String> = Suite::names().collect();
-            let near = suggest(&self.dialect, names.iter().map(String::as_str));
+            let near = suggest(dialect, names.iter().map(String::as_str));
             let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             let help = format!("{near}name a folder with a dialect.yaml, or {}", names.join(" or "));
-            return Err(Failure::usage(format!("there is no dialect `{}`, and no such folder", self.dialect), help));
+            return Err(Failure::usage(format!("there is no dialect `{dialect}`, and no such folder"), help));
         }
         Suite::read(folder).map_err(unreadable)
     }
 
     /// The words that choose it, unless it goes without saying.
     pub(crate) fn words(&self) -> Option<&str> {
-        (self.dialect != Dialect::gateway_api().name()).then_some(&self.dialect)
+        self.dialects.first().map(String::as_str).filter(|dialect| *dialect != Dialect::gateway_api().name())
     }
 }
 

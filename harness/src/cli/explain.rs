@@ -1,15 +1,15 @@
 //! `gateproof explain`: one scenario whole.
 
-use gateproof_controllers::faults;
 use gateproof_suites::blind_spot;
+use gateproof_testbed::KnownFault;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::options::{Selected, Selection};
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
-use crate::dialects::Reference;
 use crate::exit_codes;
+use crate::run::embedded;
 use crate::scenario::{Level, Scenario, expectations, select};
 use crate::suite::Suite;
 
@@ -117,8 +117,8 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
         level: expectation.level,
         line: expectation.line,
     };
-    let broken = |fault: &&faults::Fault| fault.clauses.iter().any(|c| clauses.iter().any(|clause| &**clause == *c));
-    let killer = |fault: &faults::Fault| Killer { name: fault.name.to_owned(), summary: fault.summary.to_owned() };
+    let broken = |fault: &KnownFault| fault.clauses.iter().any(|c| clauses.iter().any(|clause| &**clause == *c));
+    let killer = |fault: KnownFault| Killer { name: fault.name.to_owned(), summary: fault.summary.to_owned() };
     Explanation {
         name: scenario.name.clone(),
         suite: scenario.suite.clone(),
@@ -131,9 +131,10 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
         proves: proves.collect(),
         expectations: expectations::enumerate(scenario).into_iter().map(asserted).collect(),
         // Faults are those of the embedded target.
-        faults: faults::catalogue()
-            .iter()
-            .filter(|_| suite.reference() == Some(Reference::GatewayApi))
+        faults: suite
+            .reference()
+            .map_or_else(Vec::new, embedded::faults)
+            .into_iter()
             .filter(broken)
             .map(killer)
             .collect(),

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::options::{contract, known_fault, load_scenarios};
+use super::dialect::DialectArg;
+use super::options::{scenarios_of, unknown_of};
 use super::output::{self, Format, say, tell};
 use super::run::run_failure;
 use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::kill::{self, Extent, Matrix, Plan, Proof, ShownBy, Varied, Watcher};
+use crate::run::embedded;
+use crate::scenario::Scenario;
 use crate::scenario::pattern::matches;
-use crate::scenario::{Scenario, Vocabulary};
-use gateproof_controllers::variants;
+use crate::suite::Suite;
+use gateproof_testbed::UnknownBehaviour;
 
 /// Run the kill matrix: which misbehaviour is noticed by what
 #[derive(Debug, clap::Args)]
@@ -19,12 +22,15 @@ Examples:
   gateproof faults                          each fault with the scenarios about its clauses, and ten others
   gateproof faults ignores-reference-grants
   gateproof faults NAME --table             what shows it, for harness/src/kill/shown_by.yaml
+  gateproof faults --dialect aso            the same of another dialect's reference; --table is for shown_by/aso.yaml then
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
   gateproof faults --pinpoint --scenario 'httproute-mirror*'
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail
   gateproof faults --variants               every scenario on every legal variant; nothing may complain")]
 pub(crate) struct Args {
+    #[command(flatten)]
+    dialect: DialectArg,
     /// Faults; all unless given
     #[arg(value_name = "FAULT")]
     faults: Vec<String>,
@@ -43,8 +49,8 @@ pub(crate) struct Args {
     /// Run every scenario on every legal variant instead of faults; nothing may complain
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "faults"])]
     variants: bool,
-    /// Print which expectations show each fault, as harness/src/kill/shown_by.yaml has it; what does not hold there, or is
-    /// missing, is looked for
+    /// Print which expectations show each fault, as the dialect's table beside harness/src/kill/shown_by.rs has it; what does not
+    /// hold there, or is missing, is looked for
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "variants", "format"])]
     table: bool,
     /// With --pinpoint, --inversion or --variants: these scenarios alone, by globs
@@ -76,18 +82,17 @@ impl Watcher for Lines {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
-    for fault in &args.faults {
-        known_fault(fault)?;
-    }
-    let faults = kill::faults_named(&args.faults)
-        .map_err(|name| Failure::usage(format!("there is no fault `{name}`"), "`gateproof list faults` shows all"))?;
-    let mut plan = Plan {
-        scenarios: scenarios(&args)?,
-        faults,
-        extent: if args.full { Extent::Full } else { Extent::Declared(args.seed) },
-        targets: args.targets,
-        contract: contract()?,
-    };
+    let suite = args.dialect.suite()?;
+    let scenarios = scenarios(&args, &suite)?;
+    let name = suite.dialect.name().to_owned();
+    let mut plan = Plan::new(suite, scenarios).ok_or_else(|| {
+        let message = format!("the dialect `{name}` has no embedded reference");
+        Failure::usage(message, "a folder says what a target is judged by, and nothing that could misbehave")
+    })?;
+    plan.faults = kill::faults_named(plan.reference, &args.faults)
+        .map_err(|name| unknown_of(plan.reference, UnknownBehaviour::Fault(name)))?;
+    plan.extent = if args.full { Extent::Full } else { Extent::Declared(args.seed) };
+    plan.targets = args.targets;
     if args.inversion {
         let (negated, untried) = kill::negated(&plan.scenarios);
         let found = kill::invert_all(&plan, negated, &Lines).await.map_err(run_failure)?;
@@ -99,14 +104,15 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
     if args.variants {
         let mut varied = Varied::default();
-        for variant in variants::catalogue() {
-            let one = kill::vary(&plan, variant, &plan.scenarios, &Lines).await.map_err(run_failure)?;
+        for variant in embedded::variants(plan.reference) {
+            let one = kill::vary(&plan, &variant, &plan.scenarios, &Lines).await.map_err(run_failure)?;
             varied.runs += one.runs;
             varied.blamed.extend(one.blamed);
         }
         return print_varied(&varied, args.format);
     }
-    let shown_by = ShownBy::builtin().map_err(|error| Failure::usage(format!("shown_by.yaml: {error}"), ""))?;
+    let shown_by = ShownBy::builtin(plan.reference)
+        .map_err(|error| Failure::usage(format!("what shows the faults of {name}: {error}"), ""))?;
     if args.table {
         print_table(table(&mut plan, &shown_by, args.seed).await);
         return Ok(exit_codes::PASSED);
@@ -126,8 +132,8 @@ pub(crate) async fn run(args: Args) -> Outcome {
     Ok(if proven { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
-fn scenarios(args: &Args) -> Result<Vec<Scenario>, Failure> {
-    let mut scenarios = load_scenarios(&[], &Vocabulary::builtin())?;
+fn scenarios(args: &Args, suite: &Suite) -> Result<Vec<Scenario>, Failure> {
+    let mut scenarios = scenarios_of(suite, &[])?;
     if args.only.is_empty() {
         return Ok(scenarios);
     }
@@ -215,7 +221,7 @@ fn print_proof(found: &Proof, format: Format) -> Outcome {
             say!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
         say!(
-            "{} expectations tried ({} not binding at this version), {} have no opposite, {} did not fail alone",
+            "{} expectations tried ({} not binding at this version, or behind another end of a write), {} have no opposite, {} did not fail alone",
             found.tried,
             found.unbound,
             found.untried.len(),

@@ -38,13 +38,18 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::dialects::Reference;
 
     fn cluster(source: Source) -> TargetChoice {
         TargetChoice::Cluster { source, gateway_class: Some("mine".to_owned()), name: "context kind".to_owned() }
     }
 
     #[rstest]
-    #[case::embedded(TargetChoice::Embedded { fault: None }, Some("3f9a2c"), "the embedded target is gone with everything in it")]
+    #[case::embedded(
+        TargetChoice::embedded(Reference::GatewayApi, None),
+        Some("3f9a2c"),
+        "the embedded target is gone with everything in it"
+    )]
     #[case::nothing(cluster(Source::Usual { context: None }), None, "nothing of the run is in the cluster")]
     #[case::usual(cluster(Source::Usual { context: Some("my kind".to_owned()) }), Some("3f9a2c"), "`gateproof clean --run 3f9a2c --context 'my kind'`")]
     #[case::file(

@@ -4,8 +4,6 @@ mod profiles;
 mod requirements;
 
 use clap::Subcommand;
-use gateproof_controllers::faults;
-use gateproof_controllers::variants::{self, Variant};
 use gateproof_suites::{Membership, features, profiles_of};
 use gateproof_testbed::{KnownFault, KnownVariant};
 use indexmap::IndexMap;
@@ -197,31 +195,17 @@ fn reference(dialect: &DialectArg) -> Result<Reference, Failure> {
 }
 
 fn faults_of(dialect: &DialectArg) -> Result<Vec<FaultItem>, Failure> {
-    let item = |fault: &faults::Fault| FaultItem {
-        name: fault.name,
-        seam: fault.seam.name(),
-        summary: fault.summary,
-        clauses: fault.clauses,
-        reported: fault.reported(),
-    };
-    let other = |fault: &KnownFault| FaultItem {
+    let item = |fault: KnownFault| FaultItem {
         name: fault.name,
         seam: fault.seam,
         summary: fault.summary,
         clauses: fault.clauses,
-        reported: &[],
+        reported: fault.reported,
     };
-    Ok(match reference(dialect)? {
-        Reference::GatewayApi => faults::catalogue().iter().map(item).collect(),
-        Reference::Other(of) => embedded::faults(of).iter().map(other).collect(),
-    })
+    Ok(embedded::faults(reference(dialect)?).into_iter().map(item).collect())
 }
 
 fn variants_of(dialect: &DialectArg) -> Result<Vec<VariantItem>, Failure> {
-    let item = |one: &Variant| VariantItem { name: one.name, summary: one.summary, source: one.source };
-    let other = |one: &KnownVariant| VariantItem { name: one.name, summary: one.summary, source: one.source };
-    Ok(match reference(dialect)? {
-        Reference::GatewayApi => variants::catalogue().map(item).collect(),
-        Reference::Other(of) => embedded::variants(of).iter().map(other).collect(),
-    })
+    let item = |one: KnownVariant| VariantItem { name: one.name, summary: one.summary, source: one.source };
+    Ok(embedded::variants(reference(dialect)?).into_iter().map(item).collect())
 }

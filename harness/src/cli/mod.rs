@@ -27,6 +27,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod services;
+mod several;
 mod testbed;
 mod tuning;
 mod workloads;
@@ -120,6 +121,16 @@ impl Failure {
     pub(crate) fn environment(message: impl std::fmt::Display, help: impl std::fmt::Display) -> Failure {
         Failure::Environment(report(&message.to_string(), &help.to_string()))
     }
+
+    /// Says what went wrong; the exit code of its kind.
+    fn tell(self) -> u8 {
+        let (report, code) = match self {
+            Failure::Usage(report) => (report, exit_codes::USAGE),
+            Failure::Environment(report) => (report, exit_codes::INCONCLUSIVE),
+        };
+        tell!("{report:?}");
+        code
+    }
 }
 
 /// Messages may quote what a target said, which must not steer the terminal.
@@ -182,11 +193,5 @@ fn ended(outcome: Outcome) -> ExitCode {
         }
         (outcome, _) => outcome,
     };
-    let (report, code) = match outcome {
-        Ok(code) => return ExitCode::from(code),
-        Err(Failure::Usage(report)) => (report, exit_codes::USAGE),
-        Err(Failure::Environment(report)) => (report, exit_codes::INCONCLUSIVE),
-    };
-    tell!("{report:?}");
-    ExitCode::from(code)
+    ExitCode::from(outcome.unwrap_or_else(Failure::tell))
 }

@@ -10,8 +10,7 @@ use super::services::ServiceArgs;
 use super::{Failure, crds};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::BundledSchemas;
-use crate::dialects::{Other, Reference};
-use crate::judge::contract::Contract;
+use crate::dialects::Reference;
 use crate::run::{RunOptions, TargetChoice, embedded};
 use crate::scenario::known::{self, Nameable};
 use crate::scenario::load::{self, LoadError};
@@ -19,13 +18,12 @@ use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
 use crate::suite::Suite;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use gateproof_controllers::variants;
 use gateproof_report::known::KnownFailure;
 use gateproof_suites::{profiles, profiles_of};
-use gateproof_testbed::{Behaviour, UnknownBehaviour};
+use gateproof_testbed::UnknownBehaviour;
 
 /// Which scenarios.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Selection {
     /// Globs of scenario names, upstream test names, requirement IDs, features, profiles or suites; everything unless given
     #[arg(value_name = "SELECTION")]
@@ -178,7 +176,7 @@ pub(crate) fn load_failure(error: LoadError) -> Failure {
 pub(crate) const EMBEDDED: &str = "embedded";
 
 /// Which target.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Target {
     /// The target: `embedded`; `embedded:FAULT` to see a fault being caught, `embedded:variant:NAME` to see a legal variant
     /// pass, and several of them with `+` in between
@@ -210,6 +208,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Whether no cluster is named.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.gateway_class.is_none() && self.kubeconfig.is_none() && self.context.is_none()
+    }
+
     /// What the arguments mean for a target of this suite.
     fn choice(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
         let named = named_cluster(self.kubeconfig.as_ref(), self.context.as_ref());
@@ -236,21 +239,15 @@ impl Target {
 
     /// The embedded target of the dialect.
     fn embedded(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
-        match suite.reference() {
-            Some(Reference::GatewayApi) => {
-                let names = behaviours(&self.target)?;
-                Ok(TargetChoice::Embedded { fault: names.map(known_behaviour).transpose()? })
-            }
-            Some(Reference::Other(other)) => {
-                let fault = behaviours(&self.target)?.map(str::to_owned);
-                embedded::known(other, fault.as_deref()).map_err(|error| unknown_of(other, error))?;
-                Ok(TargetChoice::EmbeddedOther { other, fault })
-            }
-            None => Err(Failure::usage(
+        let Some(reference) = suite.reference() else {
+            return Err(Failure::usage(
                 format!("nothing names a target, and the dialect `{}` has no embedded one", suite.dialect.name()),
                 "name the cluster with --context or --kubeconfig; `gateproof testbed --no-controller --crds FILE` serves one for a controller of yours",
-            )),
-        }
+            ));
+        };
+        let names = behaviours(&self.target)?;
+        embedded::known(reference, names).map_err(|error| unknown_of(reference, error))?;
+        Ok(TargetChoice::embedded(reference, names.map(str::to_owned)))
     }
 
     /// What is given, and means nothing to an embedded target that brings its own.
@@ -266,7 +263,9 @@ impl Target {
     /// The options of a run on it.
     pub(crate) async fn options(&self, suite: &Suite) -> Result<RunOptions, Failure> {
         let choice = self.choice(suite)?;
-        if let (TargetChoice::EmbeddedOther { .. }, Some(option)) = (&choice, self.meaningless()) {
+        if let (TargetChoice::Embedded { reference, .. }, Some(option)) = (&choice, self.meaningless())
+            && !reference.takes_definitions()
+        {
             let message = format!("{option} means nothing for the embedded target of `{}`", suite.dialect.name());
             return Err(Failure::usage(message, "it brings its own; leave the option out, or name a cluster"));
         }
@@ -301,57 +300,27 @@ fn behaviours(target: &str) -> Result<Option<&str>, Failure> {
     Ok(names)
 }
 
-/// A name that means nothing to the embedded target of a dialect other than Gateway API.
-pub(crate) fn unknown_of(other: Other, error: UnknownBehaviour) -> Failure {
-    let dialect = other.dialect();
-    let shows = |what: &str, near: String| format!("{near}`gateproof list {what} --dialect {dialect}` shows all");
+/// A name that means nothing to the embedded target of a dialect.
+pub(crate) fn unknown_of(reference: Reference, error: UnknownBehaviour) -> Failure {
+    let of = match reference {
+        Reference::GatewayApi => String::new(),
+        other => format!(" --dialect {}", other.dialect()),
+    };
+    let shows = |what: &str, near: String| format!("{near}`gateproof list {what}{of}` shows all");
+    let (faults, variants) = (embedded::faults(reference), embedded::variants(reference));
     let help = match &error {
-        UnknownBehaviour::Fault(name) => {
-            shows("faults", did_you_mean(name, embedded::faults(other).iter().map(|fault| fault.name)))
+        UnknownBehaviour::Fault(name) if variants.iter().any(|variant| variant.name == *name) => {
+            shows("faults", format!("did you mean `variant:{name}`? "))
         }
+        UnknownBehaviour::Fault(name) => shows("faults", did_you_mean(name, faults.iter().map(|fault| fault.name))),
         UnknownBehaviour::Variant(name) => {
-            shows("variants", did_you_mean(name, embedded::variants(other).iter().map(|variant| variant.name)))
+            shows("variants", did_you_mean(name, variants.iter().map(|variant| variant.name)))
         }
         UnknownBehaviour::Twice(_) => "name it once".to_owned(),
     };
     Failure::usage(error, help)
 }
 
-/// Names of faults and variants, if there are such.
-pub(crate) fn known_behaviour(names: &str) -> Result<String, Failure> {
-    match Behaviour::of(Some(names)) {
-        Ok(_) => Ok(names.to_owned()),
-        Err(UnknownBehaviour::Fault(name)) if variants::find(&name).is_some() => Err(Failure::usage(
-            format!("there is no fault `{name}`"),
-            format!("did you mean `variant:{name}`? `gateproof list faults` shows all"),
-        )),
-        Err(UnknownBehaviour::Fault(name)) => known_fault(&name),
-        Err(error @ UnknownBehaviour::Twice(_)) => Err(Failure::usage(error, "name it once")),
-        Err(UnknownBehaviour::Variant(name)) => {
-            let near = did_you_mean(&name, variants::catalogue().map(|variant| variant.name));
-            let help = format!("{near}`gateproof list variants` shows all");
-            Err(Failure::usage(format!("there is no variant `{name}`"), help))
-        }
-    }
-}
-
 fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     crate::scenario::suggest(name, names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
-}
-
-/// A fault's name, if there is one of that name.
-pub(crate) fn known_fault(fault: &str) -> Result<String, Failure> {
-    if gateproof_controllers::faults::find(fault).is_some() {
-        return Ok(fault.to_owned());
-    }
-    let names = gateproof_controllers::faults::catalogue().iter().map(|fault| fault.name);
-    let near = did_you_mean(fault, names);
-    Err(Failure::usage(format!("there is no fault `{fault}`"), format!("{near}`gateproof list faults` shows all")))
-}
-
-/// The status contract that is always on.
-pub(crate) fn contract() -> Result<Arc<Contract>, Failure> {
-    Contract::parse(gateproof_suites::contracts::GATEWAY_API)
-        .map(Arc::new)
-        .map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"))
 }

@@ -2,7 +2,7 @@
 
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use gateproof_report::terminal::{self, printable};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::output::tell;
 use crate::cluster::discover::Facts;
@@ -12,6 +12,8 @@ use crate::run::{Decision, Planned, Preflight, Progress};
 pub(crate) struct Reporter {
     bar: ProgressBar,
     failed: usize,
+    /// What is put before each line.
+    of: String,
     /// Whether somebody else tells what preflight came to.
     told: bool,
 }
@@ -19,12 +21,22 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// A reporter that has not heard of anything.
     pub(crate) fn new() -> Reporter {
-        Reporter { bar: ProgressBar::new(0), failed: 0, told: false }
+        Reporter { bar: ProgressBar::new(0), failed: 0, of: String::new(), told: false }
     }
 
     /// One for the verb that prints what preflight came to.
     pub(crate) fn of_preflight() -> Reporter {
         Reporter { told: true, ..Reporter::new() }
+    }
+
+    /// One of several that tell of runs side by side.
+    pub(crate) fn among(all: &MultiProgress, name: &str) -> Reporter {
+        Reporter { bar: all.add(ProgressBar::new(0)), of: format!("{name}: "), ..Reporter::new() }
+    }
+
+    fn say(&self, text: &str) {
+        let text = format!("{}{text}", self.of);
+        if self.bar.is_hidden() { tell!("{text}") } else { self.bar.println(text) }
     }
 
     /// Takes the bar away.
@@ -37,20 +49,16 @@ impl Progress for Reporter {
     fn planned(&mut self, plan: &[Planned], facts: &Facts) {
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
         let text = format!("{runs} of {} scenarios on {}", plan.len(), printable(&facts.summary()));
-        if self.bar.is_hidden() {
-            tell!("{text}");
-        } else {
-            self.bar.println(text);
-        }
+        self.say(&text);
+        self.bar.set_prefix(self.of.clone());
         self.bar.set_length(runs as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {pos}/{len} {elapsed_precise} {msg}") {
             self.bar.set_style(style);
         }
     }
 
     fn waiting(&mut self, what: &str) {
-        let text = format!("waiting for {}", printable(what));
-        if self.bar.is_hidden() { tell!("{text}") } else { self.bar.println(text) }
+        self.say(&format!("waiting for {}", printable(what)));
     }
 
     fn ready(&mut self, preflight: &Preflight) {
@@ -61,7 +69,7 @@ impl Progress for Reporter {
         if !preflight.without.is_empty() {
             text.push_str(&printable(&format!(", without {}", preflight.without.join(", "))));
         }
-        if self.bar.is_hidden() { tell!("{text}") } else { self.bar.println(text) }
+        self.say(&text);
     }
 
     fn started(&mut self, _: &str) {}
@@ -73,11 +81,6 @@ impl Progress for Reporter {
         }
         self.failed += 1;
         self.bar.set_message(format!("{} not passed", self.failed));
-        let line = format!("{} {}", terminal::word(record.outcome), record.name);
-        if self.bar.is_hidden() {
-            tell!("{line}");
-        } else {
-            self.bar.println(line);
-        }
+        self.say(&format!("{} {}", terminal::word(record.outcome), record.name));
     }
 }

@@ -17,7 +17,7 @@ use crate::scenario::Scenario;
 use crate::scenario::Version;
 
 /// Who was tested, for the ConformanceReport.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct IdentityArgs {
     /// Organisation, for the ConformanceReport
     #[arg(long, value_name = "NAME", default_value = "", help_heading = "Conformance report")]

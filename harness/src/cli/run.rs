@@ -13,7 +13,7 @@ use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
 use super::tuning::Tuning;
-use super::{Failure, Outcome, interrupt, options_from, report, reports, reproduce};
+use super::{Failure, Outcome, interrupt, options_from, report, reports, reproduce, several};
 use crate::cluster::api::chain;
 use crate::cluster::clean::Leftover;
 use crate::cluster::connect::ConnectError;
@@ -23,7 +23,7 @@ use crate::exit_codes;
 use crate::run::{self, Preflight, RunError, RunOutput};
 
 /// Run scenarios, write reports
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -75,6 +75,7 @@ Examples:
   gateproof run GEP1364-41 --target embedded:ignores-reference-grants
   gateproof run --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
   gateproof run --rerun-failed gateproof-report
+  gateproof run --dialect gateway-api,kuadrant,aso
   gateproof run --gateway-class my-class --known-failures known-failures.yaml";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -101,15 +102,23 @@ impl Args {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
+    match args.selection.dialect.dialects.len() {
+        1 => one(args, Reporter::new()).await,
+        _ => several::run(&args).await,
+    }
+}
+
+/// Runs it for one dialect.
+pub(super) async fn one(args: Args, reporter: Reporter) -> Outcome {
     let mut dir = ReportDir::at(&args.report_dir);
-    let outcome = run_into(args, &mut dir).await;
+    let outcome = run_into(args, &mut dir, reporter).await;
     if let Err(failure) = &outcome {
         dir.broken_off(failure);
     }
     outcome
 }
 
-async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
+async fn run_into(mut args: Args, dir: &mut ReportDir, mut reporter: Reporter) -> Outcome {
     // What is read here may stand in the directory that is taken next.
     if !args.select_again()? {
         return Ok(exit_codes::PASSED);
@@ -134,7 +143,6 @@ async fn run_into(mut args: Args, dir: &mut ReportDir) -> Outcome {
     }
     interrupt::clean_up_on_ctrl_c(&options)?;
 
-    let mut reporter = Reporter::new();
     let output = match run::run(options, scenarios, &mut reporter).await {
         Err(RunError::Interrupted) => {
             tell!("interrupted before anything was applied");

@@ -12,7 +12,7 @@ use crate::scenario::suggest;
 use crate::suite::Suite;
 
 /// The scripted services of a target.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ServiceArgs {
     /// A scripted service of the target that scenarios tell what to do, by the name that the dialect gives it; may be repeated
     #[arg(long, value_name = "NAME=URL")]

@@ -18,7 +18,7 @@ use super::dialect::DialectArg;
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome, options};
 use crate::cluster::api::chain;
-use crate::dialects::{Other, Reference};
+use crate::dialects::Reference;
 use crate::exit_codes;
 use crate::run::interrupt::Signals;
 
@@ -149,7 +149,8 @@ pub(crate) async fn run(args: Args) -> Outcome {
     })?;
     let plan = match reference {
         Reference::GatewayApi => Plan::GatewayApi(Box::new(args.gateway_api().await?)),
-        Reference::Other(other) => args.other(other)?,
+        Reference::Aso => args.aso()?,
+        Reference::Kuadrant => args.kuadrant()?,
     };
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
@@ -173,9 +174,9 @@ impl Args {
             None => Vec::new(),
         };
         let without = crds::left_out(&self.without_crd, &definitions)?;
-        let fault = self.fault.as_deref().map(options::known_behaviour).transpose()?;
+        let unknown = |error: UnknownBehaviour| options::unknown_of(Reference::GatewayApi, error);
         Ok(TestbedOptions {
-            behaviour: Behaviour::of(fault.as_deref()).map_err(|error| start_failure(&error.into()))?,
+            behaviour: Behaviour::of(self.fault.as_deref()).map_err(unknown)?,
             no_controller: self.no_controller,
             crds: definitions,
             without,
@@ -193,32 +194,41 @@ impl Args {
         }
     }
 
-    /// What is to be started of another dialect.
-    fn other(&self, other: Other) -> Result<Plan, Failure> {
-        let given = [
-            ("--crds", self.crds.is_some()),
-            ("--without-crd", !self.without_crd.is_empty()),
-            ("--no-workloads", self.no_workloads && other == Other::Aso),
-        ];
-        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
-            let message = format!("{option} means nothing for the testbed of `{}`", other.dialect());
-            return Err(Failure::usage(message, "it brings its own; leave the option out"));
-        }
-        let names = self.fault.as_deref();
-        let unknown = |error: UnknownBehaviour| options::unknown_of(other, error);
-        match other {
-            Other::Aso => Ok(Plan::Aso(AsoOptions {
-                behaviour: aso::behaviour(names).map_err(unknown)?,
-                no_controller: self.no_controller,
-                bind: Some(self.listen),
-                namespace_companions: true,
-            })),
-            Other::Kuadrant if self.no_controller => Err(Failure::usage(
+    /// What is to be started of Azure Service Operator's dialect.
+    fn aso(&self) -> Result<Plan, Failure> {
+        self.brings_its_own(Reference::Aso, &[("--no-workloads", self.no_workloads)])?;
+        let unknown = |error: UnknownBehaviour| options::unknown_of(Reference::Aso, error);
+        Ok(Plan::Aso(AsoOptions {
+            behaviour: aso::behaviour(self.fault.as_deref()).map_err(unknown)?,
+            no_controller: self.no_controller,
+            bind: Some(self.listen),
+            namespace_companions: true,
+            ..AsoOptions::default()
+        }))
+    }
+
+    /// What is to be started of Kuadrant's dialect.
+    fn kuadrant(&self) -> Result<Plan, Failure> {
+        self.brings_its_own(Reference::Kuadrant, &[])?;
+        if self.no_controller {
+            return Err(Failure::usage(
                 "--no-controller: policies are enforced in the data path of the embedded reference, so others than its own cannot be",
                 "`gateproof testbed --no-controller --crds FILE` serves your definitions, for a data path of yours",
-            )),
-            Other::Kuadrant => {
-                Ok(Plan::Kuadrant(kuadrant::behaviour(names).map_err(unknown)?, Box::new(self.cluster())))
+            ));
+        }
+        let unknown = |error: UnknownBehaviour| options::unknown_of(Reference::Kuadrant, error);
+        let behaviour = kuadrant::behaviour(self.fault.as_deref()).map_err(unknown)?;
+        Ok(Plan::Kuadrant(behaviour, Box::new(self.cluster())))
+    }
+
+    /// Refuses what means nothing for a testbed that brings its own definitions.
+    fn brings_its_own(&self, reference: Reference, more: &[(&str, bool)]) -> Result<(), Failure> {
+        let given = [("--crds", self.crds.is_some()), ("--without-crd", !self.without_crd.is_empty())];
+        match given.iter().chain(more).find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let message = format!("{option} means nothing for the testbed of `{}`", reference.dialect());
+                Err(Failure::usage(message, "it brings its own; leave the option out"))
             }
         }
     }
@@ -290,7 +300,6 @@ impl Cluster {
             let whole =
                 |file: &str| std::path::absolute(file).map_or_else(|_| file.to_owned(), |it| it.display().to_string());
             let mut variables = testbed.environment();
-            variables.push(("POD_NAMESPACE", "azureserviceoperator-system".to_owned()));
             variables.push(("KUBECONFIG", whole(&args.kubeconfig.display().to_string())));
             let authorities = services.iter().filter_map(|service| service.authority.as_deref());
             variables.extend(authorities.map(|file| ("SSL_CERT_FILE", whole(file))));

@@ -18,7 +18,7 @@ use crate::scenario::{Channel, Scenario, Version};
 const EMBEDDED_IMAGE: &str = "gateproof-echo";
 
 /// How a run goes about it.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Tuning {
     /// Scenarios at once; most of their time is waiting
     #[arg(long, value_name = "N", default_value_t = run::options::DEFAULT_JOBS)]

@@ -224,6 +224,7 @@ impl Hosting {
                 bind: SocketAddr::new(*address, port),
                 protocol: match decl.protocol {
                     BackendProtocol::Http | BackendProtocol::H2c => Protocol::Http,
+                    BackendProtocol::Tcp if decl.greets => Protocol::Greeting,
                     BackendProtocol::Tcp => Protocol::Tcp,
                 },
                 identity: Identity {

@@ -4,6 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
+use super::implied::{Implied, ImpliedClauses};
+
 /// Why a dialect could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DialectError {
@@ -63,6 +65,7 @@ pub struct Dialect {
     conditions: Vec<String>,
     shapes: Vec<String>,
     services: Vec<String>,
+    implied: ImpliedClauses,
     class: Option<usize>,
     entry: Option<usize>,
 }
@@ -207,6 +210,8 @@ struct Spec {
     shapes: Vec<String>,
     #[serde(default)]
     services: Vec<String>,
+    #[serde(default)]
+    implied: ImpliedClauses,
 }
 
 impl Dialect {
@@ -217,7 +222,7 @@ impl Dialect {
     pub fn parse(text: &str) -> Result<Dialect, DialectError> {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
-        let Spec { title, groups, kinds, releases, entry_label, conditions, shapes, services } = spec;
+        let Spec { title, groups, kinds, releases, entry_label, conditions, shapes, services, implied } = spec;
         let name = metadata.name;
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
@@ -245,7 +250,20 @@ impl Dialect {
             }
         };
         let (class, entry) = (only(Role::Class, "class")?, only(Role::Entry, "entry")?);
-        Ok(Dialect { name, title, groups, kinds, releases, entry_label, conditions, shapes, services, class, entry })
+        Ok(Dialect {
+            name,
+            title,
+            groups,
+            kinds,
+            releases,
+            entry_label,
+            conditions,
+            shapes,
+            services,
+            implied,
+            class,
+            entry,
+        })
     }
 
     /// Gateway API.
@@ -372,6 +390,16 @@ impl Dialect {
     /// Shapes of entries that a run makes for all of its scenarios.
     pub fn shapes(&self) -> &[String] {
         &self.shapes
+    }
+
+    /// The clauses behind what is demanded of every target though no manifest says it; none if the dialect names none.
+    pub fn implied(&self, implied: Implied) -> &[Arc<str>] {
+        self.implied.of(implied)
+    }
+
+    /// All clauses of that sort.
+    pub fn implied_clauses(&self) -> impl Iterator<Item = &Arc<str>> {
+        Implied::ALL.into_iter().flat_map(|implied| self.implied(implied))
     }
 
     /// Scripted services beside a target that scenarios may name.

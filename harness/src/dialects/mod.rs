@@ -3,10 +3,12 @@
 
 mod data;
 pub mod gateway_api;
+mod implied;
 
 mod protocol;
 mod reference;
 
 pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
+pub use implied::Implied;
 pub use protocol::Protocol;
-pub use reference::{Other, Reference};
+pub use reference::Reference;

@@ -2,18 +2,12 @@
 
 use super::Dialect;
 
-/// A reference implementation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A reference implementation on an embedded target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reference {
     /// Of Gateway API.
+    #[default]
     GatewayApi,
-    /// Of another dialect.
-    Other(Other),
-}
-
-/// A reference implementation of another dialect than Gateway API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Other {
     /// Of Azure Service Operator's status.
     Aso,
     /// Of Kuadrant's policies.
@@ -21,24 +15,25 @@ pub enum Other {
 }
 
 impl Reference {
+    /// All of them.
+    pub const ALL: [Reference; 3] = [Reference::GatewayApi, Reference::Aso, Reference::Kuadrant];
+
     /// That of a built-in dialect, if there is one.
     pub fn of(dialect: &Dialect) -> Option<Reference> {
-        match dialect.name() {
-            name if name == Dialect::gateway_api().name() => Some(Reference::GatewayApi),
-            name => Other::ALL.into_iter().find(|other| other.dialect() == name).map(Reference::Other),
-        }
+        Reference::ALL.into_iter().find(|reference| reference.dialect() == dialect.name())
     }
-}
-
-impl Other {
-    /// All of them.
-    pub const ALL: [Other; 2] = [Other::Aso, Other::Kuadrant];
 
     /// The name of the dialect.
     pub fn dialect(self) -> &'static str {
         match self {
-            Other::Aso => "aso",
-            Other::Kuadrant => "kuadrant",
+            Reference::GatewayApi => "gateway-api",
+            Reference::Aso => "aso",
+            Reference::Kuadrant => "kuadrant",
         }
+    }
+
+    /// Whether its target serves whichever definitions the user names. Others bring their own, and their scripted services.
+    pub fn takes_definitions(self) -> bool {
+        self == Reference::GatewayApi
     }
 }

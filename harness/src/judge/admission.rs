@@ -36,7 +36,7 @@ pub(super) enum AfterWrites {
     /// The step is over.
     Over(Report),
     /// It was admitted, and one of these must settle.
-    Settle(Vec<(String, Settle)>),
+    Settle(Vec<(Option<usize>, Settle)>),
 }
 
 impl Writing {
@@ -194,16 +194,13 @@ fn listed(finalizers: &[Value]) -> String {
 /// The legal ends of the step at the target's version.
 fn endings<'a>(env: &Env<'a>) -> impl Iterator<Item = (usize, &'a Ending)> {
     let context = env.context;
-    env.step.either.iter().enumerate().filter(move |(_, ending)| match ending {
-        Ending::Refused(_, bounds) | Ending::Settle(_, bounds) => bounds.admits(context.basis),
-        Ending::Admitted => true,
-    })
+    env.step.either.iter().enumerate().filter(move |(_, ending)| ending.bounds().admits(context.basis))
 }
 
 fn admitted(write: &Write, now: Elapsed, env: &Env<'_>) -> AfterWrites {
-    let settles: Vec<(String, Settle)> = endings(env)
+    let settles: Vec<(Option<usize>, Settle)> = endings(env)
         .filter_map(|(index, ending)| match ending {
-            Ending::Settle(settle, _) => Some((format!("either[{index}].settle"), settle.clone())),
+            Ending::Settle(settle, _) => Some((Some(index), settle.clone())),
             Ending::Refused(..) | Ending::Admitted => None,
         })
         .collect();
@@ -242,12 +239,9 @@ fn of_content(outcome: &WriteOutcome) -> bool {
 /// fails. Any other says nothing of what the step is about: another rule was in the way, or the API server is not what
 /// the manifest was written for.
 fn refused(write: &Write, now: Elapsed, env: &Env<'_>) -> Report {
-    let mut expected = endings(env).filter_map(|(_, ending)| match ending {
-        Ending::Refused(refusal, _) => Some(refusal),
-        Ending::Settle(..) | Ending::Admitted => None,
-    });
-    if expected.any(|refusal| fits(refusal, &write.outcome)) {
-        return Report { checked: 1, ..Report::default() };
+    let fits = |ending: &Ending| matches!(ending, Ending::Refused(refusal, _) if fits(refusal, &write.outcome));
+    if let Some((ending, _)) = endings(env).find(|(_, ending)| fits(ending)) {
+        return Report { checked: 1, ending: Some(ending), ..Report::default() };
     }
     if must_be_admitted(env) && of_content(&write.outcome) {
         let miss = plain_miss(

@@ -7,11 +7,9 @@ use super::env::{any_of, severity};
 use super::expect::Miss;
 use super::location::{self, Comparison};
 use super::{forwarded, grpc};
+use crate::dialects::Implied;
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd};
-use crate::scenario::{Answer, Clause, GrpcCode, HeaderTest, Level, Seen, Share};
-
-/// Clauses behind a Location without the port that its scheme has anyway.
-const DEFAULT_PORT: [&str; 1] = ["blind:HTTPRouteRedirectPortAndScheme.1"];
+use crate::scenario::{Answer, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// The status codes of a timeout.
 const TIMED_OUT: [u16; 2] = [504, 408];
@@ -45,6 +43,13 @@ pub(super) fn compare(
                 || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none();
             if !refused {
                 let expected = "the connection is refused, reset or closed before any byte".to_owned();
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::NoAnswer if matches!(exchange.request, ProbeRequest::Tcp { .. }) => {
+            let is_answered = exchange.received.is_some() || matches!(exchange.tcp, Some(TcpEnd::Answered { .. }));
+            if is_answered {
+                let expected = "nobody answers: not a byte comes".to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -108,6 +113,7 @@ impl Check<'_> {
             seen,
             severity: severity(level),
             clauses: Vec::new(),
+            implied: None,
             line: 0,
             stale: false,
             blind: false,
@@ -157,7 +163,7 @@ impl Check<'_> {
         if !altered.is_empty() {
             let words = format!("backend {backend} sees the request as it was sent");
             let miss = self.miss(".backend", self.level, words, format!("it saw {}", altered.join("; ")));
-            miss.clauses = forwarded::AS_SENT.map(Clause::from).to_vec();
+            miss.implied = Some(Implied::Forwarded);
         }
     }
 
@@ -245,7 +251,7 @@ impl Check<'_> {
         let spelt_out = level != self.level;
         let miss = self.miss(part, level, words, format!("it is {seen:?}"));
         if spelt_out {
-            miss.clauses = DEFAULT_PORT.map(Clause::from).to_vec();
+            miss.implied = Some(Implied::DefaultPort);
         }
     }
 
@@ -364,8 +370,10 @@ pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &B
     let status = exchange.http.as_ref().map(|answer| answer.status);
     let code = exchange.http.as_ref().filter(|_| grpc::is_call(exchange)).and_then(grpc::code);
     parts.iter().position(|(share, _)| match share {
-        Share::Backend(name) => {
-            backend == Some(name.as_str()) && status.is_none_or(|s| s < 400) && code.is_none_or(|c| c == GrpcCode::OK)
+        Share::Backend(_) | Share::AnyOf(_) => {
+            backend.is_some_and(|backend| share.backends().any(|one| one == backend))
+                && status.is_none_or(|s| s < 400)
+                && code.is_none_or(|c| c == GrpcCode::OK)
         }
         Share::Code(wanted) => backend.is_none() && code == Some(*wanted),
         Share::Status(code) => backend.is_none() && status == Some(*code),
@@ -426,5 +434,6 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
 
 /// A miss of the probe itself.
 pub(super) fn plain_miss(expectation: String, expected: String, seen: String, severity: Severity) -> Miss {
-    Miss { expectation, expected, seen, severity, clauses: Vec::new(), line: 0, stale: false, blind: false }
+    let clauses = Vec::new();
+    Miss { expectation, expected, seen, severity, clauses, implied: None, line: 0, stale: false, blind: false }
 }

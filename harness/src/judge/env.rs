@@ -10,7 +10,7 @@ use super::history::History;
 use super::stirred::Stirred;
 use super::verdict::ShareRecord;
 use crate::log::{Bindings, Elapsed};
-use crate::scenario::{Clause, Level, ObjectRef, Scenario, Step, SubjectExpectation};
+use crate::scenario::{Level, ObjectRef, Scenario, Step, SubjectExpectation};
 
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ impl<'a> Env<'a> {
         Finding {
             expectation: miss.expectation.clone(),
             severity: miss.severity,
-            clauses: self.clauses(&miss.clauses),
+            clauses: self.clauses(miss),
             line: if miss.line == 0 { self.step.place.line } else { miss.line },
             stage: stage.to_owned(),
             expected: miss.expected.clone(),
@@ -65,9 +65,10 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn clauses(&self, own: &[Clause]) -> Vec<String> {
+    fn clauses(&self, miss: &Miss) -> Vec<String> {
+        let implied = miss.implied.map_or(&[][..], |implied| self.scenario.dialect.implied(implied));
         let mut all: Vec<String> = Vec::new();
-        for clause in self.step.proves.iter().chain(own) {
+        for clause in self.step.proves.iter().chain(&miss.clauses).chain(implied) {
             if !all.iter().any(|known| **known == **clause) {
                 all.push(clause.to_string());
             }
@@ -92,6 +93,8 @@ pub(super) struct Report {
     /// An address that is now known to answer from a backend.
     pub(super) answered: Option<String>,
     pub(super) shares: Option<ShareRecord>,
+    /// Which of its legal ends a write came to.
+    pub(super) ending: Option<usize>,
 }
 
 impl Report {

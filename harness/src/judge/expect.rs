@@ -12,12 +12,8 @@ use super::action::Context;
 use super::conditions::{Condition, array, fell_back, find, generation, list, listener_entry, own, uid};
 use super::env::{any_of, severity};
 use super::history::Latest;
-use crate::dialects::Standing;
+use crate::dialects::{Implied, Standing};
 use crate::scenario::{Clause, ConditionExpectation, Level, ListenerExpectation, Scenario, SubjectExpectation};
-
-/// Clauses behind what is demanded of every subject, whether the manifest says so or not.
-pub(super) const FRESH: [&str; 2] = ["GEP1364-08", "IMPL-25"];
-const LISTENERS: [&str; 1] = ["blind:Generic.10"];
 
 /// Where the addresses of a Gateway stand.
 const ADDRESSES: &str = "/status/addresses";
@@ -47,6 +43,8 @@ pub struct Miss {
     pub severity: Severity,
     /// Clauses beside the step's.
     pub clauses: Vec<Clause>,
+    /// What is demanded that no manifest says, if it is that; its clauses come in, too.
+    pub implied: Option<Implied>,
     /// Line of the manifest; 0 for the step's.
     pub line: usize,
     /// Whether the controller has not spoken of this generation yet.
@@ -136,6 +134,7 @@ impl Check<'_> {
             seen,
             severity: severity(level),
             clauses: Vec::new(),
+            implied: None,
             line: self.line,
             stale: false,
             blind: false,
@@ -217,7 +216,7 @@ impl Check<'_> {
                 format!("{} has a status.listeners entry named {listener}", self.name),
                 "no such entry".to_owned(),
             );
-            miss.clauses = LISTENERS.map(Clause::from).to_vec();
+            miss.implied = Some(Implied::Listeners);
             miss.stale = true;
             return;
         };
@@ -348,7 +347,7 @@ impl Check<'_> {
     fn stale(&mut self, part: &str, expected: String, seen: String, level: Level) {
         let miss = self.miss(&format!("{part}.observedGeneration"), level, expected, seen);
         miss.stale = true;
-        miss.clauses = FRESH.map(Clause::from).to_vec();
+        miss.implied = Some(Implied::Fresh);
     }
 }
 

@@ -8,9 +8,6 @@ use super::request::without_port;
 use crate::log::HttpRequest;
 use crate::scenario::Seen;
 
-/// That nothing is changed but by a filter.
-pub(super) const AS_SENT: [&str; 1] = ["OWN-07"];
-
 /// What the backend saw otherwise than it was sent, in words; by its own account, as far as that goes.
 pub(super) fn altered(request: &HttpRequest, expected: &Seen, echo: &Value) -> Vec<String> {
     let text = |field: &str| echo.get(field).and_then(Value::as_str);

@@ -118,7 +118,8 @@ impl Holding {
             let Some(before) = self.before[index].replace(now.clone()) else { continue };
             let may_be = self.hold.other_messages && differ_by_messages(&before, now);
             if uid(&before) == uid(now) && status_was_written(&before, now) && !may_be {
-                breaches.push(written(&before, now, env.label(object), env.step.index));
+                let severity = severity(self.hold.unchanged_level);
+                breaches.push(Miss { severity, ..written(&before, now, env.label(object), env.step.index) });
             }
         }
         for breach in breaches {
@@ -242,6 +243,7 @@ fn never(subject: &SubjectExpectation, env: &Env<'_>, prefix: String) -> Miss {
         // Only all parts together are the state.
         severity: severity(subject.most_binding(|bounds| bounds.admits(env.context.basis))),
         clauses: subject.conditions.values().flat_map(|c| c.proves.clone()).collect(),
+        implied: None,
         line: subject.place.line,
         stale: false,
         blind: false,
@@ -306,6 +308,7 @@ fn written(before: &Value, after: &Value, name: String, step: usize) -> Miss {
         seen,
         severity: Severity::Failure,
         clauses: Vec::new(),
+        implied: None,
         line: 0,
         stale: false,
         blind: false,

@@ -27,7 +27,7 @@ use super::settle::Settling;
 use super::stirred::Stirred;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Scope, Write};
-use crate::scenario::{ObjectRef, Scenario, Step, Verb};
+use crate::scenario::{Branch, ObjectRef, Scenario, Step, Verb};
 
 /// The judge of one execution of a scenario: a state machine that events alone move.
 #[derive(Debug, Clone)]
@@ -59,6 +59,8 @@ pub struct Judge {
     components: Vec<(ObjectKey, u64)>,
     /// Where the logs of services stood when steps began.
     marks: HashMap<(usize, String), u64>,
+    /// The ends that writes came to.
+    taken: Vec<Branch>,
 }
 
 impl Judge {
@@ -91,6 +93,7 @@ impl Judge {
             programmed: HashMap::new(),
             components: Vec::new(),
             marks: HashMap::new(),
+            taken: Vec::new(),
         }
     }
 
@@ -487,6 +490,7 @@ impl Judge {
         self.stages.extend(report.stages);
         self.shares.extend(report.shares);
         self.probes.extend(self.doing.answers(self.cursor));
+        self.taken.extend(report.ending.map(|ending| Branch { step: self.cursor, ending }));
         self.answered.extend(report.answered);
         self.slowest = self.slowest.max(report.settled_after.unwrap_or_default());
         for awaited in &report.settled {

@@ -28,9 +28,9 @@ pub(super) fn compare(
             misses.push(plain_miss(expectation, expected, seen, severity(level)));
         };
         if let Some(times) = noted.times
-            && let Some(other) = requests.iter().map(Vec::len).find(|&count| count != times as usize)
+            && let Some(other) = requests.iter().map(Vec::len).find(|&count| !times.holds(count))
         {
-            let expected = format!("each request reaches backend {backend} {times} times");
+            let expected = format!("each request reaches backend {backend} {times}");
             miss("times", expected, format!("one of them reached it {other} times"));
             // How those looked that should not be there, or are not there, says nothing.
             continue;
@@ -117,7 +117,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::scenario::HeaderTest;
+    use crate::scenario::{HeaderTest, Times};
 
     fn entry(id: &str, backend: &str, micros: u64) -> JournalEntry {
         JournalEntry {
@@ -143,9 +143,13 @@ mod tests {
     }
 
     #[rstest]
-    #[case::as_often(with(|n| n.times = Some(2)), None)]
-    #[case::more_often(with(|n| n.times = Some(1)), Some("times"))]
-    #[case::never(with(|n| n.times = Some(0)), Some("times"))]
+    #[case::as_often(with(|n| n.times = Some(Times::exactly(2))), None)]
+    #[case::more_often(with(|n| n.times = Some(Times::exactly(1))), Some("times"))]
+    #[case::never(with(|n| n.times = Some(Times::exactly(0))), Some("times"))]
+    #[case::often_enough(with(|n| n.times = Some(Times { at_least: 2, at_most: None })), None)]
+    #[case::not_too_often(with(|n| n.times = Some(Times { at_least: 0, at_most: Some(2) })), None)]
+    #[case::too_often(with(|n| n.times = Some(Times { at_least: 0, at_most: Some(1) })), Some("times"))]
+    #[case::too_rarely(with(|n| n.times = Some(Times { at_least: 3, at_most: None })), Some("times"))]
     #[case::far_apart(with(|n| n.apart = Some(100)), None)]
     #[case::close(with(|n| n.apart = Some(101)), Some("apart"))]
     #[case::method(with(|n| n.method = Some("POST".into())), None)]
@@ -165,7 +169,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::never(with(|n| n.times = Some(0)), 0)]
+    #[case::never(with(|n| n.times = Some(Times::exactly(0))), 0)]
     #[case::method(with(|n| n.method = Some("GET".into())), 1)]
     #[case::header(header(HeaderTest::Absent), 1)]
     fn nothing_noted_passes_for_nothing_but_never(#[case] noted: Noted, #[case] misses: usize) {

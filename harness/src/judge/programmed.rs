@@ -12,17 +12,12 @@ use super::conditions::{find, generation, list, uid};
 use super::deadline::{Deadline, Phase};
 use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
-use super::expect::FRESH;
 use super::history::Latest;
 use super::probe::prefix;
 use super::settle::seconds;
+use crate::dialects::Implied;
 use crate::log::Elapsed;
 use crate::scenario::{ObjectRef, Probe};
-
-/// What is said of a Gateway that has the condition, and not as True.
-const PROGRAMMED: [&str; 1] = ["GEP1364-18"];
-/// What is said of one that does not have it.
-const PRESENT: [&str; 1] = ["GEP1364-57"];
 
 /// A Gateway as it was when its `Programmed=True` was seen: its uid and generation.
 pub(super) type Known = (String, i64);
@@ -32,8 +27,8 @@ pub(super) type Known = (String, i64);
 pub(super) enum Standing {
     /// There is nothing to wait for: it is programmed, or it is gone and asked for what it left behind.
     Ready(Option<Known>),
-    /// It is not programmed, and this is what is seen of it, with the clauses that it would break if it stayed so.
-    Waiting(String, &'static [&'static str]),
+    /// It is not programmed, and this is what is seen of it, with what it would break if it stayed so.
+    Waiting(String, Implied),
     /// The watch has not shown it, or not as it was last written.
     Unseen,
 }
@@ -53,12 +48,12 @@ pub(super) fn standing(gateway: &ObjectRef, known: Option<&Known>, env: &Env<'_>
         return Standing::Ready(None);
     }
     match find(&list(object.pointer("/status/conditions")), "Programmed") {
-        None => Standing::Waiting("no condition Programmed".to_owned(), &PRESENT),
+        None => Standing::Waiting("no condition Programmed".to_owned(), Implied::SaysProgrammed),
         Some(condition) if condition.observed_generation != Some(current) => {
-            Standing::Waiting(format!("{condition}, where the generation is {current}"), &FRESH)
+            Standing::Waiting(format!("{condition}, where the generation is {current}"), Implied::Fresh)
         }
         Some(condition) if condition.status == "True" => Standing::Ready(Some((uid.to_owned(), current))),
-        Some(condition) => Standing::Waiting(condition.to_string(), &PROGRAMMED),
+        Some(condition) => Standing::Waiting(condition.to_string(), Implied::Programmed),
     }
 }
 
@@ -152,7 +147,7 @@ impl Programming {
         let mut report = Report::default();
         if !self.deadline.met_by(met) {
             let seen = format!("it was after {}", seconds(met - start));
-            report.findings.push(self.finding(seen, &PROGRAMMED, true, now, env));
+            report.findings.push(self.finding(seen, Implied::Programmed, true, now, env));
         }
         report.stages.push(Stage {
             step: env.step.index,
@@ -167,8 +162,8 @@ impl Programming {
 
     fn missed(&self, now: Elapsed, env: &Env<'_>) -> Report {
         match standing(&self.gateway, self.known.as_ref(), env) {
-            Standing::Waiting(seen, clauses) => {
-                let findings = vec![self.finding(seen, clauses, false, now, env)];
+            Standing::Waiting(seen, implied) => {
+                let findings = vec![self.finding(seen, implied, false, now, env)];
                 Report { findings, checked: 1, ..Report::default() }
             }
             Standing::Ready(_) | Standing::Unseen => Report::inconclusive(format!(
@@ -180,11 +175,11 @@ impl Programming {
     }
 
     /// What the step proves is about the data path, and nothing was asked of that.
-    fn finding(&self, seen: String, clauses: &[&str], late: bool, now: Elapsed, env: &Env<'_>) -> Finding {
+    fn finding(&self, seen: String, implied: Implied, late: bool, now: Elapsed, env: &Env<'_>) -> Finding {
         let name = env.label(&self.gateway);
         let expected = format!("{name} is Programmed within {}, before it is probed", seconds(self.deadline.budget));
         let miss = plain_miss(format!("{}.programmed", prefix(env)), expected, seen, Severity::Failure);
-        let clauses = clauses.iter().map(|&clause| clause.to_owned()).collect();
+        let clauses = env.scenario.dialect.implied(implied).iter().map(ToString::to_string).collect();
         Finding { clauses, ..env.finding(&miss, "programmed", late, now) }
     }
 }

@@ -54,7 +54,8 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
     let address = usable_address(object).or_else(|| probe.unprogrammed.then(had).flatten());
     let address = address.ok_or(RequestError::NoAddress(name))?;
     let Some(method) = &probe.method else {
-        return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send: probe.path.clone() });
+        let (send, listens) = (probe.path.clone(), probe.listens);
+        return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send, listens });
     };
     let own_host = probe.host.as_deref().unwrap_or(address);
     Ok(ProbeRequest::from(HttpRequest {

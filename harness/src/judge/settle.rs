@@ -13,7 +13,7 @@ use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
 use super::expect::{Evaluation, Miss, evaluate};
 use super::history::{Latest, Version, names};
-use crate::dialects::{Dialect, Settles};
+use crate::dialects::{Dialect, Implied, Settles};
 use crate::log::{Elapsed, Sight, Timing};
 use crate::scenario::{ObjectRef, Settle, SubjectExpectation};
 
@@ -24,8 +24,6 @@ const OPTIONAL_WINDOWS: u32 = 8;
 
 /// How often what is asked for comes and goes until that is what is wrong.
 const FLAPS: u32 = 2;
-/// Clauses behind conditions that come and go though nothing is configured.
-const STAYS: [&str; 1] = ["OWN-04"];
 
 /// A settle in progress. With several legal ends, the first that settles counts.
 #[derive(Debug, Clone)]
@@ -44,6 +42,8 @@ pub(super) struct Settling {
 struct End {
     settle: Settle,
     part: String,
+    /// Which of the legal ends of a write it is.
+    ending: Option<usize>,
     seen: Vec<Evaluation>,
     view: Vec<Value>,
     observed: Option<Elapsed>,
@@ -58,18 +58,19 @@ struct End {
 }
 
 impl Settling {
-    /// Starts at `now`. Each end comes with the part of the step's name that its expectations stand under. The budget
+    /// Starts at `now`. Each end comes with its position among the legal ends of the write, if it is one. The budget
     /// is the largest of the subjects', because they may depend on one another.
-    pub(super) fn new(ends: Vec<(String, Settle)>, now: Elapsed, env: &Env<'_>) -> Settling {
+    pub(super) fn new(ends: Vec<(Option<usize>, Settle)>, now: Elapsed, env: &Env<'_>) -> Settling {
         let timing = &env.context.timing;
         let subjects = ends.iter().flat_map(|(_, settle)| &settle.subjects);
         let budget =
             subjects.map(|subject| budget(subject, &env.scenario.dialect, timing)).max().unwrap_or(timing.route);
         let ends = ends
             .into_iter()
-            .map(|(part, settle)| End {
+            .map(|(ending, settle)| End {
                 settle,
-                part,
+                part: ending.map_or_else(|| "settle".to_owned(), |ending| format!("either[{ending}].settle")),
+                ending,
                 seen: Vec::new(),
                 view: Vec::new(),
                 observed: None,
@@ -228,6 +229,7 @@ impl Settling {
             .to_vec();
         report.settled_after = Some(met - start);
         report.settled = end.settle.subjects.clone();
+        report.ending = end.ending;
         report
     }
 
@@ -253,7 +255,8 @@ impl Settling {
             let expected = format!("stays unchanged for {} once it is as asked", seconds(end.window(env)));
             let seen = format!("it was as asked {} times, and each time not for long", end.lost);
             for mut miss in whole_misses(end, &expected, &seen, env) {
-                miss.clauses = STAYS.map(Into::into).into_iter().filter(|_| end.flapped).collect();
+                miss.clauses.clear();
+                miss.implied = end.flapped.then_some(Implied::DoNotFlap);
                 report.findings.push(env.finding(&miss, "programmed", false, now));
             }
             return report;

@@ -43,6 +43,9 @@ pub(super) struct Sharing {
     disturbed: bool,
     /// Whether the budget was given once more for a test that outlasted it.
     renewed: bool,
+    /// Whether the last test began in time and disagreed, and the budget was over before the next could begin: the data path may have
+    /// converged in time all the same.
+    straddled: bool,
     /// Since when the run is to write nothing: a test that would fail is repeated so.
     quiet: Option<Elapsed>,
 }
@@ -72,6 +75,7 @@ impl Sharing {
             answers: Staying::default(),
             disturbed: false,
             renewed: false,
+            straddled: false,
             quiet: None,
         }
     }
@@ -190,7 +194,7 @@ impl Sharing {
 
     fn agreed(&self, now: Elapsed, env: &Env<'_>) -> Report {
         let start = self.deadline.start;
-        let is_late = !self.deadline.met_by(self.began);
+        let is_late = !self.deadline.met_by(self.began) && (self.disturbed || !self.straddled);
         let broke = is_late && self.disturbed && self.answers.has_but_broken();
         if is_late && self.disturbed && !broke {
             let report = self.answers.agreed_too_late(self.began - start, env);
@@ -222,6 +226,7 @@ impl Sharing {
             self.renewed = true;
             self.deadline.renew(now);
         }
+        self.straddled = is_in_time && !self.deadline.met_by(now + self.pause);
         let phase = self.deadline.phase(now);
         self.disturbed |= is_in_time && 0 < self.others && self.others < self.total();
         // One that would begin too late is no test of whether it is late.
@@ -239,6 +244,10 @@ impl Sharing {
                 None
             }
             Phase::HarnessLate => Some(harness_late(env)),
+            Phase::Over if self.straddled && !self.disturbed => {
+                self.start_over(now, env);
+                None
+            }
             Phase::Over => {
                 let mut report = Report { checked: 1, shares: Some(self.record(env)), ..Report::default() };
                 if let Some(why) = &self.unreachable {
@@ -301,14 +310,14 @@ impl Sharing {
             .parts
             .iter()
             .zip(&self.plan.expected)
-            .map(|((share, _), expected)| format!("{} {:.0} %", share_name(share), expected * 100.0))
+            .map(|((share, _), expected)| format!("{share} {:.0} %", expected * 100.0))
             .collect();
         format!("shares {} within {:.0} points", parts.join(", "), self.plan.margin * 100.0)
     }
 
     fn in_words(&self) -> String {
         let parts: Vec<String> =
-            self.parts.iter().zip(&self.counts).map(|((share, _), n)| format!("{} {n}", share_name(share))).collect();
+            self.parts.iter().zip(&self.counts).map(|((share, _), n)| format!("{share} {n}")).collect();
         let other = self.other.as_ref().map_or_else(String::new, |o| format!(", others {} (such as {o})", self.others));
         format!("of {} answers {}{other}", self.total(), parts.join(", "))
     }
@@ -318,7 +327,7 @@ impl Sharing {
         ShareRecord {
             step: env.step.index,
             n: self.total(),
-            counts: counts.map(|(((share, _), expected), count)| (share_name(share), *expected, *count)).collect(),
+            counts: counts.map(|(((share, _), expected), count)| (share.to_string(), *expected, *count)).collect(),
             p: self.probability(),
         }
     }
@@ -332,15 +341,5 @@ fn batch(plan: &SharePlan, counts: &[u32], others: u32) -> u32 {
     match next(plan, counts, others) {
         Decision::MoreProbes(n) => n,
         _ => 0,
-    }
-}
-
-fn share_name(share: &Share) -> String {
-    match share {
-        Share::Backend(name) => name.clone(),
-        Share::Status(code) => format!("status {code}"),
-        Share::Code(code) => code.to_string(),
-        Share::Copied(mirror) => format!("copied to {mirror}"),
-        Share::NotCopied => "not copied".to_owned(),
     }
 }

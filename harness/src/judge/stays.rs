@@ -17,13 +17,9 @@ use super::grpc;
 use super::probe::prefix;
 use super::settle::seconds;
 use super::statistics::{Decision, SLOW_STAY_BATCH, STAY_BATCH, StayPlan, stays};
+use crate::dialects::Implied;
 use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd};
 use crate::scenario::Level;
-
-/// Clauses behind a data path that does not stay as it was.
-const STAYS: [&str; 1] = ["OWN-02"];
-/// Clauses behind one that has to be asked twice after a while.
-const AGAIN: [&str; 1] = ["OWN-05"];
 
 /// An answer that takes longer is waited for, more than it is worked on.
 const SLOW: Duration = Duration::from_millis(50);
@@ -186,7 +182,7 @@ impl Staying {
         let seen = format!("after {} without a request it disagreed {times}{last}", seconds(began - since));
         let severity = severity(level).min(Severity::Warning);
         let miss = plain_miss(format!("{}.again", prefix(env)), expected, seen, severity);
-        Some(env.finding(&Miss { clauses: AGAIN.map(Into::into).to_vec(), ..miss }, "staying", false, now))
+        Some(env.finding(&Miss { implied: Some(Implied::Again), ..miss }, "staying", false, now))
     }
 
     /// Whether a test may be held against the target: the run wrote nothing, and nobody else did either.
@@ -247,8 +243,7 @@ impl Staying {
     fn finding(&self, severity: Severity, now: Elapsed, env: &Env<'_>) -> Finding {
         let expected = "the data path stays as it agreed, over fresh connections and with no change under way";
         let miss = plain_miss(format!("{}.stays", prefix(env)), expected.to_owned(), self.in_words(), severity);
-        let clauses = STAYS.map(Into::into).to_vec();
-        env.finding(&Miss { clauses, ..miss }, "staying", false, now)
+        env.finding(&Miss { implied: Some(Implied::Stays), ..miss }, "staying", false, now)
     }
 
     fn in_words(&self) -> String {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use gateproof_controllers::faults::{self, Fault};
-use gateproof_controllers::settings::{FEATURES_SINCE, SUPPORTED_FEATURES};
+use gateproof_testbed::KnownFault;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -15,11 +14,12 @@ use sha2::{Digest, Sha256};
 use super::complaint::Complaint;
 use super::matrix::{FaultRun, Matrix};
 use super::shown_by::{Showing, ShownBy};
-use crate::judge::contract::Contract;
-use crate::run::{self, FeatureChoice, RunError, RunOptions, Silent, TargetChoice};
+use crate::dialects::Reference;
+use crate::run::{self, RunError, RunOptions, Silent, TargetChoice, embedded};
 use crate::scenario::expectations::{Expectation, enumerate};
 use crate::scenario::scope::by_definitions;
 use crate::scenario::{Level, Scenario, select};
+use crate::suite::Suite;
 
 /// How many others are run beside the scenarios that are about a fault's clauses.
 const OTHERS: usize = 10;
@@ -54,22 +54,42 @@ pub trait Watcher: Send + Sync {
 /// What the matrix is made of.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// The dialect whose reference it is about.
+    pub reference: Reference,
+    /// What targets of it are judged by.
+    pub suite: Arc<Suite>,
     /// Every scenario that there is.
     pub scenarios: Vec<Scenario>,
     /// The faults.
-    pub faults: Vec<&'static Fault>,
+    pub faults: Vec<KnownFault>,
     /// How much of the product is run.
     pub extent: Extent,
     /// Embedded targets at once.
     pub targets: usize,
-    /// The status contract.
-    pub contract: Arc<Contract>,
+}
+
+impl Plan {
+    /// Of scenarios on the reference of a dialect, without a fault yet, one target at a time; nothing if there is no reference.
+    pub fn new(suite: Suite, scenarios: Vec<Scenario>) -> Option<Plan> {
+        let reference = suite.reference()?;
+        let (suite, faults) = (Arc::new(suite), Vec::new());
+        Some(Plan { reference, suite, scenarios, faults, extent: Extent::Full, targets: 1 })
+    }
+
+    /// A run on the embedded target, with faults and variants if they are named.
+    pub fn run_on(&self, names: Option<String>) -> RunOptions {
+        self.run_against(TargetChoice::embedded(self.reference, names))
+    }
+
+    pub(super) fn run_against(&self, target: TargetChoice) -> RunOptions {
+        RunOptions::new(target, Arc::clone(&self.suite.contract))
+    }
 }
 
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Matrix {
     let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
-    let suspect = |fault: &&'static Fault| Suspect::new(fault, chosen(plan, &clauses, fault, shown_by.of(fault.name)));
+    let suspect = |fault: &KnownFault| Suspect::new(*fault, chosen(plan, &clauses, fault, shown_by.of(fault.name)));
     let mut waiting: VecDeque<Suspect> = plan.faults.iter().map(suspect).collect();
     // The longest go first, so that none of them is left over at the end.
     waiting.make_contiguous().sort_by_key(|suspect| std::cmp::Reverse(suspect.next.len()));
@@ -98,7 +118,7 @@ pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Ma
 
 /// A fault, and what was seen of it so far.
 struct Suspect {
-    fault: &'static Fault,
+    fault: KnownFault,
     run: FaultRun,
     looks: usize,
     /// The scenarios of earlier looks, as indices into those of the plan.
@@ -108,13 +128,13 @@ struct Suspect {
 }
 
 impl Suspect {
-    fn new(fault: &'static Fault, next: BTreeSet<usize>) -> Suspect {
+    fn new(fault: KnownFault, next: BTreeSet<usize>) -> Suspect {
         let run = FaultRun::before(fault.name, fault.clauses);
         Suspect { fault, run, looks: 0, tried: BTreeSet::new(), next }
     }
 
     async fn look(mut self, plan: &Plan) -> Suspect {
-        match with(plan, self.fault, &self.next).await {
+        match with(plan, &self.fault, &self.next).await {
             Ok(run) => self.run.amend(run),
             Err(error) => self.run = FaultRun::broken(self.fault.name, self.fault.clauses, &error),
         }
@@ -134,25 +154,22 @@ impl Suspect {
 }
 
 /// One run of scenarios under a fault.
-async fn with(plan: &Plan, fault: &Fault, scenarios: &BTreeSet<usize>) -> Result<FaultRun, RunError> {
-    let target = TargetChoice::Embedded { fault: Some(fault.name.to_owned()) };
-    let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+async fn with(plan: &Plan, fault: &KnownFault, scenarios: &BTreeSet<usize>) -> Result<FaultRun, RunError> {
+    let mut options = plan.run_on(Some(fault.name.to_owned()));
     options.jobs = JOBS;
-    // A fault must not get out of being tested by claiming less than the plain reference.
-    let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1);
-    options.features = FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect());
+    options.features = embedded::held_to(plan.reference);
     let mut found = FaultRun::before(fault.name, fault.clauses);
     // A fault has a target for each group of scenarios that no other one is right for.
     for (without_crds, scenarios) in by_definitions(scenarios.iter().map(|&index| plan.scenarios[index].clone())) {
         let options = RunOptions { without_crds, ..options.clone() };
         let record = run::run(options, scenarios, &mut Silent).await?.record;
-        found.amend(FaultRun::of(fault.name, fault.clauses, &record));
+        found.amend(FaultRun::of(fault.name, fault.clauses, &plan.suite.requirements, &record));
     }
     Ok(found)
 }
 
 /// The scenarios that a fault is run with; `clauses` are those of each.
-fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &Fault, listed: &[Showing]) -> BTreeSet<usize> {
+fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &KnownFault, listed: &[Showing]) -> BTreeSet<usize> {
     let position = |name: &str| plan.scenarios.iter().position(|one| one.name == name);
     let mut chosen: BTreeSet<usize> = listed.iter().filter_map(|showing| position(&showing.scenario)).collect();
     let (seed, strangers) = match &plan.extent {
@@ -180,7 +197,7 @@ fn about_any<'a>(meant: &'a [&str], clauses: &'a [Vec<Arc<str>>]) -> impl Iterat
 }
 
 /// Other numbers for every fault, so that all of them together meet many scenarios.
-fn draw(seed: u64, fault: &Fault) -> ChaCha8Rng {
+fn draw(seed: u64, fault: &KnownFault) -> ChaCha8Rng {
     let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(fault.name).finalize();
     ChaCha8Rng::from_seed(digest.into())
 }
@@ -196,13 +213,15 @@ pub fn binding_expectations(scenarios: &[Scenario]) -> BTreeMap<String, BTreeSet
     scenarios.iter().map(|scenario| (scenario.name.clone(), ids(scenario))).collect()
 }
 
-/// The faults of these names, or all of them.
+/// The faults of a reference that have these names, or all of them.
 ///
 /// # Errors
 /// The first name that is no fault's.
-pub fn faults_named(names: &[String]) -> Result<Vec<&'static Fault>, String> {
+pub fn faults_named(reference: Reference, names: &[String]) -> Result<Vec<KnownFault>, String> {
+    let all = embedded::faults(reference);
     if names.is_empty() {
-        return Ok(faults::catalogue().iter().collect());
+        return Ok(all);
     }
-    names.iter().map(|name| faults::find(name).ok_or_else(|| name.clone())).collect()
+    let named = |name: &String| all.iter().find(|fault| fault.name == name).copied();
+    names.iter().map(|name| named(name).ok_or_else(|| name.clone())).collect()
 }

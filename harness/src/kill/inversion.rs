@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::drive::{Plan, Watcher, binding};
 use super::trial::{self, Method, Proof, Trial};
+use crate::dialects::Reference;
 use crate::run::{Bystander, RunError, TargetChoice};
 use crate::scenario::expectations::{Expectation, invert, is_opposite_of};
 use crate::scenario::{Isolation, Scenario};
@@ -31,10 +32,11 @@ pub fn negated(scenarios: &[Scenario]) -> (Vec<Trial>, Vec<String>) {
 /// # Errors
 /// If an embedded target cannot be tested at all.
 pub async fn invert_all(plan: &Plan, negated: Vec<Trial>, watcher: &dyn Watcher) -> Result<Proof, RunError> {
-    trial::prove(plan, negated, &Negation, watcher).await
+    trial::prove(plan, negated, &Negation(plan.reference), watcher).await
 }
 
-struct Negation;
+/// Asks the plain reference of a dialect for the opposite.
+struct Negation(Reference);
 
 impl Method for Negation {
     /// What fails half-way through changing the cluster leaves it changed.
@@ -43,7 +45,7 @@ impl Method for Negation {
     }
 
     fn target(&self, _: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>) {
-        (TargetChoice::Embedded { fault: None }, None)
+        (TargetChoice::embedded(self.0, None), None)
     }
 
     fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gateproof_report::record::{Finding, Outcome, RunRecord, ScenarioRecord, Severity};
-use gateproof_suites::{Level, requirement};
+use gateproof_suites::{Level, Requirement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,7 +46,8 @@ pub struct ScenarioRun {
     pub scenario: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// Findings that are not a consequence of an earlier one. Warnings are left out, unless the fault deserves no more.
+    /// Findings that are not a consequence of an earlier one. Warnings are left out, unless the fault deserves no more, or no more
+    /// for the clause that they carry.
     pub first: Vec<FirstFailure>,
     /// Those, and what failed in the same step as one of them: which of these comes first may be a matter of time.
     pub beside: Vec<FirstFailure>,
@@ -62,8 +63,12 @@ pub struct FirstFailure {
 }
 
 impl ScenarioRun {
-    fn of(record: &ScenarioRecord, weakest: Severity) -> ScenarioRun {
-        let grave = record.findings.iter().filter(|f| f.severity == Severity::Failure || f.severity == weakest);
+    fn of(record: &ScenarioRecord, clauses: &[&str], requirements: &[Requirement]) -> ScenarioRun {
+        let weakest = weakest(clauses, requirements);
+        let is_own = |c: &String| clauses.contains(&c.as_str()) && is_should(c, requirements);
+        let is_warned_of = |f: &Finding| f.severity == Severity::Warning && f.clauses.iter().any(is_own);
+        let is_grave = |f: &Finding| f.severity == Severity::Failure || f.severity == weakest || is_warned_of(f);
+        let grave = record.findings.iter().filter(|f| is_grave(f));
         let firsts: Vec<&Finding> = grave.clone().filter(|f| !f.consequence).collect();
         let beside = grave.filter(|f| firsts.iter().any(|first| step(&first.expectation) == step(&f.expectation)));
         let name = |f: &Finding| FirstFailure {
@@ -85,14 +90,14 @@ fn step(expectation: &str) -> &str {
 }
 
 impl FaultRun {
-    /// What a record of a run under a fault says.
-    pub fn of(fault: &str, clauses: &[&str], record: &RunRecord) -> FaultRun {
-        let weakest = weakest(clauses);
+    /// What a record of a run under a fault says. How binding its clauses are, `requirements` say.
+    pub fn of(fault: &str, clauses: &[&str], requirements: &[Requirement], record: &RunRecord) -> FaultRun {
+        let weakest = weakest(clauses, requirements);
         let scenarios = record
             .scenarios
             .iter()
             .filter(|s| !matches!(s.outcome, Outcome::Skipped | Outcome::NotSupported))
-            .map(|s| ScenarioRun::of(s, weakest))
+            .map(|s| ScenarioRun::of(s, clauses, requirements))
             .collect();
         let contract = record
             .contract
@@ -196,9 +201,12 @@ impl FaultRun {
 }
 
 /// The weakest finding that a fault against these clauses must earn: who strays only from what should be is warned of.
-fn weakest(clauses: &[&str]) -> Severity {
-    let is_should = |clause: &&str| requirement(clause).is_some_and(|it| it.level == Level::Should);
-    if clauses.iter().all(is_should) { Severity::Warning } else { Severity::Failure }
+pub(super) fn weakest(clauses: &[&str], requirements: &[Requirement]) -> Severity {
+    if clauses.iter().all(|clause| is_should(clause, requirements)) { Severity::Warning } else { Severity::Failure }
+}
+
+fn is_should(clause: &str, requirements: &[Requirement]) -> bool {
+    requirements.iter().any(|it| it.id == clause && it.level == Level::Should)
 }
 
 /// One fault in the matrix.

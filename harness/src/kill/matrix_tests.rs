@@ -105,10 +105,11 @@ fn a_rule_counts_where_it_was_broken() {
 
 #[test]
 fn only_a_fault_against_what_should_be_is_noticed_by_a_warning() {
-    assert_eq!(weakest(&["IMPL-31"]), Severity::Warning);
-    assert_eq!(weakest(&["IMPL-32"]), Severity::Failure);
-    assert_eq!(weakest(&["IMPL-31", "IMPL-32"]), Severity::Failure);
-    assert_eq!(weakest(&["upstream:GatewayModifyListeners"]), Severity::Failure);
+    let requirements = gateproof_suites::requirements();
+    assert_eq!(weakest(&["IMPL-31"], requirements), Severity::Warning);
+    assert_eq!(weakest(&["IMPL-32"], requirements), Severity::Failure);
+    assert_eq!(weakest(&["IMPL-31", "IMPL-32"], requirements), Severity::Failure);
+    assert_eq!(weakest(&["upstream:GatewayModifyListeners"], requirements), Severity::Failure);
     let mut warned = run(&["IMPL-31"], &[("a", &[("a.1", &["IMPL-31"])])]);
     warned.scenarios[0].outcome = Outcome::Passed;
     assert_eq!(warned.kills().count(), 1);
@@ -159,4 +160,40 @@ fn a_pinpoint_fault_closes_a_hole_unless_the_expectation_survives() {
     };
     matrix.pinpointed(&Proof { tried: 2, survivors: vec![survivor], ..Proof::default() });
     assert_eq!((matrix.holes, matrix.pinpointed), (vec!["b: b.1".to_owned()], Some(1)));
+}
+
+/// Who breaks what must be beside what only should be is warned of the latter, and that counts.
+#[rstest::rstest]
+#[case::should_alone(&["K8S-15"], 1)]
+#[case::must_beside(&["GEP1364-54", "K8S-15"], 1)]
+#[case::another_should(&["GEP1364-54", "GEP1364-09"], 0)]
+#[case::must_alone(&["GEP1364-54"], 0)]
+fn warnings_count_for_what_only_should_be(#[case] clauses: &[&str], #[case] first: usize) {
+    let finding = Finding {
+        expectation: "steps[2].hold.unchanged.HTTPRoute/route".to_owned(),
+        severity: Severity::Warning,
+        clauses: vec!["K8S-15".to_owned()],
+        line: 1,
+        stage: "hold".to_owned(),
+        expected: String::new(),
+        seen: String::new(),
+        late: false,
+        consequence: false,
+        at_ms: 0,
+    };
+    let record = ScenarioRecord {
+        name: "a".to_owned(),
+        suite: String::new(),
+        file: String::new(),
+        summary: String::new(),
+        features: Vec::new(),
+        proves: Vec::new(),
+        outcome: Outcome::Passed,
+        reason: None,
+        findings: vec![finding],
+        stages: Vec::new(),
+        probes: Vec::new(),
+        duration_ms: 0,
+    };
+    assert_eq!(ScenarioRun::of(&record, clauses, gateproof_suites::requirements()).first.len(), first);
 }

@@ -1,7 +1,7 @@
 //! The kill matrix: proof that every check can fail, and that each fails for the reason that it names.
 //!
-//! Under a fault, every first failure of a scenario carries a clause that the fault declares, and the expectations that a table
-//! names for the fault fail first and carry all of its clauses. On the plain reference nothing fails. A *narrow* fault makes at most a
+//! All of this is about the reference of one dialect, which has a table of its own. Under a fault, every first failure of a scenario
+//! carries a clause that the fault declares, and the expectations that the table names for the fault fail first and carry all of its clauses. On the plain reference nothing fails. A *narrow* fault makes at most a
 //! tenth of the scenarios fail. Every expectation is the sole failure of its scenario under a narrow fault, a named or a
 //! pinpoint one, or is a hole. Beside the faults, every asserted value is negated once, and the plain reference must then
 //! fail; and on no legal variant anything may.

@@ -1,17 +1,23 @@
 //! What has to go wrong for one expectation to fail, and nothing else.
 
+mod field;
+mod requests;
 mod status;
 
-use gateproof_controllers::faults::tamper::{FrameSort, StatusEdit, TamperError, WrongAnswer, WrongConnection};
-use gateproof_controllers::snapshot::{Kind, ObjectKey};
+use gateproof_controllers::faults::tamper::{
+    FrameSort, ObjectEdit, StatusEdit, TamperError, WrongAnswer, WrongConnection,
+};
+use gateproof_controllers::snapshot::ObjectKey;
 use gateproof_echo::grpc::message::{frame, text_message};
-use gateproof_testbed::Tamper;
+use gateproof_testbed::Tampering;
 use serde_json::Value;
 
+pub(super) use self::requests::LogPin;
 use crate::dialects::Dialect;
 use crate::log::Message;
 use crate::scenario::expectations::{Asserted, NotedPart, SeenPart};
-use crate::scenario::{Answer, FieldExpectation, HeaderTest, ObjectRef, Probe, Seen};
+use crate::scenario::scope::DEFINITION;
+use crate::scenario::{Answer, FieldExpectation, GrpcCode, HeaderTest, ObjectRef, Probe, Scenario, Seen};
 
 /// A text that nobody else writes.
 const OTHER: &str = "tampered";
@@ -25,9 +31,11 @@ const OTHER_CODE: u32 = 15;
 /// One wrong value.
 pub(super) enum Pin {
     /// A status stays wrong.
-    Status(Kind, ObjectKey, StatusEdit),
+    Status(String, ObjectKey, StatusEdit),
     /// A status is written once.
-    Rewrite(Kind, ObjectKey, StatusEdit),
+    Rewrite(String, ObjectKey, StatusEdit),
+    /// Something else of an object stays wrong.
+    Object(String, ObjectKey, ObjectEdit),
     /// Answers for a host are wrong.
     Answer(String, WrongAnswer),
     /// TCP connections go wrong.
@@ -42,18 +50,23 @@ pub(super) enum Pin {
     Refuse(Vec<String>),
     /// A CRD lacks this annotation.
     Unannotate(String, String),
+    /// The log of a scripted service tells of other requests.
+    Requests(LogPin),
 }
 
 impl Pin {
     /// Makes a running target go wrong.
-    pub(super) async fn put(self, tamper: &Tamper) -> Result<(), TamperError> {
+    pub(super) async fn put(self, tampering: &Tampering) -> Result<(), TamperError> {
+        let tamper = &tampering.target;
         match self {
-            // An object that is not there yet gets its status by the implementation, wrongly.
-            Pin::Status(kind, key, edit) => match tamper.status(kind, key, edit).await {
-                Err(TamperError::Api(error)) if is_not_found(&error) => Ok(()),
-                put => put,
-            },
-            Pin::Rewrite(kind, key, edit) => tamper.rewrite_status(kind, &key, edit).await,
+            // An object that is not there yet is written by the implementation, wrongly.
+            Pin::Status(kind, key, edit) => passing(tamper.status(&kind, key, edit).await),
+            Pin::Object(kind, key, edit) => passing(tamper.object(&kind, key, edit).await),
+            Pin::Rewrite(kind, key, edit) => tamper.rewrite_status(&kind, &key, edit).await,
+            Pin::Requests(pin) => {
+                pin.put(&tampering.requests);
+                Ok(())
+            }
             Pin::Answer(host, wrong) => {
                 tamper.answers(&host, wrong);
                 Ok(())
@@ -81,40 +94,47 @@ impl Pin {
     }
 }
 
-fn is_not_found(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.is_not_found())
+fn passing(put: Result<(), TamperError>) -> Result<(), TamperError> {
+    match put {
+        Err(TamperError::Api(error)) if matches!(&*error, kube::Error::Api(status) if status.is_not_found()) => Ok(()),
+        put => put,
+    }
 }
 
-/// What makes what is asserted fail. `None` for kinds that the reference has no status for.
-pub(super) fn pin(asserted: &Asserted) -> Option<Pin> {
-    let on = |object: &ObjectRef, edit: StatusEdit| Some(Pin::Status(kind(object)?, key(object), edit));
+/// What makes what a scenario asserts fail. `None` where nothing is known that does.
+pub(super) fn pin(scenario: &Scenario, asserted: &Asserted) -> Option<Pin> {
+    let on = |object: &ObjectRef, edit: StatusEdit| Some(Pin::Status(object.kind.clone(), key(object), edit));
+    let crds = |objects: &[Value]| objects.iter().filter_map(|object| crd(object, &scenario.dialect)).collect();
     match asserted {
-        Asserted::Refused(objects) => Some(Pin::Admit(objects.iter().filter_map(crd).collect())),
-        Asserted::Admitted(objects) => Some(Pin::Refuse(objects.iter().filter_map(crd).collect())),
+        Asserted::Refused(objects) => Some(Pin::Admit(crds(objects))),
+        Asserted::Admitted(objects) => Some(Pin::Refuse(crds(objects))),
         Asserted::Condition { object, holder, r#type, expected, aspect } => {
             on(object, status::condition(holder, r#type, expected, aspect.clone()))
         }
         Asserted::Parents(object, parents) => on(object, status::parents(parents)),
-        Asserted::Parent(object, parent_ref, absent) => on(object, status::parent(parent_ref, *absent)),
+        Asserted::Parent(object, parent_ref, controller, absent) => {
+            on(object, status::parent(parent_ref, controller.as_deref(), *absent))
+        }
         Asserted::AttachedRoutes(object, listener) => on(object, status::attached_routes(listener)),
         Asserted::SupportedKinds(object, listener) => on(object, status::supported_kinds(listener)),
         Asserted::Field(object, field) => self::field(object, field),
         Asserted::Never(subject, _) => on(&subject.subject, status::never(subject)),
-        Asserted::Unchanged(object) => Some(Pin::Rewrite(kind(object)?, key(object), status::touched())),
+        Asserted::Unchanged(object) => Some(Pin::Rewrite(object.kind.clone(), key(object), status::touched())),
         Asserted::Answer(probe) => answer(probe),
-        // The embedded target has no services, so none of its requests can go wrong.
-        Asserted::Requests(..) => None,
+        Asserted::Requests(requests, part) => LogPin::of(requests, *part).map(Pin::Requests),
         Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
         Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),
     }
 }
 
 fn field(object: &ObjectRef, field: &FieldExpectation) -> Option<Pin> {
-    if let Some(annotation) = field.pointer.strip_prefix("/metadata/annotations/") {
+    if let (DEFINITION, Some(annotation)) = (&*object.kind, field.pointer.strip_prefix("/metadata/annotations/")) {
         return Some(Pin::Unannotate(object.name.clone(), annotation.replace("~1", "/")));
     }
-    let edit = status::field(field.pointer.strip_prefix("/status")?, &field.test);
-    Some(Pin::Status(kind(object)?, key(object), edit))
+    Some(match field.pointer.strip_prefix("/status") {
+        Some(pointer) => Pin::Status(object.kind.clone(), key(object), field::of_status(pointer, &field.test)),
+        None => Pin::Object(object.kind.clone(), key(object), field::of_object(&field.pointer, &field.test)),
+    })
 }
 
 fn answer(probe: &Probe) -> Option<Pin> {
@@ -122,7 +142,8 @@ fn answer(probe: &Probe) -> Option<Pin> {
     Some(match (&probe.answer, &probe.host) {
         (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
         (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
-        (Answer::NoAnswer, _) => Pin::Occupy(key(), probe.target.listener.clone()?),
+        (Answer::NoAnswer, None) => Pin::Connection(WrongConnection::Answered),
+        (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), probe.target.listener.clone()?),
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),
@@ -139,6 +160,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
     };
     Some(match part {
         SeenPart::Status => WrongAnswer::Status(OTHER_STATUS),
+        SeenPart::Code if seen.code.contains(&GrpcCode(OTHER_CODE)) => WrongAnswer::Code(GrpcCode::OK.0),
         SeenPart::Code => WrongAnswer::Code(OTHER_CODE),
         SeenPart::Trailer(name) => WrongAnswer::Trailer(name.to_lowercase(), other(seen.trailers.get(name))),
         SeenPart::Messages => WrongAnswer::MessagesTwice,
@@ -164,7 +186,10 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         }),
         SeenPart::Noted(backend, part) => {
             let wrong = match part {
-                NotedPart::Times | NotedPart::Apart => return Some(WrongAnswer::CalledAgain(backend.clone())),
+                NotedPart::Times | NotedPart::Apart => {
+                    let most = seen.noted.get(backend)?.times.and_then(|times| times.at_most);
+                    return Some(WrongAnswer::CalledAgain(backend.clone(), most.unwrap_or_default().max(1)));
+                }
                 NotedPart::Method => WrongAnswer::ForwardedMethod(OTHER.to_uppercase()),
                 NotedPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
                 NotedPart::Body => WrongAnswer::ForwardedBody(OTHER.to_owned()),
@@ -198,17 +223,12 @@ fn host(probe: &Probe) -> Option<String> {
     Some(host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host).to_owned())
 }
 
-fn kind(object: &ObjectRef) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|kind| kind.name() == object.kind)
-}
-
 fn key(object: &ObjectRef) -> ObjectKey {
     ObjectKey::new(object.namespace.clone().unwrap_or_default(), object.name.clone())
 }
 
-/// The CRD of a Gateway API object.
-fn crd(object: &Value) -> Option<String> {
-    let dialect = Dialect::gateway_api();
+/// The CRD of an object of a dialect.
+fn crd(object: &Value, dialect: &Dialect) -> Option<String> {
     let kind = dialect.kind(object.get("kind")?.as_str()?)?;
-    Some(format!("{}.{}", kind.plural, dialect.group()))
+    Some(format!("{}.{}", kind.plural, dialect.group_of(&kind.kind)))
 }

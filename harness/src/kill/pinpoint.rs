@@ -10,13 +10,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateproof_testbed::Tamper;
+use gateproof_testbed::Tampering;
 
 use super::drive::{Plan, Watcher, binding};
-use super::pin::{Pin, pin};
+use super::pin::{LogPin, Pin, pin};
 use super::trial::{self, Method, Proof, Trial};
+use crate::dialects::Reference;
 use crate::run::{Bystander, RunError, TargetChoice};
 use crate::scenario::expectations::{Asserted, Expectation, SeenPart, asserted};
+use crate::scenario::scope::DEFINITION;
 use crate::scenario::{Answer, Isolation, ObjectRef, Scenario};
 
 /// Every binding expectation, each with a run of its scenario in which it must fail.
@@ -37,17 +39,19 @@ pub fn pinned(scenarios: &[Scenario]) -> Vec<Trial> {
 /// # Errors
 /// If an embedded target cannot be tested at all.
 pub async fn pin_all(plan: &Plan, trials: Vec<Trial>, watcher: &dyn Watcher) -> Result<Proof, RunError> {
-    trial::prove(plan, trials, &Pinpoint, watcher).await
+    trial::prove(plan, trials, &Pinpoint(plan.reference), watcher).await
 }
 
-struct Pinpoint;
+/// Makes the reference of a dialect go wrong.
+struct Pinpoint(Reference);
 
 impl Method for Pinpoint {
     fn needs_target_alone(&self, trial: &Trial) -> bool {
         let shared = |object: &ObjectRef| object.pool || object.name == "${class}";
         trial.variant.isolation == Isolation::Cluster
             || match asserted(&trial.variant, &trial.expectation.id) {
-                None | Some(Asserted::Refused(_) | Asserted::Admitted(_) | Asserted::Requests(..)) => true,
+                None | Some(Asserted::Refused(_) | Asserted::Admitted(_)) => true,
+                Some(Asserted::Requests(requests, _)) => !LogPin::is_own(&requests),
                 Some(Asserted::Answer(probe)) => probe.method.is_none() || matches!(probe.answer, Answer::NoAnswer),
                 Some(Asserted::Seen(_, part)) => part == SeenPart::Certificate,
                 Some(
@@ -58,21 +62,32 @@ impl Method for Pinpoint {
                     | Asserted::SupportedKinds(object, _)
                     | Asserted::Field(object, _)
                     | Asserted::Unchanged(object),
-                ) => shared(&object) || object.kind == "CustomResourceDefinition",
+                ) => shared(&object) || object.kind == DEFINITION,
                 Some(Asserted::Never(subject, _)) => shared(&subject.subject),
             }
     }
 
     fn target(&self, batch: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>) {
-        let tamper = Tamper::default();
+        let tampering = Tampering::default();
         let (installed, rest): (Vec<_>, Vec<_>) = batch.iter().cloned().partition(is_installed);
-        let wanted = rest.into_iter().map(|trial| (trial.variant.name, trial.expectation.id)).collect();
-        (TargetChoice::Tampered(tamper.clone()), Some(Arc::new(Hand { tamper, wanted, installed })))
+        let wanted = rest.into_iter().map(|trial| {
+            let step = step_of(&trial);
+            (trial.variant.name, (step, trial.expectation.id))
+        });
+        let hand = Hand { tampering: tampering.clone(), wanted: wanted.collect(), installed };
+        (TargetChoice::tampered(self.0, tampering), Some(Arc::new(hand)))
     }
 
     fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {
-        if expectation.id == finding {
+        // What is being deleted goes with its last finalizer.
+        let gone = expectation.id.strip_suffix(".fields[/metadata/finalizers]");
+        if expectation.id == finding || gone == Some(finding) {
             return true;
+        }
+        // Where the whole status says which generation it is about, each of its conditions does.
+        if let Some(object) = expectation.id.strip_suffix(".fields[/status/observedGeneration]") {
+            let rest = finding.strip_prefix(object);
+            return rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(".observedGeneration"));
         }
         let Some((step, held)) = expectation.id.split_once("].hold.") else { return false };
         let Some(other) = finding.strip_prefix(step).and_then(|rest| rest.strip_prefix("].hold.")) else {
@@ -88,14 +103,28 @@ impl Method for Pinpoint {
 /// Whether the expectation is about a definition: somebody else changed it, if it changes while it is watched.
 fn is_installed(trial: &Trial) -> bool {
     let about = asserted(&trial.variant, &trial.expectation.id);
-    matches!(about, Some(Asserted::Field(object, _)) if object.kind == "CustomResourceDefinition")
+    matches!(about, Some(Asserted::Field(object, _)) if object.kind == DEFINITION)
+}
+
+/// The step before which the target has to go wrong: that of the expectation, but for what the step counts from before it.
+fn step_of(trial: &Trial) -> usize {
+    let id = &trial.expectation.id;
+    let number = id.strip_prefix("steps[").and_then(|rest| rest.split_once(']')?.0.parse().ok());
+    let index = number.unwrap_or_default();
+    match asserted(&trial.variant, id) {
+        Some(Asserted::Requests(requests, part)) => {
+            LogPin::of(&requests, part).map_or(index, |pin| pin.step(&trial.variant, index, &requests))
+        }
+        _ => index,
+    }
 }
 
 /// Makes the target go wrong when a scenario comes to the step of its expectation.
 #[derive(Debug)]
 struct Hand {
-    tamper: Tamper,
-    wanted: BTreeMap<String, String>,
+    tampering: Tampering,
+    /// Before which step, and for which expectation, by scenario.
+    wanted: BTreeMap<String, (usize, String)>,
     /// What is wrong from the beginning.
     installed: Vec<Trial>,
 }
@@ -103,7 +132,7 @@ struct Hand {
 impl Hand {
     async fn put(&self, scenario: &str, expectation: &str, pin: Pin) {
         // The trial tells by its outcome that the target did not go wrong.
-        if let Err(error) = pin.put(&self.tamper).await {
+        if let Err(error) = pin.put(&self.tampering).await {
             tracing::warn!(scenario, expectation, %error, "the target cannot be made to go wrong");
         }
     }
@@ -113,17 +142,15 @@ impl Hand {
 impl Bystander for Hand {
     async fn before_watches(&self) {
         for Trial { variant, expectation, .. } in &self.installed {
-            if let Some(pin) = asserted(variant, &expectation.id).as_ref().and_then(pin) {
+            if let Some(pin) = asserted(variant, &expectation.id).and_then(|it| pin(variant, &it)) {
                 self.put(&variant.name, &expectation.id, pin).await;
             }
         }
     }
 
     async fn at_step(&self, scenario: &Scenario, step: usize) {
-        let Some(id) = self.wanted.get(&scenario.name).filter(|id| id.starts_with(&format!("steps[{step}]."))) else {
-            return;
-        };
-        match asserted(scenario, id).as_ref().and_then(pin) {
+        let Some((_, id)) = self.wanted.get(&scenario.name).filter(|(at, _)| *at == step) else { return };
+        match asserted(scenario, id).and_then(|it| pin(scenario, &it)) {
             Some(pin) => self.put(&scenario.name, id, pin).await,
             None => tracing::warn!(scenario = scenario.name, expectation = id, "nothing is known that makes it fail"),
         }
@@ -137,9 +164,22 @@ mod tests {
 
     use super::*;
     use crate::scenario::{Vocabulary, load};
+    use crate::suite::Suite;
 
     #[rstest]
     #[case::same("steps[1].settle.A/a.X.status", "steps[1].settle.A/a.X.status", true)]
+    #[case::gone("steps[1].settle.A/a.fields[/metadata/finalizers]", "steps[1].settle.A/a", true)]
+    #[case::generation(
+        "steps[1].settle.A/a.fields[/status/observedGeneration]",
+        "steps[1].settle.A/a.X.observedGeneration",
+        true
+    )]
+    #[case::generation_of_another(
+        "steps[1].settle.A/a.fields[/status/observedGeneration]",
+        "steps[1].settle.A/ab.X.observedGeneration",
+        false
+    )]
+    #[case::gone_otherwise("steps[1].settle.A/a.fields[/metadata/labels]", "steps[1].settle.A/a", false)]
     #[case::other_aspect("steps[1].settle.A/a.X.status", "steps[1].settle.A/a.X.reason", false)]
     #[case::one_state("steps[1].hold.never.A/a.X", "steps[1].hold.never.A/a.Y", true)]
     #[case::another_object("steps[1].hold.never.A/a.X", "steps[1].hold.never.A/b.X", false)]
@@ -149,16 +189,23 @@ mod tests {
     fn a_failure_is_meant_or_follows_from_what_is(#[case] id: &str, #[case] finding: &str, #[case] meant: bool) {
         let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
         let any = binding(&scenarios[0]).next().unwrap();
-        assert_eq!(Pinpoint.is_meant(&Expectation { id: id.to_owned(), ..any }, finding), meant);
+        assert_eq!(Pinpoint(Reference::GatewayApi).is_meant(&Expectation { id: id.to_owned(), ..any }, finding), meant);
     }
 
-    #[test]
-    fn every_binding_expectation_of_every_shipped_scenario_can_be_pinned() {
-        let all = pinned(&load::builtin(&Vocabulary::builtin()).unwrap());
-        assert!(all.len() > 1000, "only {} expectations", all.len());
+    #[rstest]
+    #[case(Reference::GatewayApi, 1000)]
+    #[case(Reference::Aso, 150)]
+    #[case(Reference::Kuadrant, 150)]
+    fn every_binding_expectation_of_every_shipped_scenario_can_be_pinned(
+        #[case] reference: Reference,
+        #[case] least: usize,
+    ) {
+        let suite = Suite::named(reference.dialect()).unwrap().unwrap();
+        let all = pinned(&load::parsed(&suite.manifests().unwrap(), &suite.vocabulary).unwrap());
+        assert!(all.len() > least, "only {} expectations", all.len());
         for trial in all {
-            let asserted = asserted(&trial.variant, &trial.expectation.id);
-            assert!(asserted.as_ref().and_then(pin).is_some(), "{}: {}", trial.scenario, trial.expectation.id);
+            let asserted = asserted(&trial.variant, &trial.expectation.id).unwrap();
+            assert!(pin(&trial.variant, &asserted).is_some(), "{}: {}", trial.scenario, trial.expectation.id);
         }
     }
 }

@@ -1,21 +1,28 @@
 //! Which expectations show a fault.
 //!
 //! A fault says which clauses it breaks, and many expectations carry one of them. So that none of those excuses the others,
-//! the table beside this file names the ones that fail first under the fault. It stands on this side: the faults know no
-//! scenario.
+//! a table for each dialect names the ones that fail first under the fault. It stands on this side: the faults know no scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use gateproof_controllers::faults;
+use gateproof_testbed::KnownFault;
 use serde::Deserialize;
 
 use super::matrix::FaultRun;
+use crate::dialects::Reference;
 use crate::scenario::Scenario;
 use crate::scenario::expectations::enumerate;
 use crate::scenario::pattern::matches;
 
-const TABLE: &str = include_str!("shown_by.yaml");
+/// The table of a dialect.
+fn table(reference: Reference) -> &'static str {
+    match reference {
+        Reference::GatewayApi => include_str!("shown_by.yaml"),
+        Reference::Aso => include_str!("shown_by/aso.yaml"),
+        Reference::Kuadrant => include_str!("shown_by/kuadrant.yaml"),
+    }
+}
 
 /// What a failure is about beside the values that a manifest asserts: whether something came to rest, was spoken of at all, is
 /// up to date, can be probed, and goes on as it began, at once or after a while.
@@ -57,12 +64,12 @@ impl fmt::Display for Showing {
 pub struct ShownBy(BTreeMap<String, Vec<Showing>>);
 
 impl ShownBy {
-    /// The table of the built-in scenarios.
+    /// The table of the built-in scenarios of a dialect.
     ///
     /// # Errors
     /// It is not well-formed.
-    pub fn builtin() -> Result<ShownBy, serde_yaml::Error> {
-        serde_yaml::from_str(TABLE)
+    pub fn builtin(reference: Reference) -> Result<ShownBy, serde_yaml::Error> {
+        serde_yaml::from_str(table(reference))
     }
 
     /// What shows a fault.
@@ -71,9 +78,9 @@ impl ShownBy {
     }
 
     /// Names of faults, scenarios, expectations and contract rules that there are none of, and faults that are left out.
-    pub fn problems(&self, scenarios: &[Scenario], rules: &[String]) -> Vec<String> {
+    pub fn problems(&self, faults: &[KnownFault], scenarios: &[Scenario], rules: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
-        for fault in faults::catalogue() {
+        for fault in faults {
             if self.of(fault.name).is_empty() {
                 problems.push(format!("nothing is named that shows {}", fault.name));
             }
@@ -81,7 +88,7 @@ impl ShownBy {
         let able: BTreeMap<&str, BTreeSet<String>> =
             scenarios.iter().map(|scenario| (scenario.name.as_str(), able_to_fail(scenario))).collect();
         for (fault, showings) in &self.0 {
-            if faults::find(fault).is_none() {
+            if !faults.iter().any(|known| known.name == fault) {
                 problems.push(format!("there is no fault {fault}"));
             }
             for showing in showings {

@@ -3,11 +3,13 @@ use rstest::rstest;
 
 use super::*;
 use crate::judge::contract::{Contract, GATEWAY_API};
+use crate::run::embedded;
 use crate::scenario::{Vocabulary, load};
 
 fn problems(table: &ShownBy) -> Vec<String> {
     let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
-    table.problems(&scenarios, &Contract::parse(GATEWAY_API).unwrap().rule_names())
+    let faults = embedded::faults(Reference::GatewayApi);
+    table.problems(&faults, &scenarios, &Contract::parse(GATEWAY_API).unwrap().rule_names())
 }
 
 #[rstest]
@@ -17,7 +19,7 @@ fn problems(table: &ShownBy) -> Vec<String> {
 #[case::aspect("writes-once", "httproute-simple steps[2].probe.statsu", "can never fail")]
 #[case::rule("writes-once", "httproute-simple contract/HTTPRoute/unique-typ", "can never fail")]
 fn unknown_names_are_problems(#[case] fault: &str, #[case] showing: &str, #[case] problem: &str) {
-    let mut table = ShownBy::builtin().unwrap();
+    let mut table = ShownBy::builtin(Reference::GatewayApi).unwrap();
     table.0.insert(fault.to_owned(), vec![Showing::try_from(showing.to_owned()).unwrap()]);
     let found = problems(&table);
     assert!(found.len() == 1 && found[0].contains(problem), "{found:?}");
@@ -25,7 +27,7 @@ fn unknown_names_are_problems(#[case] fault: &str, #[case] showing: &str, #[case
 
 #[test]
 fn a_fault_that_is_left_out_is_a_problem() {
-    let mut table = ShownBy::builtin().unwrap();
+    let mut table = ShownBy::builtin(Reference::GatewayApi).unwrap();
     table.0.remove("writes-once");
     assert_eq!(problems(&table), ["nothing is named that shows writes-once"]);
 }

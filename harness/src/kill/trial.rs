@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::drive::{Plan, Watcher};
 use crate::log::Timing;
-use crate::run::{self, Bystander, RunError, RunOptions, Silent, TargetChoice};
+use crate::run::{self, Bystander, RunError, Silent, TargetChoice};
 use crate::scenario::expectations::Expectation;
 use crate::scenario::scope::definitions;
 use crate::scenario::{Basis, Channel, Scenario};
@@ -81,7 +81,7 @@ pub struct Proof {
     pub tried: usize,
     /// Those (`scenario: expectation`) that have no opposite to be tried.
     pub untried: Vec<String>,
-    /// How many have no meaning at the reference's version.
+    /// How many have no meaning at the reference's version, or belong to another end of a write than the reference comes to.
     pub unbound: usize,
     /// Those that did not fail.
     pub survivors: Vec<Survivor>,
@@ -129,7 +129,7 @@ async fn attempt(
     let batches = alone.chunks(1).chain(together.chunks(BATCH));
     let runs = futures::stream::iter(batches.map(|batch| async move {
         let (target, bystander) = method.target(batch);
-        let mut options = RunOptions::new(target, Arc::clone(&plan.contract));
+        let mut options = plan.run_against(target);
         options.jobs = effort.jobs;
         options.bystander = bystander;
         // Who creates definitions changes the cluster, and has a target alone.
@@ -142,14 +142,11 @@ async fn attempt(
         }
         let scenarios = batch.iter().map(|trial| trial.variant.clone()).collect();
         let record = run::run(options, scenarios, &mut Silent).await?.record;
-        let (bound, unbound): (Vec<&Trial>, Vec<&Trial>) = batch.iter().partition(|one| binds(one, &record.target));
-        let alive: Vec<_> = bound
-            .iter()
-            .filter_map(|trial| {
-                let of_it = record.scenarios.iter().find(|record| record.name == trial.variant.name);
-                Some(((*trial).clone(), survivor(trial, of_it, method)?))
-            })
-            .collect();
+        let of = |trial: &Trial| record.scenarios.iter().find(|record| record.name == trial.variant.name);
+        let is_asked = |trial: &&Trial| binds(trial, &record.target) && !is_elsewhere(trial, of(trial));
+        let (bound, unbound): (Vec<&Trial>, Vec<&Trial>) = batch.iter().partition(is_asked);
+        let alive: Vec<_> =
+            bound.iter().filter_map(|trial| Some(((*trial).clone(), survivor(trial, of(trial), method)?))).collect();
         watcher.ran("expectations that must fail", bound.len() - alive.len());
         Ok::<_, RunError>((alive, unbound.len()))
     }))
@@ -163,6 +160,15 @@ async fn attempt(
         all.1 += unbound;
     }
     Ok(all)
+}
+
+/// Whether the scenario passed and never came to the step of the expectation, because a write came to another of its ends.
+fn is_elsewhere(trial: &Trial, record: Option<&ScenarioRecord>) -> bool {
+    let step = |step: usize| trial.expectation.id.starts_with(&format!("steps[{step}]."));
+    let is_there = |record: &ScenarioRecord| {
+        record.stages.iter().any(|stage| step(stage.step)) || record.probes.iter().any(|probe| step(probe.step))
+    };
+    trial.expectation.conditional && record.is_some_and(|record| record.outcome == Outcome::Passed && !is_there(record))
 }
 
 /// Whether the target is held to the expectation at all. What its version is called is well-formed, or it was not
@@ -196,10 +202,11 @@ fn survivor(trial: &Trial, record: Option<&ScenarioRecord>, method: &dyn Method)
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gateproof_report::record::Finding;
+    use gateproof_report::record::{Finding, Stage};
     use rstest::rstest;
 
     use super::*;
+    use crate::dialects::Reference;
     use crate::scenario::{Level, Vocabulary, load};
 
     const ID: &str = "steps[1].settle.HTTPRoute/route.Accepted.status";
@@ -212,7 +219,7 @@ mod tests {
         }
 
         fn target(&self, _: &[Trial]) -> (TargetChoice, Option<Arc<dyn Bystander>>) {
-            (TargetChoice::Embedded { fault: None }, None)
+            (TargetChoice::embedded(Reference::GatewayApi, None), None)
         }
 
         fn is_meant(&self, expectation: &Expectation, finding: &str) -> bool {
@@ -226,6 +233,7 @@ mod tests {
             level: Level::Must,
             clauses: Vec::new(),
             alternative: false,
+            conditional: false,
             untouched: false,
             bounds: Vec::new(),
             line: 1,
@@ -278,6 +286,22 @@ mod tests {
             vec![finding(ID, Severity::Failure, false), finding("steps[1].settle.x", Severity::Failure, false)]
         )));
         assert_eq!(survivor(&trial(), None, &Same).unwrap().outcome, "missing");
+    }
+
+    #[test]
+    fn an_expectation_behind_another_end_of_a_write_was_not_tried() {
+        let conditional = |conditional| {
+            let Trial { scenario, variant, expectation } = trial();
+            Trial { scenario, variant, expectation: Expectation { conditional, ..expectation } }
+        };
+        let stage =
+            |step| Stage { step, stage: String::new(), reached_ms: 0, settled_ms: 0, limit_ms: 0, waited_ms: 0 };
+        let came_to = |outcome, step| ScenarioRecord { stages: vec![stage(step)], ..record(outcome, Vec::new()) };
+        assert!(is_elsewhere(&conditional(true), Some(&came_to(Outcome::Passed, 11))));
+        assert!(!is_elsewhere(&conditional(true), Some(&came_to(Outcome::Passed, 1))));
+        assert!(!is_elsewhere(&conditional(true), Some(&came_to(Outcome::Inconclusive, 11))));
+        assert!(!is_elsewhere(&conditional(false), Some(&came_to(Outcome::Passed, 11))));
+        assert!(!is_elsewhere(&conditional(true), None));
     }
 
     #[rstest]

@@ -25,7 +25,7 @@ pub enum Role {
 pub enum ProbeRequest {
     /// An HTTP request over plain text or TLS; a call of gRPC is one.
     Http(Box<HttpRequest>),
-    /// A TCP connection: `send` is written, then one line or the end is read.
+    /// A TCP connection: the exchange's id and `send` are written, then one line or the end is read.
     Tcp {
         /// Host (an IP address or a name) from `status.addresses`.
         host: String,
@@ -33,6 +33,9 @@ pub enum ProbeRequest {
         port: u16,
         /// Bytes to send, as text.
         send: String,
+        /// Whether nothing is written.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        listens: bool,
     },
 }
 

@@ -55,7 +55,10 @@ impl Prober {
         };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
-            ProbeRequest::Tcp { host, port, send } => tcp::attempt(self, exchange, &host, port, &send).await,
+            ProbeRequest::Tcp { host, port, send, listens } => {
+                let text = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
+                tcp::attempt(self, exchange, &host, port, &text).await
+            }
         }
     }
 }

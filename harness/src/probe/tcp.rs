@@ -1,4 +1,4 @@
-//! One TCP conversation: the exchange's id and the text go out, one line or the end comes back.
+//! One TCP conversation: the exchange's id and the text go out, or nothing, and one line or the end comes back.
 
 use std::io::ErrorKind;
 
@@ -12,7 +12,12 @@ use crate::log::{EchoText, Exchange, ProbeError, TcpEnd};
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: u64 = 4 * 1024;
 
-pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, send: &str) -> Exchange {
+/// What goes out: a line of the id, by which a backend knows the exchange, and one of what is to be sent.
+pub(super) fn text(id: &str, send: &str) -> String {
+    if send.is_empty() { format!("{id}\n") } else { format!("{id}\n{send}\n") }
+}
+
+pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, text: &str) -> Exchange {
     let end = clock::now() + prober.budget;
     let seen = Seen::default();
     let stream = match attempt::connect(prober, host, port, end).await {
@@ -25,11 +30,6 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
             return exchange;
         }
     };
-    let mut text = format!("{}\n", exchange.id);
-    if !send.is_empty() {
-        text.push_str(send);
-        text.push('\n');
-    }
     let talking = async {
         let mut stream = BufReader::new(stream);
         stream.write_all(text.as_bytes()).await?;

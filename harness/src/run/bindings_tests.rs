@@ -24,6 +24,7 @@ fn every_name_is_of_this_run_and_execution() {
         service: None,
         ready: true,
         headless: false,
+        greets: false,
     });
     scenario.steps = vec![apply(vec![json!({"x": "${host:b}", "${name:class}": ["${tls:c}", "x ${host:d-1}"]})])];
     let bound = bound(&scenario, &[]);

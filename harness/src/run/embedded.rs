@@ -1,15 +1,17 @@
-//! The embedded target, started for one run.
+//! The embedded target of a dialect, started for one run. What is particular to one of them stands here.
 
 use gateproof_apiserver::crds::Channel;
-use gateproof_controllers::settings::SUPPORTED_FEATURES;
+use gateproof_controllers::settings::{FEATURES_SINCE, SUPPORTED_FEATURES};
 use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
 use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
-use gateproof_testbed::{Behaviour, KnownFault, KnownVariant, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
+use gateproof_testbed::{
+    self as gateway_api, Behaviour, KnownFault, KnownVariant, Testbed, TestbedError, TestbedOptions, UnknownBehaviour,
+};
 
-use super::options::RunOptions;
+use super::options::{Conduct, FeatureChoice, RunOptions};
 use crate::cluster::api::Api;
 use crate::cluster::control::{ServiceAddress, Services};
-use crate::dialects::Other;
+use crate::dialects::Reference;
 
 /// Where a target is, once it runs.
 pub struct Located {
@@ -21,7 +23,7 @@ pub struct Located {
     pub single_gateway_class: Option<String>,
     /// How its addresses are reached, beside what the user says.
     pub dial: Vec<String>,
-    /// What it supports, for releases whose GatewayClass has no place to claim it.
+    /// What it supports beside what it claims, for releases whose GatewayClass has no place for all of it.
     pub features: Vec<String>,
     /// The scripted services that it names itself, if it is one that does.
     pub services: Option<Services>,
@@ -50,62 +52,102 @@ impl Embedded {
     }
 }
 
-/// Whether what is named is known to the embedded target of a dialect other than Gateway API.
+/// Whether what is named is known to the embedded target of a dialect.
 ///
 /// # Errors
 /// The first name that means nothing.
-pub fn known(other: Other, names: Option<&str>) -> Result<(), UnknownBehaviour> {
-    match other {
-        Other::Aso => aso::behaviour(names).map(drop),
-        Other::Kuadrant => kuadrant::behaviour(names).map(drop),
+pub fn known(reference: Reference, names: Option<&str>) -> Result<(), UnknownBehaviour> {
+    match reference {
+        Reference::GatewayApi => Behaviour::of(names).map(drop),
+        Reference::Aso => aso::behaviour(names).map(drop),
+        Reference::Kuadrant => kuadrant::behaviour(names).map(drop),
     }
 }
 
 /// The faults that such a target can have.
-pub fn faults(other: Other) -> Vec<KnownFault> {
-    match other {
-        Other::Aso => aso::faults(),
-        Other::Kuadrant => kuadrant::faults(),
+pub fn faults(reference: Reference) -> Vec<KnownFault> {
+    match reference {
+        Reference::GatewayApi => gateway_api::faults(),
+        Reference::Aso => aso::faults(),
+        Reference::Kuadrant => kuadrant::faults(),
     }
 }
 
 /// The legal ways to differ that such a target has.
-pub fn variants(other: Other) -> Vec<KnownVariant> {
-    match other {
-        Other::Aso => aso::variants(),
-        Other::Kuadrant => kuadrant::variants(),
+pub fn variants(reference: Reference) -> Vec<KnownVariant> {
+    match reference {
+        Reference::GatewayApi => gateway_api::variants(),
+        Reference::Aso => aso::variants(),
+        Reference::Kuadrant => kuadrant::variants(),
     }
 }
 
-/// Starts the embedded target of a dialect other than Gateway API.
-pub async fn start_other(other: Other, names: Option<&str>) -> Result<Located, TestbedError> {
-    match other {
-        Other::Aso => {
-            let testbed =
-                AsoTestbed::start(AsoOptions { behaviour: aso::behaviour(names)?, ..AsoOptions::default() }).await?;
-            Ok(Located {
-                api: Api::new(testbed.client()),
-                gateway_class: None,
-                single_gateway_class: None,
-                dial: Vec::new(),
-                features: Vec::new(),
-                services: services(testbed.services()),
-                testbed: Some(Embedded::Aso(Box::new(testbed))),
-            })
+/// What such a target is held to whatever it claims: a fault must not get out of being tested by claiming less than the plain
+/// reference.
+pub fn held_to(reference: Reference) -> FeatureChoice {
+    match reference {
+        Reference::GatewayApi => {
+            let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1);
+            FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect())
         }
-        Other::Kuadrant => {
-            let testbed = KuadrantTestbed::start(kuadrant::behaviour(names)?, TestbedOptions::default()).await?;
-            Ok(Located {
-                api: Api::new(testbed.client()),
-                gateway_class: Some(testbed.cluster().gateway_class().to_owned()),
-                single_gateway_class: Some(testbed.cluster().single_gateway_class().to_owned()),
-                dial: vec![testbed.cluster().dial_rule()],
-                features: Vec::new(),
-                services: services(testbed.services()),
-                testbed: Some(Embedded::Kuadrant(Box::new(testbed))),
-            })
-        }
+        Reference::Aso | Reference::Kuadrant => FeatureChoice::Claimed,
     }
+}
+
+/// Starts the embedded target of a dialect.
+///
+/// # Errors
+/// A name of its conduct means nothing, or a part of it did not start.
+pub async fn start(reference: Reference, conduct: &Conduct, asked: &RunOptions) -> Result<Located, TestbedError> {
+    match reference {
+        Reference::GatewayApi => start_gateway_api(gateway_behaviour(conduct)?, asked).await,
+        Reference::Aso => start_aso(conduct).await,
+        Reference::Kuadrant => start_kuadrant(conduct).await,
+    }
+}
+
+/// How the implementation of Gateway API behaves.
+fn gateway_behaviour(conduct: &Conduct) -> Result<Behaviour, UnknownBehaviour> {
+    match conduct {
+        Conduct::Named(names) => Behaviour::of(names.as_deref()),
+        Conduct::Tampered(tampering) => Ok(Behaviour::Tampered(tampering.target.clone())),
+    }
+}
+
+async fn start_aso(conduct: &Conduct) -> Result<Located, TestbedError> {
+    let options = match conduct {
+        Conduct::Named(names) => AsoOptions { behaviour: aso::behaviour(names.as_deref())?, ..AsoOptions::default() },
+        Conduct::Tampered(tampering) => AsoOptions { tampering: Some(tampering.clone()), ..AsoOptions::default() },
+    };
+    let testbed = AsoTestbed::start(options).await?;
+    Ok(Located {
+        api: Api::new(testbed.client()),
+        gateway_class: None,
+        single_gateway_class: None,
+        dial: Vec::new(),
+        features: Vec::new(),
+        services: services(testbed.services()),
+        testbed: Some(Embedded::Aso(Box::new(testbed))),
+    })
+}
+
+/// The policies misbehave by name; what is tampered with is the cluster below them too.
+async fn start_kuadrant(conduct: &Conduct) -> Result<Located, TestbedError> {
+    let (policies, cluster) = match conduct {
+        Conduct::Named(names) => (kuadrant::behaviour(names.as_deref())?, Behaviour::Plain),
+        Conduct::Tampered(_) => (kuadrant::Behaviour::default(), gateway_behaviour(conduct)?),
+    };
+    let cluster = TestbedOptions { behaviour: cluster, ..TestbedOptions::default() };
+    let testbed = KuadrantTestbed::start(policies, cluster).await?;
+    Ok(Located {
+        api: Api::new(testbed.client()),
+        gateway_class: Some(testbed.cluster().gateway_class().to_owned()),
+        single_gateway_class: Some(testbed.cluster().single_gateway_class().to_owned()),
+        dial: testbed.cluster().dial_rules(),
+        features: Vec::new(),
+        services: services(testbed.services()),
+        testbed: Some(Embedded::Kuadrant(Box::new(testbed))),
+    })
 }
 
 /// What a testbed serves on loopback can be used.
@@ -124,7 +166,7 @@ fn services(of: Vec<gateproof_testbed::Service>) -> Option<Services> {
 
 /// Starts the embedded target of Gateway API, with definitions other than the built-in ones if there are any, and with somebody who runs
 /// Deployments if that is asked.
-pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, TestbedError> {
+async fn start_gateway_api(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, TestbedError> {
     // The experimental channel holds all of the other, so nothing that the reference can do is left out.
     let channel = Channel::Experimental;
     let options = TestbedOptions {
@@ -136,14 +178,14 @@ pub async fn start(behaviour: Behaviour, asked: &RunOptions) -> Result<Located, 
         ..TestbedOptions::default()
     };
     let testbed = Testbed::start(options).await?;
-    // The built-in release has the place, and a reference that leaves it empty misbehaves.
+    // The built-in release has the place, and a reference that leaves out what it can misbehaves.
     let known: &[&str] = if asked.crds.is_empty() { &[] } else { SUPPORTED_FEATURES };
     Ok(Located {
         // Within one process, requests need neither sockets nor TLS.
         api: Api::new(testbed.client()),
         gateway_class: Some(testbed.gateway_class().to_owned()),
         single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
-        dial: vec![testbed.dial_rule()],
+        dial: testbed.dial_rules(),
         features: known.iter().map(ToString::to_string).collect(),
         services: None,
         testbed: Some(Embedded::GatewayApi(Box::new(testbed))),

@@ -23,6 +23,9 @@ pub fn only_hosted(scenario: &Scenario) -> Option<String> {
     if let Some(decl) = scenario.backends.iter().find(|decl| decl.service.is_some() && !decl.ready) {
         return Some(format!("its backend `{}` has an endpoint that is not ready", decl.name));
     }
+    if let Some(decl) = scenario.backends.iter().find(|decl| decl.greets) {
+        return Some(format!("its backend `{}` speaks first", decl.name));
+    }
     let own = |name: &str| applied(scenario).any(|key| key.kind == "EndpointSlice" && key.name == name);
     let slice = references(scenario).into_iter().find(|object| object.kind == "EndpointSlice" && !own(&object.name));
     if let Some(slice) = slice {

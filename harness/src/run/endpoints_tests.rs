@@ -88,6 +88,14 @@ fn an_endpoint_that_is_not_ready_is_hosted() {
     assert_eq!(only_hosted(&some).as_deref(), Some("its backend `calls` has an endpoint that is not ready"));
 }
 
+#[test]
+fn a_backend_that_greets_is_hosted() {
+    let mut some = scenario("a");
+    some.backends = steps("    - delete: [Service/echo]\n").backends;
+    some.backends[0].greets = true;
+    assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` speaks first"));
+}
+
 /// By the texts of what is written and not by what becomes of it: none of the words by which a Service finds Pods, and no slice.
 #[test]
 fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
@@ -128,6 +136,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-endpoints-go-and-come",
         "httproute-named-target-port",
         "httproute-port-of-endpoints",
+        "httproute-port-of-endpoints-changed",
         "httproute-port-of-two-protocols",
         "httproute-port-taken-from-a-service",
         "httproute-retry-after-refused-connections",
@@ -135,6 +144,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-two-ports-of-a-service",
         "httproute-two-services-of-a-name",
         "httproute-unready-endpoint",
+        "tcproute-server-that-speaks-first",
     ];
     assert_eq!(others, hosted_only);
     assert!(harmless > 5, "{harmless} scenarios write Services and run");

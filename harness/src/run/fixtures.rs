@@ -33,6 +33,7 @@ pub(super) fn apply(objects: Vec<Value>) -> Step {
         index: 0,
         verb: Verb::Apply(Apply { objects, at: ApiVersion::Newest }),
         either: Vec::new(),
+        within: None,
         bounds: Bounds::default(),
         proves: Vec::new(),
         place: Place::default(),

@@ -132,6 +132,7 @@ mod tests {
     use gateproof_report::record::Outcome;
 
     use super::*;
+    use crate::dialects::Reference;
     use crate::judge::contract::{Contract, GATEWAY_API};
     use crate::log::{Event, TimingProfile};
     use crate::run::{Bystander, RunOptions, Silent, TargetChoice, run};
@@ -231,7 +232,7 @@ mod tests {
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
         let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
         let scenarios: Vec<_> = scenarios.into_iter().filter(|one| one.name == "httproute-missing-backend").collect();
-        let target = TargetChoice::Embedded { fault: Some("answers-404-for-missing-backends".to_owned()) };
+        let target = TargetChoice::embedded(Reference::GatewayApi, Some("answers-404-for-missing-backends".to_owned()));
         let mut options = RunOptions::new(target, contract);
         let second = Duration::from_secs(1);
         options.timing = Some(Timing { converge: second, ..Timing::of(TimingProfile::Embedded) });

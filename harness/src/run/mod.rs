@@ -8,7 +8,7 @@
 pub mod admission;
 pub mod bindings;
 mod definitions;
-pub(crate) mod embedded;
+pub mod embedded;
 mod endpoints;
 pub mod execute;
 #[cfg(test)]
@@ -44,7 +44,7 @@ use crate::cluster::pod_logs::PodLog;
 use crate::log::{Body, Event, RunStarted, Scope};
 use crate::scenario::Scenario;
 
-pub use options::{Bystander, FeatureChoice, Keep, RunOptions, Skip, TargetChoice};
+pub use options::{Bystander, Conduct, FeatureChoice, Keep, RunOptions, Skip, TargetChoice};
 pub use plan::{Decision, Planned};
 pub use preflight::Preflight;
 pub use prepare::RunError;

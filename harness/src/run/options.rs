@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gateproof_report::known::KnownFailure;
-use gateproof_testbed::Tamper;
+use gateproof_testbed::Tampering;
 use serde_json::Value;
 
 use super::interrupt::Interrupt;
@@ -20,7 +20,7 @@ use crate::cluster::forward::Behind;
 use crate::cluster::pod_logs::LogSource;
 use crate::cluster::proxy::Proxy;
 use crate::cluster::shape::Ports;
-use crate::dialects::Other;
+use crate::dialects::Reference;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
 use crate::scenario::Scenario;
@@ -28,20 +28,13 @@ use crate::scenario::Scenario;
 /// Which target.
 #[derive(Debug, Clone)]
 pub enum TargetChoice {
-    /// The embedded one, perhaps with faults and variants; it lives as long as the run.
+    /// The embedded one of a dialect; it lives as long as the run.
     Embedded {
-        /// What it does otherwise, such as `ignores-reference-grants` or `ignores-reference-grants+variant:adds-own-conditions`.
-        fault: Option<String>,
+        /// Of which dialect.
+        reference: Reference,
+        /// What it does otherwise.
+        conduct: Conduct,
     },
-    /// That of a dialect other than Gateway API, perhaps with faults and variants.
-    EmbeddedOther {
-        /// Which.
-        other: Other,
-        /// What it does otherwise, as of [`TargetChoice::Embedded`].
-        fault: Option<String>,
-    },
-    /// The embedded one, with something wrong that the holder of the handle says while it runs.
-    Tampered(Tamper),
     /// A cluster that somebody else runs.
     Cluster {
         /// Where its address and credentials are.
@@ -62,7 +55,27 @@ pub enum TargetChoice {
     },
 }
 
+/// What an embedded target does otherwise than its reference.
+#[derive(Debug, Clone)]
+pub enum Conduct {
+    /// Nothing, or what these faults and variants do, such as `ignores-reference-grants` or
+    /// `ignores-reference-grants+variant:adds-own-conditions`.
+    Named(Option<String>),
+    /// What the holder of the handles says while it runs.
+    Tampered(Tampering),
+}
+
 impl TargetChoice {
+    /// The embedded target of a dialect, perhaps with faults and variants.
+    pub fn embedded(reference: Reference, fault: Option<String>) -> TargetChoice {
+        TargetChoice::Embedded { reference, conduct: Conduct::Named(fault) }
+    }
+
+    /// The embedded target of a dialect, in which the holder of the handles makes single values wrong.
+    pub fn tampered(reference: Reference, tampering: Tampering) -> TargetChoice {
+        TargetChoice::Embedded { reference, conduct: Conduct::Tampered(tampering) }
+    }
+
     /// Whether the target is an embedded one, which nobody else uses and which answers at once.
     pub fn is_embedded(&self) -> bool {
         !matches!(self, TargetChoice::Cluster { .. })
@@ -71,13 +84,11 @@ impl TargetChoice {
     /// How reports name it.
     pub fn name(&self) -> String {
         match self {
-            TargetChoice::Embedded { fault: None } | TargetChoice::EmbeddedOther { fault: None, .. } => {
-                "embedded".to_owned()
-            }
-            TargetChoice::Tampered(_) => "embedded, tampered with".to_owned(),
-            TargetChoice::Embedded { fault: Some(fault) } | TargetChoice::EmbeddedOther { fault: Some(fault), .. } => {
-                format!("embedded:{fault}")
-            }
+            TargetChoice::Embedded { conduct, .. } => match conduct {
+                Conduct::Named(None) => "embedded".to_owned(),
+                Conduct::Named(Some(fault)) => format!("embedded:{fault}"),
+                Conduct::Tampered(_) => "embedded, tampered with".to_owned(),
+            },
             TargetChoice::Cluster { name, .. } | TargetChoice::Running { name, .. } => name.clone(),
         }
     }

@@ -278,7 +278,7 @@ fn what_is_possible_follows_the_options() {
 }
 
 fn options() -> RunOptions {
-    let target = crate::run::TargetChoice::Embedded { fault: None };
+    let target = crate::run::TargetChoice::embedded(crate::dialects::Reference::GatewayApi, None);
     let contract = crate::judge::contract::Contract::parse(gateproof_suites::contracts::GATEWAY_API).unwrap();
     RunOptions::new(target, Arc::new(contract))
 }

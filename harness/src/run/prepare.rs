@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gateproof_testbed::{Behaviour, TestbedError};
+use gateproof_testbed::TestbedError;
 
 use super::Progress;
 use super::embedded::{self, Located};
@@ -179,11 +179,7 @@ async fn begin(
     reporter: &mut dyn Progress,
 ) -> Result<Target, RunError> {
     let located = match &options.target {
-        TargetChoice::Embedded { fault } => {
-            embedded::start(Behaviour::of(fault.as_deref()).map_err(TestbedError::from)?, options).await?
-        }
-        TargetChoice::EmbeddedOther { other, fault } => embedded::start_other(*other, fault.as_deref()).await?,
-        TargetChoice::Tampered(tamper) => embedded::start(Behaviour::Tampered(tamper.clone()), options).await?,
+        TargetChoice::Embedded { reference, conduct } => embedded::start(*reference, conduct, options).await?,
         TargetChoice::Cluster { source, gateway_class, .. } => {
             let api = connect(source).await?;
             Located {
@@ -242,9 +238,9 @@ async fn begin(
             definitions::expect(&mut facts.kinds, definition);
         }
     }
-    if facts.features.is_empty() {
-        facts.features.clone_from(&located.features);
-    }
+    // Sorted as what is claimed is.
+    let claimed: BTreeSet<String> = facts.features.drain(..).chain(located.features.iter().cloned()).collect();
+    facts.features = claimed.into_iter().collect();
     let backends = match &options.backend_image {
         Some(image) => Backends::Deployed(Deploying::new(api.clone(), image)),
         None => Backends::Hosted(Hosting::new(&options.backend_addresses, options.target.is_embedded())?),

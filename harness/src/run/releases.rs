@@ -102,6 +102,16 @@ pub fn unanswered<'a>(
         if let Some(step) = scenario.steps.iter().find(is_other) {
             return Some(format!("steps[{}] is done at one of the two releases only", step.index));
         }
+        let differs = |one: &Expectation| {
+            one.binds(Basis::release(recorded, channel)) != one.binds(Basis::release(wanted, channel))
+        };
+        let turns = scenario.steps.iter().find(|step| {
+            let ends = format!("steps[{}].either[", step.index);
+            scenario.turns_at(step) && enumerate(scenario).iter().any(|one| one.id.starts_with(&ends) && differs(one))
+        });
+        if let Some(step) = turns {
+            return Some(format!("what is done after steps[{}] may differ between the two releases", step.index));
+        }
         let asked = scenario.steps.iter().find(|step| asks(step))?;
         Some(format!("steps[{}] asks the definitions whether they admit a write", asked.index))
     };
@@ -184,6 +194,39 @@ spec:
       refused: {}
       proves: [GEP1364-39]
 "#;
+
+    const TURNS: &str = r#"
+apiVersion: gateproof.dev/v1alpha1
+kind: Scenario
+metadata: {name: turns}
+spec:
+  summary: What is done depends on the end of a write, and that on the release.
+  features: [Gateway]
+  gateways: {gw: http}
+  steps:
+    - apply:
+        - {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own}}
+      either:
+        - settle: {HTTPRoute/own: {Accepted: {status: "True", SINCE}}}
+          then:
+            - probe: {get: "http://${host}/", contrast: false, expect: {status: 404}}
+        - settle: {HTTPRoute/own: {Accepted: "False"}}
+      proves: [IMPL-28]
+"#;
+
+    #[test]
+    fn a_record_tells_nothing_of_a_way_that_was_not_gone() {
+        let (recorded, wanted) = versions();
+        let must_be_run = |bound: &str| {
+            let text = TURNS.replacen("SINCE", bound, 1);
+            let all = parse("releases.yaml", &text, &Vocabulary::builtin()).unwrap();
+            let ran = BTreeSet::from(["turns"]);
+            unanswered(&all, &ran, (recorded, Channel::Standard), wanted).into_iter().map(|one| one.why).next()
+        };
+        assert_eq!(must_be_run("reason: Accepted"), None);
+        let why = "what is done after steps[0] may differ between the two releases".to_owned();
+        assert_eq!(must_be_run("since: \"1.7\""), Some(why));
+    }
 
     fn scenarios() -> Vec<Scenario> {
         parse("releases.yaml", SCENARIOS, &Vocabulary::builtin()).unwrap()

@@ -8,6 +8,7 @@ mod walk;
 use super::model::{Basis, Bounds, Clause, ExpectationId, Level, Scenario};
 
 pub use asserted::{Asserted, Holder, asserted};
+pub use id::Requested;
 pub use walk::{Aspect, NotedPart, SeenPart};
 
 /// One asserted value of a scenario.
@@ -21,6 +22,8 @@ pub struct Expectation {
     pub clauses: Vec<Clause>,
     /// Whether it belongs to one of several legal ends of a write, so that the scenario can pass without it.
     pub alternative: bool,
+    /// Whether it is asked only if a write comes to one of several legal ends.
+    pub conditional: bool,
     /// Whether it holds as long as no controller has spoken.
     pub untouched: bool,
     /// Where it has a meaning: all of these must admit the target.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::dialects::Dialect;
 
 use super::diagnostic::{Diagnostic, Report, Source};
-use super::model::{Basis, Channel, Version};
+use super::model::{Basis, Bounds, Channel, Version};
 use super::parse::build::bounds;
 use super::parse::tree::{self, Document, Key, Mark, Node};
 use super::scope::defined;
@@ -84,7 +84,7 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
             let mut releases = schemas.releases();
             // What is bound to releases that are not known is held against the newest: fields hardly ever go.
             let newest = releases.last().copied();
-            releases.retain(|(version, channel)| bound.iter().all(|b| b.admits(Basis::release(*version, *channel))));
+            releases.retain(|(version, channel)| bound.admits(Basis::release(*version, *channel)));
             if releases.is_empty() {
                 releases.extend(newest);
             }
@@ -132,22 +132,30 @@ fn near(path: &str, known: &[String]) -> Option<String> {
 struct Embedded<'n> {
     object: &'n Node,
     /// The bounds that it stands under.
-    bounds: [super::model::Bounds; 2],
+    bounds: Bounds,
     /// Whether a refusal is a legal end of its write, so that what is wrong with it may be meant.
     may_be_refused: bool,
 }
 
 fn embedded(document: &Document) -> Vec<Embedded<'_>> {
     let Some(spec) = document.root.get("spec") else { return Vec::new() };
-    let whole = bounds(spec);
-    let steps = spec.get("steps").map(Node::list).unwrap_or_default();
-    let objects = |step| Node::get(step, "apply").map(Node::list).unwrap_or_default();
-    let embedded = |step| {
-        let may_be_refused = Node::get(step, "refused").is_some() || Node::get(step, "either").is_some();
-        let bounds = [whole, bounds(step)];
-        objects(step).iter().map(move |object| Embedded { object, bounds, may_be_refused })
-    };
-    steps.iter().flat_map(embedded).collect()
+    let mut found = Vec::new();
+    embed(spec.get("steps"), bounds(spec), &mut found);
+    found
+}
+
+/// Adds the objects of steps, those in ends of writes too.
+fn embed<'n>(steps: Option<&'n Node>, around: Bounds, found: &mut Vec<Embedded<'n>>) {
+    for step in steps.map(Node::list).unwrap_or_default() {
+        let bounds_of_step = around.and(bounds(step));
+        let either = step.get("either");
+        let may_be_refused = step.get("refused").is_some() || either.is_some();
+        let objects = step.get("apply").map(Node::list).unwrap_or_default();
+        found.extend(objects.iter().map(|object| Embedded { object, bounds: bounds_of_step, may_be_refused }));
+        for end in either.map(Node::list).unwrap_or_default() {
+            embed(end.get("then"), bounds_of_step.and(bounds(end)), found);
+        }
+    }
 }
 
 /// Where a path points to: the key if it ends in one.

@@ -25,11 +25,11 @@ pub use diagnostic::Diagnostic;
 pub(crate) use diagnostic::lines;
 pub use grpc::GrpcCode;
 pub use model::{
-    Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, Bounds, Channel, Clause,
+    Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, Bounds, Branch, Channel, Clause,
     ConditionExpectation, Delete, Ending, ExpectationId, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, HoldFor,
     Isolation, Level, ListenerExpectation, MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation,
     Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario, Script, Seen, Settle,
-    Share, Since, Step, SubCondition, SubjectExpectation, Verb, Version,
+    Share, Since, Step, SubCondition, SubjectExpectation, Times, Verb, Version,
 };
 pub use parse::parse;
 pub use vocabulary::{Vocabulary, suggest};

@@ -1,6 +1,7 @@
 //! The parsed form of a manifest.
 
 mod answer;
+mod branch;
 mod service;
 mod subject;
 
@@ -16,7 +17,8 @@ use serde_json::Value;
 use crate::dialects::Dialect;
 use crate::log::Message;
 
-pub use answer::{Answer, HeaderTest, Noted, Seen, Share};
+pub use answer::{Answer, HeaderTest, Noted, Seen, Share, Times};
+pub use branch::Branch;
 pub use service::{Gap, Requests, Script, Since};
 pub use subject::{
     BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation,
@@ -99,6 +101,8 @@ pub struct BackendDecl {
     pub ready: bool,
     /// Whether its Service has no cluster IP.
     pub headless: bool,
+    /// Whether it sends its line over TCP without waiting for one.
+    pub greets: bool,
 }
 
 /// How the names of the slices of hosted backends end.
@@ -281,7 +285,9 @@ pub struct Step {
     pub verb: Verb,
     /// For writes: the ends that are legal. Empty: every write must be admitted.
     pub either: Vec<Ending>,
-    /// Not done where it has no meaning.
+    /// The end of an earlier write that it belongs to: it is done only if the write comes to that end.
+    pub within: Option<Branch>,
+    /// Not done where it has no meaning. Those of the ends that it belongs to are among them.
     pub bounds: Bounds,
     /// What the step proves.
     pub proves: Vec<Clause>,
@@ -427,6 +433,8 @@ pub struct Hold {
     pub unchanged: Vec<ObjectRef>,
     /// Whether it may be, with other messages: something else changed that these may speak of.
     pub other_messages: bool,
+    /// How binding it is that they are not.
+    pub unchanged_level: Level,
 }
 
 /// How long a hold lasts.
@@ -451,6 +459,8 @@ pub struct Probe {
     pub http2: bool,
     /// Raw request target for HTTP, text to send for TCP.
     pub path: String,
+    /// Whether nothing is sent over TCP before a line has come.
+    pub listens: bool,
     /// Host header; `None` for TCP.
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host.

@@ -11,19 +11,22 @@ use super::model::{Ending, ObjectRef, Parents, Place, Scenario, Settle, Step, Su
 pub(super) fn met_by_silence(scenario: &Scenario) -> Vec<Place> {
     let mut found = Vec::new();
     for (index, step) in scenario.steps.iter().enumerate() {
-        let before = &scenario.steps[..index];
+        let before: Vec<&Step> =
+            scenario.steps[..index].iter().filter(|before| scenario.goes_with(before, step)).collect();
         for settle in settles(step) {
             let proven = |subject: &SubjectExpectation| {
-                had_an_entry(before, &subject.subject)
+                had_an_entry(&before, &subject.subject)
                     || (settle.subjects.iter().any(|other| speaks_later(scenario, other, &subject.subject))
-                        && scenario.steps[index..].iter().any(|later| holds(later, &subject.subject)))
+                        && scenario.steps[index..]
+                            .iter()
+                            .any(|later| holds(later, &subject.subject) && scenario.goes_with(later, step)))
             };
             found.extend(settle.subjects.iter().filter(|s| expects_none(s) && !proven(s)).map(|s| s.place));
         }
         if let Verb::Hold(hold) = &step.verb {
             let spoke = |subject: &ObjectRef| {
-                let mut all = before.iter().flat_map(settles).flat_map(|settle| &settle.subjects);
-                had_an_entry(before, subject) || all.any(|other| speaks_later(scenario, other, subject))
+                let mut all = before.iter().flat_map(|before| settles(before)).flat_map(|settle| &settle.subjects);
+                had_an_entry(&before, subject) || all.any(|other| speaks_later(scenario, other, subject))
             };
             found.extend(hold.always.iter().filter(|s| expects_none(s) && !spoke(&s.subject)).map(|s| s.place));
         }
@@ -62,7 +65,7 @@ fn expects_an_entry(subject: &SubjectExpectation) -> bool {
 }
 
 /// Whether the object had an entry that it did not lose by being deleted.
-fn had_an_entry(before: &[Step], object: &ObjectRef) -> bool {
+fn had_an_entry(before: &[&Step], object: &ObjectRef) -> bool {
     before.iter().fold(false, |had, step| {
         let deleted = matches!(&step.verb, Verb::Delete(delete) if delete.objects.contains(object));
         let has = settles(step).iter().flat_map(|s| &s.subjects).any(|s| s.subject == *object && expects_an_entry(s));
@@ -123,6 +126,11 @@ spec:
     const ALWAYS: &str = "    - hold: {for: quiet, always: {HTTPRoute/route: {parents: none}}}\n";
     const LIFE: &str = "    - settle: {HTTPRoute/witness: {Accepted: \"True\"}}\n";
 
+    const ENDS: &str = "    - apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}]\n      either:\n        - refused: {}\n          then:\n";
+    const OTHER_END: &str = "        - refused: {code: 409}\n          then:\n";
+    const ENTRY_THEN: &str = "            - settle: {HTTPRoute/route: {Accepted: \"True\"}}\n";
+    const NONE_THEN: &str = "            - settle: {HTTPRoute/route: {parents: none}}\n";
+
     #[rstest]
     #[case::at_once(&[ROUTE, NONE], 1)]
     #[case::no_such_entry(&[ROUTE, NO_SUCH], 1)]
@@ -133,6 +141,8 @@ spec:
     #[case::nobody_waits(&[ROUTE, WITNESS, BOTH], 1)]
     #[case::the_witness_is_older(&[WITNESS, ROUTE, BOTH, HOLD], 1)]
     #[case::held_in_silence(&[ROUTE, ALWAYS], 1)]
+    #[case::spoke_at_another_end(&[ROUTE, ENDS, ENTRY_THEN, OTHER_END, NONE_THEN], 1)]
+    #[case::spoke_before_the_ends(&[ROUTE, ENTRY, ENDS, NONE_THEN], 0)]
     #[case::held_after_life(&[ROUTE, WITNESS, LIFE, ALWAYS], 0)]
     fn silence_proves_nothing(#[case] steps: &[&str], #[case] problems: usize) {
         let text = format!("{HEAD}{}", steps.concat());

@@ -3,7 +3,7 @@
 //! What proves that it serves and knows no such route: a backend that answers at the same listener, or that noted the very request.
 
 use super::grpc::GrpcCode;
-use super::model::{Answer, Place, Probe, Scenario, Verb};
+use super::model::{Answer, Place, Probe, Scenario, Step, Verb};
 
 const NOT_FOUND: u16 = 404;
 
@@ -16,8 +16,13 @@ pub(super) fn given_by_nobody(scenario: &Scenario) -> Vec<Place> {
             _ => None,
         })
     };
-    let is_witnessed = |probe: &Probe| probes().any(|(_, other)| is_at(probe, other) && is_from_a_backend(other));
-    let unproven = probes().filter(|(_, probe)| probe.contrast && may_be_nothing(probe) && !is_witnessed(probe));
+    let is_witnessed = |step: &Step, probe: &Probe| {
+        probes().any(|(other_step, other)| {
+            is_at(probe, other) && is_from_a_backend(other) && scenario.goes_with(other_step, step)
+        })
+    };
+    let unproven =
+        probes().filter(|(step, probe)| probe.contrast && may_be_nothing(probe) && !is_witnessed(step, probe));
     unproven.map(|(step, _)| step.place).collect()
 }
 
@@ -70,6 +75,11 @@ spec:
     const OVER_TLS: &str = "    - probe: {get: \"https://a.${host}/\", via: gw, expect: {backend: echo}}\n";
     const FAILS: &str = "    - probe: {get: \"http://a.${host}/\", via: gw, expect: {status: 500}}\n";
 
+    const EITHER_END: &str = "    - apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}]\n      either:\n        - refused: {}\n          then:\n";
+    const OTHER_END: &str = "        - refused: {code: 409}\n          then:\n";
+    const NOT_FOUND_THEN: &str = "            - probe: {get: \"http://${host}/\", via: gw, expect: {status: 404}}\n";
+    const SERVED_THEN: &str = "            - probe: {get: \"http://a.${host}/\", via: gw, expect: {backend: echo}}\n";
+
     #[rstest]
     #[case::alone(&[NOT_FOUND], 1)]
     #[case::beside_another_code(&[EITHER], 1)]
@@ -82,6 +92,9 @@ spec:
     #[case::noted(&[NOTED], 0)]
     #[case::no_control_is_wanted(&[NO_CONTROL], 0)]
     #[case::an_error_has_its_contrast(&[FAILS], 0)]
+    #[case::served_after_the_same_end(&[EITHER_END, NOT_FOUND_THEN, SERVED_THEN], 0)]
+    #[case::served_after_another_end(&[EITHER_END, NOT_FOUND_THEN, OTHER_END, SERVED_THEN], 1)]
+    #[case::served_after_each(&[EITHER_END, NOT_FOUND_THEN, SERVED], 0)]
     fn nothing_is_no_proof(#[case] steps: &[&str], #[case] problems: usize) {
         let text = format!("{HEAD}{}", steps.concat());
         let found = parse("a.yaml", &text, &Vocabulary::builtin()).err().unwrap_or_default();

@@ -71,11 +71,8 @@ fn checks() -> Vec<Check> {
 
 fn name(share: &Share) -> String {
     match share {
-        Share::Backend(name) => name.clone(),
         Share::Status(code) => code.to_string(),
-        Share::Code(code) => code.to_string(),
-        Share::Copied(mirror) => format!("copied to {mirror}"),
-        Share::NotCopied => "not copied".to_owned(),
+        other => other.to_string(),
     }
 }
 

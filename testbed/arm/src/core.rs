@@ -64,7 +64,7 @@ impl Core {
             secrets,
             tokens: Tokens::new(options.token_life),
             book: Book::default(),
-            log: Log::new(options.log_capacity),
+            log: Log::new(options.log_capacity, options.log_tamper.clone()),
             resources: Resources::default(),
             operations: Operations::default(),
         }
@@ -81,7 +81,7 @@ impl Core {
     }
 
     /// What is kept of the requests with greater numbers.
-    pub fn requests(&self, after: u64) -> LogPage {
+    pub fn requests(&mut self, after: u64) -> LogPage {
         self.log.after(after)
     }
 

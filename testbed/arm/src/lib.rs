@@ -61,7 +61,7 @@ mod tokens;
 
 pub use crate::core::{BodyFault, Core, Request};
 pub use answer::Answer;
-pub use log::{LogPage, LoggedRequest};
+pub use log::{LogPage, LogTamper, LoggedRequest, Meant};
 pub use options::ArmOptions;
 pub use script::{Behind, OperationRule, Rule, Script, ScriptError};
 pub use server::{Arm, ArmError};

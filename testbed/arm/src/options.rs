@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::LogTamper;
+
 /// How a server starts.
 #[derive(Debug, Clone)]
 pub struct ArmOptions {
@@ -20,6 +22,8 @@ pub struct ArmOptions {
     pub token_life: Duration,
     /// How many requests the log keeps, at least one.
     pub log_capacity: usize,
+    /// The handle on what the log tells otherwise.
+    pub log_tamper: LogTamper,
 }
 
 impl Default for ArmOptions {
@@ -32,6 +36,7 @@ impl Default for ArmOptions {
             client: "00000000-0000-4000-8000-000000000003".into(),
             token_life: Duration::from_secs(24 * 60 * 60),
             log_capacity: 10_000,
+            log_tamper: LogTamper::default(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The seams between the world, the decision, the status and ARM, and what sits in them.
 
+use std::{fmt, sync::Arc};
+
 use serde_json::Value;
 
 use crate::{
@@ -53,10 +55,28 @@ pub struct Write<'a> {
     pub now: &'a str,
 }
 
+/// Changes objects on their way into the cluster, and knows how they would read otherwise: the implementation goes on as if nothing
+/// were wrong.
+pub trait Spoiler: Send + Sync {
+    /// Changes an object of a kind that is about to be written over the live one.
+    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value);
+
+    /// How an object of a kind would read; nothing if that is how it reads.
+    fn restore(&self, kind: &str, object: &Value) -> Option<Value>;
+}
+
 /// How the implementation behaves: plainly, or with some faults and variants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Behaviour {
     seams: Vec<Seam>,
+    spoiler: Option<Arc<dyn Spoiler>>,
+}
+
+impl fmt::Debug for Behaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_spoiled = self.spoiler.is_some();
+        f.debug_struct("Behaviour").field("seams", &self.seams).field("is_spoiled", &is_spoiled).finish()
+    }
 }
 
 impl Behaviour {
@@ -65,6 +85,18 @@ impl Behaviour {
     pub fn with_fault(mut self, fault: &Fault) -> Self {
         self.seams.push(fault.seam);
         self
+    }
+
+    /// Lets somebody change what is written.
+    #[must_use]
+    pub fn with_spoiler(mut self, spoiler: Arc<dyn Spoiler>) -> Self {
+        self.spoiler = Some(spoiler);
+        self
+    }
+
+    /// Who changes what is written, if anybody does.
+    pub fn spoiler(&self) -> Option<&dyn Spoiler> {
+        self.spoiler.as_deref()
     }
 
     /// Adds a variant.

@@ -1,6 +1,7 @@
 //! An embedded target for Azure Service Operator: API server, reference implementation, and a fake Azure Resource Manager.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateproof_apiserver::{Options, Server};
@@ -10,7 +11,8 @@ use kube::Client;
 
 use crate::behaviour::{UnknownBehaviour, each};
 use crate::operator::Operator;
-use crate::{KnownFault, KnownVariant, Service, TestbedError};
+use crate::tampering::Spoils;
+use crate::{KnownFault, KnownVariant, Service, Tampering, TestbedError};
 
 /// The name of the fake Azure Resource Manager among the services of the target.
 const ARM: &str = "arm";
@@ -29,6 +31,8 @@ const PACE: f64 = 0.05;
 pub struct AsoOptions {
     /// How the implementation behaves.
     pub behaviour: Behaviour,
+    /// Makes single values wrong while it runs.
+    pub tampering: Option<Tampering>,
     /// Leaves the implementation out, for somebody else's. The fake Azure Resource Manager speaks TLS then.
     pub no_controller: bool,
     /// Address and port of the API server; a free port on loopback unless given.
@@ -50,7 +54,7 @@ impl AsoTestbed {
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: AsoOptions) -> Result<AsoTestbed, TestbedError> {
-        let AsoOptions { behaviour, no_controller, bind, namespace_companions } = options;
+        let AsoOptions { mut behaviour, tampering, no_controller, bind, namespace_companions } = options;
         let mut crds = definitions();
         behaviour.reshape(&mut crds);
         let mut served = Options { crds, namespace_companions, ..Options::default() };
@@ -58,7 +62,12 @@ impl AsoTestbed {
             served.bind = bind;
         }
         let server = Server::start(served).await?;
-        let options = ArmOptions { tls: no_controller, ..ArmOptions::default() };
+        let mut options = ArmOptions { tls: no_controller, ..ArmOptions::default() };
+        if let Some(Tampering { target, requests }) = tampering {
+            target.attach(Client::new(server.service(), "default"), None);
+            behaviour = behaviour.with_spoiler(Arc::new(Spoils(target)));
+            options.log_tamper = requests;
+        }
         let subscription = options.subscription.clone();
         let arm = Arm::start(options).await?;
         if no_controller {
@@ -85,7 +94,9 @@ impl AsoTestbed {
     /// The variables with which an implementation uses the fake Azure Resource Manager; secrets are among them. Left to the caller are
     /// `POD_NAMESPACE` and `SSL_CERT_FILE`.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
-        self.arm.environment()
+        let mut variables = self.arm.environment();
+        variables.push(("POD_NAMESPACE", "azureserviceoperator-system".to_owned()));
+        variables
     }
 
     /// A client that reaches the API server without a socket.
@@ -121,6 +132,7 @@ pub fn faults() -> Vec<KnownFault> {
         seam: fault.seam.name(),
         summary: fault.summary,
         clauses: fault.clauses,
+        reported: &[],
     };
     faults::catalogue().map(known).collect()
 }
@@ -131,6 +143,8 @@ pub fn variants() -> Vec<KnownVariant> {
         name: variant.name,
         summary: variant.summary,
         source: variant.source,
+        delay: None,
+        leaves_undone: &[],
     };
     variants::VARIANTS.iter().map(known).collect()
 }

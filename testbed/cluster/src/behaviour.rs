@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gateproof_controllers::faults::tamper::Tamper;
 use gateproof_controllers::faults::{self, Fault};
 use gateproof_controllers::runtime::Seams;
+use gateproof_controllers::settings::Settings;
 use gateproof_controllers::variants::{self, Variant};
 use gateproof_proxy::{Chain, Exchange};
 use serde_json::Value;
@@ -88,6 +89,15 @@ impl Behaviour {
     /// Changes the definitions that the API server is about to serve.
     pub(crate) fn reshape(&self, crds: &mut Vec<Value>) {
         self.faults().for_each(|fault| fault.reshape(crds));
+    }
+
+    /// What the operator of such an implementation has decided otherwise.
+    pub(crate) fn settle(&self, settings: &mut Settings) {
+        for part in self.parts() {
+            if let Part::Variant(variant) = part {
+                variant.settle(settings);
+            }
+        }
     }
 
     /// The seam of the data plane.

@@ -9,6 +9,7 @@ use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS,
 use gateproof_proxy::Chain;
 use kube::Client;
 
+use crate::tampering::Spoils;
 use crate::{KnownFault, KnownVariant, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
 
 /// The name among the services of the target of what stands beside the policies: Authorino, Limitador, a DNS operator and an issuer.
@@ -21,15 +22,19 @@ pub struct KuadrantTestbed {
 }
 
 impl KuadrantTestbed {
-    /// Starts one, on a cluster with definitions and a gate of its own. Must run within a Tokio runtime.
+    /// Starts one, on a cluster with definitions and a gate of its own. What makes single values of the cluster wrong does so of the
+    /// policies, too. Must run within a Tokio runtime.
     ///
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
-    pub async fn start(behaviour: Behaviour, cluster: TestbedOptions) -> Result<KuadrantTestbed, TestbedError> {
+    pub async fn start(mut behaviour: Behaviour, cluster: TestbedOptions) -> Result<KuadrantTestbed, TestbedError> {
         let settings = Settings { controllers: vec![CONTROLLER_NAME.to_owned()], ..Settings::default() };
         let mut crds = gateway_api(Channel::Standard);
         crds.extend(definitions());
         behaviour.reshape(&mut crds);
+        if let crate::Behaviour::Tampered(tamper) = &cluster.behaviour {
+            behaviour = behaviour.with_spoiler(Arc::new(Spoils(tamper.clone())));
+        }
         let exchange = Chain(vec![Arc::new(settings.gate.clone())]);
         let testbed = Testbed::start(TestbedOptions { crds, exchange, ..cluster }).await?;
         let policies = Kuadrant::start(testbed.client(), settings, behaviour).await?;
@@ -66,6 +71,7 @@ pub fn faults() -> Vec<KnownFault> {
         seam: fault.seam.name(),
         summary: fault.summary,
         clauses: fault.clauses,
+        reported: &[],
     };
     FAULTS.iter().map(known).collect()
 }
@@ -76,6 +82,8 @@ pub fn variants() -> Vec<KnownVariant> {
         name: variant.name,
         summary: variant.summary,
         source: variant.source,
+        delay: None,
+        leaves_undone: &[],
     };
     VARIANTS.iter().map(known).collect()
 }

@@ -10,11 +10,14 @@ mod catalogue;
 pub mod kuadrant;
 mod operator;
 mod ports;
+mod tampering;
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_apiserver::{Options, Server, StartError};
+pub use gateproof_arm::LogTamper;
 pub use gateproof_controllers::faults::tamper::Tamper;
 use gateproof_controllers::runtime::Controllers;
 use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
@@ -25,10 +28,11 @@ use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
 pub use behaviour::{Behaviour, Part, UnknownBehaviour};
-pub use catalogue::{KnownFault, KnownVariant};
+pub use catalogue::{KnownFault, KnownVariant, faults, variants};
 pub use gateproof_apiserver::RequestCount;
 pub use operator::OperatorError;
 pub use ports::PortMapping;
+pub use tampering::Tampering;
 
 /// Name of the GatewayClass that the embedded implementation answers for.
 pub const GATEWAY_CLASS: &str = "gateproof";
@@ -110,6 +114,8 @@ pub struct Testbed {
     controllers: Option<Controllers>,
     workloads: Option<Workloads>,
     offset: Option<u16>,
+    /// Names that Gateways may have instead of addresses.
+    names: Vec<(String, Ipv4Addr)>,
 }
 
 impl Testbed {
@@ -143,13 +149,17 @@ impl Testbed {
         let mut exchange = options.exchange;
         exchange.0.insert(0, options.behaviour.exchange());
         let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, Arc::new(exchange)));
-        let mut testbed = Testbed { server, proxy, controllers: None, workloads: None, offset };
+        let mut testbed = Testbed { server, proxy, controllers: None, workloads: None, offset, names: Vec::new() };
         if options.workloads {
             testbed.workloads = Some(Workloads::start(testbed.client(), Place::Loopback(pod_network(network))).await?);
         }
         if !options.no_controller {
             let max_gateways = [(SINGLE_GATEWAY_CLASS.to_owned(), 1)].into();
-            let settings = Settings { network, max_gateways, ..Settings::default() };
+            let mut settings = Settings { network, max_gateways, ..Settings::default() };
+            options.behaviour.settle(&mut settings);
+            if settings.names {
+                testbed.names = settings.all_names().collect();
+            }
             let client = testbed.client();
             for name in [GATEWAY_CLASS, SINGLE_GATEWAY_CLASS] {
                 create_class(client.clone(), name).await?;
@@ -191,7 +201,18 @@ impl Testbed {
     /// How a client gets from an address and port in a status to the bound ones, as `HOST:PORT=ADDR:PORT` where `*`
     /// stands for anything and keeps it, and `+N` adds to the port.
     pub fn dial_rule(&self) -> String {
-        self.offset.map_or_else(|| "*:*=*:*".to_owned(), |offset| format!("*:*=*:+{offset}"))
+        format!("*:*=*:{}", self.dial_port())
+    }
+
+    /// That rule, behind those for names that no resolver knows.
+    pub fn dial_rules(&self) -> Vec<String> {
+        let port = self.dial_port();
+        let named = self.names.iter().map(|(name, address)| format!("{name}:*={address}:{port}"));
+        named.chain([self.dial_rule()]).collect()
+    }
+
+    fn dial_port(&self) -> String {
+        self.offset.map_or_else(|| "*".to_owned(), |offset| format!("+{offset}"))
     }
 
     /// The addresses that Gateways can get, as a CIDR.

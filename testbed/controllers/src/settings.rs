@@ -19,6 +19,12 @@ pub struct Settings {
     pub ports: Option<BTreeSet<u16>>,
     /// Last octets of the addresses that may be given out.
     pub hosts: std::ops::RangeInclusive<u8>,
+    /// How many addresses a Gateway gets that asks for none.
+    pub addresses: usize,
+    /// Whether Gateways of a class that ask for no address share one where all of their listeners are compatible.
+    pub merges: bool,
+    /// Whether a Gateway that asks for no address says its names instead of its addresses.
+    pub names: bool,
 }
 
 /// The controller name of the embedded implementation.
@@ -32,6 +38,9 @@ impl Default for Settings {
             max_gateways: BTreeMap::new(),
             ports: None,
             hosts: 1..=254,
+            addresses: 1,
+            merges: false,
+            names: false,
         }
     }
 }
@@ -41,6 +50,17 @@ impl Settings {
     pub fn address(&self, host: u8) -> Ipv4Addr {
         let [a, b, c] = self.network;
         Ipv4Addr::new(a, b, c, host)
+    }
+
+    /// The name that stands for an address that may be given out.
+    pub fn name(&self, address: Ipv4Addr) -> String {
+        let [_, _, _, host] = address.octets();
+        format!("gateway-{host}.reference.test")
+    }
+
+    /// Every name with its address.
+    pub fn all_names(&self) -> impl Iterator<Item = (String, Ipv4Addr)> {
+        self.hosts.clone().map(|host| (self.name(self.address(host)), self.address(host)))
     }
 
     /// Whether a Gateway may have the address.

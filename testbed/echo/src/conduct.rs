@@ -2,7 +2,8 @@
 //!
 //! What is to happen to the first requests only is counted by request id, so that each probe starts anew:
 //! `fail=2&code=503` fails the first two requests of an id, `code=break` breaks their connections off; `late=1` delays
-//! only the first by `delay`; `pause=1s` sends the second half of the body so much later.
+//! only the first by `delay`, and `of=NAME` those to one backend alone; `pause=1s` sends the second half of the body so
+//! much later.
 
 use std::time::Duration;
 
@@ -20,7 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub fn takes(query: &str) -> Duration {
     let again = count(query, "fail=").and_then(|count| u32::try_from(count).ok()).unwrap_or_default();
     let failing = AGAIN.saturating_mul(again).min(PATIENCE);
-    [delay::requested(query), pause(query)].into_iter().flatten().fold(failing, Duration::saturating_add)
+    // Who waits for the answer of another backend waits for nothing.
+    let delay = delay::requested(query).filter(|_| value(query, "of=").is_none());
+    [delay, pause(query)].into_iter().flatten().fold(failing, Duration::saturating_add)
 }
 
 /// How a request fails.
@@ -47,6 +50,12 @@ pub(crate) fn failure(query: &str, before: usize) -> Option<Failure> {
 /// Whether the delay that a query asks for is for a request that comes after so many others of its id.
 pub(crate) fn is_late(query: &str, before: usize) -> bool {
     count(query, "late=").is_none_or(|first| before < first)
+}
+
+/// Whether the delay that a query asks for is for the backend of this Pod: its own name, or one that begins with it and a dash.
+pub(crate) fn is_for(query: &str, pod: &str) -> bool {
+    value(query, "of=")
+        .is_none_or(|name| pod.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
 }
 
 /// The pause in the middle of the body.
@@ -92,7 +101,18 @@ mod tests {
     }
 
     #[rstest]
+    #[case("delay=1s", "echo-1", true)]
+    #[case("delay=1s&of=echo", "echo", true)]
+    #[case("delay=1s&of=echo", "echo-1", true)]
+    #[case("delay=1s&of=echo", "echoes-1", false)]
+    #[case("delay=1s&of=second", "echo-1", false)]
+    fn delays_of_one_backend(#[case] query: &str, #[case] pod: &str, #[case] is_meant: bool) {
+        assert_eq!(is_for(query, pod), is_meant);
+    }
+
+    #[rstest]
     #[case("", 0)]
+    #[case("delay=1s&of=second", 0)]
     #[case("delay=1s&pause=500ms", 1500)]
     #[case("fail=2&code=503", 200)]
     #[case("fail=1000&code=503&delay=1s", 2000)]

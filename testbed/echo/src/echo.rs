@@ -33,6 +33,8 @@ pub enum Protocol {
     Grpc,
     /// Lines, then bytes.
     Tcp,
+    /// A line as soon as there is a connection, then bytes.
+    Greeting,
     /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite.
     Dialogue,
 }
@@ -187,6 +189,7 @@ async fn accept(
                             http::serve(stream, peer, backend, closing).await
                         }
                         Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
+                        Protocol::Greeting => tcp::greet(stream, peer, backend, closing).await,
                         Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
                     }
                 };

@@ -130,7 +130,8 @@ async fn answer(
         peer,
     });
     let query = parts.uri.query().unwrap_or_default();
-    let delay = delay::requested(query).filter(|_| conduct::is_late(query, before));
+    let is_meant = conduct::is_late(query, before) && conduct::is_for(query, &backend.identity.pod);
+    let delay = delay::requested(query).filter(|_| is_meant);
     if is_call {
         wait(delay).await;
         let served = !backend.only_grpc || grpc::is_served(&parts);

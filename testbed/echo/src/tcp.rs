@@ -1,4 +1,5 @@
-//! The backend for byte streams: reads a line, answers with one line of JSON, then returns every byte.
+//! The backend for byte streams: reads a line, answers with one line of JSON, then returns every byte. One that greets does
+//! not wait for the line.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,6 +33,27 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
     }
 }
 
+/// Speaks first.
+pub(crate) async fn greet(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
+    if let Some(Err(error)) = closing.run_until_cancelled(speak(stream, peer, &backend)).await {
+        tracing::debug!(%error, "stream ended");
+    }
+}
+
+async fn speak(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (read, mut write) = stream.split();
+    write.write_all(&line_of(&Greeting { identity: &backend.identity, request_id: None, peer })?).await?;
+    copy_buf(&mut BufReader::new(read), &mut write).await?;
+    write.shutdown().await
+}
+
+fn line_of(greeting: &Greeting<'_>) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(greeting)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
 async fn converse(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let (read, mut write) = stream.split();
@@ -44,8 +66,7 @@ async fn converse(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) ->
     let text = String::from_utf8_lossy(&line).trim_end().to_owned();
     let request_id = text.split_whitespace().next().map(str::to_owned);
     let greeting = Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer };
-    let mut answer = serde_json::to_vec(&greeting)?;
-    answer.push(b'\n');
+    let answer = line_of(&greeting)?;
     backend.journal.write(Entry {
         backend: backend.identity.clone(),
         request_id,

@@ -322,3 +322,18 @@ async fn connections_wait_for_a_place() {
     next.read_line(&mut line).await.unwrap();
     assert!(!line.is_empty());
 }
+
+#[tokio::test]
+async fn one_that_greets_speaks_before_it_is_asked_and_returns_the_rest() {
+    let (echo, _) = start(Protocol::Greeting, None).await;
+    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+    let mut line = String::new();
+    stream.read_line(&mut line).await.unwrap();
+    let json: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&json["pod"], json.get("requestId")), (&json!("pod-1"), None));
+    stream.write_all(b"rest").await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).await.unwrap();
+    assert_eq!(rest, "rest");
+}

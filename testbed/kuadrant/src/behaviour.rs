@@ -1,5 +1,7 @@
 //! How the implementation behaves: the seams, and what sits in them.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::gate::Alter;
@@ -89,9 +91,29 @@ pub enum UnknownBehaviour {
     Twice(String),
 }
 
+/// Changes statuses on their way into the cluster, and knows how they would read otherwise: the implementation goes on as if nothing
+/// were wrong.
+pub trait Spoiler: Send + Sync {
+    /// Changes an object of a kind whose status is about to be written over the live one.
+    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value);
+
+    /// How an object of a kind would read; nothing if that is how it reads.
+    fn restore(&self, kind: &str, object: &Value) -> Option<Value>;
+}
+
 /// Faults and variants, each of which works on what the one before it made. None is the plain behaviour.
-#[derive(Clone, Debug, Default)]
-pub struct Behaviour(Vec<Seam>);
+#[derive(Clone, Default)]
+pub struct Behaviour {
+    seams: Vec<Seam>,
+    spoiler: Option<Arc<dyn Spoiler>>,
+}
+
+impl std::fmt::Debug for Behaviour {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_spoiled = self.spoiler.is_some();
+        f.debug_struct("Behaviour").field("seams", &self.seams).field("is_spoiled", &is_spoiled).finish()
+    }
+}
 
 impl Behaviour {
     /// What is named, such as `NAME+variant:NAME`; plain without a name.
@@ -112,12 +134,20 @@ impl Behaviour {
             let found = crate::FAULTS.iter().find(|fault| fault.name == *name);
             found.map(|one| one.seam).ok_or_else(|| UnknownBehaviour::Fault((*name).to_owned()))
         };
-        names.iter().enumerate().map(seam).collect::<Result<_, _>>().map(Self)
+        let seams = names.iter().enumerate().map(seam).collect::<Result<_, _>>()?;
+        Ok(Self { seams, spoiler: None })
+    }
+
+    /// Lets somebody change what is written.
+    #[must_use]
+    pub fn with_spoiler(mut self, spoiler: Arc<dyn Spoiler>) -> Self {
+        self.spoiler = Some(spoiler);
+        self
     }
 
     /// Changes the definitions that the API server is about to serve.
     pub fn reshape(&self, definitions: &mut Vec<Value>) {
-        for seam in &self.0 {
+        for seam in &self.seams {
             if let Seam::Definitions(change) = seam {
                 change(definitions);
             }
@@ -127,8 +157,8 @@ impl Behaviour {
     /// Fresh contents of the seams of one run.
     #[must_use]
     pub fn seams(&self) -> Seams {
-        let mut seams = Seams::default();
-        for seam in &self.0 {
+        let mut seams = Seams { spoiler: self.spoiler.clone(), ..Seams::default() };
+        for seam in &self.seams {
             match seam {
                 Seam::Snapshot(make) => seams.views.push(make()),
                 Seam::Outcome(make) => seams.edits.push(make()),
@@ -152,18 +182,36 @@ pub struct Seams {
     pub writes: Vec<Write>,
     /// What becomes of requests.
     pub alters: Vec<Alter>,
+    /// Who changes what is written, if anybody does.
+    pub spoiler: Option<Arc<dyn Spoiler>>,
 }
 
 impl Seams {
     /// One round: what should be, given what is known, with all that sits between.
     pub fn round(&mut self, mut snapshot: Snapshot, settings: &Settings) -> Outcome {
+        if let Some(spoiler) = &self.spoiler {
+            for ((kind, _, _), object) in &mut snapshot.objects {
+                if let Some(plain) = spoiler.restore(kind.name(), object) {
+                    *object = Arc::new(plain);
+                }
+            }
+        }
         self.views.iter_mut().for_each(|view| view(&mut snapshot));
         let mut outcome = crate::reconcile::reconcile(&snapshot, settings);
         self.edits.iter_mut().for_each(|edit| edit(&snapshot, settings, &mut outcome));
         outcome
     }
 
-    /// The status to write over a live object.
+    /// The status to write over a live object of a kind, spoiled if somebody spoils it.
+    pub fn written(&mut self, kind: &str, live: &Value, change: &crate::status::Change, now: &str) -> Value {
+        let Some(spoiler) = self.spoiler.clone() else { return self.merge(live, change, now) };
+        let mut wanted = spoiler.restore(kind, live).unwrap_or_else(|| live.clone());
+        wanted["status"] = self.merge(&wanted, change, now);
+        spoiler.spoil(kind, live, &mut wanted);
+        wanted["status"].take()
+    }
+
+    /// The status that follows for a live object.
     pub fn merge(&mut self, live: &Value, change: &crate::status::Change, now: &str) -> Value {
         let mut status = crate::status::merge(live, change, now);
         self.writes.iter_mut().for_each(|write| write(live, &mut status));

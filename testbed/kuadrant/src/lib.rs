@@ -21,7 +21,7 @@ pub mod status;
 pub mod topology;
 mod variants;
 
-pub use behaviour::Behaviour;
+pub use behaviour::{Behaviour, Spoiler};
 pub use definitions::definitions;
 pub use faults::FAULTS;
 pub use runtime::Kuadrant;

@@ -313,7 +313,7 @@ impl Hand {
         let mut live = live.clone();
         for _ in 0..CONFLICTS {
             let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-            let status = self.seams.merge(&live, &update.change, &now);
+            let status = self.seams.written(update.key.0.name(), &live, &update.change, &now);
             if live.get("status").unwrap_or(&json!({})) == &status {
                 return Ok(());
             }

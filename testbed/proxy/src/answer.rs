@@ -120,7 +120,10 @@ impl Client {
         };
         let redirect = route.filters(backend).find(redirects);
         let mut response = match (redirect, choice) {
-            (Some(Filter::RequestRedirect(redirect)), _) => self.redirect(head, route, predicate, redirect),
+            (Some(Filter::RequestRedirect(redirect)), _) => {
+                self.mirror_redirected(head, route, predicate, backend, request);
+                self.redirect(head, route, predicate, redirect)
+            }
             (_, Some(choice)) => self.forward(head, route, predicate, choice, (request, arrived)).await,
             (_, None) => {
                 failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, "it has neither a redirect nor a backend")
@@ -163,6 +166,28 @@ impl Client {
             }
             (Err(reason), _) => failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, &reason),
             (_, Err(error)) => failure(head, route, StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        }
+    }
+
+    /// Copies what is redirected to the mirrors of its rule, which do not ask who answers.
+    fn mirror_redirected(
+        &self,
+        head: &RequestHead,
+        route: &CompiledRoute,
+        predicate: &MatchPredicate,
+        backend: Option<usize>,
+        request: Request<Incoming>,
+    ) {
+        if !route.filters(backend).any(|filter| matches!(filter, Filter::RequestMirror(_))) {
+            return;
+        }
+        let (mut parts, incoming) = request.into_parts();
+        match self.rewrite(&mut parts, head, route, predicate, backend) {
+            Ok(()) => {
+                let original = mirror::start(&self.shared, head, route, backend, &parts, body::stream(incoming));
+                self.shared.tasks.spawn(mirror::drain(original));
+            }
+            Err(reason) => tracing::debug!(rule = %route.rule.id, reason, "nothing copied of what is redirected"),
         }
     }
 

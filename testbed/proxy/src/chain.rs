@@ -57,6 +57,10 @@ impl Exchange for Chain {
         self.0.iter().try_fold(copy, |copy, one| one.on_mirror(request, copy))
     }
 
+    fn on_mirrored(&self, request: &RequestHead) {
+        self.0.iter().for_each(|one| one.on_mirrored(request));
+    }
+
     fn on_answer(&self, request: &RequestHead, answer: &mut http::response::Parts) {
         self.0.iter().for_each(|one| one.on_answer(request, answer));
     }

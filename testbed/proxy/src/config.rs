@@ -4,6 +4,7 @@
 //! Everything a controller has to decide (which routes attach, in which order, which references resolve) is decided
 //! before a value of these types exists; everything a request decides (matching, weights, filters) is decided here.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -15,6 +16,8 @@ use serde::{Serialize, Serializer};
 pub struct Config {
     /// At most one entry for each pair of address and port; a second one is reported as a problem and ignored.
     pub listeners: Vec<Listener>,
+    /// Where packets are dropped: whoever connects there hears nothing, neither yes nor no, whatever is listened for.
+    pub silent: BTreeSet<(IpAddr, u16)>,
     /// For how long after it came into force new connections are reset, as by a proxy that starts anew for each change.
     pub hitch: Duration,
 }

@@ -181,6 +181,9 @@ pub trait Exchange: Send + Sync + 'static {
         Some(copy)
     }
 
+    /// A copy has been answered by its mirror, or has failed.
+    fn on_mirrored(&self, _request: &RequestHead) {}
+
     /// The head of a backend's answer, before any filter.
     fn on_answer(&self, _request: &RequestHead, _answer: &mut http::response::Parts) {}
 

@@ -53,13 +53,14 @@ pub fn start(
         head.uri = parts.uri.clone();
         head.headers = parts.headers.clone();
         let Some(copy) = shared.exchange.on_mirror(request, Request::from_parts(head, copy)) else { continue };
-        let (shared, id) = (Arc::clone(shared), mirror.id.clone());
+        let (shared, id, request) = (Arc::clone(shared), mirror.id.clone(), request.clone());
         let tasks = shared.tasks.clone();
         tasks.spawn(async move {
             match shared.upstream.send(endpoint, h2c, copy, Some(LIMIT)).await {
                 Ok(response) => drain(body::stream(response.into_body())).await,
                 Err(error) => tracing::debug!(mirror = id, %error, "copy failed"),
             }
+            shared.exchange.on_mirrored(&request);
         });
     }
     original

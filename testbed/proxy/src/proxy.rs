@@ -1,12 +1,13 @@
 //! The running proxy.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -91,6 +92,7 @@ pub struct Proxy {
     options: ProxyOptions,
     stop: CancellationToken,
     bound: Mutex<HashMap<ListenerKey, Bound>>,
+    silent: Mutex<HashMap<ListenerKey, Silent>>,
 }
 
 impl Proxy {
@@ -102,7 +104,7 @@ impl Proxy {
     /// A proxy with another behaviour at the seam around exchanges.
     pub fn with_exchange(options: ProxyOptions, exchange: Arc<dyn Exchange>) -> Self {
         let shared = Arc::new(Shared::new(exchange));
-        Self { shared, options, stop: CancellationToken::new(), bound: Mutex::default() }
+        Self { shared, options, stop: CancellationToken::new(), bound: Mutex::default(), silent: Mutex::default() }
     }
 
     /// The configuration in force.
@@ -122,7 +124,9 @@ impl Proxy {
         } else {
             Arc::new(Compiled::new(config, current.generation + 1))
         };
-        let gone: Vec<_> = bound.extract_if(|key, _| next.listener(*key).is_none()).map(|(_, gone)| gone).collect();
+        let is_silent = |key: &ListenerKey| next.config.silent.contains(&(key.address, key.port));
+        let is_gone = |key: &ListenerKey, _: &mut Bound| next.listener(*key).is_none() || is_silent(key);
+        let gone: Vec<_> = bound.extract_if(is_gone).map(|(_, gone)| gone).collect();
         for listener in &gone {
             listener.closing.cancel();
         }
@@ -134,8 +138,27 @@ impl Proxy {
         if next.generation != self.shared.current().generation {
             self.shared.swap(Arc::clone(&next));
         }
+        let mut silent = self.silent.lock().await;
+        silent.retain(|key, _| is_silent(key));
+        for (address, port) in &next.config.silent {
+            let key = ListenerKey { address: *address, port: *port };
+            if let Entry::Vacant(place) = silent.entry(key)
+                && let Ok(address) = self.local(key)
+            {
+                match Silent::open(address).await {
+                    Ok(new) => {
+                        place.insert(new);
+                    }
+                    Err(error) => tracing::warn!(%error, %address, "nothing drops packets there"),
+                }
+            }
+        }
         let mut listeners = Vec::new();
         for listener in next.listeners() {
+            if let Some(silent) = silent.get(&listener.key) {
+                listeners.push(ListenerOutcome { id: listener.id.clone(), key: listener.key, bound: Ok(silent.at) });
+                continue;
+            }
             let local = match bound.get(&listener.key) {
                 Some(bound) => Ok(bound.local),
                 None => self.bind(listener.key).map(|new| {
@@ -161,10 +184,15 @@ impl Proxy {
         }
     }
 
-    fn bind(&self, key: ListenerKey) -> Result<Bound, BindFailure> {
+    /// Where a declared port is to be found.
+    fn local(&self, key: ListenerKey) -> Result<SocketAddr, BindFailure> {
         let port = key.port.checked_add(self.options.port_offset.unwrap_or(0)).ok_or(BindFailure::PortOutOfRange)?;
-        let address = SocketAddr::new(key.address, port);
-        let listener = listen(address).map_err(|error| match error.kind() {
+        Ok(SocketAddr::new(key.address, port))
+    }
+
+    fn bind(&self, key: ListenerKey) -> Result<Bound, BindFailure> {
+        let address = self.local(key)?;
+        let listener = listen(address, BACKLOG).map_err(|error| match error.kind() {
             ErrorKind::AddrInUse => BindFailure::PortInUse,
             ErrorKind::PermissionDenied => BindFailure::PermissionDenied,
             ErrorKind::AddrNotAvailable => BindFailure::AddressNotAvailable,
@@ -184,10 +212,26 @@ impl Drop for Proxy {
     }
 }
 
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+/// A port where no connection comes about: the queue of those that wait to be taken has room for none, and nobody takes any.
+struct Silent {
+    at: SocketAddr,
+    _queue: TcpListener,
+    _full: TcpStream,
+}
+
+impl Silent {
+    async fn open(at: SocketAddr) -> std::io::Result<Silent> {
+        let queue = listen(at, 0)?;
+        let at = queue.local_addr()?;
+        // Linux lets one in where there is room for none.
+        Ok(Silent { at, _queue: queue, _full: TcpStream::connect(at).await? })
+    }
+}
+
+fn listen(address: SocketAddr, backlog: u32) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Connections of an earlier listener that still linger must not keep the port.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(BACKLOG)
+    socket.listen(backlog)
 }

@@ -73,6 +73,24 @@ async fn a_hitch_resets_new_connections_until_it_is_over() {
 }
 
 #[tokio::test]
+async fn a_silent_port_neither_takes_nor_refuses_and_can_be_served_again() {
+    let bed = Bed::new(&["one"]).await;
+    let config = rules(vec![route("rule", vec![bed.backend(0)])]);
+    let before = bed.apply(config.clone()).await;
+    let [silent] = &config.listeners[..] else { panic!("one listener") };
+    let silent = [(silent.address, silent.port)].into();
+    // It counts as bound, and what was there is gone.
+    let address = bed.apply(Config { silent, ..config.clone() }).await;
+    assert!(TcpStream::connect(before).await.is_err());
+    let connecting = || tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address));
+    for _ in 0..3 {
+        assert!(connecting().await.is_err(), "no answer is meant to come");
+    }
+    let address = bed.apply(config).await;
+    assert_eq!(get(address, "example.com", "/").await.pod(), "one");
+}
+
+#[tokio::test]
 async fn bind_failures_are_data_and_retried() {
     let occupied = std::net::TcpListener::bind((LOOPBACK, 0)).unwrap();
     let taken = occupied.local_addr().unwrap();

@@ -161,3 +161,29 @@ async fn copies_are_made_of_requests_that_fail() {
     let records = tokio::time::timeout(Duration::from_secs(10), bed.journal.wait_for("failed", 1)).await.unwrap();
     assert_eq!(records[0].body_length, 7);
 }
+
+#[tokio::test]
+async fn copies_are_made_of_requests_that_are_redirected() {
+    let bed = Bed::new(&["one"]).await;
+    let Backend { id, target, .. } = bed.backend(0);
+    let redirect =
+        RequestRedirect { scheme: None, hostname: Some("example.org".to_owned()), path: None, port: None, status: 302 };
+    let mut rule = route("rule", vec![]);
+    rule.filters = vec![
+        Filter::RequestHeaderModifier(modifier()),
+        Filter::RequestMirror(RequestMirror { id, target, fraction: None }),
+        Filter::RequestRedirect(redirect),
+    ];
+    let address = bed.apply(rules(vec![rule])).await;
+    let request = Request::post("/old?x")
+        .header("Host", "example.com")
+        .header("X-Gateproof-Request", "redirected")
+        .body(Full::new(Bytes::from_static(b"content")))
+        .unwrap();
+    let answer = send(address, request).await;
+    assert_eq!((answer.status, answer.header("location")), (StatusCode::FOUND, vec!["http://example.org/old?x"]));
+    let records = tokio::time::timeout(Duration::from_secs(10), bed.journal.wait_for("redirected", 1)).await.unwrap();
+    assert_eq!((records[0].method.as_str(), records[0].path.as_str()), ("POST", "/old?x"));
+    assert_eq!(records[0].body_length, 7);
+    assert!(records[0].headers.contains(&("x-set".to_owned(), "set".to_owned())));
+}

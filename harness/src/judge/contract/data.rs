@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::graded::Graded;
 use super::rule::Rule;
+use super::typed::TypedValues;
 use crate::dialects::Dialect;
 use crate::scenario::{Basis, Level, Version};
 
@@ -112,6 +113,7 @@ pub(super) struct Kind {
     pub(super) kind: String,
     pub(super) subjects: Vec<Subject>,
     pub(super) sorted: Vec<SortedField>,
+    pub(super) typed: Vec<TypedValues>,
     /// JSON pointer to what says who handles an object.
     pub(super) handled_by: Option<String>,
 }
@@ -319,6 +321,8 @@ struct RawKind {
     subjects: Vec<RawSubject>,
     #[serde(default)]
     sorted: Vec<SortedField>,
+    #[serde(default)]
+    typed: Vec<TypedValues>,
     handled_by: Option<String>,
 }
 
@@ -457,7 +461,8 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, IndexMap<String, RawCondition
             controller: subject.controller,
         });
     }
-    Ok(Kind { group: raw.group, kind: raw.kind, subjects, sorted: raw.sorted, handled_by: raw.handled_by })
+    let RawKind { group, kind, sorted, typed, handled_by, .. } = raw;
+    Ok(Kind { group, kind, subjects, sorted, typed, handled_by })
 }
 
 fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {

@@ -13,6 +13,7 @@ mod scope;
 mod state;
 mod steady;
 mod times;
+mod typed;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};

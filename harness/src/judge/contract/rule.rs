@@ -37,6 +37,7 @@ pub enum Rule {
     CountPresent,
     Quiescent,
     Sorted,
+    ValueFitsType,
     ObjectsUntouched,
     ConditionsStay,
     ConditionsDoNotFlap,
@@ -53,7 +54,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 45] = [
+    pub const ALL: [Rule; 46] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -87,6 +88,7 @@ impl Rule {
         Rule::CountPresent,
         Rule::Quiescent,
         Rule::Sorted,
+        Rule::ValueFitsType,
         Rule::ObjectsUntouched,
         Rule::ConditionsStay,
         Rule::ConditionsDoNotFlap,
@@ -137,6 +139,7 @@ impl Rule {
             Rule::CountPresent => "count-present",
             Rule::Quiescent => "quiescent",
             Rule::Sorted => "sorted",
+            Rule::ValueFitsType => "value-fits-type",
             Rule::ObjectsUntouched => "objects-untouched",
             Rule::ConditionsStay => "conditions-stay",
             Rule::ConditionsDoNotFlap => "conditions-do-not-flap",

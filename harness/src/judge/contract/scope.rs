@@ -65,6 +65,7 @@ impl Contract {
             }
             Rule::CountPresent => any(&|subject| !subject.counts.is_empty()),
             Rule::Sorted => !kind.sorted.is_empty(),
+            Rule::ValueFitsType => !kind.typed.is_empty(),
         }
     }
 }

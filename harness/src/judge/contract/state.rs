@@ -359,6 +359,7 @@ impl ContractState {
                 found.push(held(Rule::Sorted, path, keys.is_sorted(), || format!("{keys:?}")));
             }
         }
+        found.extend(kind.typed.iter().flat_map(|of| of.check(object)));
         found.extend(seen.marks.check(object, look.ours, dialect));
         if let Some(last) = &seen.last {
             found.extend(quiescent(&last.object, object));

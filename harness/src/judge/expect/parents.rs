@@ -3,13 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Check, Miss, conditions_in_words};
+use crate::dialects::Implied;
 use crate::judge::conditions::{Condition, ParentEntry, ParentRef, namespace, parent_entries, parent_refs};
 use crate::judge::env::{any_of, severity};
-use crate::scenario::{Clause, Level, ParentExpectation, Parents, SubjectExpectation};
-
-const ENTRIES: [&str; 2] = ["IMPL-20", "blind:Generic.8"];
-/// "Should update the entry as appropriate when the route or gateway is modified" (RouteStatus).
-const LEFT_OVER: [&str; 1] = ["OWN-13"];
+use crate::scenario::{Level, ParentExpectation, Parents, SubjectExpectation};
 
 impl Check<'_> {
     pub(super) fn parents(&mut self, expected: &SubjectExpectation, object: &Value) {
@@ -115,7 +112,7 @@ impl Check<'_> {
 
     fn entries_miss(&mut self, part: &str, expected: String, seen: String) -> &mut Miss {
         let miss = self.miss(part, Level::Must, expected, seen);
-        miss.clauses = ENTRIES.map(Clause::from).to_vec();
+        miss.implied = Some(Implied::Entries);
         miss
     }
 
@@ -169,7 +166,7 @@ impl Check<'_> {
         let miss = self.entries_miss(part, expected, seen);
         if is_left_over {
             miss.severity = severity(Level::Should);
-            miss.clauses = LEFT_OVER.map(Clause::from).to_vec();
+            miss.implied = Some(Implied::LeftOver);
         }
     }
 }

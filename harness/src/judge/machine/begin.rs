@@ -1,5 +1,7 @@
 //! Where a step begins.
 
+use std::sync::Arc;
+
 use super::Judge;
 use crate::judge::admission::Writing;
 use crate::judge::doing::Doing;
@@ -11,13 +13,14 @@ use crate::judge::service::{Counting, Marking, Scripting, unanswered};
 use crate::judge::settle::Settling;
 use crate::judge::shares::Sharing;
 use crate::log::Elapsed;
-use crate::scenario::{Answer, ObjectRef, Probe, Requests, Verb};
+use crate::scenario::{Answer, ObjectRef, Probe, Requests, Step, Verb};
 
 impl Judge {
-    /// Starts the step at the cursor, past those that have no meaning at the target's version.
+    /// Starts the step at the cursor, past those that have no meaning at the target's version, or belong to another end of a write
+    /// than it came to.
     pub(super) fn begin(&mut self, now: Elapsed) {
-        let steps = &self.scenario.steps;
-        while steps.get(self.cursor).is_some_and(|step| !step.bounds.admits(self.context.basis)) {
+        let scenario = Arc::clone(&self.scenario);
+        while scenario.steps.get(self.cursor).is_some_and(|step| !self.is_done(step)) {
             self.cursor += 1;
         }
         self.stirred.step();
@@ -27,15 +30,18 @@ impl Judge {
         }
     }
 
+    /// Whether a step is one of those that are done, as far as the writes have come to their ends.
+    fn is_done(&self, step: &Step) -> bool {
+        step.bounds.admits(self.context.basis) && step.within.is_none_or(|branch| self.taken.contains(&branch))
+    }
+
     /// Starts the step at the cursor itself.
     pub(super) fn begin_step(&mut self, now: Elapsed) {
         let mut known = None;
         let doing = match self.env() {
             None => Doing::Done,
             Some(env) => match &env.step.verb {
-                Verb::Settle(settle) => {
-                    Doing::Settling(Settling::new(vec![("settle".to_owned(), settle.clone())], now, &env))
-                }
+                Verb::Settle(settle) => Doing::Settling(Settling::new(vec![(None, settle.clone())], now, &env)),
                 Verb::Hold(hold) => Doing::Holding(Holding::new(hold.clone(), now, &env)),
                 Verb::Probe(probe) => {
                     known = self.known(probe, &env);
@@ -47,7 +53,7 @@ impl Judge {
                 }
                 Verb::Script(script) => Doing::Scripting(Scripting::new(script.clone())),
                 Verb::Requests(requests) => {
-                    let from = env.scenario.counts_from(env.step.index, requests.since, self.context.basis);
+                    let from = env.scenario.counts_from(env.step.index, requests.since, |step| self.is_done(step));
                     let from = self.marks.get(&(from, requests.service.clone())).copied().unwrap_or(1);
                     Doing::Counting(Box::new(Counting::new(Requests::clone(requests), from, now, &env)))
                 }

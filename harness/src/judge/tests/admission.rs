@@ -3,7 +3,7 @@ use rstest::rstest;
 
 use super::driver::*;
 use crate::log::{Cause, Change, WriteOutcome};
-use crate::scenario::{Bounds, Ending, Refusal, Scenario, Settle, Verb};
+use crate::scenario::{Bounds, Branch, Ending, Refusal, Scenario, Settle, Step, Verb};
 
 fn refusal(code: u16, reason: &str, field: &str) -> WriteOutcome {
     WriteOutcome::Refused {
@@ -195,4 +195,24 @@ fn nothing_checked_is_nothing_proven() {
     let verdict = Play::new(with(Vec::new())).run();
     assert_eq!(verdict.outcome, Outcome::Inconclusive);
     assert_eq!(verdict.reason.as_deref(), Some("no expectation was checked"));
+}
+
+/// What is done after one end of a write is done after no other; what stands behind them is done after each.
+#[rstest]
+#[case::refused(refusal(422, "Invalid", "spec"), &[1, 3])]
+#[case::admitted(admitted(1), &[2, 3])]
+fn steps_follow_the_end_that_a_write_came_to(#[case] outcome: WriteOutcome, #[case] probed: &[usize]) {
+    let mut scenario = with(vec![expected(None), settled()]);
+    scenario.steps.truncate(1);
+    for (index, ending) in [(1, Some(0)), (2, Some(1)), (3, None)] {
+        let within = ending.map(|ending| Branch { step: 0, ending });
+        scenario.steps.push(Step { within, ..step(index, asks(get(backend("echo")))) });
+    }
+    let version = route_version(1, &["http"], &[("http", &["Accepted=False/UnsupportedValue"])]);
+    let mut play = Play::new(scenario)
+        .writes(move |_, _| (outcome.clone(), vec![(5, modified(&version))]))
+        .probes(|_, _, _| Back::Echo("echo-pod"));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{:?} {:?}", verdict.reason, verdict.findings);
+    assert_eq!(verdict.probes.iter().map(|probe| probe.step).collect::<Vec<_>>(), probed);
 }

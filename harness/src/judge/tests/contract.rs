@@ -159,6 +159,13 @@ pub(super) fn gateway(conditions: Vec<Value>, listeners: Value) -> Value {
     object("Gateway", 1, spec, json!({"conditions": conditions, "listeners": listeners}))
 }
 
+/// A Gateway with one address.
+fn addressed(type_: &str, value: &str) -> Value {
+    let mut gateway = gateway(programmed(), json!([listener("http")]));
+    gateway["status"]["addresses"] = json!([{"type": type_, "value": value}]);
+    gateway
+}
+
 /// A Gateway that says that it may go on without a client's certificate, and one that is asked for this mode.
 fn insecure(mode: &str) -> Value {
     let conditions = conditions(&["InsecureFrontendValidationMode=True:ConfigurationChanged"]);
@@ -255,6 +262,8 @@ pub(super) fn placeholder(type_: &str) -> Value {
     gateway(vec![condition("Accepted=False:Invalid"), with("Programmed=True:Programmed", "observedGeneration", json!(0))], json!([])))]
 #[case(Rule::CountPresent, gateway(programmed(), json!([{"name": "http", "conditions": []}])), gateway(programmed(), json!([listener("http")])))]
 #[case(Rule::Sorted, class(CONTROLLER, vec![], &["B", "A"]), class(CONTROLLER, vec![], &["A", "B"]))]
+#[case(Rule::ValueFitsType, addressed("Hostname", "10.0.0.1"), addressed("Hostname", "10.0.0.1.example.com"))]
+#[case(Rule::ValueFitsType, addressed("Hostname", "fd00::1"), addressed("IPAddress", "fd00::1"))]
 fn one_version(#[case] rule: Rule, #[case] bad: Value, #[case] good: Value) {
     let seen = breaches(&[See(0, bad)]);
     assert!(seen.iter().any(|r| r == rule.name()), "{seen:?}");

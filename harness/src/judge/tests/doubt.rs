@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::driver::*;
 use crate::judge::{Context, Verdict};
 use crate::log::{Body, Elapsed};
-use crate::scenario::{Hold, HoldFor, Scenario, Verb};
+use crate::scenario::{Hold, HoldFor, Level, Scenario, Verb};
 
 const ROUTES: &str = "httproutes.gateway.networking.k8s.io";
 
@@ -148,8 +148,14 @@ fn what_others_watches_miss_is_nothing_to_a_scenario() {
 
 fn holds() -> Scenario {
     let never = vec![route_subject(&["Accepted=True"])];
-    let hold =
-        Hold { duration: HoldFor::Quiet, never, always: Vec::new(), unchanged: Vec::new(), other_messages: false };
+    let hold = Hold {
+        duration: HoldFor::Quiet,
+        never,
+        always: Vec::new(),
+        unchanged: Vec::new(),
+        other_messages: false,
+        unchanged_level: Level::Must,
+    };
     scenario(vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=False"])]), Verb::Hold(hold)])
 }
 

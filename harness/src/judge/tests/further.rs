@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::driver::*;
 use crate::log::Change;
 use crate::scenario::{
-    BelowExpectation, FieldTest, Hold, HoldFor, Patch, PatchKind, SubCondition, SubjectExpectation, Verb,
+    BelowExpectation, FieldTest, Hold, HoldFor, Level, Patch, PatchKind, SubCondition, SubjectExpectation, Verb,
 };
 
 /// A route whose one condition has these fields besides.
@@ -78,6 +78,7 @@ fn what_is_further_belongs_to_what_must_never_be(#[case] severity: &str, #[case]
         always: Vec::new(),
         unchanged: Vec::new(),
         other_messages: false,
+        unchanged_level: Level::Must,
     };
     let verdict = play(Verb::Hold(hold), &[version(&json!({"severity": severity}))]);
     assert_eq!(verdict.outcome, outcome, "{verdict:?}");

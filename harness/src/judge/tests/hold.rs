@@ -24,6 +24,7 @@ fn empty() -> Hold {
         always: Vec::new(),
         unchanged: Vec::new(),
         other_messages: false,
+        unchanged_level: Level::Must,
     }
 }
 
@@ -143,6 +144,16 @@ fn labelled() -> Value {
 fn unchanged_means_not_written(#[case] versions: Vec<(u64, Body)>, #[case] outcome: Outcome) {
     let hold = Hold { unchanged: vec![object("HTTPRoute", "route")], ..empty() };
     assert_eq!(held(hold, &versions).0, outcome);
+}
+
+#[rstest]
+#[case::must(Level::Must, Outcome::Failed, Severity::Failure)]
+#[case::should(Level::Should, Outcome::Passed, Severity::Warning)]
+fn unchanged_is_as_binding_as_its_level(#[case] level: Level, #[case] outcome: Outcome, #[case] severity: Severity) {
+    let hold = Hold { unchanged: vec![object("HTTPRoute", "route")], unchanged_level: level, ..empty() };
+    let verdict = judged(hold, &[(200, modified(&rewritten("8")))]);
+    let found: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.as_str(), f.severity)).collect();
+    assert_eq!((verdict.outcome, found), (outcome, vec![("steps[2].hold.unchanged.HTTPRoute/route", severity)]));
 }
 
 fn says(field: &str, value: &str) -> Value {

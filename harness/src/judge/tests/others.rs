@@ -267,6 +267,7 @@ fn a_failure_is_nobodys_that_came_with_what_others_did(#[case] deleted_ms: u64) 
         always: vec![route_subject(&["Accepted=True"])],
         unchanged: Vec::new(),
         other_messages: false,
+        unchanged_level: crate::scenario::Level::Must,
     });
     let gone =
         Body::Observed { key: key_of(&gateway_ref()), change: Change::Deleted, object: Arc::new(pool_gateway()) };

@@ -207,6 +207,20 @@ fn ends_of_connections_are_told_apart(#[case] answer: Answer, #[case] back: Back
     }
 }
 
+#[rstest]
+#[case::refused(Back::Error(ProbeError::ConnectRefused(String::new())), true)]
+#[case::packets_are_dropped(Back::Error(ProbeError::ConnectTimedOut), true)]
+#[case::closed(Back::Tcp(TcpEnd::ClosedBeforeAnyByte), true)]
+#[case::silent(Back::Tcp(TcpEnd::Hung), true)]
+#[case::answered(Back::Line("echo-pod"), false)]
+#[case::answered_in_part(Back::Cut(broken(), None), false)]
+fn nobody_answers_over_tcp(#[case] back: Back, #[case] good: bool) {
+    let probe = Probe { method: None, host: None, ..get(Answer::NoAnswer) };
+    let mut play = probing(probe).probes(move |_, _, _| back.clone());
+    assert_eq!(play.run().outcome == Outcome::Passed, good);
+    assert!(matches!(&play.requests[0], ProbeRequest::Tcp { .. }));
+}
+
 fn broken() -> ProbeError {
     ProbeError::Broken("the connection ended".to_owned())
 }
@@ -412,6 +426,26 @@ fn shares_fail_only_while_the_run_writes_nothing(#[case] until: u64, #[case] res
     play.restless = restless;
     let verdict = play.run();
     assert_eq!((verdict.outcome, play.quiesced), (outcome, 1), "{:?} {:?}", verdict.reason, verdict.findings);
+}
+
+/// One backend gets all requests until then, and the others their half from then on.
+fn all_at_first(until: u64) -> Play {
+    let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
+    let mut n = 0;
+    Play::under(scenario(vec![asks(get(Answer::Shares { parts, margin: 10.0 }))]), context()).probes(move |at, _, _| {
+        n += 1;
+        Back::Echo(if n % 2 == 0 && at.0 / 1000 >= until { "echo-pod" } else { "other-pod" })
+    })
+}
+
+/// A test may be under way, or a pause, when the budget ends: what comes right meanwhile came in time.
+#[test]
+fn shares_that_come_right_in_time_are_not_late() {
+    for until in (4_000..5_000).step_by(10) {
+        let verdict = all_at_first(until).run();
+        assert_eq!(verdict.outcome, Outcome::Passed, "{until} ms: {:?}", verdict.findings);
+    }
+    assert_eq!(all_at_first(6_500).run().outcome, Outcome::Failed);
 }
 
 /// Where answers take so long that a test outlasts the budget, what it saw of a data path that was still converging, or of the run's

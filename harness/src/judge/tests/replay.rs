@@ -2,7 +2,7 @@ use gateproof_report::record::Outcome;
 use proptest::prelude::*;
 
 use super::driver::*;
-use crate::scenario::{Answer, Hold, HoldFor, Scenario, Share, Verb};
+use crate::scenario::{Answer, Hold, HoldFor, Level, Scenario, Share, Verb};
 
 fn whole() -> Scenario {
     let hold = Hold {
@@ -11,6 +11,7 @@ fn whole() -> Scenario {
         always: Vec::new(),
         unchanged: Vec::new(),
         other_messages: false,
+        unchanged_level: Level::Must,
     };
     let parts = vec![(Share::Backend("echo".to_owned()), 1), (Share::Backend("other".to_owned()), 1)];
     scenario(vec![

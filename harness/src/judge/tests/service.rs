@@ -115,6 +115,7 @@ fn they_count_from_a_step_on(#[case] since: Since, #[case] at: &[u64], #[case] o
             always: Vec::new(),
             unchanged: vec![object("HTTPRoute", "route")],
             other_messages: false,
+            unchanged_level: Level::Must,
         })
     };
     let none = Requests { since, ..counts(0, Some(0)) };

@@ -90,19 +90,19 @@ pub(super) fn parents(expected: &Parents) -> StatusEdit {
             Some(first) if none => first.clone(),
             _ => json!({"name": OTHER}),
         };
-        ensure_parent(object, status, &parent_ref);
+        ensure_parent(object, status, &parent_ref, CONTROLLER_NAME);
     })
 }
 
 /// An entry too many, or one too few.
-pub(super) fn parent(parent_ref: &Value, absent: bool) -> StatusEdit {
-    let parent_ref = parent_ref.clone();
+pub(super) fn parent(parent_ref: &Value, controller: Option<&str>, absent: bool) -> StatusEdit {
+    let (parent_ref, controller) = (parent_ref.clone(), controller.unwrap_or(CONTROLLER_NAME).to_owned());
     edit(move |object, status| {
         if absent {
-            ensure_parent(object, status, &parent_ref);
+            ensure_parent(object, status, &parent_ref, &controller);
         } else {
             let wanted = ParentRef::of(&parent_ref, namespace(object), &Dialect::gateway_api());
-            list(status, "parents").retain(|entry| !is_own(entry, &wanted, object));
+            list(status, "parents").retain(|entry| !is_of(entry, &wanted, &controller, object));
         }
     })
 }
@@ -128,39 +128,6 @@ fn on_listener(name: &str, change: impl Fn(&mut Value) + Send + Sync + 'static) 
     edit(move |_, status| list(status, "listeners").iter_mut().filter(|entry| entry["name"] == name).for_each(&change))
 }
 
-/// A field with another value.
-pub(super) fn field(pointer: &str, test: &FieldTest) -> StatusEdit {
-    let (pointer, test) = (pointer.to_owned(), test.clone());
-    edit(move |_, status| {
-        if matches!(test, FieldTest::Empty | FieldTest::Absent) {
-            return fill(status, &pointer);
-        }
-        let Some(value) = status.pointer_mut(&pointer) else { return };
-        match (&test, value.as_array_mut()) {
-            (FieldTest::Contains(item), Some(items)) => items.retain(|one| one != item),
-            (FieldTest::SortedBy(_), Some(items)) => items.reverse(),
-            (_, Some(items)) => items.clear(),
-            (_, None) => *value = json!(format!("{OTHER}.example/{OTHER}")),
-        }
-    })
-}
-
-/// Puts something where nothing should be: in a list another item like the first.
-fn fill(status: &mut Value, pointer: &str) {
-    let (holder, name) = pointer.rsplit_once('/').unwrap_or_default();
-    match status.pointer_mut(holder) {
-        Some(Value::Array(items)) => {
-            let mut item = items.first().cloned().unwrap_or_default();
-            item["name"] = json!(OTHER);
-            items.push(item);
-        }
-        Some(Value::Object(fields)) => {
-            fields.insert(name.to_owned(), json!(OTHER));
-        }
-        _ => {}
-    }
-}
-
 /// A status that says what it must never say.
 pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
     let subject = subject.clone();
@@ -171,20 +138,20 @@ pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
                 .iter()
                 .map(|one| {
                     let conditions = subject.conditions.iter().chain(&one.conditions);
-                    (Holder::Parent(one.parent_ref.clone()), conditions.collect())
+                    (Holder::Parent(one.parent_ref.clone(), one.controller.clone()), conditions.collect())
                 })
                 .collect(),
             Parents::Every | Parents::Absent => array(object.pointer("/spec/parentRefs"))
                 .iter()
-                .map(|parent_ref| (Holder::Parent(parent_ref.clone()), subject.conditions.iter().collect()))
+                .map(|parent_ref| (Holder::Parent(parent_ref.clone(), None), subject.conditions.iter().collect()))
                 .collect(),
         };
         let listeners = subject.listeners.iter().map(|(name, ListenerExpectation { conditions, .. })| {
             (Holder::Listener(name.clone()), conditions.iter().collect())
         });
         for (holder, conditions) in holders.into_iter().chain(listeners) {
-            if let Holder::Parent(parent_ref) = &holder {
-                ensure_parent(object, status, parent_ref);
+            if let Holder::Parent(parent_ref, controller) = &holder {
+                ensure_parent(object, status, parent_ref, controller.as_deref().unwrap_or(CONTROLLER_NAME));
             }
             let Some(list) = conditions_of(object, status, &holder) else { continue };
             for (r#type, expected) in conditions {
@@ -246,7 +213,7 @@ pub(super) fn touched() -> StatusEdit {
                 conditions[0]["message"] = json!(format!("{message} ({OTHER})"));
             }
             None => {
-                ensure_parent(object, status, &json!({"name": OTHER}));
+                ensure_parent(object, status, &json!({"name": OTHER}), CONTROLLER_NAME);
                 // Whoever else may have an entry, this one is nobody's.
                 list(status, "parents")[0]["controllerName"] = json!(format!("{OTHER}.example/{OTHER}"));
             }
@@ -261,9 +228,10 @@ fn conditions_of<'s>(object: &Value, status: &'s mut Value, holder: &Holder) -> 
             list(status, "parents").iter_mut().find(|entry| entry["controllerName"] == CONTROLLER_NAME)?
         }
         Holder::Own => status,
-        Holder::Parent(parent_ref) => {
+        Holder::Parent(parent_ref, controller) => {
             let wanted = ParentRef::of(parent_ref, namespace(object), &Dialect::gateway_api());
-            list(status, "parents").iter_mut().find(|entry| is_own(entry, &wanted, object))?
+            let controller = controller.as_deref().unwrap_or(CONTROLLER_NAME);
+            list(status, "parents").iter_mut().find(|entry| is_of(entry, &wanted, controller, object))?
         }
         Holder::Listener(name) => list(status, "listeners").iter_mut().find(|entry| entry["name"] == *name)?,
     };
@@ -275,11 +243,11 @@ fn has_parents(object: &Value) -> bool {
     object.pointer("/spec/parentRefs").is_some()
 }
 
-/// Adds an entry of the reference for a parent, if there is none.
-fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value) {
+/// Adds an entry of a controller for a parent, if there is none.
+fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value, controller: &str) {
     let wanted = ParentRef::of(parent_ref, namespace(object), &Dialect::gateway_api());
     let entries = list(status, "parents");
-    if entries.iter().any(|entry| is_own(entry, &wanted, object)) {
+    if entries.iter().any(|entry| is_of(entry, &wanted, controller, object)) {
         return;
     }
     let condition = |r#type: &str| {
@@ -294,13 +262,13 @@ fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value) {
     };
     entries.push(json!({
         "parentRef": parent_ref,
-        "controllerName": CONTROLLER_NAME,
+        "controllerName": controller,
         "conditions": [condition("Accepted"), condition("ResolvedRefs")],
     }));
 }
 
-fn is_own(entry: &Value, parent: &ParentRef, object: &Value) -> bool {
-    entry["controllerName"] == CONTROLLER_NAME
+fn is_of(entry: &Value, parent: &ParentRef, controller: &str, object: &Value) -> bool {
+    entry["controllerName"] == controller
         && ParentRef::of(&entry["parentRef"], namespace(object), &Dialect::gateway_api()) == *parent
 }
 

@@ -31,8 +31,8 @@ pub enum Asserted {
     },
     /// Whether a route has entries for its parentRefs, or none at all.
     Parents(ObjectRef, Parents),
-    /// Whether a route has an entry for this parentRef (`true`: it must not).
-    Parent(ObjectRef, Value, bool),
+    /// Whether a route has an entry for this parentRef, by the target or another controller (`true`: it must not).
+    Parent(ObjectRef, Value, Option<String>, bool),
     /// The number of routes attached to a listener of this name.
     AttachedRoutes(ObjectRef, String),
     /// The kinds that a listener of this name supports.
@@ -56,8 +56,8 @@ pub enum Asserted {
 pub enum Holder {
     /// The object's; a route's in every entry of its `status.parents`.
     Own,
-    /// Those of a route's entry for this parentRef.
-    Parent(Value),
+    /// Those of a route's entry for this parentRef, by the target or another controller.
+    Parent(Value, Option<String>),
     /// Those of the listener of this name.
     Listener(String),
 }
@@ -71,7 +71,9 @@ impl Asserted {
                 object: (*object).clone(),
                 holder: match holder {
                     walk::Holder::Own => Holder::Own,
-                    walk::Holder::Parent(parent_ref) => Holder::Parent((*parent_ref).clone()),
+                    walk::Holder::Parent(parent_ref, controller) => {
+                        Holder::Parent((*parent_ref).clone(), controller.map(str::to_owned))
+                    }
                     walk::Holder::Listener(name) => Holder::Listener((*name).to_owned()),
                 },
                 r#type: (*r#type).to_owned(),
@@ -80,7 +82,8 @@ impl Asserted {
             },
             Site::Parents(object, parents) => Asserted::Parents((*object).clone(), (*parents).clone()),
             Site::Parent(object, parent) => {
-                Asserted::Parent((*object).clone(), parent.parent_ref.clone(), parent.absent)
+                let (parent_ref, controller) = (parent.parent_ref.clone(), parent.controller.clone());
+                Asserted::Parent((*object).clone(), parent_ref, controller, parent.absent)
             }
             Site::AttachedRoutes(object, listener, _) => {
                 Asserted::AttachedRoutes((*object).clone(), (*listener).to_owned())

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::super::grpc::GrpcCode;
 use super::super::model::{
     Answer, ConditionExpectation, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, Level, Noted, Parents, Requests,
-    Seen, Share, SubCondition,
+    Seen, Share, SubCondition, Times,
 };
 use super::id::Requested;
 use super::walk::{Aspect, NotedPart, SeenPart, Site};
@@ -42,6 +42,10 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
         Site::Field(_, field) => negate_field(field),
         Site::Never(hold, index, kind) => return never_to_always(hold, index, kind.as_deref()),
         Site::Unchanged(_) | Site::Refused(_) | Site::Admitted(_) => return false,
+        Site::Answer(probe) if probe.method.is_none() && probe.answer == Answer::NoAnswer => {
+            probe.answer = Answer::TcpRefused;
+            negate_answer(&mut probe.answer, backends);
+        }
         Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
         Site::Seen(probe, part) => {
             let Answer::Http(seen) = &mut probe.answer else { return false };
@@ -236,7 +240,12 @@ fn negate_noted(noted: &mut Noted, part: &NotedPart) {
     let longer = |text: &mut Option<String>| *text = text.take().map(|text| format!("{text}-inverted"));
     match part {
         // Not a neighbour: a retry more or less is what the others look for.
-        NotedPart::Times => noted.times = noted.times.map(|times| times + 100),
+        NotedPart::Times => {
+            noted.times = noted.times.map(|times| {
+                let at_least = times.at_most.unwrap_or(times.at_least) + 100;
+                Times { at_least, at_most: None }
+            });
+        }
         NotedPart::Apart => noted.apart = Some(3_600_000),
         NotedPart::Method => longer(&mut noted.method),
         NotedPart::Path => longer(&mut noted.path),

@@ -101,6 +101,18 @@ fn what_may_have_been_refused_is_not_held_to_anything_until_it_is_written_again(
 }
 
 #[test]
+fn what_follows_one_of_several_ends_is_conditional() {
+    let then = "{settle: {HTTPRoute/route: {Accepted: \"False\"}}, then: [{settle: {HTTPRoute/route: {Accepted: \"False\"}}}]}";
+    let manifest = MANIFEST.replacen("{settle: {HTTPRoute/route: {Accepted: \"False\"}}}", then, 1);
+    let all = enumerate(&parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0));
+    let flags = |id: &str| all.iter().find(|e| e.id == id).map(|e| (e.alternative, e.conditional)).unwrap();
+    assert_eq!(flags("steps[0].either[1].settle.HTTPRoute/route.Accepted.status"), (true, false));
+    assert_eq!(flags("steps[1].settle.HTTPRoute/route.Accepted.status"), (false, true));
+    assert_eq!(flags("steps[2].settle.HTTPRoute/route.Accepted.status"), (true, false));
+    assert_eq!(flags("steps[4].probe.backend"), (false, false));
+}
+
+#[test]
 fn two_conditions_that_must_never_meet_are_negated_one_at_a_time() {
     let manifest = MANIFEST.replacen(
         "never: {HTTPRoute/route: {Accepted: \"False\"}}",

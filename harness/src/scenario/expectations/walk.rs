@@ -1,6 +1,6 @@
 //! One walk over the asserted values of a scenario; listing and negating both use it, so they cannot disagree.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::dialects::Standing;
 
 use super::super::model::{
-    Answer, Bounds, Clause, ConditionExpectation, Ending, FieldExpectation, Gap, HeaderTest, Hold, Level,
+    Answer, Bounds, Branch, Clause, ConditionExpectation, Ending, FieldExpectation, Gap, HeaderTest, Hold, Level,
     ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Requests, Scenario, Step, SubjectExpectation,
     Verb,
 };
@@ -51,8 +51,8 @@ pub(super) enum Site<'a> {
 pub(super) enum Holder<'a> {
     /// The object's; a route's in every entry of its `status.parents`.
     Own,
-    /// Those of a route's entry for this parentRef.
-    Parent(&'a Value),
+    /// Those of a route's entry for this parentRef, by the target or another controller.
+    Parent(&'a Value, Option<&'a str>),
     /// Those of a listener.
     Listener(&'a str),
 }
@@ -152,6 +152,7 @@ struct About {
     clauses: Vec<Clause>,
     level: Level,
     alternative: bool,
+    conditional: bool,
     bounds: Vec<Bounds>,
     line: usize,
 }
@@ -163,6 +164,7 @@ impl About {
             level: self.level,
             clauses: self.clauses.clone(),
             alternative: self.alternative,
+            conditional: self.conditional,
             untouched: false,
             bounds: self.bounds.clone(),
             line: self.line,
@@ -182,20 +184,29 @@ impl About {
 
 pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
     let labels = std::mem::take(&mut scenario.labels);
-    let mut doubtful = BTreeSet::new();
+    let mut doubtful = BTreeMap::new();
+    let branches: Vec<Vec<Branch>> = scenario.steps.iter().map(|step| scenario.branches(step)).collect();
+    let conditional: Vec<bool> = scenario.steps.iter().map(|step| scenario.is_conditional(step)).collect();
     let label = |subject: &ObjectRef| labels.get(subject).cloned().unwrap_or_else(|| Arc::from(subject.to_string()));
-    for step in &mut scenario.steps {
+    for ((step, branches), conditional) in scenario.steps.iter_mut().zip(branches).zip(conditional) {
         let about = About {
             clauses: step.proves.clone(),
             level: Level::Must,
-            alternative: step.either.len() > 1,
+            // What comes of a write that may not be done is not told from its not being done.
+            alternative: step.either.len() > 1 || (conditional && !step.either.is_empty()),
+            conditional,
             bounds: vec![scenario.bounds, step.bounds],
             line: step.place.line,
         };
         endings(step, &about, &label, visitor);
-        doubt(step, &mut doubtful);
+        if !conditional {
+            doubt(step, &mut doubtful);
+        }
         let about_object = |subject: &ObjectRef| About {
-            alternative: doubtful.contains(&(subject.kind.clone(), subject.name.clone())),
+            // Within an end of a write it is known what came of it.
+            alternative: doubtful
+                .get(&(subject.kind.clone(), subject.name.clone()))
+                .is_some_and(|write| branches.iter().all(|branch| branch.step != *write)),
             ..about.clone()
         };
         let index = step.index;
@@ -230,7 +241,7 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
 
 /// Keeps account of the objects that may not be there, because a refusal was one of several legal ends of their write:
 /// what is said of them is said for the other ends alone.
-fn doubt(step: &Step, doubtful: &mut BTreeSet<(String, String)>) {
+fn doubt(step: &Step, doubtful: &mut BTreeMap<(String, String), usize>) {
     let Verb::Apply(apply) = &step.verb else { return };
     let text =
         |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -238,7 +249,7 @@ fn doubt(step: &Step, doubtful: &mut BTreeSet<(String, String)>) {
     for object in &apply.objects {
         let named = (text(object, "/kind"), text(object, "/metadata/name"));
         if may_be_refused {
-            doubtful.insert(named);
+            doubtful.insert(named, step.index);
         } else {
             doubtful.remove(&named);
         }
@@ -279,7 +290,8 @@ fn walk_subject(subject: &mut SubjectExpectation, base: &str, about: &About, vis
             let name = id::parent(base, index);
             let aspect = if parent.absent { "absent" } else { "present" };
             visitor(about.expectation(id::part(&name, aspect)), Site::Parent(object, parent));
-            let of_parent = Conditions { object, holder: Holder::Parent(&parent.parent_ref) };
+            let holder = Holder::Parent(&parent.parent_ref, parent.controller.as_deref());
+            let of_parent = Conditions { object, holder };
             of_parent.walk(&mut parent.conditions, &name, &about, visitor);
         }
     }
@@ -396,7 +408,8 @@ fn walk_hold(hold: &mut Hold, step: usize, abouts: Abouts<'_>, label: Labels<'_>
         walk_subject(subject, &name, &abouts(&subject.subject), visitor);
     }
     for object in &hold.unchanged {
-        visitor(abouts(object).expectation(id::unchanged(step, &label(object))), Site::Unchanged(object));
+        let about = abouts(object).at(hold.unchanged_level);
+        visitor(about.expectation(id::unchanged(step, &label(object))), Site::Unchanged(object));
     }
 }
 

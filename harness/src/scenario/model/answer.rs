@@ -1,5 +1,7 @@
 //! What a probe expects of an answer.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 
 use super::super::grpc::GrpcCode;
@@ -14,8 +16,8 @@ pub enum Answer {
     TcpBackend(String),
     /// TCP: refused, reset or closed before any byte. A hang fails.
     TcpRefused,
-    /// HTTP: no connection is accepted, or it is closed without an answer, or somebody else on the same address and port
-    /// has no route for the request.
+    /// Nobody answers: no connection is accepted, or it is closed without an answer. HTTP: or somebody else on the same address
+    /// and port has no route for the request. TCP: or the connection stays open without a byte.
     NoAnswer,
     /// HTTP: a timeout error, or an answer that breaks off before its end.
     CutOff,
@@ -33,6 +35,8 @@ pub enum Answer {
 pub enum Share {
     /// Answered by this backend.
     Backend(String),
+    /// Answered by any of these backends, which together have the share.
+    AnyOf(Vec<String>),
     /// This status code from the gateway itself.
     Status(u16),
     /// This code of gRPC from the gateway itself.
@@ -41,6 +45,31 @@ pub enum Share {
     Copied(String),
     /// Answered, and not copied.
     NotCopied,
+}
+
+impl Share {
+    /// The backends whose answers count for it.
+    pub fn backends(&self) -> impl Iterator<Item = &str> {
+        let (one, several) = match self {
+            Share::Backend(name) => (Some(name), None),
+            Share::AnyOf(names) => (None, Some(names)),
+            Share::Status(_) | Share::Code(_) | Share::Copied(_) | Share::NotCopied => (None, None),
+        };
+        one.into_iter().chain(several.into_iter().flatten()).map(String::as_str)
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Share::Backend(name) => f.write_str(name),
+            Share::AnyOf(names) => f.write_str(&names.join(" or ")),
+            Share::Status(code) => write!(f, "status {code}"),
+            Share::Code(code) => write!(f, "{code}"),
+            Share::Copied(mirror) => write!(f, "copied to {mirror}"),
+            Share::NotCopied => f.write_str("not copied"),
+        }
+    }
 }
 
 /// An HTTP answer and what the backend saw.
@@ -84,7 +113,7 @@ pub struct Seen {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Noted {
     /// How often it reached the backend.
-    pub times: Option<u32>,
+    pub times: Option<Times>,
     /// Milliseconds that lie between two of these times at least.
     pub apart: Option<u64>,
     /// Its method, each time.
@@ -95,6 +124,39 @@ pub struct Noted {
     pub body: Option<String>,
     /// Its headers, each time.
     pub headers: IndexMap<String, HeaderTest>,
+}
+
+/// How often something may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// So often at least.
+    pub at_least: u32,
+    /// So often at most; without a limit unless given.
+    pub at_most: Option<u32>,
+}
+
+impl Times {
+    /// So often and neither more nor less.
+    pub fn exactly(times: u32) -> Times {
+        Times { at_least: times, at_most: Some(times) }
+    }
+
+    /// Whether it may be so often.
+    pub fn holds(self, times: usize) -> bool {
+        let at_most = self.at_most.is_none_or(|most| times <= most as usize);
+        at_most && times >= self.at_least as usize
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.at_least, self.at_most) {
+            (least, Some(most)) if least == most => write!(f, "{most} times"),
+            (0, Some(most)) => write!(f, "at most {most} times"),
+            (least, Some(most)) => write!(f, "{least} to {most} times"),
+            (least, None) => write!(f, "at least {least} times"),
+        }
+    }
 }
 
 /// A test of a header.

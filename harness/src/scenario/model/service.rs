@@ -92,9 +92,10 @@ impl Scenario {
         found
     }
 
-    /// The step at whose begin requests that are expected by the step at `index` begin to count.
-    pub fn counts_from(&self, index: usize, since: Since, basis: Basis) -> usize {
-        let mut done = self.steps.iter().filter(|step| step.bounds.admits(basis));
+    /// The step at whose begin requests that are expected by the step at `index` begin to count; `is_done` says of the steps
+    /// before it whether they were.
+    pub fn counts_from(&self, index: usize, since: Since, is_done: impl Fn(&Step) -> bool) -> usize {
+        let mut done = self.steps.iter().filter(|step| is_done(step));
         let from = match since {
             Since::Start => done.next(),
             Since::Step => {
@@ -105,13 +106,16 @@ impl Scenario {
         from.map_or(index, |step| step.index)
     }
 
-    /// The services whose log some later step, or this one, counts from the begin of this step on.
+    /// The services whose log some later step, or this one, may count from the begin of this step on.
     pub fn marked_at(&self, index: usize, basis: Basis) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
+        let Some(here) = self.steps.iter().find(|step| step.index == index) else { return found };
+        // To which ends the writes between will come is not known yet.
+        let is_sure = |step: &Step| step.bounds.admits(basis) && self.goes_with(step, here);
         for step in self.steps.iter().filter(|step| step.bounds.admits(basis)) {
             let Verb::Requests(requests) = &step.verb else { continue };
             let Requests { service, since, .. } = &**requests;
-            if self.counts_from(step.index, *since, basis) == index && !found.contains(&service.as_str()) {
+            if self.counts_from(step.index, *since, is_sure) == index && !found.contains(&service.as_str()) {
                 found.push(service);
             }
         }

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 use super::super::model::{
-    ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Channel, Clause, Delete, Ending, Isolation, Level,
+    ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Branch, Channel, Clause, Delete, Ending, Isolation, Level,
     NamespaceDecl, ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
 };
 use super::check::Checker;
@@ -32,13 +32,9 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     reserved_aliases(spec, checker);
     let backends = backends(spec, &mut names, checker);
     let mut steps = Vec::new();
-    for node in spec.get("steps").map(Node::list).unwrap_or_default() {
-        names.check_placeholders(node, checker);
-        if let Some(step) = step(node, steps.len(), &mut names, checker) {
-            service::counts_something(&step, &steps, node, checker);
-            steps.push(step);
-        }
-    }
+    let list = spec.get("steps").map(Node::list).unwrap_or_default();
+    list.iter().for_each(|node| names.check_placeholders(node, checker));
+    read_steps(list, None, &mut steps, &mut names, checker);
     if spec.get("steps").is_some_and(|s| s.list().is_empty()) {
         checker.report(spec.mark, "a scenario without steps proves nothing".to_owned(), None);
     }
@@ -115,6 +111,11 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             names.objects.push(object("Service", name.to_owned()));
         }
         names.objects.push(object("EndpointSlice", BackendDecl::slice(name)));
+        let greets = boolean(node, "greets").unwrap_or(false);
+        if let Some(given) = node.get("greets").filter(|_| greets && text(node, "protocol") != Some("tcp")) {
+            let help = Some("add `protocol: tcp`".to_owned());
+            checker.report(given.mark, "only over TCP a backend may speak first".to_owned(), help);
+        }
         all.push(BackendDecl {
             name: name.to_owned(),
             namespace: namespace.to_owned(),
@@ -127,9 +128,51 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             service: service.and_then(Node::text).map(str::to_owned),
             ready: boolean(node, "ready").unwrap_or(true),
             headless: boolean(node, "headless").unwrap_or(false),
+            greets,
         });
     }
     all
+}
+
+/// Reads steps, and behind each write those of its ends; `within` is the end that they stand in, with its bounds.
+fn read_steps(
+    list: &[Node],
+    within: Option<(Branch, Bounds)>,
+    steps: &mut Vec<Step>,
+    names: &mut Names,
+    checker: &mut Checker<'_>,
+) {
+    for node in list {
+        let known = names.objects.clone();
+        let Some(mut step) = step(node, steps.len(), names, checker) else { continue };
+        step.within = within.map(|(branch, _)| branch);
+        step.bounds = within.map_or(step.bounds, |(_, bounds)| bounds.and(step.bounds));
+        service::counts_something(&step, steps, node, checker);
+        let (index, bounds, ends) = (step.index, step.bounds, step.either.clone());
+        steps.push(step);
+        let written = node.get("either").map(Node::list).unwrap_or_default();
+        if let (Some((key, _)), false) =
+            (node.entries().iter().find(|(key, _)| key.name == "refused"), written.is_empty())
+        {
+            let help = Some("make it one of the ends".to_owned());
+            checker.report(key.mark, "`refused` beside `either`".to_owned(), help);
+            continue;
+        }
+        for ((ending, end), node) in ends.iter().enumerate().zip(written) {
+            let Some(then) = node.get("then") else { continue };
+            if then.list().is_empty() {
+                checker.report(then.mark, "nothing is done in `then`".to_owned(), Some("leave it out".to_owned()));
+            }
+            // What is made in one end is not there in the others, nor behind them; and what was refused is not there at all.
+            let admitted = names.objects.clone();
+            if let Ending::Refused(..) = end {
+                names.objects.clone_from(&known);
+            }
+            let branch = (Branch { step: index, ending }, bounds.and(end.bounds()));
+            read_steps(then.list(), Some(branch), steps, names, checker);
+            names.objects = admitted;
+        }
+    }
 }
 
 fn step(node: &Node, index: usize, names: &mut Names, checker: &mut Checker<'_>) -> Option<Step> {
@@ -149,7 +192,7 @@ fn step(node: &Node, index: usize, names: &mut Names, checker: &mut Checker<'_>)
         }
     }
     let place = node.mark.place;
-    Some(Step { index, verb, either, bounds: bounds(node), proves: clauses(node), place })
+    Some(Step { index, verb, either, within: None, bounds: bounds(node), proves: clauses(node), place })
 }
 
 fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Verb> {
@@ -250,6 +293,21 @@ fn refusal(node: &Node) -> Refusal {
         reason: text(node, "reason").unwrap_or("Invalid").to_owned(),
         field: text(node, "field").map(str::to_owned),
     }
+}
+
+/// The nodes of all steps of a `spec`, those in ends of writes too.
+pub(in crate::scenario) fn all_steps(spec: &Node) -> Vec<&Node> {
+    fn add<'n>(list: Option<&'n Node>, found: &mut Vec<&'n Node>) {
+        for step in list.map(Node::list).unwrap_or_default() {
+            found.push(step);
+            for end in step.get("either").map(Node::list).unwrap_or_default() {
+                add(end.get("then"), found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    add(spec.get("steps"), &mut found);
+    found
 }
 
 /// `since`, `until` and `channel` of a node.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::build::{boolean, text};
+use super::build::{all_steps, boolean, text};
 use super::check::Checker;
 use super::tree::Node;
 
 /// The condition types in such statuses: nobody else has to know them.
 pub(super) fn conditions(root: &Node) -> BTreeSet<String> {
-    let steps = root.get("spec").and_then(|spec| spec.get("steps")).map(Node::list).unwrap_or_default();
+    let steps = root.get("spec").map(all_steps).unwrap_or_default();
     let patches = steps.iter().filter_map(|step| step.get("patch"));
     let mut found = BTreeSet::new();
     for patch in patches.filter(|patch| boolean(patch, "component") == Some(true)) {

@@ -1,7 +1,7 @@
 //! Holds.
 
 use super::super::model::{Hold, HoldFor};
-use super::build::{boolean, references};
+use super::build::{boolean, level, references};
 use super::check::Checker;
 use super::expect::subjects;
 use super::names::Names;
@@ -27,11 +27,15 @@ pub(super) fn hold(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Hol
         checker.report(node.mark, "the hold watches nothing".to_owned(), None);
     }
     let other_messages = boolean(node, "otherMessages").unwrap_or_default();
-    if let (true, Some(given)) = (unchanged.is_empty(), node.get("otherMessages")) {
-        let help = Some("it is about what is `unchanged`".to_owned());
-        checker.report(given.mark, "`otherMessages` without `unchanged`".to_owned(), help);
+    for name in ["otherMessages", "level"] {
+        if let (true, Some((key, _))) = (unchanged.is_empty(), node.entries().iter().find(|(key, _)| key.name == name))
+        {
+            let help = Some("it is about what is `unchanged`".to_owned());
+            checker.report(key.mark, format!("`{name}` without `unchanged`"), help);
+        }
     }
-    Hold { duration, never, always, unchanged, other_messages }
+    let unchanged_level = level(node, "level").unwrap_or_default();
+    Hold { duration, never, always, unchanged, other_messages, unchanged_level }
 }
 
 fn duration(text: &str) -> Option<HoldFor> {

@@ -3,11 +3,12 @@
 use indexmap::IndexMap;
 
 use super::super::grpc::GrpcCode;
-use super::super::model::{Answer, HeaderTest, Noted, Probe, ProbeTarget, Seen, Share};
+use super::super::model::{Answer, HeaderTest, Noted, Probe, ProbeTarget, Seen, Share, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
 use super::hold::millis;
 use super::names::Names;
+use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::tree::{Kind, Mark, Node};
 use crate::log::Message;
@@ -44,12 +45,17 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
         }
+        let listens = boolean(node, "listens").unwrap_or(false);
+        if let Some((send, _)) = node.entries().iter().find(|(k, _)| listens && k.name == "send") {
+            checker.report(send.mark, "who listens sends nothing".to_owned(), None);
+        }
         return Some(Probe {
             target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener },
             method: None,
             grpc: false,
             http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
+            listens,
             host: None,
             tls: false,
             headers: IndexMap::new(),
@@ -67,6 +73,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let (key, target) = node.entries().iter().find(|(k, _)| METHODS.contains(&k.name.as_str()))?;
     if let Some((send, _)) = node.entries().iter().find(|(k, _)| k.name == "send") {
         checker.report(send.mark, "`send` is for TCP".to_owned(), Some("did you mean `body`?".to_owned()));
+    }
+    if let Some((listens, _)) = node.entries().iter().find(|(k, _)| k.name == "listens") {
+        checker.report(listens.mark, "`listens` is for TCP".to_owned(), None);
     }
     let gateway = match node.get("via") {
         Some(via) => names.via(via.text()?, via.mark, checker)?,
@@ -113,6 +122,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         }),
         grpc,
         http2,
+        listens: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
@@ -175,11 +185,11 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     let tcp = over == Over::Tcp;
     match (node.text(), over) {
         (Some("refused"), Over::Tcp) => return Some(Answer::TcpRefused),
-        (Some("noAnswer"), Over::Http) => return Some(Answer::NoAnswer),
+        (Some("noAnswer"), Over::Http | Over::Tcp) => return Some(Answer::NoAnswer),
         (Some("cutOff"), Over::Http) => return Some(Answer::CutOff),
         (Some(word), _) => {
             let over = match over {
-                Over::Tcp => "TCP; `refused` is",
+                Over::Tcp => "TCP; `refused` and `noAnswer` are",
                 Over::Grpc => "a call; say the `code`",
                 Over::Http => "HTTP; `noAnswer` and `cutOff` are",
             };
@@ -274,7 +284,7 @@ fn noted(node: Option<&Node>, names: &Names, checker: &mut Checker<'_>) -> Index
             checker.report(key.mark, format!("nothing is expected of `{}`", key.name), None);
         }
         let noted = Noted {
-            times: integer(value, "times").and_then(|times| u32::try_from(times).ok()),
+            times: value.get("times").map(|times| times_of(times, checker)),
             apart: text(value, "apart").and_then(millis),
             method: text(value, "method").map(str::to_owned),
             path: text(value, "path").map(str::to_owned),
@@ -284,12 +294,18 @@ fn noted(node: Option<&Node>, names: &Names, checker: &mut Checker<'_>) -> Index
         if let (Some(apart), None) = (value.get("apart"), noted.apart) {
             checker.report(apart.mark, "not a time".to_owned(), Some("such as 200ms or 2s".to_owned()));
         }
-        if noted.times == Some(0) && value.entries().len() > 1 {
+        if noted.times == Some(Times::exactly(0)) && value.entries().len() > 1 {
             checker.report(key.mark, "what never came has nothing to be looked at".to_owned(), None);
         }
         all.insert(key.name.clone(), noted);
     }
     all
+}
+
+fn times_of(node: &Node, checker: &mut Checker<'_>) -> Times {
+    let (at_least, at_most) = count_of(node, checker);
+    let number = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    Times { at_least: number(at_least), at_most: at_most.map(number) }
 }
 
 fn margin(node: &Node) -> f64 {
@@ -315,6 +331,11 @@ fn shares(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     if !parts.iter().any(|(_, weight)| *weight > 0) {
         checker.report(node.mark, "somebody must have a share".to_owned(), None);
     }
+    let mut counted: Vec<&str> = parts.iter().flat_map(|(share, _)| share.backends()).collect();
+    counted.sort_unstable();
+    if let Some(pair) = counted.windows(2).find(|pair| pair[0] == pair[1]) {
+        checker.report(node.mark, format!("`{}` has two shares", pair[0]), Some("name it once".to_owned()));
+    }
     parts
 }
 
@@ -339,7 +360,14 @@ fn share(name: &str, mark: Mark, over: Over, names: &Names, checker: &mut Checke
     if let Ok(code) = name.parse::<u16>() {
         return Some(Share::Status(code));
     }
-    names.backend(name, mark, checker).then(|| Share::Backend(name.to_owned()))
+    let backends: Vec<&str> = name.split('|').collect();
+    if !backends.iter().all(|one| names.backend(one, mark, checker)) {
+        return None;
+    }
+    Some(match backends[..] {
+        [one] => Share::Backend(one.to_owned()),
+        _ => Share::AnyOf(backends.into_iter().map(str::to_owned).collect()),
+    })
 }
 
 fn codes(node: Option<&Node>) -> Vec<u16> {

@@ -93,7 +93,7 @@ fn service(node: &Node, checker: &mut Checker<'_>) -> Option<String> {
 }
 
 /// The lower and the upper bound of a number.
-fn count_of(node: &Node, checker: &mut Checker<'_>) -> (u64, Option<u64>) {
+pub(super) fn count_of(node: &Node, checker: &mut Checker<'_>) -> (u64, Option<u64>) {
     if let Kind::Number(number) = &node.kind {
         let exact = number.as_u64().unwrap_or_default();
         return (exact, Some(exact));

@@ -167,6 +167,21 @@ fn marks_are_taken_where_requests_begin_to_count() {
     assert_eq!(marks, [vec!["other"], vec!["arm"], vec![], vec![], vec![]]);
 }
 
+/// Behind a write with several ends it is not known beforehand which step was the last.
+#[test]
+fn marks_are_taken_wherever_a_write_may_lead() {
+    let steps = "delete: [ConfigMap/socket]\n      either:\n        - refused: {}\n          then: [{script: {service: arm, rules: []}}]\n        \
+                 - refused: {code: 409}\n          then: [{script: {service: arm, rules: []}}]\n    - requests: {service: arm, count: 1}";
+    let scenario = parse("a.yaml", &text(steps), &vocabulary(DIALECT)).unwrap().remove(0);
+    let marks: Vec<bool> = (0..5).map(|step| !scenario.marked_at(step, Basis::default()).is_empty()).collect();
+    assert_eq!(marks, [false, true, true, true, false]);
+    let taken = |ending: usize| {
+        let is_done = |step: &Step| step.within.is_none_or(|branch| branch.ending == ending);
+        scenario.counts_from(4, Since::Step, is_done)
+    };
+    assert_eq!([taken(0), taken(1), taken(2)], [2, 3, 1]);
+}
+
 #[rstest]
 #[case::exact("count: 1", (0, Some(0)))]
 #[case::none("count: 0", (1, None))]

@@ -204,6 +204,7 @@ static BACKEND: Table = Table {
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),
         may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),
         may("headless", Shape::Bool, "true: the Service has no cluster IP"),
+        may("greets", Shape::Bool, "true: over TCP it sends its line at once, and does not wait for one"),
     ],
 };
 
@@ -271,6 +272,7 @@ static ENDING: Table = Table {
     fields: &[
         may("refused", Shape::Table(&REFUSAL), "it is refused so"),
         may("settle", SUBJECTS, "it is admitted, and this settles"),
+        may("then", Shape::List(&Shape::Table(&STEP)), "what is done after this end alone"),
         SINCE,
         UNTIL,
         CHANNEL,
@@ -425,6 +427,7 @@ static HOLD: Table = Table {
         may("always", SUBJECTS, "every version must satisfy all of these"),
         may("unchanged", TEXTS, "the status of these must not be written"),
         may("otherMessages", Shape::Bool, "true: it may be, with other messages, which may speak of what else changed"),
+        may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding `unchanged` is; MUST unless given"),
     ],
 };
 
@@ -445,6 +448,7 @@ static PROBE: Table = Table {
         may("websocket", Shape::Text, "URL (of HTTP) of a WebSocket"),
         may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
         may("send", Shape::Text, "what is sent over TCP"),
+        may("listens", Shape::Bool, "true: nothing is sent over TCP, for the backend speaks first"),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
         may("method", Shape::Text, "the method as it is sent, if it is not the key in upper case"),
@@ -555,7 +559,11 @@ static ANSWER: Table = Table {
             "messages over the WebSocket, in this order, each of which must get its right answer",
         ),
         may("noted", Shape::Map(&Shape::Table(&NOTED)), "what backends noted of the very request, by backend"),
-        may("shares", Shape::Map(&Shape::Integer(0, 1_000_000)), "weights by backend, status code or code of a call"),
+        may(
+            "shares",
+            Shape::Map(&Shape::Integer(0, 1_000_000)),
+            "weights by backend (`a|b` for what several have together), status code or code of a call",
+        ),
         may(
             "copies",
             Shape::Map(&Shape::Integer(0, 100)),
@@ -588,7 +596,11 @@ static NOTED: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[
-        may("times", Shape::Integer(0, 1000), "how often the request reached it"),
+        may(
+            "times",
+            Shape::Either(&[Shape::Integer(0, 1000), Shape::Table(&COUNT)]),
+            "how often the request reached it",
+        ),
         may("apart", Shape::Text, "the time, such as 200ms, that lies between two of these at least"),
         may("method", Shape::Text, "the method, each time"),
         may("path", Shape::Text, "raw path with query, each time"),

@@ -44,6 +44,15 @@ fn step(text: &str) -> Step {
 }
 
 #[test]
+fn a_backend_speaks_first_over_tcp_only() {
+    let of = |backend: &str| with("delete: [HTTPRoute/route]").replace("[echo]", &format!("[{backend}]"));
+    assert_eq!(problems(&of("{name: echo, protocol: tcp, greets: true}")), []);
+    let told = problems(&of("{name: echo, greets: true}"));
+    let help = Some("add `protocol: tcp`".to_owned());
+    assert_eq!(told, [(8, "only over TCP a backend may speak first".to_owned(), help)]);
+}
+
+#[test]
 fn the_founding_manifest_is_read_whole() {
     let path = "gateway-api/httproute/missing-backend.yaml";
     let text = gateproof_suites::manifests().into_iter().find(|(p, _)| *p == path).unwrap().1;
@@ -241,6 +250,8 @@ fn a_definition_may_be_created_and_deleted_again() {
     Some("such as /slow?delay=100ms")
 )]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
+#[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
+#[case("probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}", "`listens` is for TCP", None)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",
     "`refused` is not for HTTP; `noAnswer` and `cutOff` are",
@@ -261,6 +272,21 @@ fn a_definition_may_be_created_and_deleted_again() {
     "{delete: [Service/echo], admitted: true}",
     "`admitted` without a write of content",
     Some("only apply and patch can be admitted")
+)]
+#[case(
+    "{apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}], refused: {}, either: [{refused: {code: 409}}]}",
+    "`refused` beside `either`",
+    Some("make it one of the ends")
+)]
+#[case(
+    "{delete: [Service/echo], either: [{refused: {}, then: []}]}",
+    "nothing is done in `then`",
+    Some("leave it out")
+)]
+#[case(
+    "hold: {never: {HTTPRoute/route: {Accepted: \"True\"}}, level: SHOULD}",
+    "`level` without `unchanged`",
+    Some("it is about what is `unchanged`")
 )]
 #[case(
     "{apply: [{apiVersion: v1, kind: Secret, metadata: {name: a}}], admitted: true, refused: {}}",

@@ -233,6 +233,15 @@ pub(crate) fn moment(name: &str) -> Moment {
             let keys = json!({"keys": [{"value": "one"}, {"value": "two"}]});
             answer = got(Purpose::Keys(json!({})), 200, keys);
         }
+        "subnet" => {
+            facts.kind = kinds::find("network.azure.com", "VirtualNetworksSubnet").unwrap();
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
+        "becomes-true" => {
+            let ready = json!({"type": "Ready", "status": "False", "severity": "Info", "reason": "Reconciling"});
+            Arc::make_mut(&mut facts.object)["status"] = json!({"conditions": [ready]});
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
         "confirm-failed" => answer = got(Purpose::Confirm, 200, state("Failed")),
         "unfit" => {
             answer = got(Purpose::Confirm, 200, json!({"properties": {"statusOfPrimary": "unavailable"}}));

@@ -10,7 +10,7 @@ use crate::{
     arm::Purpose,
     behaviour::Seam,
     decide::{Again, Decision, Seen},
-    status::{Desired, Severity, Truth, ready_of},
+    status::{Desired, Severity, Truth, ready_of, same},
     world::POLLER_TOKEN,
 };
 
@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "says-nothing",
         summary: "Writes no condition at all.",
-        clauses: &["ASO-01", "ASO-22", "ASO-28"],
+        clauses: &["ASO-01", "ASO-12", "ASO-15", "ASO-22", "ASO-24", "ASO-28"],
         seam: Seam::Decision(|_, decision| {
             decision.status.ready = None;
             decision.memory.said.ready = None;
@@ -34,16 +34,18 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "severity-when-true",
-        summary: "Leaves severity Info on a condition that is True.",
-        clauses: &["ASO-05", "ASO-INV-2", "ASO-INV-4"],
-        seam: Seam::Decision(|_, decision| {
-            edit_reason(decision, "Succeeded", |ready| ready.severity = Some(Severity::Info))
+        summary: "Leaves the severity Info on a condition that becomes True.",
+        clauses: &["ASO-05", "ASO-15", "ASO-INV-2", "ASO-INV-4"],
+        seam: Seam::Decision(|seen, decision| {
+            if seen.facts.ready()["severity"] == "Info" {
+                edit_reason(decision, "Succeeded", |ready| ready.severity = Some(Severity::Info));
+            }
         }),
     },
     Fault {
         name: "unknown-with-severity",
         summary: "Says Unknown with a severity while the spec is on its way.",
-        clauses: &["ASO-07", "ASO-INV-2"],
+        clauses: &["ASO-07", "ASO-12", "ASO-INV-2"],
         seam: Seam::Decision(|_, decision| edit_reason(decision, "Reconciling", |ready| ready.status = Truth::Unknown)),
     },
     Fault {
@@ -55,22 +57,26 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "severity-of-its-own",
         summary: "Calls the severity of errors Fatal.",
-        clauses: &["ASO-04"],
-        seam: Seam::Writer(|_, statuses| {
+        clauses: &["ASO-04", "ASO-24"],
+        seam: Seam::Writer(|write, statuses| {
+            let before = ready_of(write.live).clone();
             each(statuses, |ready| {
                 if ready["severity"] == "Error" {
                     ready["severity"] = "Fatal".into();
+                    if same(ready, &before) {
+                        *ready = before.clone();
+                    }
                 }
             })
         }),
     },
     Fault {
         name: "empty-reason",
-        summary: "Gives no reason for warnings.",
-        clauses: &["ASO-10", "ASO-29"],
+        summary: "Gives no reason where a reference leads nowhere.",
+        clauses: &["ASO-10", "ASO-29", "ASO-A10"],
         seam: Seam::Decision(|_, decision| {
-            edit(decision, |ready| {
-                if ready.severity == Some(Severity::Warning) {
+            edit_reason(decision, "ReferenceNotFound", |ready| {
+                if !ready.message.contains("armId") {
                     ready.reason.clear();
                 }
             })
@@ -79,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reason-with-spaces",
         summary: "Gives a phrase for a reason while the spec is on its way.",
-        clauses: &["ASO-10", "ASO-INV-4"],
+        clauses: &["ASO-10", "ASO-INV-4", "ASO-INV-8"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.reason = "Being put in".into())
         }),
@@ -101,7 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reconciling-as-warning",
         summary: "Calls it a warning that the spec is on its way.",
-        clauses: &["ASO-12", "ASO-INV-4"],
+        clauses: &["ASO-12", "ASO-16", "ASO-24", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.severity = Some(Severity::Warning))
         }),
@@ -165,7 +171,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reason-of-its-own",
         summary: "Gives AzureError for a reason, whatever the code.",
-        clauses: &["ASO-17"],
+        clauses: &["ASO-17", "ASO-36"],
         seam: Seam::Decision(|seen, decision| {
             if is_refused(seen) {
                 edit(decision, |ready| ready.reason = "AzureError".into());
@@ -276,7 +282,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "secret-as-reference",
         summary: "Says ReferenceNotFound where a Secret is missing.",
-        clauses: &["ASO-A07"],
+        clauses: &["ASO-A07", "ASO-A08"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "SecretNotFound", |ready| ready.reason = "ReferenceNotFound".into())
         }),
@@ -292,7 +298,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reference-as-owner",
         summary: "Says WaitingForOwner where a reference leads nowhere.",
-        clauses: &["ASO-A10"],
+        clauses: &["ASO-A10", "ASO-A11"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "ReferenceNotFound", |ready| ready.reason = "WaitingForOwner".into())
         }),
@@ -346,21 +352,23 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["ASO-INV-8"],
         seam: Seam::Writer(|write, statuses| {
             if let Some(ready) = write.desired.ready.as_ref().filter(|ready| ready.reason == "Reconciling") {
-                let value = ready.to_value();
+                let (before, value) = (ready_of(write.live).clone(), ready.to_value());
                 each(statuses, |one| {
                     let mut value = value.clone();
                     value["lastTransitionTime"] = write.now.into();
-                    *one = value;
+                    *one = if same(&value, &before) { before.clone() } else { value };
                 });
             }
         }),
     },
     Fault {
         name: "generation-ahead",
-        summary: "Claims to have seen a generation that is not there yet.",
+        summary: "Claims to have seen a generation of a subnet that is not there yet.",
         clauses: &["ASO-INV-6"],
-        seam: Seam::Decision(|_, decision| {
-            edit(decision, |ready| ready.observed_generation = ready.observed_generation.map(|seen| seen + 1))
+        seam: Seam::Decision(|seen, decision| {
+            if seen.facts.kind.kind == "VirtualNetworksSubnet" {
+                edit(decision, |ready| ready.observed_generation = Some(seen.facts.generation() + 1));
+            }
         }),
     },
     Fault {
@@ -369,11 +377,11 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["ASO-32", "ASO-INV-1"],
         seam: Seam::Writer(|_, statuses| {
             statuses.iter_mut().for_each(|status| {
-                let twice: Vec<_> = readies(status).map(|ready| ready.clone()).take(1).collect();
-                if readies(status).count() == 1
-                    && let Some(list) = status.get_mut("conditions").and_then(Value::as_array_mut)
-                {
-                    list.extend(twice);
+                let one = readies(status).next().cloned();
+                if let Some(list) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+                    list.retain(|condition| condition["type"] != "Ready");
+                    list.extend(one.clone());
+                    list.extend(one);
                 }
             })
         }),
@@ -400,14 +408,21 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "forgets-status",
-        summary: "Does not say again what somebody wiped.",
+        summary: "Does not say again what somebody wiped, before something changes.",
+        clauses: &["ASO-A38"],
+        seam: Seam::Decision(|seen, decision| {
+            let said = seen.memory.said.ready.as_ref().and_then(|said| said.observed_generation);
+            if seen.facts.ready().is_null() && said == Some(seen.facts.generation()) {
+                decision.status = Desired::default();
+            }
+        }),
+    },
+    Fault {
+        name: "stays-silent-once-wiped",
+        summary: "Says nothing any more, whatever changes, of an object whose status somebody wiped.",
         clauses: &["ASO-30"],
         seam: Seam::Decision(|seen, decision| {
-            if seen.answer.is_none()
-                && decision.request.is_none()
-                && seen.facts.ready().is_null()
-                && seen.memory.said.ready.is_some()
-            {
+            if seen.facts.ready().is_null() && seen.memory.said.ready.is_some() {
                 decision.status = Desired::default();
             }
         }),

@@ -18,9 +18,6 @@ use crate::{
 /// The subscription of the embedded ARM.
 const SUBSCRIPTION: &str = "00000000-0000-4000-8000-000000000001";
 
-/// For how many rounds something stays that has to go.
-const ROUNDS: u64 = 50;
-
 /// A look at something, of which nothing is to follow.
 fn look(id: &str, facts: &Facts) -> Option<Request> {
     let url = format!("{id}?api-version={}", facts.kind.api_version);
@@ -277,21 +274,6 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::World(|facts| {
             if !facts.is_deleting() && live(facts, "reason") == "AzureResourceNotFound" {
                 object(facts, |object| object["metadata"]["annotations"][RECONCILE_POLICY] = "skip".into());
-            }
-        }),
-    },
-    Fault {
-        name: "keeps-what-it-never-claimed",
-        summary: "Puts its finalizer on an object whose owner is missing, and waits for the owner to delete it.",
-        clauses: &["ASO-A04", "ASO-INV-5", "ASO-INV-11"],
-        seam: Seam::Decision(|seen, decision| {
-            let is_deleting = seen.facts.is_deleting();
-            if says(decision, "WaitingForOwner") && !is_deleting {
-                decision.finalizer = Some(true);
-            }
-            if is_deleting && seen.facts.annotation(RESOURCE_ID).is_none() && seen.memory.rounds < ROUNDS {
-                decision.finalizer = None;
-                decision.again = Again::After(SOON);
             }
         }),
     },

@@ -8,6 +8,7 @@ use crate::{
     arm::{Outcome, Purpose, Response},
     behaviour::Seam,
     kinds::Source,
+    settings::Settings,
     world::{Facts, OPERATOR_NAMESPACE, Owner, RECONCILE_POLICY, RESOURCE_ID},
 };
 
@@ -67,7 +68,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "takes-any-subscription",
         summary: "Takes an owner of another subscription.",
-        clauses: &["ASO-A06"],
+        clauses: &["ASO-A06", "ASO-A37"],
         seam: Seam::World(|facts| {
             if let Owner::Arm(id) = &facts.owner {
                 facts.owner = found("", id);
@@ -77,7 +78,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "sends-without-secret",
         summary: "Sends the spec with an empty value where a Secret is missing.",
-        clauses: &["ASO-A07"],
+        clauses: &["ASO-A07", "ASO-A08"],
         seam: Seam::World(|facts| fill(facts, Source::Secret)),
     },
     Fault {
@@ -89,14 +90,19 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "sends-without-reference",
         summary: "Sends the spec with an empty value where a reference leads nowhere.",
-        clauses: &["ASO-A10"],
+        clauses: &["ASO-A10", "ASO-A11"],
         seam: Seam::World(|facts| fill(facts, Source::Resource)),
     },
     Fault {
         name: "takes-over",
         summary: "Looks after an object that another installation looks after.",
         clauses: &["ASO-A17"],
-        seam: Seam::World(|facts| overlook(facts, OPERATOR_NAMESPACE)),
+        seam: Seam::World(|facts| {
+            if facts.annotation(OPERATOR_NAMESPACE).is_some() {
+                let own = Settings::default().operator_namespace;
+                object(facts, |object| object["metadata"]["annotations"][OPERATOR_NAMESPACE] = own.into());
+            }
+        }),
     },
     Fault {
         name: "deletes-despite-skip",
@@ -183,7 +189,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepted-is-done",
         summary: "Takes 202 for 200.",
-        clauses: &["ASO-38"],
+        clauses: &["ASO-38", "ASO-39"],
         seam: Seam::Arm(|request, outcome| {
             if let (Purpose::Put, Ok(response)) = (&request.purpose, outcome)
                 && response.status == 202
@@ -204,11 +210,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "canceled-operation-is-done",
-        summary: "Takes a canceled operation for one that succeeded.",
+        summary: "Takes a canceled operation for one that succeeded, and so the resource that it leaves behind.",
         clauses: &["ASO-39"],
         seam: Seam::Arm(|request, outcome| {
-            if matches!(request.purpose, Purpose::Poll(_)) {
+            if matches!(request.purpose, Purpose::Poll(_) | Purpose::Confirm) {
                 ended(outcome, "Canceled");
+                state(outcome, |state| state == "Canceled");
             }
         }),
     },

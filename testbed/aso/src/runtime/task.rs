@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use super::{Shared, writes::Writer};
 use crate::{
     arm::{Outcome, Request},
+    behaviour::Spoiler,
     decide::{Again, Decision, Memory, Seen},
-    world::{Facts, Key, observe},
+    world::{Facts, Key, World, observe},
 };
 
 /// How long a request that is out may still take once everything is to stop.
@@ -66,12 +67,26 @@ pub(super) async fn run(shared: Arc<Shared>, key: Key, uid: String) {
 }
 
 fn view(shared: &Shared, key: &Key, uid: &str) -> Option<Facts> {
-    let mut facts = observe(&shared.world(), key, &shared.settings)?;
+    let mut facts = match shared.behaviour.spoiler() {
+        None => observe(&shared.world(), key, &shared.settings)?,
+        Some(spoiler) => observe(&restored(&shared.world(), spoiler), key, &shared.settings)?,
+    };
     if facts.meta("uid") != uid {
         return None;
     }
     shared.behaviour.view(&mut facts);
     Some(facts)
+}
+
+/// The world as it would be if nothing had been spoiled.
+fn restored(world: &World, spoiler: &dyn Spoiler) -> World {
+    let mut world = world.clone();
+    for (key, object) in &mut world.objects {
+        if let Some(plain) = spoiler.restore(&key.kind, object) {
+            *object = Arc::new(plain);
+        }
+    }
+    world
 }
 
 /// Sends a request; nothing comes of it once everything is to stop, unless it is out already and answered soon.

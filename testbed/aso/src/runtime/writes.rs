@@ -124,7 +124,7 @@ impl Writer<'_> {
         let mut live = self.live();
         let mut tries = 0;
         loop {
-            let Some(mut wanted) = change(&live) else { return Ok(()) };
+            let Some(mut wanted) = self.wanted(is_status, &live, &change) else { return Ok(()) };
             // Objects out of a list do not say what they are.
             wanted["apiVersion"] = resource.api_version.clone().into();
             wanted["kind"] = resource.kind.clone().into();
@@ -154,6 +154,17 @@ impl Writer<'_> {
             }
             live = Arc::new(object);
         }
+    }
+
+    /// What is to be written over the live object, if anything is.
+    fn wanted(&self, is_status: bool, live: &Value, change: &impl Fn(&Value) -> Option<Value>) -> Option<Value> {
+        let Some(spoiler) = self.shared.behaviour.spoiler() else { return change(live) };
+        let kind = self.facts.kind.kind;
+        let plain = spoiler.restore(kind, live).unwrap_or_else(|| live.clone());
+        let mut wanted = change(&plain).unwrap_or(plain);
+        spoiler.spoil(kind, live, &mut wanted);
+        let part = if is_status { "status" } else { "metadata" };
+        (wanted.get(part) != live.get(part)).then_some(wanted)
     }
 
     fn resource(&self) -> ApiResource {

@@ -490,8 +490,6 @@ pub(super) const FAULTS: &[Fault] = &[
             "GEP1364-46",
             "blind:TCPRouteInvalidBackendRefNonexistent.1",
             "blind:TCPRouteInvalidCrossNamespaceBackendRef.1",
-            "GEP1364-14",
-            "blind:Generic.14",
         ],
         seam: Seam::Exchange(|| Arc::new(HoldsRefused)),
     },

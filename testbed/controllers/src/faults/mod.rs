@@ -10,6 +10,8 @@ mod flaps;
 mod frames;
 mod grpc;
 mod http;
+mod kept;
+mod limits;
 mod releases;
 mod snapshot;
 mod specs;
@@ -18,6 +20,8 @@ mod surface;
 pub mod tamper;
 pub(crate) mod tools;
 mod transit;
+mod unknown;
+mod unseen;
 mod v1_7;
 mod writer;
 
@@ -59,6 +63,8 @@ pub enum Seam {
     Exchange(fn() -> Arc<dyn Exchange>),
     /// Which CRDs the API server serves.
     ApiSurface(fn(&mut Vec<Value>)),
+    /// In several, where one alone makes no mistake; the first says where it is listed.
+    Several(&'static [Seam]),
 }
 
 impl Seam {
@@ -71,6 +77,39 @@ impl Seam {
             Self::Config(_) => "proxy config",
             Self::Exchange(_) => "exchange",
             Self::ApiSurface(_) => "API surface",
+            Self::Several(all) => match all {
+                [first, ..] => first.name(),
+                [] => "none",
+            },
+        }
+    }
+}
+
+impl Seam {
+    fn enter(self, seams: &mut Seams) {
+        match self {
+            Self::Snapshot(make) => seams.snapshot.push(make()),
+            Self::Statuses(make) => seams.statuses.push(make()),
+            Self::StatusWriter(wrap) => seams.writer = wrap(Arc::clone(&seams.writer)),
+            Self::Config(make) => seams.config.push(make()),
+            Self::Exchange(_) | Self::ApiSurface(_) => {}
+            Self::Several(all) => all.iter().for_each(|one| one.enter(seams)),
+        }
+    }
+
+    fn exchange(self) -> Option<Arc<dyn Exchange>> {
+        match self {
+            Self::Exchange(make) => Some(make()),
+            Self::Several(all) => all.iter().find_map(|one| one.exchange()),
+            _ => None,
+        }
+    }
+
+    fn reshape(self, crds: &mut Vec<Value>) {
+        match self {
+            Self::ApiSurface(change) => change(crds),
+            Self::Several(all) => all.iter().for_each(|one| one.reshape(crds)),
+            _ => {}
         }
     }
 }
@@ -78,13 +117,7 @@ impl Seam {
 impl Fault {
     /// Takes its place in the seams of the runtime, after what is there.
     pub fn enter(&self, seams: &mut Seams) {
-        match self.seam {
-            Seam::Snapshot(make) => seams.snapshot.push(make()),
-            Seam::Statuses(make) => seams.statuses.push(make()),
-            Seam::StatusWriter(wrap) => seams.writer = wrap(Arc::clone(&seams.writer)),
-            Seam::Config(make) => seams.config.push(make()),
-            Seam::Exchange(_) | Seam::ApiSurface(_) => {}
-        }
+        self.seam.enter(seams);
     }
 
     /// Where such a mistake of a real controller was reported, as `OWNER/NAME#NUMBER`; nothing if none is known.
@@ -94,17 +127,12 @@ impl Fault {
 
     /// What it puts into the seam of the data plane.
     pub fn exchange(&self) -> Option<Arc<dyn Exchange>> {
-        match self.seam {
-            Seam::Exchange(make) => Some(make()),
-            _ => None,
-        }
+        self.seam.exchange()
     }
 
     /// Changes the CRDs that the API server is about to serve.
     pub fn reshape(&self, crds: &mut Vec<Value>) {
-        if let Seam::ApiSurface(change) = self.seam {
-            change(crds);
-        }
+        self.seam.reshape(crds);
     }
 }
 
@@ -141,11 +169,15 @@ pub fn catalogue() -> &'static [Fault] {
             http::retry::EXCHANGE,
             surface::FAULTS,
             releases::FAULTS,
+            unknown::FAULTS,
             flaps::FAULTS,
             grpc::statuses::FAULTS,
             grpc::config::FAULTS,
             grpc::exchange::FAULTS,
             v1_7::FAULTS,
+            limits::FAULTS,
+            unseen::FAULTS,
+            kept::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

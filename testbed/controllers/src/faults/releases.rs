@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use gateproof_proxy::{Config, config::Protocol};
+use serde_json::Value;
 
 use super::{
     Fault, Seam,
-    tools::{serve_past, view},
+    tools::{say, serve_past, view},
 };
 use crate::{
     runtime::seams::{ConfigSeam, Seen, SnapshotSeam, StatusesSeam},
@@ -25,6 +26,24 @@ fn releases(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
 /// Whether a release is not the newest that is known, but an older one.
 fn is_older(release: &str) -> bool {
     recognises(release) && !release.starts_with(&format!("v1.{NEWEST_MINOR}."))
+}
+
+/// The fields that the spec of an HTTPRoute has in the releases that are known.
+const FIELDS: [&str; 4] = ["parentRefs", "hostnames", "rules", "useDefaultGateways"];
+
+fn has_unknown_field(route: &Value) -> bool {
+    let fields = route["spec"].as_object();
+    fields.is_some_and(|fields| fields.keys().any(|field| !FIELDS.contains(&field.as_str())))
+}
+
+/// Whether rules of HTTPRoutes have timeouts by their definition.
+fn has_timeouts(snapshot: &Snapshot) -> bool {
+    let rules = "/schema/openAPIV3Schema/properties/spec/properties/rules/items/properties/timeouts";
+    let mut of_routes = snapshot.crds().filter(|(object, _)| object.meta.name.starts_with("httproutes."));
+    of_routes.any(|(object, _)| {
+        let versions = object.raw["spec"]["versions"].as_array();
+        versions.is_some_and(|versions| versions.iter().all(|version| version.pointer(rules).is_some()))
+    })
 }
 
 /// Says nothing of routes while this is so.
@@ -153,6 +172,25 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Statuses(|| {
             Box::new(Stops(|snapshot| releases(snapshot).any(is_older) && !releases(snapshot).all(is_older)))
         }),
+    },
+    Fault {
+        name: "stops-at-fields-of-later-releases",
+        summary: "Says nothing of HTTPRoutes that have a field which it does not know.",
+        clauses: &["IMPL-05"],
+        seam: Seam::Statuses(|| {
+            say(|seen, statuses| {
+                statuses.retain(|update| {
+                    let route = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name);
+                    update.kind != Kind::HttpRoute || !route.is_some_and(|route| has_unknown_field(&route.raw))
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "stops-without-fields-of-later-releases",
+        summary: "Says nothing of routes while the definition of HTTPRoutes has no timeouts.",
+        clauses: &["IMPL-06"],
+        seam: Seam::Statuses(|| Box::new(Stops(|snapshot| !has_timeouts(snapshot)))),
     },
     Fault {
         name: "takes-silent-definitions-for-known",

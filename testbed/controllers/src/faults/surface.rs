@@ -41,6 +41,9 @@ fn without_annotation_of(crds: &mut [Value], kind: &str, annotation: &str) {
     }
 }
 
+/// Kinds of the bundle that this implementation does nothing with.
+const UNREAD: [&str; 4] = ["BackendTLSPolicy", "ListenerSet", "TLSRoute", "UDPRoute"];
+
 /// Makes every Gateway's HTTPS listeners name their `tls`.
 fn demand_tls(crds: &mut [Value]) {
     for crd in crds.iter_mut().filter(|crd| crd["spec"]["names"]["kind"] == "Gateway") {
@@ -102,6 +105,26 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Serves a CRD of GRPCRoutes that does not say which channel it is of.",
         clauses: &["IMPL-02"],
         seam: Seam::ApiSurface(|crds| without_annotation_of(crds, "GRPCRoute", "gateway.networking.k8s.io/channel")),
+    },
+    Fault {
+        name: "unread-crds-without-bundle-version",
+        summary: "Serves CRDs of kinds that nothing here reads which do not say which release they are of.",
+        clauses: &["IMPL-01", "IMPL-19"],
+        seam: Seam::ApiSurface(|crds| {
+            for kind in UNREAD {
+                without_annotation_of(crds, kind, "gateway.networking.k8s.io/bundle-version");
+            }
+        }),
+    },
+    Fault {
+        name: "unread-crds-without-channel",
+        summary: "Serves CRDs of kinds that nothing here reads which do not say which channel they are of.",
+        clauses: &["IMPL-02"],
+        seam: Seam::ApiSurface(|crds| {
+            for kind in UNREAD {
+                without_annotation_of(crds, kind, "gateway.networking.k8s.io/channel");
+            }
+        }),
     },
     Fault {
         name: "crds-with-room-for-any-condition",

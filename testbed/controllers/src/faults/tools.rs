@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gateproof_proxy::config::{Backend, Config, Filter, Listener, Protocol, Route, VirtualHost};
+use gateproof_proxy::config::{Backend, Config, Filter, Listener, Protocol, RequestMatch, Route, VirtualHost};
 use serde_json::Value;
 
 use crate::{
@@ -121,6 +121,39 @@ impl<S: SnapshotSeam> StatusesSeam for SayFrom<S> {
     }
 }
 
+/// A configuration fault that keeps a part of a rule when the rule has it no longer, as long as it matches the same.
+struct KeepsOfRules<T> {
+    /// By the uid of the route and the place of the rule.
+    known: BTreeMap<(String, usize), (Vec<RequestMatch>, T)>,
+    part: fn(&mut Route) -> &mut T,
+    is_empty: fn(&T) -> bool,
+}
+
+impl<T: Clone + Send> ConfigSeam for KeepsOfRules<T> {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        for rule in rules(config) {
+            let id = &rule.id;
+            let Some(route) = seen.snapshot.get(Kind::HttpRoute, &id.namespace, &id.name) else { continue };
+            let key = (route.meta.uid.clone(), id.rule);
+            let matches = rule.matches.clone();
+            let part = (self.part)(rule);
+            if !(self.is_empty)(part) {
+                self.known.insert(key, (matches, part.clone()));
+            } else if let Some((_, before)) = self.known.get(&key).filter(|(of, _)| *of == matches) {
+                *part = before.clone();
+            }
+        }
+    }
+}
+
+/// A fault that goes on with what rules of HTTPRoutes had before where they have nothing of it any more.
+pub(super) fn keep_of_rules<T: Clone + Send + 'static>(
+    part: fn(&mut Route) -> &mut T,
+    is_empty: fn(&T) -> bool,
+) -> Box<dyn ConfigSeam> {
+    Box::new(KeepsOfRules { known: BTreeMap::new(), part, is_empty })
+}
+
 /// A fault that sees another cluster.
 pub(super) fn view(change: fn(&mut Snapshot)) -> Box<dyn SnapshotSeam> {
     Box::new(View(change))
@@ -163,7 +196,7 @@ pub(super) fn listeners(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &
 }
 
 /// Takes the counts of routes over, listener by listener.
-pub(super) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
+pub(crate) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
     for mut other in from {
         let Some(update) = to.iter_mut().find(|update| (update.kind, &update.key) == (other.kind, &other.key)) else {
             continue;
@@ -199,7 +232,7 @@ pub(super) fn has_reason(conditions: &[Condition], r#type: &str, reason: &str) -
 }
 
 /// Gives the condition of a type another status and reason.
-pub(super) fn set(conditions: &mut [Condition], r#type: &str, status: Truth, reason: &str) {
+pub(crate) fn set(conditions: &mut [Condition], r#type: &str, status: Truth, reason: &str) {
     if let Some(condition) = find(conditions, r#type) {
         condition.status = status;
         condition.reason = reason.into();
@@ -221,7 +254,7 @@ pub(super) fn virtual_hosts(listener: &mut Listener) -> Vec<&mut VirtualHost> {
 }
 
 /// Every rule of the configuration.
-pub(super) fn rules(config: &mut Config) -> impl Iterator<Item = &mut Route> {
+pub(crate) fn rules(config: &mut Config) -> impl Iterator<Item = &mut Route> {
     hosts(config).flat_map(|host| host.routes.iter_mut())
 }
 

@@ -23,7 +23,7 @@ use crate::{
 struct Merge(Inner, fn(&Value, &StatusUpdate, &mut Value));
 
 /// The writer that is wrapped.
-type Inner = Arc<dyn StatusWriterSeam>;
+pub(super) type Inner = Arc<dyn StatusWriterSeam>;
 
 impl StatusWriterSeam for Merge {
     fn within(&self) -> &dyn StatusWriterSeam {
@@ -42,7 +42,7 @@ pub(super) fn merge(inner: Inner, change: fn(&Value, &StatusUpdate, &mut Value))
 }
 
 /// Leaves entries of parents that the route no longer names, changed so.
-fn keep_entries(live: &Value, status: &mut Value, change: impl Fn(&mut Value)) {
+pub(super) fn keep_entries(live: &Value, status: &mut Value, change: impl Fn(&mut Value)) {
     let before = live.pointer("/status/parents").and_then(Value::as_array).cloned().unwrap_or_default();
     let Some(parents) = status.get_mut("parents").and_then(Value::as_array_mut) else { return };
     for mut entry in before {

@@ -212,7 +212,7 @@ pub struct SelectorRequirement {
 }
 
 impl LabelSelector {
-    /// Whether the labels satisfy every requirement; an empty selector takes everything, an unknown operator nothing.
+    /// Whether the labels satisfy every requirement; an empty selector takes everything, one that cannot be read nothing.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
             && self.match_expressions.iter().all(|requirement| requirement.matches(labels))
@@ -224,9 +224,10 @@ impl SelectorRequirement {
         let value = labels.get(&self.key);
         match self.operator.as_str() {
             "In" => value.is_some_and(|value| self.values.contains(value)),
-            "NotIn" => value.is_none_or(|value| !self.values.contains(value)),
-            "Exists" => value.is_some(),
-            "DoesNotExist" => value.is_none(),
+            "NotIn" if !self.values.is_empty() => value.is_none_or(|value| !self.values.contains(value)),
+            "Exists" if self.values.is_empty() => value.is_some(),
+            "DoesNotExist" if self.values.is_empty() => value.is_none(),
+            // An unknown operator, or one with values where there are to be none, or the other way round.
             _ => false,
         }
     }
@@ -264,4 +265,30 @@ pub struct GrantTo {
     pub kind: String,
     /// Name of the referent; absent or empty means all of the kind.
     pub name: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::LabelSelector;
+
+    #[rstest]
+    #[case::nothing_asked(json!({}), true)]
+    #[case::not_in_others(json!({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["blue"]}]}), true)]
+    #[case::there(json!({"matchExpressions": [{"key": "team", "operator": "Exists"}]}), true)]
+    #[case::another_not_there(json!({"matchExpressions": [{"key": "other", "operator": "DoesNotExist", "values": []}]}), true)]
+    #[case::in_nothing(json!({"matchExpressions": [{"key": "team", "operator": "In", "values": []}]}), false)]
+    #[case::not_in_nothing(json!({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": []}]}), false)]
+    #[case::not_in_what_is_left_out(json!({"matchExpressions": [{"key": "team", "operator": "NotIn"}]}), false)]
+    #[case::there_with_values(json!({"matchExpressions": [{"key": "team", "operator": "Exists", "values": ["red"]}]}), false)]
+    #[case::not_there_with_values(json!({"matchExpressions": [{"key": "other", "operator": "DoesNotExist", "values": ["red"]}]}), false)]
+    #[case::unknown_operator(json!({"matchExpressions": [{"key": "team", "operator": "Gt", "values": ["1"]}]}), false)]
+    fn a_selector_that_cannot_be_read_selects_nothing(#[case] selector: Value, #[case] expected: bool) {
+        let selector: LabelSelector = serde_json::from_value(selector).unwrap();
+        assert_eq!(selector.matches(&[("team".to_owned(), "red".to_owned())].into()), expected);
+    }
 }

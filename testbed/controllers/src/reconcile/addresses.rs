@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, net::Ipv4Addr};
 
 use super::gateway::Scoped;
 use crate::{
-    model::AddressRequest,
+    model::{AddressRequest, GatewaySpec, Listener},
     settings::Settings,
     snapshot::{Addresses, Assigned},
 };
@@ -10,7 +10,8 @@ use crate::{
 /// Address types that can be asked for.
 pub(crate) const SUPPORTED_TYPE: &str = "IPAddress";
 
-/// Gives every Gateway in scope its addresses: the requested ones, else one of its own out of the network.
+/// Gives every Gateway in scope its addresses: the requested ones, else as many out of the network as the settings say, which are its
+/// own unless compatible Gateways share theirs.
 ///
 /// A Gateway keeps what it had. Free addresses are given out in turn, so that one just released is not used again at
 /// once by somebody else.
@@ -18,7 +19,7 @@ pub(crate) fn allocate(gateways: &[Scoped<'_>], previous: &Addresses, settings: 
     let mut previous = previous.clone();
     previous.given.retain(|uid, _| gateways.iter().any(|gateway| gateway.uid() == uid));
     let previous = &previous;
-    let mut pool = Pool { settings, previous, taken: BTreeSet::new(), last: previous.last };
+    let mut pool = Pool { settings, previous, taken: BTreeSet::new(), shared: Vec::new(), last: previous.last };
     let mut given: Vec<(&Scoped<'_>, Vec<Assigned>)> = Vec::new();
     let held_by_others: Vec<(&str, Ipv4Addr)> = gateways
         .iter()
@@ -34,8 +35,14 @@ pub(crate) fn allocate(gateways: &[Scoped<'_>], previous: &Addresses, settings: 
         given.push((gateway, assigned));
     }
     for (gateway, assigned) in &mut given {
-        let wanted = requests(gateway).iter().filter(|request| request.value.is_empty()).count();
-        for _ in 0..wanted {
+        if gateway.spec.addresses.is_empty() {
+            for _ in 0..settings.addresses {
+                let next = if settings.merges { pool.shared(gateway, assigned) } else { pool.any(gateway.uid()) };
+                assigned.push(next);
+            }
+            continue;
+        }
+        for _ in requests(gateway).iter().filter(|request| request.value.is_empty()) {
             assigned.push(pool.any(gateway.uid()));
         }
     }
@@ -58,10 +65,12 @@ struct Pool<'a> {
     settings: &'a Settings,
     previous: &'a Addresses,
     taken: BTreeSet<Ipv4Addr>,
+    /// The addresses that may be shared, with those who have them so far.
+    shared: Vec<(Ipv4Addr, Vec<&'a GatewaySpec>)>,
     last: Option<u8>,
 }
 
-impl Pool<'_> {
+impl<'a> Pool<'a> {
     fn fixed(&mut self, value: &str, in_use: impl Fn(Ipv4Addr) -> bool) -> Assigned {
         let address = value.parse().ok().filter(|address| self.settings.may_assign(*address));
         let Some(address) = address else {
@@ -93,7 +102,39 @@ impl Pool<'_> {
         }
     }
 
+    /// The address that it had before, as long as whoever else has it goes with it; else one of older Gateways that it goes with;
+    /// else one of its own.
+    fn shared(&mut self, gateway: &Scoped<'a>, others: &[Assigned]) -> Assigned {
+        let goes = |address: &Ipv4Addr| {
+            let there = self.shared.iter().find(|(shared, _)| shared == address);
+            let is_open = there.map(|(_, there)| there.iter().all(|other| is_compatible(other, gateway.spec)));
+            is_open.unwrap_or(!self.taken.contains(address)) && !others.contains(&Assigned::Address(*address))
+        };
+        let kept = self.previous.of(gateway.uid()).find(goes);
+        let found = kept.or_else(|| self.shared.iter().map(|(address, _)| *address).find(goes));
+        let given = found.map_or_else(|| self.any(gateway.uid()), Assigned::Address);
+        if let Assigned::Address(address) = given {
+            self.taken.insert(address);
+            match self.shared.iter_mut().find(|(shared, _)| *shared == address) {
+                Some((_, there)) => there.push(gateway.spec),
+                None => self.shared.push((address, vec![gateway.spec])),
+            }
+        }
+        given
+    }
+
     fn is_free(&self, address: Ipv4Addr) -> bool {
         !self.taken.contains(&address) && !self.previous.holds(address)
     }
+}
+
+/// Whether two Gateways can have one address: on a port that both have they speak the same, and hostnames tell their listeners apart.
+fn is_compatible(one: &GatewaySpec, other: &GatewaySpec) -> bool {
+    let clash = |a: &Listener, b: &Listener| {
+        let host = |of: &Listener| of.host().unwrap_or_default().to_ascii_lowercase();
+        let is_told_apart = a.protocol == b.protocol && ["HTTP", "HTTPS"].contains(&&*a.protocol) && host(a) != host(b);
+        a.port == b.port && !is_told_apart
+    };
+    one.gateway_class_name == other.gateway_class_name
+        && !one.listeners.iter().any(|a| other.listeners.iter().any(|b| clash(a, b)))
 }

@@ -1,5 +1,8 @@
+use serde_json::Value;
+
 use super::verdict::Verdict;
 use crate::{
+    model::CrdView,
     settings::{FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, minor, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
@@ -14,12 +17,19 @@ pub(crate) struct Class<'a> {
     pub(crate) accepted: Verdict,
     supported_version: Verdict,
     supported_features: Vec<String>,
+    /// Whether the release has features as plain names.
+    as_names: bool,
 }
 
 /// Every class of ours; those of other controllers are none of our business.
 pub(crate) fn review<'a>(snapshot: &'a Snapshot, settings: &Settings) -> Vec<Class<'a>> {
     let supported_version = supported_version(snapshot);
-    let supported_features = supported_features(snapshot);
+    let schema = feature_schema(snapshot);
+    let as_names = schema.is_some_and(|schema| schema["type"] == "string");
+    let mut supported_features = supported_features(snapshot);
+    if let Some(known) = schema.and_then(|schema| schema["enum"].as_array()) {
+        supported_features.retain(|feature| known.iter().any(|known| known == feature));
+    }
     snapshot
         .gateway_classes()
         .filter(|(_, class)| class.controller_name == settings.controller_name)
@@ -34,6 +44,7 @@ pub(crate) fn review<'a>(snapshot: &'a Snapshot, settings: &Settings) -> Vec<Cla
             },
             supported_version: supported_version.clone(),
             supported_features: supported_features.clone(),
+            as_names,
         })
         .collect()
 }
@@ -84,6 +95,16 @@ fn supported_features(snapshot: &Snapshot) -> Vec<String> {
     all
 }
 
+/// What the definition of GatewayClass says of a feature: an object since v1.2, a string before, and at v1.0 one of a list.
+fn feature_schema(snapshot: &Snapshot) -> Option<&Value> {
+    const ITEMS: &str = "/schema/openAPIV3Schema/properties/status/properties/supportedFeatures/items";
+    let is_class = |(_, crd): &(&Object, &CrdView)| {
+        crd.group == Kind::GatewayClass.group() && crd.names.kind == Kind::GatewayClass.name()
+    };
+    let (object, _) = snapshot.crds().find(is_class)?;
+    object.raw["spec"]["versions"].as_array()?.iter().find_map(|version| version.pointer(ITEMS))
+}
+
 pub(crate) fn statuses(classes: &[Class<'_>], settings: &Settings) -> Vec<StatusUpdate> {
     let status = |class: &Class<'_>| StatusUpdate {
         kind: Kind::GatewayClass,
@@ -96,6 +117,7 @@ pub(crate) fn statuses(classes: &[Class<'_>], settings: &Settings) -> Vec<Status
                 class.supported_version.condition("SupportedVersion"),
             ],
             supported_features: class.supported_features.clone(),
+            as_names: class.as_names,
         },
     };
     classes.iter().map(|class| status(class).stamped()).collect()

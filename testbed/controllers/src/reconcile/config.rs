@@ -30,7 +30,29 @@ pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
             }
         }
     }
-    Config { listeners, ..Config::default() }
+    Config { listeners: joined(listeners), ..Config::default() }
+}
+
+/// Gateways that share an address share its ports too, where hostnames tell their listeners apart.
+fn joined(lanes: Vec<Lane>) -> Vec<Lane> {
+    let mut known: BTreeMap<(IpAddr, u16), usize> = BTreeMap::new();
+    let mut all: Vec<Lane> = Vec::new();
+    for lane in lanes {
+        let Some(at) = known.get(&(lane.address, lane.port)) else {
+            known.insert((lane.address, lane.port), all.len());
+            all.push(lane);
+            continue;
+        };
+        let Lane { id, protocol, .. } = &mut all[*at];
+        match (protocol, lane.protocol) {
+            (Spoken::Http(one), Spoken::Http(other)) => one.virtual_hosts.extend(other.virtual_hosts),
+            (Spoken::Https(one), Spoken::Https(other)) => one.extend(other),
+            // Such Gateways have no address in common.
+            _ => continue,
+        }
+        *id = format!("{id}, {}", lane.id);
+    }
+    all
 }
 
 /// What is spoken on a port. Listeners that share one speak the same protocol, or they would be in conflict.

@@ -49,6 +49,18 @@ pub(crate) struct Gateway<'a> {
     assigned: Verdict,
     /// The addresses that the data plane serves it on; none if it is refused or not placed.
     pub(crate) addresses: Vec<Ipv4Addr>,
+    /// Whether it asks for addresses.
+    asks: bool,
+}
+
+impl Gateway<'_> {
+    /// An address as the status has it.
+    fn published(&self, address: Ipv4Addr, settings: &Settings) -> GatewayAddress {
+        match settings.names && !self.asks {
+            true => GatewayAddress { r#type: "Hostname".into(), value: settings.name(address) },
+            false => GatewayAddress { r#type: SUPPORTED_TYPE.into(), value: address.to_string() },
+        }
+    }
 }
 
 /// Reviews every Gateway in scope.
@@ -83,7 +95,8 @@ pub(crate) fn review<'a>(
         }
         let addresses = if admitted && placed.is_true() { held } else { Vec::new() };
         let assigned = addresses_assigned(assigned);
-        gateways.push(Gateway { object, listeners, accepted, placed, assigned, addresses });
+        let asks = !spec.addresses.is_empty();
+        gateways.push(Gateway { object, listeners, accepted, placed, assigned, addresses, asks });
     }
     gateways
 }
@@ -205,15 +218,11 @@ pub(crate) fn statuses(
                 .into_iter()
                 .flatten()
                 .collect(),
-                addresses: gateway.addresses.iter().map(published).collect(),
+                addresses: gateway.addresses.iter().map(|address| gateway.published(*address, settings)).collect(),
                 listeners: listeners.collect(),
             },
         }
         .stamped()
     };
     gateways.iter().enumerate().map(status).collect()
-}
-
-fn published(address: &Ipv4Addr) -> GatewayAddress {
-    GatewayAddress { r#type: SUPPORTED_TYPE.into(), value: address.to_string() }
 }

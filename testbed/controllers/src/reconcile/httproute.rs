@@ -155,7 +155,9 @@ pub(super) fn backend(
     let translated = filters::translate(snapshot, kind, route, &reference.filters);
     let target = match backends::resolve(snapshot, kind, route, reference) {
         Ok(to) if to.endpoints.is_empty() => {
-            BackendTarget::Fail { status: 503, reason: format!("{id} has no ready endpoints") }
+            // Before v1.2 there was one code for every backend that cannot be had.
+            let status = if class::is_since(snapshot, 2) { 503 } else { broken };
+            BackendTarget::Fail { status, reason: format!("{id} has no ready endpoints") }
         }
         Ok(to) if to.h2c => BackendTarget::H2cEndpoints(to.endpoints),
         Ok(to) => BackendTarget::Endpoints(to.endpoints),

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use gateproof_proxy::config::Hostname;
 
 use super::{
-    certificates, hostname,
+    certificates, class, hostname,
     verdict::{Problem, Verdict, resolved_refs},
 };
 use crate::{
@@ -116,6 +116,8 @@ pub(crate) fn review<'a>(
     settings: &Settings,
     addresses: &[IpAddr],
 ) -> Vec<Listener<'a>> {
+    // Older releases know no such condition.
+    let says_overlap = class::is_since(snapshot, 3);
     let one = |listener: &'a model::Listener| {
         let protocol = Protocol::parse(&listener.protocol);
         let conflict = conflict(listener, &spec.listeners);
@@ -137,7 +139,7 @@ pub(crate) fn review<'a>(
             admitted,
             resolved: resolved_refs(&problems),
             conflict,
-            overlap: overlap(listener, &spec.listeners),
+            overlap: overlap(listener, &spec.listeners).filter(|_| says_overlap),
             certificates,
         }
     };

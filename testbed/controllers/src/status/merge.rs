@@ -15,18 +15,23 @@ const OWNED: &[&str] = &[
     "PartiallyInvalid",
 ];
 
+/// As many entries as `status.parents` has room for.
+pub(crate) const ENTRIES: usize = 32;
+
 /// The status that results from putting the desired one into the object as it is now.
 ///
-/// Conditions of other types, entries of other controllers and fields not ours stay as they are, where they are.
+/// Conditions of other types, entries of other controllers and fields not ours stay as they are, where they are. New entries of ours
+/// for which these leave no room are left out, since the API server would not take any of it.
 /// A condition that was worked out from a newer generation than ours is left alone. `lastTransitionTime` is `now` for a
 /// condition whose status differs from before, else what it was.
 pub fn merge(live: &Value, desired: &StatusUpdate, now: &str) -> Value {
     let namespace = &desired.key.namespace;
     let mut status = live.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     match &desired.status {
-        DesiredStatus::GatewayClass { conditions, supported_features } => {
+        DesiredStatus::GatewayClass { conditions, supported_features, as_names } => {
             merge_conditions(&mut status, conditions, now);
-            let features = supported_features.iter().map(|name| json!({ "name": name })).collect();
+            let feature = |name: &String| if *as_names { json!(name) } else { json!({ "name": name }) };
+            let features = supported_features.iter().map(feature).collect();
             status.insert("supportedFeatures".into(), Value::Array(features));
         }
         DesiredStatus::Gateway { conditions, addresses, listeners } => {
@@ -101,7 +106,8 @@ fn merge_parents(
             after.push(entry);
         }
     }
-    after.extend(rest.into_iter().map(|parent| written(None, parent)));
+    let room = ENTRIES.saturating_sub(after.len());
+    after.extend(rest.into_iter().take(room).map(|parent| written(None, parent)));
     after
 }
 

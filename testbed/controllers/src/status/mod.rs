@@ -5,6 +5,7 @@ mod merge;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use merge::ENTRIES;
 pub use merge::{merge, same};
 
 use std::fmt;
@@ -92,6 +93,8 @@ pub enum DesiredStatus {
         conditions: Vec<Condition>,
         /// Names of features, sorted.
         supported_features: Vec<String>,
+        /// Whether they are plain names, as releases before v1.2 have them, and not objects.
+        as_names: bool,
     },
     /// `Gateway.status`.
     Gateway {

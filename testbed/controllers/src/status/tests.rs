@@ -19,7 +19,8 @@ fn update(kind: Kind, status: DesiredStatus) -> StatusUpdate {
 }
 
 fn class(conditions: Vec<Condition>) -> StatusUpdate {
-    update(Kind::GatewayClass, DesiredStatus::GatewayClass { conditions, supported_features: vec!["Gateway".into()] })
+    let supported_features = vec!["Gateway".into()];
+    update(Kind::GatewayClass, DesiredStatus::GatewayClass { conditions, supported_features, as_names: false })
 }
 
 fn route(parents: &[(&str, Option<&str>)]) -> StatusUpdate {
@@ -109,6 +110,26 @@ fn an_entry_is_recognised_with_its_defaults_spelled_out() {
     let status = merge(&json!({"status": {"parents": [entry]}}), &route(&[("gw", None)]), NOW);
     assert_eq!(status["parents"].as_array().unwrap().len(), 1);
     assert_eq!(status["parents"][0]["conditions"][0], marker);
+}
+
+#[test]
+fn entries_for_which_others_leave_no_room_are_left_out() {
+    let theirs = |at: usize| json!({"controllerName": "example.com/theirs", "parentRef": {"name": at.to_string()}, "conditions": []});
+    let own = json!({"controllerName": OURS, "parentRef": {"name": "gw"}, "conditions": []});
+    let full: Vec<Value> = (0..30).map(theirs).chain([own]).collect();
+    let wanted = route(&[("gw", None), ("gw", Some("one")), ("gw", Some("two"))]);
+    let status = merge(&json!({"status": {"parents": full}}), &wanted, NOW);
+    let parents = status["parents"].as_array().unwrap();
+    assert_eq!(parents.len(), 32);
+    assert_eq!(parents[..30], full[..30]);
+    assert_eq!(parents[30]["conditions"][0]["observedGeneration"], 4);
+    assert_eq!(parents[31]["parentRef"]["sectionName"], "one");
+    let (live, shrunk) = (json!({"status": status}), route(&[("gw", Some("two")), ("gw", Some("three"))]));
+    let sections: Vec<Value> = merge(&live, &shrunk, NOW)["parents"].as_array().unwrap()[30..]
+        .iter()
+        .map(|entry| entry["parentRef"]["sectionName"].clone())
+        .collect();
+    assert_eq!(sections, ["two", "three"], "what goes makes room");
 }
 
 #[test]

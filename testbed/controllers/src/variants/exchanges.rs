@@ -99,12 +99,12 @@ fn with_page(_: &RequestHead, response: &mut Response<Body>) {
 }
 
 fn forwarding_headers(request: &RequestHead, parts: &mut Parts) {
-    let client = request.connection.peer.ip().to_string();
-    for (name, value) in [("x-forwarded-for", client.as_str()), ("x-forwarded-proto", request.scheme)] {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            parts.headers.insert(HeaderName::from_static(name), value);
-        }
+    if let Ok(client) = HeaderValue::from_str(&request.connection.peer.ip().to_string()) {
+        parts.headers.insert(HeaderName::from_static("x-forwarded-for"), client);
     }
+    // What stands there is the scheme already, or what a filter of the rule has set.
+    let scheme = parts.headers.entry(HeaderName::from_static("x-forwarded-proto"));
+    scheme.or_insert(HeaderValue::from_static(request.scheme));
     parts.headers.insert(HeaderName::from_static("x-request-id"), HeaderValue::from(request.connection.id));
     parts.headers.insert(VIA, HeaderValue::from_static("1.1 reference"));
 }
@@ -137,7 +137,29 @@ fn chunked(_: &RequestHead, response: &mut Response<Body>) {
     }
 }
 
+/// In which case names came stands beside the headers; without that they are written in lower case.
+struct LowerCase;
+
+#[async_trait]
+impl Exchange for LowerCase {
+    async fn on_forward(&self, _: &RequestHead, mut parts: Parts) -> Parts {
+        parts.extensions.clear();
+        parts
+    }
+
+    async fn on_response(&self, _: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        response.extensions_mut().clear();
+        Some(response)
+    }
+}
+
 pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "writes-header-names-in-lower-case",
+        summary: "Writes the names of all headers in lower case, in requests and in answers, over HTTP/1 too.",
+        source: "RFC 9110, 5.1: field names are case-insensitive.",
+        place: Place::Exchange(|| Arc::new(LowerCase)),
+    },
     Variant {
         name: "spreads-by-lot",
         summary: "Draws the backend of each request by lot, by the weights, instead of in turns.",

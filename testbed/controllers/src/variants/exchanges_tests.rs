@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use gateproof_proxy::{
-    ListenerKey,
-    config::{Backend, Route, RouteId, Timeouts},
+    Config, ListenerKey, Plain, Proxy, ProxyOptions,
+    config::{Backend, Hostname, HttpListener, Listener, Protocol, Route, RouteId, Timeouts, VirtualHost},
 };
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body::Body as _;
@@ -135,4 +135,56 @@ async fn a_refused_connection_is_ended_in_order() {
     let refused = TcpChoice::Refuse { reason: "none".to_owned() };
     assert!(exchange("ends-refused-connections").serve_tcp(&connection(), stream, refused).await.is_none());
     assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
+}
+
+/// What a backend gets and what a client gets, as it stands on the wire.
+async fn on_the_wire(exchange: Arc<dyn Exchange>) -> (String, String) {
+    let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let to = Backend {
+        id: "raw".to_owned(),
+        weight: 1,
+        target: BackendTarget::Endpoints(vec![backend.local_addr().unwrap()]),
+        filters: Vec::new(),
+    };
+    let rule = Route {
+        id: RouteId { namespace: "test".to_owned(), name: "route".to_owned(), rule: 0 },
+        hostnames: Vec::new(),
+        matches: Vec::new(),
+        filters: Vec::new(),
+        backends: vec![to],
+        timeouts: Timeouts::default(),
+        retry: None,
+    };
+    let host = VirtualHost { listener: "http".to_owned(), hostname: Hostname::Any, routes: vec![rule] };
+    let protocol = Protocol::Http(HttpListener { virtual_hosts: vec![host] });
+    let listener = Listener { id: "http".to_owned(), address: free.ip(), port: free.port(), protocol };
+    let proxy = Proxy::with_exchange(ProxyOptions::default(), exchange);
+    proxy.apply(Config { listeners: vec![listener], ..Config::default() }).await;
+    let answering = tokio::spawn(async move {
+        let (mut stream, _) = backend.accept().await.unwrap();
+        let got = head(&mut stream).await;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nX-From-Backend: 1\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+        got
+    });
+    let mut client = TcpStream::connect(free).await.unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\nX-From-Client: 1\r\n\r\n").await.unwrap();
+    let answer = head(&mut client).await;
+    (answering.await.unwrap(), answer)
+}
+
+async fn head(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    while !text.ends_with(b"\r\n\r\n") {
+        text.push(stream.read_u8().await.unwrap());
+    }
+    String::from_utf8(text).unwrap()
+}
+
+#[tokio::test]
+async fn names_of_headers_are_written_in_lower_case() {
+    let (request, answer) = on_the_wire(Arc::new(Plain)).await;
+    assert!(request.contains("X-From-Client: 1") && answer.contains("X-From-Backend: 1"), "{request}{answer}");
+    let (request, answer) = on_the_wire(exchange("writes-header-names-in-lower-case")).await;
+    assert!(request.contains("x-from-client: 1") && answer.contains("x-from-backend: 1"), "{request}{answer}");
 }

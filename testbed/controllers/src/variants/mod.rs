@@ -4,9 +4,14 @@
 
 mod exchanges;
 mod late;
+mod left;
+pub(crate) mod limits;
 mod pacing;
+mod places;
+mod reasons;
 mod refusals;
 mod reloads;
+mod silence;
 mod statuses;
 mod writes;
 
@@ -20,7 +25,7 @@ use std::time::Duration;
 
 use gateproof_proxy::Exchange;
 
-use crate::runtime::seams::Seams;
+use crate::{runtime::seams::Seams, settings::Settings};
 
 /// A named legal variant.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +46,20 @@ enum Place {
     Runtime(fn(&mut Seams)),
     /// In that of the data plane.
     Exchange(fn() -> Arc<dyn Exchange>),
+    /// In what the operator decides.
+    Settings(fn(&mut Settings)),
 }
 
+/// What should be and is not under a variant, by the clauses that say so. Nothing that must be is among it.
+const LEFT_UNDONE: [(&str, &[&str]); 2] =
+    [("takes-idle-services-for-broken", &["GEP1364-45"]), ("leaves-entries-behind", &["OWN-13"])];
+
 impl Variant {
+    /// Clauses with a SHOULD that it does not follow, for which a warning is right.
+    pub fn leaves_undone(&self) -> &'static [&'static str] {
+        LEFT_UNDONE.iter().find(|(name, _)| *name == self.name).map_or(&[], |(_, clauses)| clauses)
+    }
+
     /// How long a Gateway waits for its data plane, where that is what the variant is about.
     pub fn delay(&self) -> Option<Duration> {
         late::VARIANTS.iter().any(|variant| variant.name == self.name).then_some(DELAY)
@@ -56,11 +72,18 @@ impl Variant {
         }
     }
 
+    /// Takes its place in the settings.
+    pub fn settle(&self, settings: &mut Settings) {
+        if let Place::Settings(settle) = self.place {
+            settle(settings);
+        }
+    }
+
     /// What it puts into the seam of the data plane.
     pub fn exchange(&self) -> Option<Arc<dyn Exchange>> {
         match self.place {
             Place::Exchange(make) => Some(make()),
-            Place::Runtime(_) => None,
+            Place::Runtime(_) | Place::Settings(_) => None,
         }
     }
 }
@@ -68,7 +91,8 @@ impl Variant {
 /// Every variant.
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
     let runtime = [late::VARIANTS, reloads::VARIANTS, refusals::VARIANTS, statuses::VARIANTS, writes::VARIANTS];
-    runtime.into_iter().chain([exchanges::VARIANTS, pacing::VARIANTS]).flatten()
+    let more = [reasons::VARIANTS, left::VARIANTS, exchanges::VARIANTS, pacing::VARIANTS, limits::VARIANTS];
+    runtime.into_iter().chain(more).chain([places::VARIANTS, silence::VARIANTS]).flatten()
 }
 
 /// The variant of that name.

@@ -139,7 +139,33 @@ impl ConfigSeam for Unavailable {
     }
 }
 
+/// Answers 500 where a Service of an HTTPRoute has no endpoints.
+struct Invalid;
+
+impl ConfigSeam for Invalid {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        for rule in tools::rules(config) {
+            if seen.snapshot.grpc_route(&rule.id.namespace, &rule.id.name).is_some() {
+                continue;
+            }
+            for Backend { target, .. } in &mut rule.backends {
+                if let BackendTarget::Fail { status, reason } = target
+                    && reason.ends_with("has no ready endpoints")
+                {
+                    *status = 500;
+                }
+            }
+        }
+    }
+}
+
 pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "takes-idle-services-for-broken",
+        summary: "Answers 500 instead of 503 where a Service has no ready endpoints.",
+        source: "HTTPRouteRule.backendRefs: 503 SHOULD be returned for a Service without endpoints since v1.2; before, 500 was the code for all.",
+        place: Place::Runtime(|seams| seams.config.push(Box::new(Invalid))),
+    },
     Variant {
         name: "refuses-gateways-with-bad-listeners",
         summary: "Says Accepted=False/ListenersNotValid of a Gateway as soon as two of its listeners conflict, or what one refers to is not to \

@@ -39,7 +39,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "claims-without-a-gate",
         "Enforces nothing and says that it does.",
-        ["KUADRANT-05", "KUADRANT-18"],
+        ["KUADRANT-05", "KUADRANT-K36"],
         |_, _, outcome| outcome.gate.guards.clear()
     ),
     edit!(
@@ -117,7 +117,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "never-takes-guards-away",
         summary: "Goes on to deny after the policy is gone.",
-        clauses: &["KUADRANT-18", "KUADRANT-K34"],
+        clauses: &["KUADRANT-18"],
         seam: Seam::Outcome(|| {
             let mut kept = BTreeMap::new();
             Box::new(move |_, _, outcome| {
@@ -129,7 +129,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "acts-by-the-first-rules",
         summary: "Goes on to act by the rules that a path had first, after an edit.",
-        clauses: &["KUADRANT-K34", "KUADRANT-07"],
+        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21"],
         seam: Seam::Outcome(|| {
             let mut first = BTreeMap::new();
             Box::new(move |_, _, outcome| {

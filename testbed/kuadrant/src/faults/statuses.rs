@@ -21,7 +21,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "calls-missing-targets-invalid",
         "Gives Invalid as the reason where the target is missing.",
-        ["KUADRANT-03"],
+        ["KUADRANT-03", "KUADRANT-INV-4"],
         |_, _, outcome| {
             rename(outcome, "Accepted", "TargetNotFound", "Invalid");
         }
@@ -121,17 +121,9 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
-        "ignores-missing-dependencies",
-        "Accepts policies although what they depend on is not served.",
-        ["KUADRANT-K01"],
-        |_, _, outcome| {
-            good(outcome, "Accepted", "MissingDependency", None);
-        }
-    ),
-    edit!(
         "enforces-without-kuadrant",
         "Says Enforced although there is no Kuadrant object.",
-        ["KUADRANT-18", "KUADRANT-K10"],
+        ["KUADRANT-K10"],
         |_, _, outcome| {
             good(outcome, "Enforced", "MissingResource", None);
         }
@@ -175,7 +167,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "enforces-broken-expressions",
         "Says Enforced although an expression does not compile.",
-        ["KUADRANT-18", "KUADRANT-K29"],
+        ["KUADRANT-K29"],
         |_, _, outcome| {
             good(outcome, "Enforced", "InvalidCelExpression", None);
         }
@@ -183,7 +175,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "hides-partial-enforcement",
         "Does not say that a policy is enforced on some paths only.",
-        ["KUADRANT-06"],
+        ["KUADRANT-K37"],
         |_, _, outcome| {
             each(outcome, "Enforced", |kind, one| {
                 if one.message.contains("partially") {
@@ -195,7 +187,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "says-unknown-status",
         "Writes Unknown as the status of a condition that is False with the reason Unknown.",
-        ["KUADRANT-08"],
+        ["KUADRANT-08", "KUADRANT-INV-4"],
         |_, _, outcome| {
             each(outcome, "Enforced", |_, one| {
                 if one.reason == "Unknown" {
@@ -228,17 +220,17 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     ),
-    edit!("has-no-enforced-condition", "Never writes Enforced.", ["KUADRANT-05"], |_, _, outcome| {
-        conditions(outcome, |_, all| all.retain(|one| one.r#type != "Enforced"));
+    edit!("has-no-enforced-condition", "Never writes that a policy is enforced.", ["KUADRANT-05"], |_, _, outcome| {
+        conditions(outcome, |_, all| all.retain(|one| one.r#type != "Enforced" || one.status != "True"));
     }),
     edit!(
         "has-no-accepted-condition",
-        "Never writes Accepted on RateLimitPolicies.",
+        "Never writes Accepted, nor anything else, on RateLimitPolicies.",
         ["KUADRANT-01", "KUADRANT-20", "KUADRANT-INV-1"],
         |_, _, outcome| {
             conditions(outcome, |kind, all| {
                 if kind == Kind::RateLimitPolicy {
-                    all.retain(|one| one.r#type != "Accepted")
+                    all.clear();
                 }
             });
         }

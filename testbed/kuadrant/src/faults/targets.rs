@@ -41,7 +41,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "keeps-affected-conditions",
         "Never takes back what targets say of policies.",
-        ["KUADRANT-23", "KUADRANT-INV-9"],
+        ["KUADRANT-23"],
         |_, _, outcome| {
             outcome.statuses.retain(|one| match &one.change {
                 Change::Own { .. } => true,

@@ -81,6 +81,10 @@ fn targets(round: &mut Round) -> String {
     format!("gateway={} listeners={} route={route}", gateway["conditions"], gateway["listeners"])
 }
 
+fn written_of_tls(round: &mut Round) -> String {
+    merged(round, Kind::TlsPolicy, "p").to_string()
+}
+
 fn written(round: &mut Round) -> String {
     merged(round, Kind::RateLimitPolicy, "p").to_string()
 }
@@ -202,11 +206,6 @@ fn published(world: &mut Snapshot) {
 
 fn record_not_ready(world: &mut Snapshot) {
     world.edit(Kind::DnsRecord, |one| one["status"]["conditions"][0]["status"] = json!("False"));
-}
-
-fn no_dependency(world: &mut Snapshot) {
-    base(world);
-    world.missing.insert(Kind::Limitador);
 }
 
 fn no_kuadrant(world: &mut Snapshot) {
@@ -363,7 +362,6 @@ const FAULTS: &[Case] = &[
     case("hides-the-rival", conflict, says, "ns/q", ""),
     case("accepts-tls-policies-without-issuer", no_issuer, says, "Accepted=False/Invalid", ACCEPTED),
     case("accepts-bad-networks", bad_network, says, "Accepted=False/Unknown", ACCEPTED),
-    case("ignores-missing-dependencies", no_dependency, says, "Accepted=False/MissingDependency", ACCEPTED),
     case("enforces-without-kuadrant", no_kuadrant, says, "Enforced=False/MissingResource", ENFORCED),
     case("enforces-without-paths", no_paths, says, "Enforced=False/Unknown", ENFORCED),
     case("enforces-overridden-policies", overridden, says, REPLACED, ENFORCED),
@@ -410,8 +408,8 @@ const FAULTS: &[Case] = &[
     case("counts-all-together", counted, in_force, "\"counters\"", ""),
     case("knows-limits-by-name-alone", namesakes, in_force, "\"limit\":9", ""),
     case("trusts-every-key", guarded, answers, USUAL, "401 pass 403 pass 429"),
-    case("observes-nothing", base, written, "\"observedGeneration\":2", ""),
-    case("observes-ahead", base, written, "\"observedGeneration\":2", "\"observedGeneration\":3"),
+    case("observes-nothing", no_issuer, written_of_tls, "\"observedGeneration\":2", ""),
+    case("observes-ahead", no_issuer, written_of_tls, "\"observedGeneration\":2", "\"observedGeneration\":3"),
     case("never-moves-transition-times", enforced_late, written, "", "2020-01-01"),
     case("edits-entries-of-others", on_gateway, targets, "ResolvedRefs", ""),
     case("amplifies-messages", no_target_before, written, "", "again: before"),

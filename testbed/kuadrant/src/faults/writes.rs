@@ -7,17 +7,24 @@ use crate::behaviour::{Fault, Seam};
 use crate::object::{Kind, text};
 
 pub(super) const FAULTS: &[Fault] = &[
-    write!("observes-nothing", "Never writes observedGeneration.", ["KUADRANT-INV-5"], |_, status| {
-        if let Some(status) = status.as_object_mut() {
-            status.remove("observedGeneration");
-        }
-    }),
     write!(
-        "observes-ahead",
-        "Writes an observedGeneration above the generation.",
+        "observes-nothing",
+        "Never writes observedGeneration on TLSPolicies.",
         ["KUADRANT-INV-5"],
         |live, status| {
-            if status.get("observedGeneration").is_some() {
+            if is_of_tls(live)
+                && let Some(status) = status.as_object_mut()
+            {
+                status.remove("observedGeneration");
+            }
+        }
+    ),
+    write!(
+        "observes-ahead",
+        "Writes an observedGeneration above the generation on TLSPolicies.",
+        ["KUADRANT-INV-5"],
+        |live, status| {
+            if is_of_tls(live) && status.get("observedGeneration").is_some() {
                 status["observedGeneration"] = json!(live["metadata"]["generation"].as_i64().unwrap_or_default() + 1);
             }
         }
@@ -94,6 +101,11 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
 ];
+
+/// Whether an object is a TLSPolicy.
+fn is_of_tls(object: &Value) -> bool {
+    object["spec"].get("issuerRef").is_some()
+}
 
 fn strip(value: &mut Value) {
     match value {

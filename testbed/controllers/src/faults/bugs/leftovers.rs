@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use gateproof_proxy::config::{BackendTarget, Config};
+use gateproof_proxy::config::{BackendTarget, Config, Timeouts};
 use serde_json::Value;
 
 use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{Memory, backends, each, is, parents, serve_past},
+        tools::{Memory, backends, each, is, keep_of_rules, parents, serve_past},
     },
     runtime::seams::{ConfigSeam, Seen},
     snapshot::{Kind, Object, ObjectKey, Snapshot},
@@ -79,7 +79,7 @@ impl ConfigSeam for ServesTheLastAccepted {
 }
 
 fn is_idle(target: &BackendTarget) -> bool {
-    matches!(target, BackendTarget::Fail { status: 503, .. })
+    matches!(target, BackendTarget::Fail { reason, .. } if reason.ends_with("has no ready endpoints"))
 }
 
 /// Serves a Service without endpoints by those that it had.
@@ -127,6 +127,23 @@ impl ConfigSeam for NeverFills {
             }
         }
     }
+}
+
+/// Shows the ports of every EndpointSlice with the numbers that they had when it was first seen.
+fn keep_first_ports(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let mut first = snapshot.clone();
+    memory.keep_first(&mut first, Kind::EndpointSlice);
+    snapshot.edit(Kind::EndpointSlice, |slice| {
+        let (namespace, name) = (&slice["metadata"]["namespace"], &slice["metadata"]["name"]);
+        let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) else { return };
+        let Some(before) = first.get(Kind::EndpointSlice, namespace, name).cloned() else { return };
+        for port in each(slice, "/ports") {
+            let mut known = before.raw["ports"].as_array().into_iter().flatten();
+            if let Some(old) = known.find(|one| one["name"] == port["name"]) {
+                port["port"] = old["port"].clone();
+            }
+        }
+    });
 }
 
 pub(super) const BUGS: &[Bug] = &[
@@ -196,5 +213,25 @@ pub(super) const BUGS: &[Bug] = &[
             }),
         },
         reported: &["GoogleCloudPlatform/gke-gateway-api#49"],
+    },
+    Bug {
+        fault: Fault {
+            name: "keeps-ports-of-endpoints",
+            summary: "Sends requests to the ports that the endpoints of a Service had at first, as long as their slice is there.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| serve_past(keep_first_ports)),
+        },
+        reported: &["haproxytech/kubernetes-ingress#328"],
+    },
+    Bug {
+        fault: Fault {
+            name: "keeps-timeouts-that-are-taken-off",
+            summary: "Keeps to the timeouts of a rule of an HTTPRoute that has none any more.",
+            clauses: &["blind:HTTPRouteObservedGenerationBump.1"],
+            seam: Seam::Config(|| {
+                keep_of_rules(|rule| &mut rule.timeouts, |timeouts| *timeouts == Timeouts::default())
+            }),
+        },
+        reported: &["istio/old_issues_repo#241"],
     },
 ];

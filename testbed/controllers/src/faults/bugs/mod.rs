@@ -1,10 +1,13 @@
 //! Mistakes that real controllers made, each with where it was reported.
 
+mod admitting;
 mod attaching;
+mod besides;
 mod bystanders;
 mod connections;
 mod entries;
 mod handshakes;
+mod holding;
 mod hostless;
 mod judging;
 mod leaving;
@@ -14,9 +17,11 @@ mod naming;
 pub(super) mod paths;
 mod readings;
 mod references;
+mod room;
 mod routing;
 mod services;
 mod sizes;
+mod together;
 mod upgrades;
 
 use super::Fault;
@@ -36,6 +41,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         bystanders::BUGS,
         judging::BUGS,
         attaching::BUGS,
+        besides::BUGS,
         merging::BUGS,
         handshakes::BUGS,
         sizes::BUGS,
@@ -48,6 +54,10 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         upgrades::BUGS,
         naming::BUGS,
         connections::BUGS,
+        together::BUGS,
+        room::BUGS,
+        admitting::BUGS,
+        holding::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -230,7 +230,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "orders-grpcroutes-by-name",
             summary: "Decides between equal matches of two GRPCRoutes by name, not by age.",
-            clauses: &["GRPC-02"],
+            clauses: &["GRPC-03"],
             seam: Seam::Snapshot(|| {
                 view(|snapshot| {
                     snapshot.edit(Kind::GrpcRoute, |route| drop_at(route, "/metadata", "creationTimestamp"));
@@ -252,7 +252,10 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "ranks-routes-by-their-longest-hostname",
             summary: "Lets a route win for a host that it has by a wildcard because another of its hostnames is longer.",
-            clauses: &["blind:HTTPRouteMatchingAcrossRoutes.2"],
+            clauses: &[
+                "blind:HTTPRouteMatchingAcrossRoutes.2",
+                "blind:HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection.4",
+            ],
             seam: Seam::Exchange(|| Arc::new(Finds(rank_by_longest_name))),
         },
         reported: &[

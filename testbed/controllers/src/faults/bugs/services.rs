@@ -128,7 +128,26 @@ impl Exchange for LosesShares {
     }
 }
 
+/// Counts a weight once for each endpoint of its Service.
+fn weigh_endpoints(config: &mut Config) {
+    for backend in backends(config) {
+        if let BackendTarget::Endpoints(all) | BackendTarget::H2cEndpoints(all) = &backend.target {
+            let endpoints = u32::try_from(all.len()).unwrap_or(u32::MAX);
+            backend.weight = backend.weight.saturating_mul(endpoints.max(1));
+        }
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "weighs-endpoints",
+            summary: "Gives a Service with two endpoints twice the share that its weight says.",
+            clauses: &["blind:HTTPRouteWeight.2"],
+            seam: Seam::Config(|| serve(|_, config| weigh_endpoints(config))),
+        },
+        reported: &["envoyproxy/gateway#1494"],
+    },
     Bug {
         fault: Fault {
             name: "filters-all-shares-alike",

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::{
     Fault, Seam,
-    tools::{drop_field, each, filters, rules, serve, serve_from, virtual_hosts},
+    tools::{drop_field, each, filters, keep_of_rules, rules, serve, serve_from, virtual_hosts},
 };
 use crate::snapshot::{Kind, Snapshot};
 
@@ -68,6 +68,12 @@ fn mirrors(list: &[Filter]) -> Vec<Filter> {
 }
 
 pub(in super::super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "keeps-filters-that-are-taken-off",
+        summary: "Applies the filters that a rule of an HTTPRoute had when it has none any more.",
+        clauses: &["blind:HTTPRouteObservedGenerationBump.1"],
+        seam: Seam::Config(|| keep_of_rules(|rule| &mut rule.filters, Vec::is_empty)),
+    },
     Fault {
         name: "opens-ports-that-routes-name",
         summary: "Lets a route that names a port answer there for every host, whatever the hostname of the listener.",

@@ -1,10 +1,18 @@
 //! Faults in what goes to mirrors.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
 use gateproof_proxy::config::{BackendTarget, Config, Filter, RequestMirror};
+use gateproof_proxy::exchange::{Exchange, RequestHead};
+use http::{Request, Response};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::super::{
     Fault, Seam,
+    exchange::Body,
     tools::{each, filters, rules, serve, view},
 };
 use crate::snapshot::Kind;
@@ -20,7 +28,55 @@ fn has_no_endpoints(filter: &Filter) -> bool {
     matches!(filter, Filter::RequestMirror(RequestMirror { target: BackendTarget::Endpoints(all), .. }) if all.is_empty())
 }
 
+/// Answers once the copies are answered that go out for a connection.
+struct WaitsForMirrors(Mutex<HashMap<u64, watch::Sender<usize>>>);
+
+impl WaitsForMirrors {
+    fn count(&self, request: &RequestHead, change: impl FnOnce(&mut usize)) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(request.connection.id).or_default().send_modify(change);
+    }
+}
+
+#[async_trait]
+impl Exchange for WaitsForMirrors {
+    fn on_mirror(&self, request: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
+        self.count(request, |under_way| *under_way += 1);
+        Some(copy)
+    }
+
+    fn on_mirrored(&self, request: &RequestHead) {
+        self.count(request, |under_way| *under_way = under_way.saturating_sub(1));
+    }
+
+    async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        let under_way = {
+            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            known.get(&request.connection.id).map(watch::Sender::subscribe)
+        };
+        if let Some(mut under_way) = under_way
+            && under_way.wait_for(|count| *count == 0).await.is_err()
+        {
+            tracing::debug!("nothing is counted any more");
+        }
+        Some(response)
+    }
+}
+
 pub(in super::super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "rewrites-nothing-beside-mirrors",
+        summary: "Leaves requests that a rule mirrors as they came where it rewrites them too.",
+        clauses: &["OWN-17"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let mirrors = |filter: &Filter| matches!(filter, Filter::RequestMirror(_));
+                for rule in rules(config).filter(|rule| rule.filters.iter().any(mirrors)) {
+                    rule.filters.retain(|filter| !matches!(filter, Filter::UrlRewrite(_)));
+                }
+            })
+        }),
+    },
     Fault {
         name: "mirrors-every-request",
         summary: "Copies every request to a mirror that is to get a share of them.",
@@ -98,5 +154,11 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "waits-for-its-mirrors",
+        summary: "Answers a request once the mirrors of it have answered too.",
+        clauses: &["blind:HTTPRouteRequestMirror.7"],
+        seam: Seam::Exchange(|| Arc::new(WaitsForMirrors(Mutex::default()))),
     },
 ];

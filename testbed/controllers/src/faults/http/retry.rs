@@ -99,6 +99,21 @@ pub(in super::super) const CONFIG: &[Fault] = &[
         }),
     },
     Fault {
+        name: "retries-timeouts-once-too-often",
+        summary: "Makes one try more than it may where each takes longer than the backend's time.",
+        clauses: &["blind:HTTPRouteRetry.2"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for rule in with_retry(config).filter(|rule| rule.timeouts.request.is_none()) {
+                    if let (Some(_), Some(retry)) = (rule.timeouts.backend_request, &mut rule.retry) {
+                        retry.on_timeouts = true;
+                        retry.attempts += 1;
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "takes-no-retry-for-one",
         summary: "Tries once again where a route asks for no further attempt.",
         clauses: &["blind:HTTPRouteRetry.6"],

@@ -72,8 +72,8 @@ pub enum WrongAnswer {
     ForwardedMethod(String),
     /// The backend, or the mirror, gets this body.
     ForwardedBody(String),
-    /// The Services of this name get a request more, of the same id, when the answer is there.
-    CalledAgain(String),
+    /// The Services of this name get so many requests more, of the same id, when the answer is there.
+    CalledAgain(String, u32),
     /// A frame of this sort that the client sends over a WebSocket says something else at the backend.
     ChangedFrame(FrameSort),
     /// Nothing is mirrored to the Service of this name.
@@ -124,6 +124,8 @@ pub enum WrongConnection {
     EverySecondRefused,
     /// They are taken, and nothing comes back.
     Held,
+    /// They are answered, by nobody known.
+    Answered,
 }
 
 impl Tamper {
@@ -273,7 +275,11 @@ impl Exchange for Tamper {
                     response = response.map(twice);
                 }
                 WrongAnswer::ResponseHeader(name, value) => set(response.headers_mut(), &name, value.as_deref()),
-                WrongAnswer::CalledAgain(service) => self.call_again(request, &service).await,
+                WrongAnswer::CalledAgain(service, times) => {
+                    for _ in 0..times {
+                        self.call_again(request, &service).await;
+                    }
+                }
                 _ => {}
             }
         }
@@ -312,12 +318,19 @@ impl Exchange for Tamper {
         mut stream: TcpStream,
         choice: TcpChoice,
     ) -> Option<(TcpStream, TcpChoice)> {
-        let held = *lock(&self.0.connections) == Some(WrongConnection::Held);
-        if !held {
-            return Some((stream, choice));
-        }
+        let wrong = *lock(&self.0.connections);
         let mut dropped = [0; 1024];
-        while stream.read(&mut dropped).await.is_ok_and(|read| read > 0) {}
+        match wrong {
+            Some(WrongConnection::Held) => while stream.read(&mut dropped).await.is_ok_and(|read| read > 0) {},
+            Some(WrongConnection::Answered) => {
+                // What was sent is read first: a close with bytes unread is a reset, which may overtake the answer.
+                let read = stream.read(&mut dropped).await;
+                let answered = stream.write_all(b"tampered\n").await;
+                let closed = stream.shutdown().await;
+                tracing::debug!(?read, ?answered, ?closed, "a connection was answered");
+            }
+            _ => return Some((stream, choice)),
+        }
         None
     }
 }

@@ -11,15 +11,17 @@ mod surface;
 mod tests;
 
 use std::{
+    collections::BTreeMap,
     fmt,
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject, PostParams},
+    api::{ApiResource, DynamicObject, ListParams, PostParams},
 };
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -39,8 +41,17 @@ use crate::{
 /// How often a write is tried again because the implementation was faster.
 const CONFLICTS: usize = 16;
 
+/// How long it takes until a status is written once more.
+const MOMENT: Duration = Duration::from_millis(120);
+
 /// Makes a status say something else. It gets the object as well; what it makes must depend on these two alone.
 pub type StatusEdit = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
+
+/// Makes an object say something else, but for its status. What it makes must depend on the object alone.
+pub type ObjectEdit = Arc<dyn Fn(&mut Value) + Send + Sync>;
+
+/// The parts of an object that can be made wrong, and that an implementation reads again.
+const PARTS: [&str; 3] = ["/status", "/metadata/annotations", "/metadata/finalizers"];
 
 /// Why something could not be made wrong.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +62,9 @@ pub enum TamperError {
     /// The API server.
     #[error("the API server refused: {0}")]
     Api(#[from] Box<kube::Error>),
+    /// A kind that is not served.
+    #[error("no kind `{0}` is served")]
+    Kind(String),
     /// An object that is not as every object is.
     #[error("cannot read {what}: {why}")]
     Unreadable {
@@ -79,12 +93,15 @@ pub struct Tamper(Arc<State>);
 #[derive(Default)]
 struct State {
     place: OnceLock<Place>,
-    statuses: Mutex<Vec<(Kind, ObjectKey, StatusEdit)>>,
+    statuses: Mutex<Vec<(String, ObjectKey, StatusEdit)>>,
+    objects: Mutex<Vec<(String, ObjectKey, ObjectEdit)>>,
+    /// What was made wrong last, by kind, object and part: as it is then, and as it would be.
+    spoiled: Mutex<BTreeMap<(String, ObjectKey, &'static str), (Value, Value)>>,
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
     certificate: Mutex<Option<WrongCertificate>>,
     exchanges: std::sync::atomic::AtomicU64,
-    listeners: Mutex<Vec<tokio::task::AbortHandle>>,
+    tasks: Mutex<Vec<tokio::task::AbortHandle>>,
 }
 
 /// Where the implementation runs.
@@ -101,7 +118,7 @@ impl fmt::Debug for Tamper {
 
 impl Drop for State {
     fn drop(&mut self) {
-        lock(&self.listeners).iter().for_each(tokio::task::AbortHandle::abort);
+        lock(&self.tasks).iter().for_each(tokio::task::AbortHandle::abort);
     }
 }
 
@@ -125,31 +142,128 @@ impl Tamper {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub async fn status(&self, kind: Kind, key: ObjectKey, edit: StatusEdit) -> Result<(), TamperError> {
-        lock(&self.0.statuses).push((kind, key.clone(), Arc::clone(&edit)));
-        self.rewrite_status(kind, &key, edit).await
+    pub async fn status(&self, kind: &str, key: ObjectKey, edit: StatusEdit) -> Result<(), TamperError> {
+        lock(&self.0.statuses).push((kind.to_owned(), key.clone(), edit));
+        self.rewrite(kind, &key, true, &|live| self.respoiled(kind, live)).await
     }
 
-    /// Writes the status of an object once, wrongly. The implementation may put it right.
+    /// Writes the status of an object, wrongly, now and twice more in the next moments: an implementation that is quick may have put
+    /// it right before anybody looks.
+    ///
+    /// # Errors
+    /// If it cannot be written now.
+    pub async fn rewrite_status(&self, kind: &str, key: &ObjectKey, edit: StatusEdit) -> Result<(), TamperError> {
+        let edited = move |live: &Value| {
+            let mut status = live.get("status").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+            edit(live, &mut status);
+            let mut wanted = live.clone();
+            wanted["status"] = status;
+            wanted
+        };
+        self.rewrite(kind, key, true, &edited).await?;
+        let (state, kind, key) = (Arc::downgrade(&self.0), kind.to_owned(), key.clone());
+        let again = tokio::spawn(async move {
+            for _ in 0..2 {
+                tokio::time::sleep(MOMENT).await;
+                let Some(state) = state.upgrade() else { return };
+                if let Err(error) = Tamper(state).rewrite(&kind, &key, true, &edited).await {
+                    tracing::debug!(kind, object = %key, %error, "a status could not be written again");
+                }
+            }
+        });
+        lock(&self.0.tasks).push(again.abort_handle());
+        Ok(())
+    }
+
+    /// Makes an object wrong apart from its status, and keeps it so where the implementation writes it. Returns once it has been
+    /// written.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub async fn rewrite_status(&self, kind: Kind, key: &ObjectKey, edit: StatusEdit) -> Result<(), TamperError> {
-        let api = self.api(kind, key)?;
+    pub async fn object(&self, kind: &str, key: ObjectKey, edit: ObjectEdit) -> Result<(), TamperError> {
+        lock(&self.0.objects).push((kind.to_owned(), key.clone(), edit));
+        self.rewrite(kind, &key, false, &|live| self.respoiled(kind, live)).await
+    }
+
+    /// Writes what is made of an object, whoever else writes it.
+    async fn rewrite(
+        &self,
+        kind: &str,
+        key: &ObjectKey,
+        is_status: bool,
+        change: &(dyn Fn(&Value) -> Value + Send + Sync),
+    ) -> Result<(), TamperError> {
+        let api = self.api(kind, key).await?;
         for _ in 0..CONFLICTS {
-            let mut object = read(&api, kind, key).await?;
-            let mut status = object.get("status").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-            edit(&object, &mut status);
-            object["status"] = status;
+            let wanted = change(&read(&api, kind, key).await?);
             let object: DynamicObject =
-                serde_json::from_value(object).map_err(|error| unreadable(kind, key, &error))?;
-            match api.replace_status(&key.name, &PostParams::default(), &object).await {
+                serde_json::from_value(wanted).map_err(|error| unreadable(kind, key, &error))?;
+            let written = if is_status {
+                api.replace_status(&key.name, &PostParams::default(), &object).await
+            } else {
+                api.replace(&key.name, &PostParams::default(), &object).await
+            };
+            match written {
                 Ok(_) => return Ok(()),
                 Err(kube::Error::Api(status)) if status.is_conflict() => {}
                 Err(error) => return Err(Box::new(error).into()),
             }
         }
-        Err(TamperError::Unreadable { what: format!("{} {key}", kind.name()), why: "it keeps changing".to_owned() })
+        Err(TamperError::Unreadable { what: format!("{kind} {key}"), why: "it keeps changing".to_owned() })
+    }
+
+    /// An object with all that is wrong with it.
+    fn respoiled(&self, kind: &str, live: &Value) -> Value {
+        let mut wanted = self.restore(kind, live).unwrap_or_else(|| live.clone());
+        self.spoil(kind, live, &mut wanted);
+        wanted
+    }
+
+    /// Makes wrong what an implementation is about to write over a live object of a kind.
+    pub fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value) {
+        let key = key_of(live);
+        let (statuses, objects) = (of(&self.0.statuses, kind, &key), of(&self.0.objects, kind, &key));
+        if statuses.is_empty() && objects.is_empty() {
+            return;
+        }
+        let plain = wanted.clone();
+        objects.iter().for_each(|edit| edit(wanted));
+        if !statuses.is_empty() {
+            let mut status = plain.get("status").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+            statuses.iter().for_each(|edit| edit(&plain, &mut status));
+            keep_times(live.get("status").unwrap_or(&Value::Null), &mut status);
+            wanted["status"] = status;
+        }
+        self.remember(kind, &key, wanted, &plain);
+    }
+
+    /// How an object of a kind would be if nothing had been made wrong; nothing if that is how it is.
+    pub fn restore(&self, kind: &str, object: &Value) -> Option<Value> {
+        let key = key_of(object);
+        let spoiled = lock(&self.0.spoiled);
+        let mut plain = None;
+        for part in PARTS {
+            if let Some((wrong, right)) = spoiled.get(&(kind.to_owned(), key.clone(), part))
+                && object.pointer(part).unwrap_or(&Value::Null) == wrong
+            {
+                put(plain.get_or_insert_with(|| object.clone()), part, right.clone());
+            }
+        }
+        plain
+    }
+
+    /// Takes down what is wrong with an object, and what would be right.
+    fn remember(&self, kind: &str, key: &ObjectKey, wrong: &Value, right: &Value) {
+        let mut spoiled = lock(&self.0.spoiled);
+        for part in PARTS {
+            let of = |object: &Value| object.pointer(part).cloned().unwrap_or_default();
+            let place = (kind.to_owned(), key.clone(), part);
+            if of(wrong) == of(right) {
+                spoiled.remove(&place);
+            } else {
+                spoiled.insert(place, (of(wrong), of(right)));
+            }
+        }
     }
 
     /// Makes the answers for a host wrong: lower case, without port.
@@ -176,7 +290,8 @@ impl Tamper {
     /// # Errors
     /// If the Gateway has no such place, or something listens there.
     pub async fn occupy(&self, gateway: &ObjectKey, listener: &str) -> Result<(), TamperError> {
-        let object = read(&self.api(Kind::Gateway, gateway)?, Kind::Gateway, gateway).await?;
+        let kind = Kind::Gateway.name();
+        let object = read(&self.api(kind, gateway).await?, kind, gateway).await?;
         let lacks =
             |what: &str| TamperError::Unreadable { what: format!("Gateway {gateway}"), why: format!("no {what}") };
         let address = object.pointer("/status/addresses/0/value").and_then(Value::as_str);
@@ -193,25 +308,63 @@ impl Tamper {
                 held.push(stream);
             }
         });
-        lock(&self.0.listeners).push(task.abort_handle());
+        lock(&self.0.tasks).push(task.abort_handle());
         Ok(())
     }
 
-    fn api(&self, kind: Kind, key: &ObjectKey) -> Result<Api<DynamicObject>, TamperError> {
-        let resource: ApiResource = built_in_release(kind);
+    async fn api(&self, kind: &str, key: &ObjectKey) -> Result<Api<DynamicObject>, TamperError> {
+        let resource = match Kind::ALL.into_iter().find(|one| one.name() == kind) {
+            Some(kind) => built_in_release(kind),
+            None => self.defined(kind).await?,
+        };
+        self.api_of(&resource, key)
+    }
+
+    fn api_of(&self, resource: &ApiResource, key: &ObjectKey) -> Result<Api<DynamicObject>, TamperError> {
         let client = self.place()?.client.clone();
         Ok(if key.namespace.is_empty() {
-            Api::all_with(client, &resource)
+            Api::all_with(client, resource)
         } else {
-            Api::namespaced_with(client, &key.namespace, &resource)
+            Api::namespaced_with(client, &key.namespace, resource)
         })
     }
 
-    fn edits(&self, kind: Kind, key: &ObjectKey) -> Vec<StatusEdit> {
-        let of = |(one, named, edit): &(Kind, ObjectKey, StatusEdit)| {
-            (*one == kind && named == key).then(|| Arc::clone(edit))
+    /// How a kind of another dialect is spoken of, as its definition says.
+    async fn defined(&self, kind: &str) -> Result<ApiResource, TamperError> {
+        let crds = self.api_of(&built_in_release(Kind::CustomResourceDefinition), &ObjectKey::new("", ""))?;
+        let crds = crds.list(&ListParams::default()).await.map_err(Box::new)?;
+        let resource = |crd: DynamicObject| {
+            let spec = &crd.data["spec"];
+            let names = &spec["names"];
+            let versions = spec["versions"].as_array()?;
+            let version = versions.iter().find(|one| one["served"] == true)?["name"].as_str()?.to_owned();
+            let group = spec["group"].as_str()?.to_owned();
+            let plural = names["plural"].as_str()?.to_owned();
+            let api_version = format!("{group}/{version}");
+            (names["kind"] == kind).then(|| ApiResource { group, version, api_version, kind: kind.to_owned(), plural })
         };
-        lock(&self.0.statuses).iter().filter_map(of).collect()
+        crds.into_iter().find_map(resource).ok_or_else(|| TamperError::Kind(kind.to_owned()))
+    }
+}
+
+/// What is to be made wrong with an object.
+fn of<E: Clone>(edits: &Mutex<Vec<(String, ObjectKey, E)>>, kind: &str, key: &ObjectKey) -> Vec<E> {
+    let of = |(one, named, edit): &(String, ObjectKey, E)| (one == kind && named == key).then(|| edit.clone());
+    lock(edits).iter().filter_map(of).collect()
+}
+
+fn key_of(object: &Value) -> ObjectKey {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    ObjectKey::new(text("namespace"), text("name"))
+}
+
+/// Puts a part of an object in its place; null takes it away.
+fn put(object: &mut Value, part: &str, value: Value) {
+    let (above, name) = part.rsplit_once('/').unwrap_or_default();
+    match object.pointer_mut(above).and_then(Value::as_object_mut) {
+        Some(fields) if value.is_null() => drop(fields.shift_remove(name)),
+        Some(fields) => drop(fields.insert(name.to_owned(), value)),
+        None => {}
     }
 }
 
@@ -222,10 +375,17 @@ impl StatusWriterSeam for Tamper {
     }
 
     fn merge(&self, live: &Value, desired: &StatusUpdate, now: &str) -> Value {
-        let mut status = self.within().merge(live, desired, now);
-        for edit in self.edits(desired.kind, &desired.key) {
+        let plain = self.within().merge(live, desired, now);
+        let kind = desired.kind.name();
+        let edits = of(&self.0.statuses, kind, &desired.key);
+        let mut status = plain.clone();
+        for edit in &edits {
             edit(live, &mut status);
             keep_times(live.get("status").unwrap_or(&Value::Null), &mut status);
+        }
+        if !edits.is_empty() && status != plain {
+            let place = (kind.to_owned(), desired.key.clone(), PARTS[0]);
+            lock(&self.0.spoiled).insert(place, (status.clone(), plain));
         }
         status
     }
@@ -263,13 +423,13 @@ fn is_same(one: &Value, other: &Value) -> bool {
     ["type", "name", "parentRef", "controllerName"].iter().all(|key| one.get(key) == other.get(key))
 }
 
-async fn read(api: &Api<DynamicObject>, kind: Kind, key: &ObjectKey) -> Result<Value, TamperError> {
+async fn read(api: &Api<DynamicObject>, kind: &str, key: &ObjectKey) -> Result<Value, TamperError> {
     let object = api.get(&key.name).await.map_err(Box::new)?;
     serde_json::to_value(object).map_err(|error| unreadable(kind, key, &error))
 }
 
-fn unreadable(kind: Kind, key: &ObjectKey, error: &dyn fmt::Display) -> TamperError {
-    TamperError::Unreadable { what: format!("{} {key}", kind.name()), why: error.to_string() }
+fn unreadable(kind: &str, key: &ObjectKey, error: &dyn fmt::Display) -> TamperError {
+    TamperError::Unreadable { what: format!("{kind} {key}"), why: error.to_string() }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -2,7 +2,13 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use super::{CONFLICTS, Tamper, TamperError, read};
-use crate::snapshot::{Kind, ObjectKey};
+use crate::{
+    runtime::kinds::built_in_release,
+    snapshot::{Kind, ObjectKey},
+};
+
+/// The kind of definitions.
+const DEFINITION: &str = Kind::CustomResourceDefinition.name();
 
 /// What a schema refuses a value for, beside its type.
 const RULES: [&str; 14] = [
@@ -48,21 +54,21 @@ impl Tamper {
     async fn edit_schemas(&self, crd: &str, edit: fn(&mut Value)) -> Result<(), TamperError> {
         let (api, key) = self.crd(crd)?;
         for _ in 0..CONFLICTS {
-            let mut object = read(&api, Kind::CustomResourceDefinition, &key).await?;
+            let mut object = read(&api, DEFINITION, &key).await?;
             for version in object.pointer_mut("/spec/versions").and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
                     edit(schema);
                 }
             }
-            let object: DynamicObject = serde_json::from_value(object)
-                .map_err(|error| super::unreadable(Kind::CustomResourceDefinition, &key, &error))?;
+            let object: DynamicObject =
+                serde_json::from_value(object).map_err(|error| super::unreadable(DEFINITION, &key, &error))?;
             match api.replace(&key.name, &PostParams::default(), &object).await {
                 Ok(_) => return Ok(()),
                 Err(kube::Error::Api(status)) if status.is_conflict() => {}
                 Err(error) => return Err(Box::new(error).into()),
             }
         }
-        Err(super::unreadable(Kind::CustomResourceDefinition, &key, &"it keeps changing"))
+        Err(super::unreadable(DEFINITION, &key, &"it keeps changing"))
     }
 
     /// Takes an annotation off the CRD of this name.
@@ -78,7 +84,7 @@ impl Tamper {
 
     fn crd(&self, name: &str) -> Result<(Api<DynamicObject>, ObjectKey), TamperError> {
         let key = ObjectKey::new("", name);
-        Ok((self.api(Kind::CustomResourceDefinition, &key)?, key))
+        Ok((self.api_of(&built_in_release(Kind::CustomResourceDefinition), &key)?, key))
     }
 }
 

@@ -14,7 +14,7 @@ fn update() -> StatusUpdate {
         key: ObjectKey::new("", "class"),
         generation: 1,
         controller_name: "example.net/controller".to_owned(),
-        status: DesiredStatus::GatewayClass { conditions, supported_features: Vec::new() },
+        status: DesiredStatus::GatewayClass { conditions, supported_features: Vec::new(), as_names: false },
     }
 }
 
@@ -24,7 +24,7 @@ fn flip() -> StatusEdit {
 
 fn tampered(kind: Kind, name: &str) -> Tamper {
     let tamper = Tamper::default();
-    lock(&tamper.0.statuses).push((kind, ObjectKey::new("", name), flip()));
+    lock(&tamper.0.statuses).push((kind.name().to_owned(), ObjectKey::new("", name), flip()));
     tamper
 }
 
@@ -61,4 +61,26 @@ fn times_of_conditions_are_kept_wherever_they_stand() {
     let mut after = status("True", "later");
     keep_times(&status("False", "then"), &mut after);
     assert_eq!(after, status("True", "later"));
+}
+
+#[test]
+fn what_is_spoiled_can_be_read_as_it_would_be() {
+    let tamper = Tamper::default();
+    let key = ObjectKey::new("ns", "name");
+    lock(&tamper.0.statuses).push(("Other".to_owned(), key.clone(), flip()));
+    let unfinish: ObjectEdit = Arc::new(|object| drop(object["metadata"]["finalizers"].take()));
+    lock(&tamper.0.objects).push(("Other".to_owned(), key, unfinish));
+    let plain = json!({
+        "metadata": {"namespace": "ns", "name": "name", "finalizers": ["one"]},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    });
+    let mut spoiled = plain.clone();
+    tamper.spoil("Other", &plain, &mut spoiled);
+    assert_eq!(spoiled["status"]["conditions"][0]["status"], "False");
+    assert_eq!(spoiled["metadata"]["finalizers"], Value::Null);
+    assert_eq!(tamper.restore("Other", &spoiled), Some(plain.clone()));
+    assert_eq!((tamper.restore("Other", &plain), tamper.restore("Another", &spoiled)), (None, None));
+    // What others write since then is as it is.
+    spoiled["status"]["conditions"] = json!([]);
+    assert_eq!(tamper.restore("Other", &spoiled).unwrap()["status"]["conditions"], json!([]));
 }

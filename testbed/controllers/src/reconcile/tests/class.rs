@@ -1,10 +1,11 @@
 use rstest::rstest;
+use serde_json::json;
 
 use super::{World, conditions, message, update};
 use crate::{
     settings::{FEATURES_SINCE, SUPPORTED_FEATURES},
     snapshot::Kind,
-    status::DesiredStatus,
+    status::{DesiredStatus, merge},
 };
 
 #[rstest]
@@ -68,4 +69,21 @@ fn features_are_sorted_and_those_of_the_release(#[case] renewed: &str, #[case] a
     expected.sort_unstable();
     assert_eq!(supported_features, &expected);
     assert!(expected.is_sorted_by(|one, other| one < other));
+}
+
+/// Before v1.2 a feature was a string, at v1.0 one of a list: an API server of those releases takes nothing else.
+#[rstest]
+#[case("type: string", json!("GRPCRoute"))]
+#[case("type: string, enum: [Gateway, Mesh]", json!("Gateway"))]
+#[case("type: object", json!({"name": "GRPCRoute"}))]
+fn features_have_the_form_of_the_release(#[case] items: &str, #[case] first: serde_json::Value) {
+    let mut world = World::with(&format!(
+        "- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, \
+         metadata: {{name: gatewayclasses.gateway.networking.k8s.io}}, spec: {{group: gateway.networking.k8s.io, \
+         names: {{kind: GatewayClass, plural: gatewayclasses}}, versions: [{{schema: {{openAPIV3Schema: {{properties: \
+         {{status: {{properties: {{supportedFeatures: {{items: {{{items}}}}}}}}}}}}}}}}}]}}}}"
+    ));
+    let outcome = world.settle();
+    let merged = merge(&json!({}), update(&outcome, Kind::GatewayClass, "ours").unwrap(), "now");
+    assert_eq!(merged["supportedFeatures"][0], first);
 }

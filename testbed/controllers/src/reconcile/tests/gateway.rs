@@ -4,7 +4,7 @@ use rstest::rstest;
 
 use super::{World, conditions, lanes, listeners, message, update};
 use crate::{
-    snapshot::{Bind, Kind},
+    snapshot::{Addresses, Bind, Kind},
     status::DesiredStatus,
 };
 
@@ -215,4 +215,73 @@ fn from_v1_7_on_a_gateway_says_whether_it_has_its_addresses(#[case] addresses: &
     );
     let said = conditions(&world.settle(), Kind::Gateway, "gw");
     assert!(said[0].ends_with(&format!("AddressesAssigned={expected}")), "{said:?}");
+}
+
+/// The base Gateway has an open listener of HTTP on port 80; what is merged has one address and, on a port that both have, one lane.
+#[rstest]
+#[case::other_port("{name: a, port: 81, protocol: HTTP}", true)]
+#[case::other_port_and_protocol("{name: a, port: 81, protocol: TCP}", true)]
+#[case::other_host("{name: a, port: 80, protocol: HTTP, hostname: a.test}", true)]
+#[case::same("{name: a, port: 80, protocol: HTTP}", false)]
+#[case::one_of_two("{name: a, port: 81, protocol: HTTP}, {name: b, port: 80, protocol: HTTP}", false)]
+#[case::other_protocol("{name: a, port: 80, protocol: TCP}", false)]
+fn merged_gateways_share_an_address_if_they_are_compatible(#[case] listeners: &str, #[case] merged: bool) {
+    let mut world = World::with(&gateway("second", 1, &format!("listeners: [{listeners}]")));
+    assert_ne!(addresses(&world.settle(), "second"), addresses(&world.settle(), "gw"));
+    world.snapshot.addresses = Addresses::default();
+    world.settings.merges = true;
+    let outcome = world.settle();
+    let (one, other) = (addresses(&outcome, "gw"), addresses(&outcome, "second"));
+    assert_eq!((one.len(), other.len(), one == other), (1, 1, merged));
+    let ports: Vec<_> = outcome.config.listeners.iter().map(|lane| (lane.address, lane.port)).collect();
+    assert_eq!(ports.iter().collect::<BTreeSet<_>>().len(), ports.len(), "{ports:?}");
+    for name in ["gw", "second"] {
+        assert_eq!(conditions(&outcome, Kind::Gateway, name), [ACCEPTED]);
+    }
+}
+
+#[test]
+fn merged_gateways_part_when_they_no_longer_go_together_and_stay_where_they_are() {
+    let first = "listeners: [{name: a, port: 80, protocol: HTTP, hostname: a.test}]";
+    let mut world = World::with(&gateway("second", 1, first));
+    world.settings.merges = true;
+    let before = addresses(&world.settle(), "gw");
+    assert_eq!(addresses(&world.settle(), "second"), before);
+    world.add(&gateway("second", 1, "listeners: [{name: a, port: 80, protocol: HTTP}]"));
+    let outcome = world.settle();
+    let parted = addresses(&outcome, "second");
+    assert!(addresses(&outcome, "gw") == before && parted != before);
+    world.add(&gateway("second", 1, first));
+    assert_eq!(addresses(&world.settle(), "second"), parted);
+}
+
+#[test]
+fn two_addresses_are_served_alike_and_kept() {
+    let mut world = World::with(&gateway(
+        "asks",
+        1,
+        "addresses: [{value: 127.90.0.77}], listeners: [{name: a, port: 80, protocol: HTTP}]",
+    ));
+    world.settings.addresses = 2;
+    let before = addresses(&world.settle(), "gw");
+    assert_eq!((before.len(), addresses(&world.settle(), "gw")), (2, before.clone()));
+    assert_eq!(addresses(&world.settle(), "asks").len(), 1);
+    assert_eq!(lanes(&world.settle()).len(), 3);
+}
+
+#[test]
+fn a_name_stands_for_the_address_of_a_gateway_that_asks_for_none() {
+    let mut world = World::with(&gateway(
+        "asks",
+        1,
+        "addresses: [{value: 127.90.0.77}], listeners: [{name: a, port: 80, protocol: HTTP}]",
+    ));
+    let plain = addresses(&world.settle(), "gw");
+    world.settings.names = true;
+    let outcome = world.settle();
+    let named = addresses(&outcome, "gw");
+    let known: Vec<_> =
+        world.settings.all_names().filter(|(name, _)| named.iter().any(|one| one.ends_with(name))).collect();
+    assert!(known.len() == 1 && plain[0].ends_with(&known[0].1.to_string()), "{named:?} {plain:?}");
+    assert!(addresses(&outcome, "asks")[0].ends_with("127.90.0.77"));
 }

@@ -152,6 +152,25 @@ fn the_service_port_says_what_is_spoken(#[case] port: &str, #[case] target: &str
     assert_eq!(lanes(&outcome)[1], format!("  route.0 [] -> {target}"));
 }
 
+/// Up to v1.1 there was one code for every backend that cannot be had.
+#[rstest]
+#[case("v1.0.0", "1x500")]
+#[case("v1.1.1", "1x500")]
+#[case("v1.2.0", "1x503")]
+#[case("v1.7.0", "1x503")]
+fn a_service_without_endpoints_is_unavailable_since_v1_2(#[case] release: &str, #[case] target: &str) {
+    let mut world = World::with(&format!(
+        "- {{apiVersion: v1, kind: Service, metadata: {{namespace: demo, name: idle}}, spec: {{ports: [{{port: 80}}]}}}}
+- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: \
+         httproutes.gateway.networking.k8s.io, annotations: {{gateway.networking.k8s.io/bundle-version: {release}}}}}, \
+         spec: {{group: gateway.networking.k8s.io, names: {{kind: HTTPRoute, plural: httproutes}}}}}}"
+    ));
+    world.http_route("route", "rules: [{backendRefs: [{name: idle, port: 80}]}]");
+    let outcome = world.settle();
+    assert_eq!(conditions(&outcome, Kind::HttpRoute, "route"), [OK]);
+    assert_eq!(lanes(&outcome)[1], format!("  route.0 [] -> {target}"));
+}
+
 #[test]
 fn endpoints_are_the_ready_ones_of_all_slices_of_the_family() {
     let mut world = World::with(

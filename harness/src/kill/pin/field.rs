@@ -1,0 +1,143 @@
+//! Fields that are wrong.
+
+use std::sync::Arc;
+
+use gateproof_controllers::faults::tamper::{ObjectEdit, StatusEdit};
+use serde_json::{Value, json};
+
+use super::OTHER;
+use crate::scenario::FieldTest;
+
+/// A field of a status with another value.
+pub(super) fn of_status(pointer: &str, test: &FieldTest) -> StatusEdit {
+    let (pointer, test) = (pointer.to_owned(), test.clone());
+    Arc::new(move |object, status| {
+        let at = object.pointer("/metadata/creationTimestamp").cloned().unwrap_or_default();
+        spoil(status, &pointer, &test, &at);
+    })
+}
+
+/// A field of an object with another value. What only waits for its finalizers goes.
+pub(super) fn of_object(pointer: &str, test: &FieldTest) -> ObjectEdit {
+    let (pointer, test) = (pointer.to_owned(), test.clone());
+    Arc::new(move |object| {
+        let is_going = object["metadata"].get("deletionTimestamp").is_some();
+        // A finalizer that nobody knows would keep it for ever.
+        if !(is_going && pointer == FINALIZERS && is_none(&test)) {
+            spoil(object, &pointer, &test, &Value::Null);
+        }
+    })
+}
+
+const FINALIZERS: &str = "/metadata/finalizers";
+
+/// A text that nobody else writes, with a domain.
+fn other() -> Value {
+    json!(format!("{OTHER}.example/{OTHER}"))
+}
+
+fn is_none(test: &FieldTest) -> bool {
+    matches!(test, FieldTest::Empty | FieldTest::Absent)
+}
+
+/// Makes a field fail a test, with a value of the same type.
+fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
+    if is_none(test) {
+        return fill(holder, pointer, at);
+    }
+    let Some(value) = holder.pointer_mut(pointer) else { return };
+    match (test, value) {
+        (FieldTest::Contains(item), Value::Array(items)) => items.retain(|one| one != item),
+        (FieldTest::SortedBy(_), Value::Array(items)) => items.reverse(),
+        (_, Value::Array(items)) => items.clear(),
+        (FieldTest::NotEmpty, _) => remove(holder, pointer),
+        (_, Value::Bool(value)) => *value = !*value,
+        (_, value @ Value::Number(_)) => *value = json!(value.as_i64().unwrap_or_default() + 1),
+        (_, value) => *value = other(),
+    }
+}
+
+/// The field that a pointer leads to, with what it stands in.
+fn above<'v>(holder: &'v mut Value, pointer: &str) -> Option<(&'v mut Value, String)> {
+    let (above, name) = pointer.rsplit_once('/')?;
+    Some((holder.pointer_mut(above)?, name.replace("~1", "/").replace("~0", "~")))
+}
+
+fn remove(holder: &mut Value, pointer: &str) {
+    if let Some((Value::Object(fields), name)) = above(holder, pointer) {
+        fields.shift_remove(&name);
+    }
+}
+
+/// Makes the objects that a field stands in, where they are not there.
+fn ensure(holder: &mut Value, pointer: &str) {
+    let upper = pointer.rsplit_once('/').map_or("", |(upper, _)| upper);
+    if holder.pointer(upper).is_none() {
+        ensure(holder, upper);
+        if let Some((Value::Object(fields), name)) = above(holder, upper) {
+            fields.insert(name, json!({}));
+        }
+    }
+}
+
+/// Puts something where nothing should be: in a list another item like the first.
+fn fill(holder: &mut Value, pointer: &str, at: &Value) {
+    ensure(holder, pointer);
+    match above(holder, pointer) {
+        Some((Value::Array(items), _)) => {
+            let mut item = items.first().cloned().unwrap_or_default();
+            item["name"] = json!(OTHER);
+            items.push(item);
+        }
+        Some((Value::Object(fields), name)) => {
+            let value = match name.as_str() {
+                "conditions" => json!([{
+                    "type": "Tampered", "status": "True", "reason": "Tampered", "message": "", "lastTransitionTime": at,
+                }]),
+                "finalizers" => json!([other()]),
+                _ => json!(OTHER),
+            };
+            fields.insert(name, value);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::equal(FieldTest::Equals(json!("a")), json!({"x": "a"}), json!({"x": "tampered.example/tampered"}))]
+    #[case::number(FieldTest::Equals(json!(1)), json!({"x": 1}), json!({"x": 2}))]
+    #[case::truth(FieldTest::Equals(json!(true)), json!({"x": true}), json!({"x": false}))]
+    #[case::not_empty(FieldTest::NotEmpty, json!({"x": [1]}), json!({"x": []}))]
+    #[case::not_empty_text(FieldTest::NotEmpty, json!({"x": "a"}), json!({}))]
+    #[case::contains(FieldTest::Contains(json!(1)), json!({"x": [1, 2]}), json!({"x": [2]}))]
+    #[case::sorted(FieldTest::SortedBy("n".to_owned()), json!({"x": [{"n": 1}, {"n": 2}]}), json!({"x": [{"n": 2}, {"n": 1}]}))]
+    #[case::empty(FieldTest::Empty, json!({}), json!({"x": "tampered"}))]
+    #[case::absent(FieldTest::Absent, json!({}), json!({"x": "tampered"}))]
+    #[case::one_of(FieldTest::OneOf(vec![json!("a")]), json!({"x": "a"}), json!({"x": "tampered.example/tampered"}))]
+    #[case::current(FieldTest::Current, json!({"x": 2}), json!({"x": 3}))]
+    fn a_field_is_made_wrong(#[case] test: FieldTest, #[case] mut status: Value, #[case] after: Value) {
+        of_status("/x", &test)(&json!({}), &mut status);
+        assert_eq!(status, after);
+    }
+
+    #[rstest]
+    #[case::there("/metadata/annotations/a~1b", json!({"metadata": {"annotations": {"a/b": "c"}}}), FieldTest::NotEmpty, json!({"metadata": {"annotations": {}}}))]
+    #[case::nowhere("/metadata/annotations/a~1b", json!({"metadata": {}}), FieldTest::Absent, json!({"metadata": {"annotations": {"a/b": "tampered"}}}))]
+    #[case::stays(FINALIZERS, json!({"metadata": {}}), FieldTest::Empty, json!({"metadata": {"finalizers": ["tampered.example/tampered"]}}))]
+    #[case::goes(FINALIZERS, json!({"metadata": {"deletionTimestamp": "then"}}), FieldTest::Empty, json!({"metadata": {"deletionTimestamp": "then"}}))]
+    fn a_field_of_an_object_is_made_wrong(
+        #[case] pointer: &str,
+        #[case] mut object: Value,
+        #[case] test: FieldTest,
+        #[case] after: Value,
+    ) {
+        of_object(pointer, &test)(&mut object);
+        assert_eq!(object, after);
+    }
+}

@@ -1,0 +1,34 @@
+//! What proofs about references have in common.
+
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use gateproof::dialects::Reference;
+use gateproof::kill::{Plan, Proof, Watcher};
+use gateproof::scenario::load;
+use gateproof::suite::Suite;
+
+/// Hears nothing.
+pub struct Quiet;
+
+impl Watcher for Quiet {
+    fn ran(&self, _: &str, _: usize) {}
+}
+
+/// Of every scenario of a dialect, without a fault yet.
+pub fn plan(reference: Reference, targets: usize) -> Plan {
+    let suite = Suite::named(reference.dialect()).expect("it is built in").expect("it is well-formed");
+    let texts = suite.manifests().expect("the manifests are there");
+    let scenarios = load::parsed(&texts, &suite.vocabulary).expect("the manifests are well-formed");
+    Plan { targets, ..Plan::new(suite, scenarios).expect("there is a reference") }
+}
+
+/// Whether everything is to be tried, rather than a sample.
+pub fn is_full() -> bool {
+    std::env::var_os("GATEPROOF_FULL").is_some()
+}
+
+/// What did not fail alone as it should, a line each.
+pub fn survivors(proof: &Proof) -> Vec<String> {
+    let line = |s: &gateproof::kill::Survivor| format!("{}: {} ({}) {}", s.scenario, s.expectation, s.outcome, s.why);
+    proof.survivors.iter().map(line).collect()
+}

@@ -1,0 +1,148 @@
+//! Which hosts, kinds and namespaces a listener has, and what is said of those that it cannot have.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use serde_json::{Value, json};
+
+use super::Bug;
+use crate::{
+    faults::{
+        Fault, Seam,
+        tools::{each, has_reason, listeners, say, set, view},
+    },
+    runtime::seams::{ConfigSeam, Seen},
+    snapshot::{Kind, Object, Snapshot},
+    status::Truth,
+};
+
+/// The wildcards of the listeners of a Gateway: the listener's name, and what stands behind the star.
+type Wildcards = Vec<(Value, String)>;
+
+fn suffix(hostname: &Value) -> Option<&str> {
+    hostname.as_str()?.strip_prefix("*.")
+}
+
+/// Gives a route a host that nobody has in place of each wildcard that covers the one of its listener.
+fn forget_wider_wildcards(snapshot: &mut Snapshot) {
+    let mut known: BTreeMap<(String, String), Wildcards> = BTreeMap::new();
+    for gateway in snapshot.all(Kind::Gateway) {
+        let all = gateway.raw["spec"]["listeners"].as_array().into_iter().flatten();
+        let wild = all.filter_map(|of| Some((of["name"].clone(), suffix(&of["hostname"])?.to_owned())));
+        known.insert((gateway.meta.namespace.clone(), gateway.meta.name.clone()), wild.collect());
+    }
+    snapshot.edit(Kind::HttpRoute, |route| {
+        let own = route["metadata"]["namespace"].clone();
+        let mut narrow: Vec<String> = Vec::new();
+        for parent in each(route, "/spec/parentRefs") {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let namespace = text(parent.get("namespace").unwrap_or(&own));
+            let wild = known.get(&(namespace, text(&parent["name"]))).into_iter().flatten();
+            let reached = wild.filter(|(name, _)| parent["sectionName"].is_null() || parent["sectionName"] == *name);
+            narrow.extend(reached.map(|(_, suffix)| suffix.clone()));
+        }
+        for hostname in each(route, "/spec/hostnames") {
+            let covers = |wide: &str| narrow.iter().any(|of| of.strip_suffix(wide).is_some_and(|at| at.ends_with('.')));
+            if suffix(hostname).is_some_and(covers) {
+                *hostname = "nobody.invalid".into();
+            }
+        }
+    });
+}
+
+/// Whether a listener selects namespaces by nothing, or by what cannot be read.
+fn selects_by_nothing(listener: &Value) -> bool {
+    let namespaces = &listener["allowedRoutes"]["namespaces"];
+    let lacks_values = |one: &Value| {
+        ["In", "NotIn"].iter().any(|operator| one["operator"] == *operator)
+            && one["values"].as_array().is_none_or(Vec::is_empty)
+    };
+    let expressions = namespaces["selector"]["matchExpressions"].as_array().into_iter().flatten();
+    namespaces["from"] == "Selector" && (namespaces["selector"].is_null() || expressions.into_iter().any(lacks_values))
+}
+
+fn let_all_in_by_nothing(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Gateway, |gateway| {
+        for listener in each(gateway, "/spec/listeners").filter(|listener| selects_by_nothing(listener)) {
+            listener["allowedRoutes"]["namespaces"] = json!({"from": "All"});
+        }
+    });
+}
+
+/// Serves the HTTPRoutes of a namespace as they were before a Gateway there had such a selector.
+#[derive(Default)]
+struct StopsAtSelectors(BTreeMap<String, Arc<Object>>);
+
+impl ConfigSeam for StopsAtSelectors {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut gateproof_proxy::Config) {
+        let selects = |gateway: &&Arc<Object>| {
+            let mut all = gateway.raw["spec"]["listeners"].as_array().into_iter().flatten();
+            all.any(selects_by_nothing)
+        };
+        let stopped: BTreeSet<&str> =
+            seen.snapshot.all(Kind::Gateway).filter(selects).map(|gateway| &*gateway.meta.namespace).collect();
+        let mut known = BTreeMap::new();
+        let mut is_stopped = false;
+        for route in seen.snapshot.all(Kind::HttpRoute) {
+            let before = self.0.get(&route.meta.uid).filter(|_| stopped.contains(&*route.meta.namespace));
+            is_stopped |= before.is_some_and(|before| before.meta.generation != route.meta.generation);
+            known.insert(route.meta.uid.clone(), Arc::clone(before.unwrap_or(route)));
+        }
+        self.0 = known;
+        if is_stopped {
+            let past = |snapshot: &mut Snapshot| {
+                self.0.values().for_each(|old| snapshot.insert(Kind::HttpRoute, Arc::clone(old)));
+            };
+            *config = seen.otherwise(past).config;
+        }
+    }
+}
+
+pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "finds-no-hosts-below-wider-wildcards",
+            summary: "Finds no hosts in common where the wildcard of an HTTPRoute covers that of its listener.",
+            clauses: &["upstream:HTTPRouteHostnameIntersection"],
+            seam: Seam::Snapshot(|| view(forget_wider_wildcards)),
+        },
+        reported: &["envoyproxy/gateway#8186"],
+    },
+    Bug {
+        fault: Fault {
+            name: "refuses-listeners-without-known-kinds",
+            summary: "Says Accepted=False of a listener that allows unknown kinds of route alone.",
+            clauses: &["OWN-20"],
+            seam: Seam::Statuses(|| {
+                say(|_, statuses| {
+                    for listener in listeners(statuses).filter(|listener| listener.supported_kinds.is_empty()) {
+                        if has_reason(&listener.conditions, "ResolvedRefs", "InvalidRouteKinds") {
+                            set(&mut listener.conditions, "Accepted", Truth::False, "UnsupportedValue");
+                        }
+                    }
+                })
+            }),
+        },
+        reported: &["cilium/cilium#46203"],
+    },
+    Bug {
+        fault: Fault {
+            name: "lets-all-in-by-unreadable-selectors",
+            summary: "Lets every namespace in at a listener whose selector cannot be read, or is not there.",
+            clauses: &["blind:HTTPRouteCrossNamespace.1", "blind:HTTPRouteCrossNamespace.3"],
+            seam: Seam::Snapshot(|| view(let_all_in_by_nothing)),
+        },
+        reported: &["kubernetes-sigs/gateway-api#2099", "projectcontour/contour#4615"],
+    },
+    Bug {
+        fault: Fault {
+            name: "stops-at-unreadable-selectors",
+            summary: "Takes up no change of the HTTPRoutes in a namespace where a Gateway has a selector that cannot be read, or none where one is asked for.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| Box::<StopsAtSelectors>::default()),
+        },
+        reported: &["kgateway-dev/kgateway#14624"],
+    },
+];

@@ -1,0 +1,88 @@
+//! What is kept although it was changed or taken away, and what is said of too many.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Fault, Seam,
+    tools::{Memory, Remembering, each, find, has_reason, is, listeners, parents, say, set, view},
+};
+use crate::{
+    runtime::seams::{Seen, StatusesSeam},
+    snapshot::Kind,
+    status::{Condition, StatusUpdate, Truth},
+};
+
+/// Goes on accepting routes whose section is gone, until they are written.
+#[derive(Default)]
+struct KeepsSections(BTreeSet<(String, i64, String)>);
+
+impl StatusesSeam for KeepsSections {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
+            let Some(route) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else { continue };
+            for parent in parents(std::slice::from_mut(update)) {
+                let Some(section) = &parent.parent_ref.section_name else { continue };
+                let key =
+                    (route.meta.uid.clone(), route.meta.generation, format!("{} {section}", parent.parent_ref.name));
+                if is(&parent.conditions, "Accepted", Truth::True) {
+                    self.0.insert(key);
+                } else if has_reason(&parent.conditions, "Accepted", "NoMatchingParent") && self.0.contains(&key) {
+                    set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
+                }
+            }
+        }
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "keeps-patched-grants-as-they-were",
+        summary: "Reads a ReferenceGrant once, and takes up no change of it.",
+        clauses: &["IMPL-41"],
+        seam: Seam::Snapshot(|| {
+            Box::new(Remembering(Memory::default(), |memory, snapshot| {
+                memory.keep_first(snapshot, Kind::ReferenceGrant);
+            }))
+        }),
+    },
+    Fault {
+        name: "accepts-routes-of-renamed-listeners",
+        summary: "Goes on saying Accepted=True of an HTTPRoute when the listener that it names has another name.",
+        clauses: &["GEP1364-14"],
+        seam: Seam::Statuses(|| Box::<KeepsSections>::default()),
+    },
+    Fault {
+        name: "takes-kinds-of-other-groups",
+        summary: "Compares the kinds that a listener allows without their API group.",
+        clauses: &["upstream:GatewayInvalidRouteKind"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::Gateway, |gateway| {
+                    for listener in each(gateway, "/spec/listeners") {
+                        for kind in each(listener, "/allowedRoutes/kinds") {
+                            kind["group"] = crate::model::GATEWAY_GROUP.into();
+                        }
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "says-that-all-listeners-overlap",
+        summary: "Says OverlappingTLSConfig=True of every listener of a Gateway if two of them overlap.",
+        clauses: &["GEP1364-16"],
+        seam: Seam::Statuses(|| say(|_, statuses| statuses.iter_mut().for_each(overlap_all))),
+    },
+];
+
+fn overlap_all(update: &mut StatusUpdate) {
+    let overlap = |conditions: &mut Vec<Condition>| find(conditions, "OverlappingTLSConfig").cloned();
+    let Some(found) = listeners(std::slice::from_mut(update)).find_map(|of| overlap(&mut of.conditions)) else {
+        return;
+    };
+    for listener in listeners(std::slice::from_mut(update)) {
+        if find(&mut listener.conditions, "OverlappingTLSConfig").is_none() {
+            listener.conditions.push(found.clone());
+        }
+    }
+}

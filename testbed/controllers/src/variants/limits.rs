@@ -1,0 +1,90 @@
+//! Controllers with limits of their own, which say so.
+
+use gateproof_proxy::Config;
+use serde_json::Value;
+
+use super::{Place, Variant};
+use crate::{
+    faults::tools,
+    runtime::seams::{ConfigSeam, Seen, StatusesSeam},
+    snapshot::{Kind, ObjectKey, Snapshot},
+    status::{DesiredStatus, StatusUpdate, Truth},
+};
+
+/// The most matches of a route, the longest hostname, and the longest name of a Gateway.
+const MATCHES: usize = 100;
+const HOSTNAME: usize = 200;
+pub(crate) const NAME: usize = 200;
+
+/// Whether a route is beyond limits that a controller may have: matches, length of hostnames, pauses between tries.
+pub(crate) fn is_beyond(snapshot: &Snapshot, update: &StatusUpdate) -> bool {
+    let ObjectKey { namespace, name } = &update.key;
+    update.kind == Kind::HttpRoute
+        && snapshot.get(update.kind, namespace, name).is_some_and(|route| is_large(&route.raw))
+}
+
+fn is_large(route: &Value) -> bool {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let rules = list(&route["spec"]["rules"]);
+    let matches: usize = rules.iter().map(|rule| list(&rule["matches"]).len()).sum();
+    let hostnames = list(&route["spec"]["hostnames"]);
+    matches > MATCHES
+        || hostnames.iter().any(|host| host.as_str().is_some_and(|host| host.len() > HOSTNAME))
+        || rules.iter().any(|rule| rule["retry"]["backoff"].is_string())
+}
+
+struct HasLimits;
+
+impl StatusesSeam for HasLimits {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        let refused: Vec<ObjectKey> = statuses
+            .iter()
+            .filter(|update| is_beyond(seen.snapshot, update))
+            .map(|update| update.key.clone())
+            .collect();
+        // What is refused is not counted.
+        tools::copy_counts(without(seen, &refused).statuses, statuses);
+        for update in statuses {
+            let is_refused = update.kind == Kind::HttpRoute && refused.contains(&update.key);
+            let is_long = update.key.name.len() > NAME;
+            match &mut update.status {
+                DesiredStatus::Route { parents } if is_refused => {
+                    for parent in parents {
+                        tools::set(&mut parent.conditions, "Accepted", Truth::False, "UnsupportedValue");
+                    }
+                }
+                DesiredStatus::Gateway { conditions, .. } if is_long => {
+                    tools::set(conditions, "Accepted", Truth::False, "Invalid");
+                    tools::set(conditions, "Programmed", Truth::False, "Invalid");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl ConfigSeam for HasLimits {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        let routes = seen.snapshot.all(Kind::HttpRoute).filter(|route| is_large(&route.raw));
+        let refused: Vec<ObjectKey> = routes.map(|route| route.key()).collect();
+        if !refused.is_empty() {
+            *config = without(seen, &refused).config;
+        }
+    }
+}
+
+/// What would follow without these routes.
+fn without(seen: Seen<'_>, routes: &[ObjectKey]) -> crate::reconcile::Outcome {
+    seen.otherwise(|snapshot| routes.iter().for_each(|key| drop(snapshot.remove(Kind::HttpRoute, key))))
+}
+
+pub(super) const VARIANTS: &[Variant] = &[Variant {
+    name: "has-limits",
+    summary: "Refuses routes with very many matches, a very long hostname or a backoff, and Gateways with very long names.",
+    source: "RouteReasonUnsupportedValue: a value that is not recognised, or not supported; of a Gateway's name no text says that \
+             there must be room for it.",
+    place: Place::Runtime(|seams| {
+        seams.statuses.push(Box::new(HasLimits));
+        seams.config.push(Box::new(HasLimits));
+    }),
+}];

@@ -1,0 +1,136 @@
+//! Statuses that give another of several reasons that fit.
+
+use super::{Place, Variant};
+use crate::{
+    model::{BackendRef, ParentRef},
+    reconcile::{backends, verdict::Problem},
+    runtime::seams::{Seams, Seen, StatusesSeam},
+    snapshot::{Kind, Object, Snapshot},
+    status::{Condition, DesiredStatus, StatusUpdate, Truth},
+};
+
+/// Another reason in a status.
+struct Say(fn(&Snapshot, &mut StatusUpdate));
+
+impl StatusesSeam for Say {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        statuses.iter_mut().for_each(|update| (self.0)(seen.snapshot, update));
+    }
+}
+
+fn say(seams: &mut Seams, change: fn(&Snapshot, &mut StatusUpdate)) {
+    seams.statuses.push(Box::new(Say(change)));
+}
+
+/// Another reason in place of one that stands there.
+fn rename(conditions: &mut [Condition], r#type: &str, from: &str, to: &str) {
+    let found = conditions.iter_mut().filter(|one| one.r#type == r#type && one.reason == from);
+    found.for_each(|condition| condition.reason = to.to_owned());
+}
+
+fn pending(_: &Snapshot, update: &mut StatusUpdate) {
+    if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status {
+        rename(conditions, "Programmed", "Invalid", "Pending");
+        listeners.iter_mut().for_each(|listener| rename(&mut listener.conditions, "Programmed", "Invalid", "Pending"));
+    }
+}
+
+fn overlapping_certificates(_: &Snapshot, update: &mut StatusUpdate) {
+    if let DesiredStatus::Gateway { listeners, .. } = &mut update.status {
+        for listener in listeners {
+            rename(&mut listener.conditions, "OverlappingTLSConfig", "OverlappingHostnames", "OverlappingCertificates");
+        }
+    }
+}
+
+/// Protocols of listeners that carry routes of the kind.
+fn carriers(kind: Kind) -> &'static [&'static str] {
+    if kind == Kind::TcpRoute { &["TCP"] } else { &["HTTP", "HTTPS"] }
+}
+
+/// A listener that cannot carry routes of the kind is no match for the reference to it. One that names the kinds that it allows has said
+/// so itself.
+fn no_parent(snapshot: &Snapshot, update: &mut StatusUpdate) {
+    let StatusUpdate { kind, key, status: DesiredStatus::Route { parents }, .. } = update else { return };
+    let allows = |parent: &ParentRef| {
+        let namespace = parent.namespace.as_deref().unwrap_or(&key.namespace);
+        let gateway = snapshot
+            .gateways()
+            .find(|(object, _)| object.meta.namespace == namespace && object.meta.name == parent.name);
+        let mut meant = gateway.into_iter().flat_map(|(_, spec)| &spec.listeners).filter(|listener| {
+            parent.section_name.as_ref().is_none_or(|section| *section == listener.name)
+                && parent.port.is_none_or(|port| port == listener.port)
+        });
+        meant
+            .any(|listener| !listener.allowed_routes.kinds.is_empty() || carriers(*kind).contains(&&*listener.protocol))
+    };
+    for parent in parents.iter_mut().filter(|parent| !allows(&parent.parent_ref)) {
+        rename(&mut parent.conditions, "Accepted", "NotAllowedByListeners", "NoMatchingParent");
+    }
+}
+
+/// What is wrong with the backends of a route, in their order.
+fn problems(snapshot: &Snapshot, update: &StatusUpdate) -> Vec<Problem> {
+    let (namespace, name) = (&update.key.namespace, &update.key.name);
+    let wrong = |kind: Kind, route: &Object, references: Vec<&BackendRef>| {
+        let wrong = references.into_iter().filter_map(|of| backends::resolve(snapshot, kind, route, of).err());
+        wrong.collect::<Vec<_>>()
+    };
+    let found = match update.kind {
+        Kind::HttpRoute => snapshot.http_route(namespace, name).map(|(route, spec)| {
+            wrong(Kind::HttpRoute, route, spec.rules.iter().flat_map(|rule| &rule.backend_refs).collect())
+        }),
+        Kind::GrpcRoute => snapshot.grpc_route(namespace, name).map(|(route, spec)| {
+            wrong(Kind::GrpcRoute, route, spec.rules.iter().flat_map(|rule| &rule.backend_refs).collect())
+        }),
+        Kind::TcpRoute => snapshot.tcp_route(namespace, name).map(|(route, spec)| {
+            wrong(Kind::TcpRoute, route, spec.rules.iter().flat_map(|rule| &rule.backend_refs).collect())
+        }),
+        _ => None,
+    };
+    found.unwrap_or_default()
+}
+
+/// Of several references that cannot be followed the last one gives the reason.
+fn last_problem(snapshot: &Snapshot, update: &mut StatusUpdate) {
+    let problems = problems(snapshot, update);
+    let (Some(last), DesiredStatus::Route { parents }) = (problems.last(), &mut update.status) else { return };
+    for parent in parents {
+        let refused =
+            parent.conditions.iter_mut().filter(|one| one.r#type == "ResolvedRefs" && one.status == Truth::False);
+        // A filter that is wrong has a reason of its own.
+        let known = |one: &&mut Condition| problems.iter().any(|problem| problem.reason == one.reason);
+        refused.filter(known).for_each(|condition| condition.reason = last.reason.to_owned());
+    }
+}
+
+pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "says-pending-of-what-is-invalid",
+        summary: "Says Programmed=False/Pending of Gateways and listeners that cannot be programmed as they are, instead of Invalid.",
+        source: "Gateway and listener conditions, Programmed: both reasons are listed for False, and Pending is for what waits, as \
+                 for a better spec.",
+        place: Place::Runtime(|seams| say(seams, pending)),
+    },
+    Variant {
+        name: "finds-certificates-overlapping",
+        summary: "Gives OverlappingTLSConfig the reason OverlappingCertificates.",
+        source: "Listener conditions, OverlappingTLSConfig: OverlappingCertificates is the reason to be preferred where certificates \
+                 overlap too, as those of overlapping hostnames do.",
+        place: Place::Runtime(|seams| say(seams, overlapping_certificates)),
+    },
+    Variant {
+        name: "finds-no-parent-for-other-kinds",
+        summary: "Says NoMatchingParent of a route whose kind the protocol of no listener that it means carries, instead of \
+                  NotAllowedByListeners.",
+        source: "Route conditions, Accepted: NotAllowedByListeners is for allowedRoutes that do not permit a route, NoMatchingParent for \
+                 references without a match; where a listener has no kinds in its allowedRoutes, nothing says which it is.",
+        place: Place::Runtime(|seams| say(seams, no_parent)),
+    },
+    Variant {
+        name: "names-the-last-broken-reference",
+        summary: "Gives ResolvedRefs of a route with several broken backends the reason of the last of them.",
+        source: "Route conditions, ResolvedRefs: one condition has one reason; nothing says which of several faults gives it.",
+        place: Place::Runtime(|seams| say(seams, last_problem)),
+    },
+];
