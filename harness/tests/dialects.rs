@@ -145,6 +145,8 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::field("dialect.yaml", "plural: lamps", "plurals: lamps", &["dialect.yaml", "unknown field `plurals`", "line 8"])]
 #[case::twice("dialect.yaml", "    - {kind: Lamp, plural: lamps}", "    - {kind: Lamp, plural: lamps}\n    - {kind: Lamp, plural: lamps}", &["dialect.yaml", "names the kind Lamp twice"])]
 #[case::group("dialect.yaml", "plural: lamps", "plural: lamps, group: example.com", &["dialect.yaml", "`example.com`, which is not among its groups"])]
+#[case::implied("dialect.yaml", "  conditions: [Ready]", "  implied: {fresh: [LAMP-44]}\n  conditions: [Ready]", &["dialect.yaml", "the clause `LAMP-44` stands in no requirements.yaml"])]
+#[case::demand("dialect.yaml", "  conditions: [Ready]", "  implied: {frsh: [LAMP-1]}\n  conditions: [Ready]", &["dialect.yaml", "unknown field `frsh`"])]
 #[case::rule("contract.yaml", "tri-state", "try-state", &["contract.yaml", "no rule is named `try-state`; did you mean `tri-state`?"])]
 #[case::other("contract.yaml", "name: lamps", "name: candles", &["contract.yaml", "of the dialect `candles`, which is another"])]
 #[case::foreign_kind("contract.yaml", "kind: Lamp", "kind: Lamb", &["contract.yaml", "no kind Lamb of the group `examples.gateproof.dev`"])]

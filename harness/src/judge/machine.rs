@@ -4,16 +4,16 @@
 //! the manifest describes. A miss that only came late does not stop it, since the state is the right one. Whatever
 //! else is found after the first failure (other misses of the same step) is marked as its consequence.
 
+mod after;
 mod begin;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_report::record::{Breach, Finding, ProbeRecord, Severity, Stage};
+use gateproof_report::record::{Breach, Finding, ProbeRecord, Stage};
 
 use super::action::{Context, Next};
-use super::admission::AfterWrites;
 use super::contract::ContractState;
 use super::deadline::Deadline;
 use super::doing::Doing;
@@ -23,7 +23,6 @@ use super::history::History;
 use super::others::{Foreign, Others};
 use super::programmed::Known;
 use super::service::unanswered;
-use super::settle::Settling;
 use super::stirred::Stirred;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Scope, Write};
@@ -432,71 +431,5 @@ impl Judge {
             Doing::Marking(_) | Doing::Scripting(_) | Doing::Counting(_) => None,
             Doing::Waiting | Doing::Writing(_) | Doing::Programming(_) | Doing::Doubting { .. } | Doing::Done => None,
         });
-    }
-
-    fn after_writes(&mut self, after: Option<AfterWrites>, now: Elapsed) {
-        match after {
-            None => {}
-            Some(AfterWrites::Over(report)) => self.over(report, now),
-            Some(AfterWrites::Settle(ends)) => {
-                let Some(env) = self.env() else { return };
-                self.doing = Doing::Settling(Settling::new(ends, now, &env));
-            }
-        }
-    }
-
-    /// The Gateway of a probe is programmed, or never was.
-    fn after_programming(&mut self, report: Report, now: Elapsed) {
-        let findings = self.findings.len();
-        if self.take(report) {
-            self.stop(findings, now);
-        } else if let Some(env) = self.env()
-            && let Verb::Probe(probe) = &env.step.verb
-        {
-            let (doing, known) = (self.probing(probe, now, &env), self.known(probe, &env));
-            self.doing = doing;
-            self.programmed.extend(known);
-        }
-    }
-
-    /// A step came out.
-    fn over(&mut self, report: Report, now: Elapsed) {
-        let findings = self.findings.len();
-        if self.take(report) {
-            self.stop(findings, now);
-        } else {
-            if let Doing::Probing(_) = self.doing {
-                self.agreed.push((self.cursor, now));
-            }
-            self.cursor += 1;
-            self.begin(now);
-        }
-    }
-
-    /// The scenario stops: at once if nothing can be said, and a little later if something failed.
-    fn stop(&mut self, findings: usize, now: Elapsed) {
-        let until = now + self.context.timing.quiet;
-        self.doing = if self.inconclusive.is_some() { Doing::Done } else { Doing::Doubting { until, findings } };
-    }
-
-    /// Notes what a step, or a part of one, came to. Returns whether the scenario stops there.
-    fn take(&mut self, report: Report) -> bool {
-        let stops = report.stops();
-        self.checked += report.checked;
-        for mut finding in report.findings {
-            finding.consequence = self.findings.iter().any(|f| f.severity == Severity::Failure);
-            self.findings.push(finding);
-        }
-        self.stages.extend(report.stages);
-        self.shares.extend(report.shares);
-        self.probes.extend(self.doing.answers(self.cursor));
-        self.taken.extend(report.ending.map(|ending| Branch { step: self.cursor, ending }));
-        self.answered.extend(report.answered);
-        self.slowest = self.slowest.max(report.settled_after.unwrap_or_default());
-        for awaited in &report.settled {
-            self.contract.settled(&awaited.subject, Some(awaited));
-        }
-        self.inconclusive = self.inconclusive.take().or(report.inconclusive);
-        stops
     }
 }

@@ -4,6 +4,8 @@ mod field;
 mod requests;
 mod status;
 
+use std::io::ErrorKind;
+
 use gateproof_controllers::faults::tamper::{
     FrameSort, ObjectEdit, StatusEdit, TamperError, WrongAnswer, WrongConnection,
 };
@@ -42,8 +44,8 @@ pub(super) enum Pin {
     Connection(WrongConnection),
     /// Handshakes present another certificate.
     Certificate,
-    /// Something listens at a Gateway's listener.
-    Occupy(ObjectKey, String),
+    /// Something answers at a Gateway's listener for this host.
+    Occupy(ObjectKey, String, String),
     /// The API server takes anything for the objects of these CRDs.
     Admit(Vec<String>),
     /// The API server refuses every object of these CRDs.
@@ -76,7 +78,14 @@ impl Pin {
                 Ok(())
             }
             Pin::Certificate => tamper.certificate(),
-            Pin::Occupy(gateway, listener) => tamper.occupy(&gateway, &listener).await,
+            Pin::Occupy(gateway, listener, host) => match tamper.occupy(&gateway, &listener).await {
+                // The data plane itself listens there, and says that it has no such route.
+                Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
+                    tamper.answers(&host, WrongAnswer::Status(OTHER_STATUS));
+                    Ok(())
+                }
+                put => put,
+            },
             Pin::Admit(crds) => {
                 for crd in crds {
                     tamper.admit_anything(&crd).await?;
@@ -143,7 +152,7 @@ fn answer(probe: &Probe) -> Option<Pin> {
         (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
         (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
         (Answer::NoAnswer, None) => Pin::Connection(WrongConnection::Answered),
-        (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), probe.target.listener.clone()?),
+        (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), probe.target.listener.clone()?, host(probe)?),
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),

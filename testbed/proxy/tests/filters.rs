@@ -166,8 +166,13 @@ async fn copies_are_made_of_requests_that_fail() {
 async fn copies_are_made_of_requests_that_are_redirected() {
     let bed = Bed::new(&["one"]).await;
     let Backend { id, target, .. } = bed.backend(0);
-    let redirect =
-        RequestRedirect { scheme: None, hostname: Some("example.org".to_owned()), path: None, port: None, status: 302 };
+    let redirect = RequestRedirect {
+        scheme: None,
+        hostname: Some("example.org".to_owned()),
+        path: None,
+        port: Some(80),
+        status: 302,
+    };
     let mut rule = route("rule", vec![]);
     rule.filters = vec![
         Filter::RequestHeaderModifier(modifier()),

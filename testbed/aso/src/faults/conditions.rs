@@ -51,7 +51,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "no-severity-when-false",
         summary: "Leaves the severity out where the condition is False.",
-        clauses: &["ASO-08", "ASO-24", "ASO-INV-2", "ASO-INV-4"],
+        clauses: &["ASO-08", "ASO-12", "ASO-14", "ASO-24", "ASO-INV-2", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| edit(decision, |ready| ready.severity = None)),
     },
     Fault {

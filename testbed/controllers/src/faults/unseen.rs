@@ -347,7 +347,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "gives-up-on-many-entries",
         summary: "Writes no status of a route that has more than sixteen entries.",
-        clauses: &["blind:HTTPRoutePreserveForeignStatus.5", "IMPL-20"],
+        clauses: &["blind:HTTPRoutePreserveForeignStatus.5", "GEP1364-08", "IMPL-20", "IMPL-25"],
         seam: Seam::StatusWriter(|inner| merge(inner, give_up_on_many)),
     },
 ];

@@ -11,6 +11,7 @@ mod places;
 mod reasons;
 mod refusals;
 mod reloads;
+mod say;
 mod silence;
 mod statuses;
 mod writes;

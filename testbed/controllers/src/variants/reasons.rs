@@ -1,26 +1,12 @@
 //! Statuses that give another of several reasons that fit.
 
-use super::{Place, Variant};
+use super::{Place, Variant, say::say};
 use crate::{
     model::{BackendRef, ParentRef},
     reconcile::{backends, verdict::Problem},
-    runtime::seams::{Seams, Seen, StatusesSeam},
     snapshot::{Kind, Object, Snapshot},
     status::{Condition, DesiredStatus, StatusUpdate, Truth},
 };
-
-/// Another reason in a status.
-struct Say(fn(&Snapshot, &mut StatusUpdate));
-
-impl StatusesSeam for Say {
-    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
-        statuses.iter_mut().for_each(|update| (self.0)(seen.snapshot, update));
-    }
-}
-
-fn say(seams: &mut Seams, change: fn(&Snapshot, &mut StatusUpdate)) {
-    seams.statuses.push(Box::new(Say(change)));
-}
 
 /// Another reason in place of one that stands there.
 fn rename(conditions: &mut [Condition], r#type: &str, from: &str, to: &str) {

@@ -7,28 +7,15 @@ use gateproof_proxy::{
     config::{Backend, BackendTarget},
 };
 
-use super::{Place, Variant};
+use super::{Place, Variant, say::say};
 use crate::{
     faults::tools,
     reconcile::{Outcome, backends},
-    runtime::seams::{ConfigSeam, Seams, Seen, StatusesSeam},
+    runtime::seams::{ConfigSeam, Seen, StatusesSeam},
     settings::CONTROLLER_NAME,
     snapshot::{Kind, Object, ObjectKey, Snapshot},
     status::{Condition, DesiredStatus, StatusUpdate, Truth},
 };
-
-/// Another status.
-struct Say(fn(&Snapshot, &mut StatusUpdate));
-
-impl StatusesSeam for Say {
-    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
-        statuses.iter_mut().for_each(|update| (self.0)(seen.snapshot, update));
-    }
-}
-
-fn say(seams: &mut Seams, change: fn(&Snapshot, &mut StatusUpdate)) {
-    seams.statuses.push(Box::new(Say(change)));
-}
 
 fn no(conditions: &mut [Condition], r#type: &str, reason: &str, message: &str) {
     for condition in conditions.iter_mut().filter(|condition| condition.r#type == r#type) {

@@ -186,6 +186,10 @@ async fn every_variant_of_the_runtime_does_something() {
         let route = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
             "metadata": {"name": "r", "namespace": "n", "uid": "r", "generation": 1}, "spec": {"parentRefs": parents}});
         snapshot.put(Kind::HttpRoute, route).unwrap();
+        let beyond = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+            "metadata": {"name": "long", "namespace": "n", "uid": "long", "generation": 1},
+            "spec": {"parentRefs": [{"name": "g"}], "hostnames": ["long.".repeat(45) + "test"]}});
+        snapshot.put(Kind::HttpRoute, beyond).unwrap();
         for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()) {
             snapshot.put(kind, object).unwrap();
         }

@@ -220,7 +220,7 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     ),
-    edit!("has-no-enforced-condition", "Never writes that a policy is enforced.", ["KUADRANT-05"], |_, _, outcome| {
+    edit!("has-no-enforced-condition", "Never writes that a policy is enforced.", ["KUADRANT-K40"], |_, _, outcome| {
         conditions(outcome, |_, all| all.retain(|one| one.r#type != "Enforced" || one.status != "True"));
     }),
     edit!(
@@ -256,7 +256,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "invents-enforced-reasons",
         "Gives a reason of its own where a policy is enforced.",
-        ["KUADRANT-05", "KUADRANT-INV-3"],
+        ["KUADRANT-K40", "KUADRANT-INV-3"],
         |_, _, outcome| {
             rename(outcome, "Enforced", "Enforced", "Programmed");
         }

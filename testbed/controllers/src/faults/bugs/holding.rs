@@ -1,12 +1,13 @@
 //! Objects that are held when they are to go.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api, Client,
     api::{DynamicObject, Patch, PatchParams},
+    runtime::wait::await_condition,
 };
 use serde_json::{Value, json};
 
@@ -18,9 +19,6 @@ use crate::{
 };
 
 const FINALIZER: &str = "gateproof.dev/route";
-
-/// How often it is looked whether the namespace of a route goes.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// Holds HTTPRoutes by a finalizer, which it takes off when they go: that is, if they are attached and all they refer to is there.
 struct Holds(Inner);
@@ -44,15 +42,11 @@ async fn set_finalizers(api: &Api<DynamicObject>, name: &str, finalizers: &[&str
 
 /// Lets a route go with its namespace, which nobody could remove otherwise.
 async fn let_go_with_namespace(client: Client, api: Api<DynamicObject>, namespace: String, name: String) {
-    let namespaces: Api<Namespace> = Api::all(client);
-    while let Ok(Some(found)) = namespaces.get_opt(&namespace).await {
-        if found.metadata.deletion_timestamp.is_some() {
-            if let Err(error) = set_finalizers(&api, &name, &[]).await {
-                tracing::debug!(%error, name, "the route was gone before its namespace");
-            }
-            return;
-        }
-        tokio::time::sleep(LOOK).await;
+    let goes = |found: Option<&Namespace>| found.is_none_or(|it| it.metadata.deletion_timestamp.is_some());
+    if await_condition(Api::all(client), &namespace, goes).await.is_ok()
+        && let Err(error) = set_finalizers(&api, &name, &[]).await
+    {
+        tracing::debug!(%error, name, "the route was gone before its namespace");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lists that are full, and lists that have no order.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -89,8 +89,9 @@ impl StatusWriterSeam for Turns {
 
     async fn before(&self, desired: &StatusUpdate) {
         self.0.before(desired).await;
-        let pause = if has_many(desired) { RESTLESS_PAUSE } else { Duration::ZERO };
-        tokio::time::sleep(pause).await;
+        if has_many(desired) {
+            tokio::time::sleep(RESTLESS_PAUSE).await;
+        }
     }
 }
 

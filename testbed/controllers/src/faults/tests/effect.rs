@@ -48,6 +48,23 @@ fn crowd() -> impl Iterator<Item = (String, Value)> {
     })
 }
 
+/// Two Gateways whose long names differ at the end, each with a route.
+fn long_names() -> impl Iterator<Item = (Kind, Value)> {
+    [("a", 93), ("b", 94)].into_iter().flat_map(|(end, port)| {
+        let name = "long-name-".repeat(20) + end;
+        let meta = |name: &str| json!({"namespace": "demo", "name": name, "uid": name, "generation": 1});
+        let listeners = json!([{"name": "http", "port": port, "protocol": "HTTP"}]);
+        let rules = json!([{"backendRefs": [{"name": "echo", "port": 8080}]}]);
+        [
+            (Kind::Gateway, json!({"metadata": meta(&name), "spec": {"gatewayClassName": "ours", "listeners": listeners}})),
+            (
+                Kind::HttpRoute,
+                json!({"metadata": meta(&format!("of-long-{end}")), "spec": {"parentRefs": [{"name": name}], "rules": rules}}),
+            ),
+        ]
+    })
+}
+
 /// A cluster at two moments.
 fn moments() -> [Snapshot; 2] {
     let mut first = Snapshot::default();
@@ -57,6 +74,9 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "other", "one");
     for (_, route) in crowd() {
         first.put(Kind::HttpRoute, route).unwrap();
+    }
+    for (kind, object) in long_names() {
+        first.put(kind, object).unwrap();
     }
     certificate(&mut first, "third", "one");
     let mut second = first.clone();
