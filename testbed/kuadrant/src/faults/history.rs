@@ -35,17 +35,19 @@ fn shift(one: &mut Value, from: &str, by: SignedDuration) {
     }
 }
 
-/// For how long each object has been as it is.
+/// For how long each policy has had the same to say.
 #[derive(Default)]
-struct Ages(BTreeMap<String, (i64, Instant)>);
+struct Ages(BTreeMap<String, (Value, Instant)>);
 
 impl Ages {
-    fn of(&mut self, live: &Value) -> Duration {
-        let generation = live["metadata"]["generation"].as_i64().unwrap_or_default();
+    fn of(&mut self, live: &Value, status: &Value) -> Duration {
+        let conditions = status["conditions"].as_array().into_iter().flatten();
+        let words: Vec<_> = conditions.map(|one| [&one["type"], &one["status"], &one["reason"]]).collect();
+        let says = json!([live["metadata"]["generation"], words]);
         let now = Instant::now();
-        let entry = self.0.entry(text(live, "/metadata/uid").to_owned()).or_insert((generation, now));
-        if entry.0 != generation {
-            *entry = (generation, now);
+        let entry = self.0.entry(text(live, "/metadata/uid").to_owned()).or_insert_with(|| (says.clone(), now));
+        if entry.0 != says {
+            *entry = (says, now);
         }
         now - entry.1
     }
@@ -53,8 +55,10 @@ impl Ages {
 
 /// Longer than whoever expects an answer at once will wait.
 const LATE: Duration = Duration::from_millis(5800);
-/// After that conditions begin to turn.
-const TURNING: Duration = Duration::from_millis(800);
+/// After that times are written anew.
+const RENEWED: Duration = Duration::from_millis(800);
+/// After that conditions begin to turn: later than whoever is busy looks for the first time.
+const TURNING: Duration = Duration::from_millis(3500);
 /// So long each word lasts.
 const WORD: Duration = Duration::from_millis(300);
 
@@ -208,7 +212,7 @@ pub(super) const FAULTS: &[Fault] = &[
             let mut ages = Ages::default();
             Box::new(move |live, status| {
                 // Often enough for whoever looks, and no more often than every second.
-                if ages.of(live) > TURNING {
+                if ages.of(live, status) > RENEWED {
                     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
                     of(status, "Accepted").for_each(|one| one["lastTransitionTime"] = now.clone().into());
                 }
@@ -222,7 +226,7 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Restless(|| {
             let mut ages = Ages::default();
             Box::new(move |live, status| {
-                let age = ages.of(live);
+                let age = ages.of(live, status);
                 let turned = age.saturating_sub(TURNING).as_millis() / WORD.as_millis() % 2 == 1;
                 if age > TURNING && turned && is(live, &["AuthPolicy"]) {
                     refuse(live, status);
@@ -237,7 +241,7 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Restless(|| {
             let mut ages = Ages::default();
             Box::new(move |live, status| {
-                if ages.of(live) > LATE && is(live, &["AuthPolicy"]) {
+                if ages.of(live, status) > LATE && is(live, &["AuthPolicy"]) {
                     refuse(live, status);
                 }
             })
@@ -250,7 +254,7 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Restless(|| {
             let mut ages = Ages::default();
             Box::new(move |live, status| {
-                if ages.of(live) > LATE {
+                if ages.of(live, status) > LATE {
                     let missing = of(status, "Accepted").filter(|one| one["reason"] == "TargetNotFound");
                     missing.for_each(|one| one["reason"] = json!("Unknown"));
                 }
