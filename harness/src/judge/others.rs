@@ -317,10 +317,18 @@ fn named(entry: &Value) -> Option<(&str, &str)> {
 }
 
 /// Who wrote the newest of an object beside its status, as far as it tells: not who had written the version before already.
+/// Entries count in seconds, so who writes twice in one may leave no new entry: then it was one of those who wrote last.
 fn authors(object: &Value, before: &[Value]) -> Vec<String> {
-    let new = entries(object).iter().filter(|entry| !before.contains(entry)).filter_map(named);
-    let beside_status = new.filter(|(manager, subresource)| *manager != OURS && subresource.is_empty());
-    beside_status.map(|(manager, _)| manager.to_owned()).collect()
+    let time = |entry: &Value| entry.get("time").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let beside_status = || {
+        let all = entries(object).iter().filter_map(|entry| Some((entry, named(entry)?)));
+        all.filter(|(_, (manager, subresource))| *manager != OURS && subresource.is_empty())
+    };
+    let newest = beside_status().map(|(entry, _)| time(entry)).max().unwrap_or_default();
+    let (new, old): (Vec<_>, Vec<_>) = beside_status().partition(|(entry, _)| !before.contains(entry));
+    let last = old.into_iter().filter(|(entry, _)| time(entry) == newest);
+    let by: Vec<_> = if new.is_empty() { last.collect() } else { new };
+    by.into_iter().map(|(_, (manager, _))| manager.to_owned()).collect()
 }
 
 /// What was sent, with what was changed of it since; nothing if that cannot be told.

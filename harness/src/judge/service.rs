@@ -206,7 +206,7 @@ impl Counting {
     }
 
     fn in_words(&self) -> String {
-        let Requests { service, method, path, at_least, at_most, gap, .. } = &self.expected;
+        let Requests { service, method, path, caller, at_least, at_most, gap, .. } = &self.expected;
         let count = match (at_least, at_most) {
             (least, Some(most)) if least == most => format!("exactly {most}"),
             (0, Some(most)) => format!("at most {most}"),
@@ -215,12 +215,13 @@ impl Counting {
         };
         let what = [method.as_deref(), path.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let what = if what.is_empty() { String::new() } else { format!(" of {what}") };
+        let by = caller.as_ref().map_or_else(String::new, |caller| format!(" by {caller}"));
         let seconds = |word: &str, bound: Option<Duration>| {
             bound.map(|bound| format!("{word} {:.3} s apart", bound.as_secs_f64())).into_iter()
         };
         let gap = seconds("at least", gap.at_least).chain(seconds("at most", gap.at_most)).collect::<Vec<_>>();
         let gap = if gap.is_empty() { String::new() } else { format!(", {}", gap.join(" and ")) };
-        format!("the service `{service}` gets {count} requests{what}{gap}")
+        format!("the service `{service}` gets {count} requests{what}{by}{gap}")
     }
 
     /// The requests that count, with the time since the first.

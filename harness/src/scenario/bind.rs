@@ -78,8 +78,8 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
                 }
             }
             Verb::Requests(requests) => {
-                if let Some(path) = &mut requests.path {
-                    *path = binder.resolver.text(path)?;
+                for text in [&mut requests.path, &mut requests.caller].into_iter().flatten() {
+                    *text = binder.resolver.text(text)?;
                 }
             }
         }

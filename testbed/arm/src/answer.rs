@@ -7,9 +7,10 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER
 use http::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 /// An answer, complete but for what the transport adds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Answer {
     /// The status.
     pub status: StatusCode,
@@ -19,12 +20,15 @@ pub struct Answer {
     pub body: Bytes,
     /// How long the answer is kept back. What the request does is done before.
     pub delay: Duration,
+    /// Cancelled once it is not to be kept back any longer.
+    pub at_once: CancellationToken,
 }
 
 impl Answer {
     /// An answer without a body.
     pub fn empty(status: StatusCode) -> Self {
-        Self { status, headers: HeaderMap::new(), body: Bytes::new(), delay: Duration::ZERO }
+        let at_once = CancellationToken::new();
+        Self { status, headers: HeaderMap::new(), body: Bytes::new(), delay: Duration::ZERO, at_once }
     }
 
     /// An answer in JSON.

@@ -3,6 +3,7 @@
 use globset::GlobMatcher;
 use http::Method;
 use indexmap::IndexMap;
+use tokio_util::sync::DropGuard;
 
 use crate::script::{CheckedRule, Script, ScriptError, Verb};
 
@@ -22,6 +23,8 @@ struct Entry {
     rule: CheckedRule,
     matcher: GlobMatcher,
     used: u64,
+    /// Lets go what the rule still keeps back, once it is out of force.
+    _gone: DropGuard,
 }
 
 impl Book {
@@ -32,9 +35,13 @@ impl Book {
             let problem = format!("{MOST_SCRIPTS} scripts are in force: delete one");
             return Err(ScriptError { place: "script".into(), problem });
         }
-        let entries =
-            rules.into_iter().map(|rule| Entry { matcher: rule.glob.compile_matcher(), rule, used: 0 }).collect();
-        Ok(self.scripts.insert(key.to_owned(), entries).is_none())
+        let entry = |rule: CheckedRule| Entry {
+            matcher: rule.glob.compile_matcher(),
+            _gone: rule.gone.clone().drop_guard(),
+            rule,
+            used: 0,
+        };
+        Ok(self.scripts.insert(key.to_owned(), rules.into_iter().map(entry).collect()).is_none())
     }
 
     /// Takes a script out of force, if it is there.

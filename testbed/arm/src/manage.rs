@@ -69,6 +69,7 @@ impl Core {
         }
         answer.headers.extend(rule.headers);
         answer.delay = rule.delay;
+        answer.at_once = rule.gone;
         answer
     }
 

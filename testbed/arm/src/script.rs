@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 /// How many rules a script may have.
 pub const MOST_RULES: usize = 256;
@@ -49,7 +50,8 @@ pub struct Rule {
     pub headers: IndexMap<String, String>,
     /// The header `Retry-After`, in seconds; while an operation runs, of the answers to its polling too.
     pub retry_after: Option<u32>,
-    /// How long the answer is kept back, in seconds. What the request does is done before.
+    /// How long the answer is kept back, in seconds, unless the script is replaced or taken away before. What the request does is
+    /// done before.
     pub delay: Option<f64>,
     /// A refused request is done all the same.
     #[serde(default)]
@@ -195,6 +197,8 @@ pub(crate) struct CheckedRule {
     pub status: Option<StatusCode>,
     pub headers: HeaderMap,
     pub delay: Duration,
+    /// Cancelled once the rule is out of force.
+    pub gone: CancellationToken,
     /// The operation with how long it runs, where that is told in time.
     pub operation: Option<(OperationRule, Option<Duration>)>,
 }
@@ -248,7 +252,7 @@ impl CheckedRule {
             Some(operation) => Some((operation.clone(), check_operation(&format!("{place}.operation"), operation)?)),
         };
         let headers = headers(place, &rule.headers)?;
-        Ok(Self { rule: rule.clone(), glob, status, headers, delay, operation })
+        Ok(Self { rule: rule.clone(), glob, status, headers, delay, gone: CancellationToken::new(), operation })
     }
 }
 

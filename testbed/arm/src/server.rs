@@ -240,6 +240,7 @@ async fn answer(server: &Server, request: http::Request<Incoming>) -> Response<F
         // A script asked for it; who shuts down does not wait for it.
         tokio::select! {
             () = tokio::time::sleep(answer.delay) => {}
+            () = answer.at_once.cancelled() => {}
             () = server.closing.cancelled() => {}
         }
     }

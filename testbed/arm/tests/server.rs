@@ -125,6 +125,28 @@ async fn a_script_that_delays_answers_does_not_delay_the_end() {
 }
 
 #[rstest]
+#[case::replaced("PUT", r#"{"rules":[]}"#)]
+#[case::taken_away("DELETE", "")]
+#[tokio::test]
+async fn what_a_script_keeps_back_goes_out_with_it(#[case] verb: &str, #[case] body: &str) {
+    let arm = Arm::start(ArmOptions::default()).await.unwrap();
+    let token = token_in(&plain(&arm, &token_request(&arm), "").await.1);
+    let control =
+        |verb: &str| format!("{verb} /control/scripts/slow HTTP/1.1\r\nAuthorization: Bearer {}", arm.control_token());
+    let slow = r#"{"rules":[{"method":"GET","path":"**","delay":600}]}"#;
+    assert!(plain(&arm, &control("PUT"), slow).await.0 < 300);
+    let (address, head) = (arm.addr(), group(&arm, "GET", &token));
+    let asked = tokio::spawn(async move { exchange(TcpStream::connect(address).await.unwrap(), &head, "").await });
+    let log = format!("GET /control/requests?after=0 HTTP/1.1\r\nAuthorization: Bearer {}", arm.control_token());
+    while !plain(&arm, &log, "").await.1.contains(r#""GET""#) {
+        tokio::task::yield_now().await;
+    }
+    assert!(!asked.is_finished());
+    assert!(plain(&arm, &control(verb), body).await.0 < 300);
+    assert_eq!(asked.await.unwrap().0, 404);
+}
+
+#[rstest]
 #[case("0.0.0.0:0")]
 #[case("[::]:0")]
 #[tokio::test]

@@ -5,6 +5,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use crate::settings::Settings;
+
 /// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the methods")]
@@ -72,6 +74,8 @@ pub struct Request {
     pub body: Option<Value>,
     /// What for.
     pub purpose: Purpose,
+    /// In whose name: the client id of the resource's own credential; nothing for the operator's.
+    pub caller: Option<String>,
 }
 
 /// An answer of ARM.
@@ -94,7 +98,7 @@ pub type Outcome = Result<Response, String>;
 
 /// Somebody who sends requests to ARM.
 pub trait ArmClient: Send + Sync {
-    /// Sends one request in the name of the subscription's credential.
+    /// Sends one request in the name that it says.
     fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Outcome>;
 }
 
@@ -146,13 +150,18 @@ impl Response {
         self.body["properties"]["provisioningState"].as_str()
     }
 
-    /// How long to wait before the next poll, before scaling.
-    pub fn pause(&self) -> Duration {
-        Duration::from_secs(self.retry_after.unwrap_or(POLL_SECONDS))
+    /// How long nothing more is to be asked, if ARM says so.
+    pub fn least(&self) -> Option<Duration> {
+        self.retry_after.filter(|seconds| *seconds > 0).map(Duration::from_secs)
+    }
+
+    /// How long to wait before the next poll: as ARM says, or else a while at the pace that is set.
+    pub fn pause(&self, settings: &Settings) -> Duration {
+        self.least().unwrap_or_else(|| settings.scaled(Duration::from_secs(POLL_SECONDS)))
     }
 }
 
-/// Seconds between polls where ARM does not say how many.
+/// Seconds between polls where ARM does not say how many, before scaling.
 const POLL_SECONDS: u64 = 2;
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ pub enum Seam {
     Writer(fn(Write<'_>, &mut Vec<Value>)),
     /// The client of ARM: what is heard.
     Arm(fn(&Request, &mut Outcome)),
+    /// The writer of objects: what is written beside the status.
+    Object(fn(&mut Value)),
+    /// The definitions that the API server serves.
+    Definitions(fn(&mut Vec<Value>)),
 }
 
 impl Seam {
@@ -34,6 +38,8 @@ impl Seam {
             Self::Decision(_) => "decision",
             Self::Writer(_) => "status writer",
             Self::Arm(_) => "ARM client",
+            Self::Object(_) => "object writer",
+            Self::Definitions(_) => "definitions",
         }
     }
 }
@@ -129,6 +135,24 @@ impl Behaviour {
             }
         });
         statuses
+    }
+
+    /// An object that is about to be written for its metadata.
+    pub fn objects(&self, wanted: &mut Value) {
+        self.seams.iter().for_each(|seam| {
+            if let Seam::Object(edit) = seam {
+                edit(wanted);
+            }
+        });
+    }
+
+    /// The definitions that the API server is about to serve.
+    pub fn reshape(&self, definitions: &mut Vec<Value>) {
+        self.seams.iter().for_each(|seam| {
+            if let Seam::Definitions(edit) = seam {
+                edit(definitions);
+            }
+        });
     }
 
     /// What is heard of ARM.

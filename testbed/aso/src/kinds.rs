@@ -60,7 +60,7 @@ pub struct Kind {
     pub has_keys: bool,
     /// Whether `properties` stand in a field of their own in the status, as in ARM, instead of beside `id`.
     pub keeps_properties: bool,
-    /// Values of `status.state` during which the resource is not to be changed.
+    /// Values of `properties.state` during which the resource is not to be changed; it is read before each change then.
     pub blocking_states: &'static [&'static str],
     /// A field of the status, and the value that says that the resource is not fit for use although it was put in.
     pub unfit: Option<(&'static str, &'static str)>,

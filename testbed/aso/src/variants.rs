@@ -32,6 +32,11 @@ fn stretch(seen: Seen<'_>, decision: &mut Decision, by: f64) {
     }
 }
 
+/// Whether the answer says from when on something may be asked again.
+fn tells_when(seen: Seen<'_>) -> bool {
+    matches!(seen.answer, Some((_, Ok(response))) if response.least().is_some())
+}
+
 /// What the messages of `other-messages` begin with.
 const OTHER_WORDS: &str = "in other words: ";
 
@@ -151,10 +156,10 @@ pub const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "faster-retries",
-        summary: "Waits half as long after a failure.",
+        summary: "Waits half as long after a failure, where Retry-After does not say how long.",
         source: "Only the caps of the delays are given.",
         seam: Seam::Decision(|seen, decision| {
-            if decision.memory.failures > seen.memory.failures {
+            if decision.memory.failures > seen.memory.failures && !tells_when(seen) {
                 stretch(seen, decision, 0.5);
             }
         }),

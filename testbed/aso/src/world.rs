@@ -37,6 +37,8 @@ pub const CREDENTIAL_FROM: &str = "serviceoperator.azure.com/credential-from";
 pub const NAMESPACE_CREDENTIAL: &str = "aso-credential";
 /// The key of the subscription in such a Secret.
 pub const SUBSCRIPTION_KEY: &str = "AZURE_SUBSCRIPTION_ID";
+/// The key of the client id in such a Secret.
+pub const CLIENT_KEY: &str = "AZURE_CLIENT_ID";
 
 /// Group and kind, namespace (empty for none), and name of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,6 +123,8 @@ pub struct Facts {
     pub foreign: Vec<String>,
     /// The credential's subscription, or why there is no credential.
     pub subscription: Result<String, String>,
+    /// The credential's client id; nothing for the operator's own.
+    pub client: Option<String>,
 }
 
 impl Facts {
@@ -185,7 +189,8 @@ impl Facts {
     /// A fingerprint of what an attempt without success has to wait for, if it is not to be repeated by itself.
     pub fn essence(&self, settings: &Settings) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.generation(), self.policy(settings), self.is_deleting(), &self.subscription).hash(&mut hasher);
+        (self.generation(), self.policy(settings), self.is_deleting(), &self.subscription, &self.client)
+            .hash(&mut hasher);
         hasher.finish()
     }
 
@@ -238,6 +243,7 @@ pub fn observe(world: &World, key: &Key, settings: &Settings) -> Option<Facts> {
         inputs: inputs(world, kind, &key.namespace, &object["spec"]),
         foreign: foreign(world, &key.namespace, &object),
         subscription: subscription(world, &key.namespace, &object, settings),
+        client: client(world, &key.namespace, &object),
         object,
     })
 }
@@ -348,4 +354,10 @@ fn subscription(world: &World, namespace: &str, object: &Value, settings: &Setti
             "there is no credential: neither for the object, nor for its namespace, nor for all".to_owned()
         }),
     }
+}
+
+/// In whose name the credential lets requests be sent.
+fn client(world: &World, namespace: &str, object: &Value) -> Option<String> {
+    let name = object["metadata"]["annotations"][CREDENTIAL_FROM].as_str().unwrap_or(NAMESPACE_CREDENTIAL);
+    keyed(world, "Secret", namespace, name, CLIENT_KEY).ok()
 }

@@ -2,18 +2,26 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_apiserver::{Options, Server};
 use gateproof_arm::{Arm, ArmOptions};
-use gateproof_aso::{Aso, Behaviour, Identity, Settings, definitions, faults, variants};
+use gateproof_aso::{Behaviour, Identity, Settings, definitions, faults, variants};
 use kube::Client;
 
 use crate::behaviour::{UnknownBehaviour, each};
+use crate::operator::Operator;
 use crate::tampering::Spoils;
 use crate::{KnownFault, KnownVariant, Service, Tampering, TestbedError};
 
 /// The name of the fake Azure Resource Manager among the services of the target.
 const ARM: &str = "arm";
+
+/// The name of the reference itself among them.
+const OPERATOR: &str = "operator";
+
+/// After how long a spec is sent again, before scaling: within a hold of some seconds at the pace of the target.
+const SYNC_PERIOD: Duration = Duration::from_secs(100);
 
 /// What the reference's delays are multiplied by: what is tried again comes within a test's patience.
 const PACE: f64 = 0.05;
@@ -37,7 +45,7 @@ pub struct AsoOptions {
 pub struct AsoTestbed {
     server: Server,
     arm: Arm,
-    controller: Option<Aso>,
+    operator: Option<Operator>,
 }
 
 impl AsoTestbed {
@@ -47,7 +55,9 @@ impl AsoTestbed {
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: AsoOptions) -> Result<AsoTestbed, TestbedError> {
         let AsoOptions { mut behaviour, tampering, no_controller, bind, namespace_companions } = options;
-        let mut served = Options { crds: definitions(), namespace_companions, ..Options::default() };
+        let mut crds = definitions();
+        behaviour.reshape(&mut crds);
+        let mut served = Options { crds, namespace_companions, ..Options::default() };
         if let Some(bind) = bind {
             served.bind = bind;
         }
@@ -61,7 +71,7 @@ impl AsoTestbed {
         let subscription = options.subscription.clone();
         let arm = Arm::start(options).await?;
         if no_controller {
-            return Ok(AsoTestbed { server, arm, controller: None });
+            return Ok(AsoTestbed { server, arm, operator: None });
         }
         let identity = Identity { url: format!("{}/token", arm.url()), header: arm.identity_header().to_owned() };
         let settings = Settings {
@@ -69,10 +79,11 @@ impl AsoTestbed {
             identity: Some(identity),
             subscription: Some(subscription),
             time_scale: PACE,
+            sync_period: Some(SYNC_PERIOD),
             ..Settings::default()
         };
-        let controller = Some(Aso::start(Client::new(server.service(), "default"), settings, behaviour)?);
-        Ok(AsoTestbed { server, arm, controller })
+        let operator = Operator::start(Client::new(server.service(), "default"), settings, behaviour).await?;
+        Ok(AsoTestbed { server, arm, operator: Some(operator) })
     }
 
     /// The API server.
@@ -96,13 +107,18 @@ impl AsoTestbed {
     /// The scripted services of the target.
     pub fn services(&self) -> Vec<Service> {
         let (url, token) = (self.arm.url().to_owned(), self.arm.control_token().to_owned());
-        vec![Service { name: ARM, url, token, authority: self.arm.ca_pem().map(str::to_owned) }]
+        let arm = Service { name: ARM, url, token, authority: self.arm.ca_pem().map(str::to_owned) };
+        let operator = self.operator.as_ref().map(|operator| {
+            let (url, token) = (operator.url().to_owned(), operator.token().to_owned());
+            Service { name: OPERATOR, url, token, authority: None }
+        });
+        [arm].into_iter().chain(operator).collect()
     }
 
     /// Stops everything, the implementation first.
     pub async fn shutdown(self) {
-        if let Some(controller) = self.controller {
-            controller.shutdown().await;
+        if let Some(operator) = self.operator {
+            operator.shutdown().await;
         }
         self.arm.shutdown().await;
         self.server.shutdown().await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_controllers::settings::CONTROLLER_NAME;
 pub use gateproof_kuadrant::Behaviour;
-use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS, definitions};
+use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS, definitions_of};
 use gateproof_proxy::Chain;
 use kube::Client;
 
@@ -30,7 +30,7 @@ impl KuadrantTestbed {
     pub async fn start(mut behaviour: Behaviour, cluster: TestbedOptions) -> Result<KuadrantTestbed, TestbedError> {
         let settings = Settings { controllers: vec![CONTROLLER_NAME.to_owned()], ..Settings::default() };
         let mut crds = gateway_api(Channel::Standard);
-        crds.extend(definitions());
+        crds.extend(definitions_of(settings.edition));
         behaviour.reshape(&mut crds);
         if let crate::Behaviour::Tampered(tamper) = &cluster.behaviour {
             behaviour = behaviour.with_spoiler(Arc::new(Spoils(tamper.clone())));

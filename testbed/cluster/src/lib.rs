@@ -8,6 +8,7 @@ pub mod aso;
 mod behaviour;
 mod catalogue;
 pub mod kuadrant;
+mod operator;
 mod ports;
 mod tampering;
 
@@ -29,6 +30,7 @@ use serde_json::{Value, json};
 pub use behaviour::{Behaviour, Part, UnknownBehaviour};
 pub use catalogue::{KnownFault, KnownVariant, faults, variants};
 pub use gateproof_apiserver::RequestCount;
+pub use operator::OperatorError;
 pub use ports::PortMapping;
 pub use tampering::Tampering;
 
@@ -94,9 +96,9 @@ pub enum TestbedError {
     /// The fake Azure Resource Manager did not start.
     #[error("cannot start the fake Azure Resource Manager")]
     Arm(#[from] gateproof_arm::ArmError),
-    /// The implementation cannot speak to it.
+    /// The implementation cannot speak to it, or nobody could stop it.
     #[error("cannot start the embedded implementation of Azure Service Operator")]
-    Aso(#[from] gateproof_aso::runtime::ClientError),
+    Aso(#[from] OperatorError),
     /// The implementation of the policies did not start.
     #[error("cannot start the embedded implementation of Kuadrant's policies")]
     Kuadrant(#[from] gateproof_kuadrant::runtime::StartError),

@@ -25,6 +25,10 @@ pub enum Seam {
     Outcome(fn() -> Edit),
     /// How a status reads when it is written.
     Write(fn() -> Write),
+    /// The same, with definitions that ask nothing of the conditions of policies.
+    Unchecked(fn() -> Write),
+    /// The same, and statuses are written time and again although nothing changes.
+    Restless(fn() -> Write),
     /// What becomes of a request.
     Exchange(fn() -> Alter),
     /// Which definitions the API server serves.
@@ -44,7 +48,7 @@ impl Seam {
         match self {
             Self::Snapshot(_) => "snapshot",
             Self::Outcome(_) => "outcome",
-            Self::Write(_) => "write",
+            Self::Write(_) | Self::Unchecked(_) | Self::Restless(_) => "write",
             Self::Exchange(_) => "exchange",
             Self::Definitions(_) => "definitions",
         }
@@ -148,8 +152,10 @@ impl Behaviour {
     /// Changes the definitions that the API server is about to serve.
     pub fn reshape(&self, definitions: &mut Vec<Value>) {
         for seam in &self.seams {
-            if let Seam::Definitions(change) = seam {
-                change(definitions);
+            match seam {
+                Seam::Definitions(change) => change(definitions),
+                Seam::Unchecked(_) => crate::definitions::ask_nothing_of_conditions(definitions),
+                _ => {}
             }
         }
     }
@@ -162,7 +168,11 @@ impl Behaviour {
             match seam {
                 Seam::Snapshot(make) => seams.views.push(make()),
                 Seam::Outcome(make) => seams.edits.push(make()),
-                Seam::Write(make) => seams.writes.push(make()),
+                Seam::Write(make) | Seam::Unchecked(make) => seams.writes.push(make()),
+                Seam::Restless(make) => {
+                    seams.writes.push(make());
+                    seams.restless = true;
+                }
                 Seam::Exchange(make) => seams.alters.push(make()),
                 Seam::Definitions(_) => {}
             }
@@ -182,6 +192,8 @@ pub struct Seams {
     pub writes: Vec<Write>,
     /// What becomes of requests.
     pub alters: Vec<Alter>,
+    /// Whether there are rounds without a change.
+    pub restless: bool,
     /// Who changes what is written, if anybody does.
     pub spoiler: Option<Arc<dyn Spoiler>>,
 }

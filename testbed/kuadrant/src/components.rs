@@ -27,6 +27,10 @@ pub enum Component {
 pub enum Removable {
     /// The Kuadrant object.
     Kuadrant,
+    /// That of the service that authorizes.
+    Authorino,
+    /// That of the service that counts.
+    Limitador,
 }
 
 /// One rule of a script.
@@ -42,15 +46,27 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether it names a namespace for what is in none.
-    pub(crate) fn names_no_place(&self) -> bool {
-        let (component, namespace) = match self {
-            Rule::Stop(Stop { stop, namespace, .. }) => (*stop, namespace),
-            Rule::Unhealthy(Unhealthy { unhealthy, namespace }) => (*unhealthy, namespace),
-            Rule::Remove(_) => return false,
+    /// What is wrong with the place that it names, if anything is.
+    pub(crate) fn misplaced(&self) -> Option<&'static str> {
+        let (component, namespace, host) = match self {
+            Rule::Stop(Stop { stop, namespace, host, .. }) => (*stop, namespace, host),
+            Rule::Unhealthy(Unhealthy { unhealthy, namespace, host }) => (*unhealthy, namespace, host),
+            Rule::Remove(_) => return None,
         };
-        namespace.is_some() && matches!(component, Component::Authorino | Component::Limitador)
+        if namespace.is_some() && matches!(component, Component::Authorino | Component::Limitador) {
+            return Some("authorino and limitador are there once for all: leave `namespace` out");
+        }
+        (host.is_some() && component != Component::Dns).then_some("only records of dns have a host: leave `host` out")
     }
+}
+
+/// Where an object is: its namespace, and the host that it is about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place<'a> {
+    /// The namespace; empty for what is there once for all.
+    pub namespace: &'a str,
+    /// The host, of a record; else empty.
+    pub host: &'a str,
 }
 
 /// Stops a component, everywhere or in one namespace.
@@ -62,6 +78,9 @@ pub struct Stop {
     /// Where; everywhere if not given. Only for those that keep objects in namespaces.
     #[serde(default)]
     pub namespace: Option<String>,
+    /// Of which host alone, of `dns`.
+    #[serde(default)]
+    pub host: Option<String>,
     /// The reason that its objects give for not being ready.
     #[serde(default)]
     pub reason: Option<String>,
@@ -76,6 +95,9 @@ pub struct Unhealthy {
     /// Where; everywhere if not given.
     #[serde(default)]
     pub namespace: Option<String>,
+    /// Of which host alone, of `dns`.
+    #[serde(default)]
+    pub host: Option<String>,
 }
 
 /// Takes an object away.
@@ -95,33 +117,37 @@ impl Components {
         self.0.values().flatten()
     }
 
-    /// Why a component is stopped for a namespace, if it is.
+    /// Why a component is stopped for a place, if it is.
     #[must_use]
-    pub fn stopped(&self, component: Component, namespace: &str) -> Option<&str> {
+    pub fn stopped(&self, component: Component, place: Place<'_>) -> Option<&str> {
         self.rules().find_map(|rule| match rule {
-            Rule::Stop(stop) if stop.stop == component && applies(stop.namespace.as_deref(), namespace) => {
+            Rule::Stop(stop)
+                if stop.stop == component && applies(stop.namespace.as_deref(), stop.host.as_deref(), place) =>
+            {
                 Some(stop.reason.as_deref().unwrap_or(STOPPED))
             }
             _ => None,
         })
     }
 
-    /// Whether what a component keeps in a namespace is unhealthy.
+    /// Whether what a component keeps at a place is unhealthy.
     #[must_use]
-    pub fn unhealthy(&self, component: Component, namespace: &str) -> bool {
+    pub fn unhealthy(&self, component: Component, place: Place<'_>) -> bool {
         self.rules().any(|rule| match rule {
-            Rule::Unhealthy(rule) => rule.unhealthy == component && applies(rule.namespace.as_deref(), namespace),
+            Rule::Unhealthy(rule) => {
+                rule.unhealthy == component && applies(rule.namespace.as_deref(), rule.host.as_deref(), place)
+            }
             _ => false,
         })
     }
 
-    /// Whether the Kuadrant object is taken away.
+    /// Whether an object is taken away.
     #[must_use]
-    pub fn without_kuadrant(&self) -> bool {
-        self.rules().any(|rule| matches!(rule, Rule::Remove(Remove { remove: Removable::Kuadrant })))
+    pub fn without(&self, object: Removable) -> bool {
+        self.rules().any(|rule| matches!(rule, Rule::Remove(Remove { remove }) if *remove == object))
     }
 }
 
-fn applies(wanted: Option<&str>, namespace: &str) -> bool {
-    wanted.is_none_or(|wanted| wanted == namespace)
+fn applies(namespace: Option<&str>, host: Option<&str>, place: Place<'_>) -> bool {
+    namespace.is_none_or(|wanted| wanted == place.namespace) && host.is_none_or(|wanted| wanted == place.host)
 }

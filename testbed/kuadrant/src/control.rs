@@ -109,14 +109,13 @@ async fn handle(
                 (
                     StatusCode::BAD_REQUEST,
                     format!(
-                        "no script: {error}; rules are {{\"stop\": COMPONENT}}, {{\"unhealthy\": \"dns\"}} and {{\"remove\": \"kuadrant\"}}"
+                        "no script: {error}; rules are {{\"stop\": COMPONENT}}, {{\"unhealthy\": \"dns\"}} and {{\"remove\": OBJECT}}"
                     ),
                 )
             };
             let rules = script.map_err(wrong)?.rules;
-            if rules.iter().any(Rule::names_no_place) {
-                let message = "authorino and limitador are there once for all: leave `namespace` out".to_owned();
-                return Err((StatusCode::BAD_REQUEST, message));
+            if let Some(message) = rules.iter().find_map(Rule::misplaced) {
+                return Err((StatusCode::BAD_REQUEST, message.to_owned()));
             }
             rules
         }

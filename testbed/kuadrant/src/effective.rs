@@ -78,20 +78,12 @@ fn united(mut first: Vec<Rule>, second: Vec<Rule>) -> Vec<Rule> {
     first
 }
 
-/// The policies on a path in the order that [`effective`] takes. On one object the older one has precedence: of those that
-/// override it comes first, of the others last.
+/// The policies on a path in the order that [`effective`] takes: on one object the older one comes first. So the oldest of those
+/// that override has precedence there, else the newest.
 #[must_use]
 pub fn ordered<'a>(path: &Path<'_>, policies: &[&'a Value]) -> Vec<&'a Value> {
     let mut on_path: Vec<(u8, &Value)> =
         policies.iter().filter_map(|policy| Some((path.level(policy)?, *policy))).collect();
-    on_path.sort_by(|(level, one), (other_level, other)| {
-        let (overrides, other_overrides) = (body(one).1, body(other).1);
-        let by_age = age(one).cmp(&age(other));
-        level.cmp(other_level).then(other_overrides.cmp(&overrides)).then(if overrides {
-            by_age
-        } else {
-            by_age.reverse()
-        })
-    });
+    on_path.sort_by(|(level, one), (other_level, other)| level.cmp(other_level).then(age(one).cmp(&age(other))));
     on_path.into_iter().map(|(_, policy)| policy).collect()
 }

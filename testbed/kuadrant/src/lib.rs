@@ -22,7 +22,7 @@ pub mod topology;
 mod variants;
 
 pub use behaviour::{Behaviour, Spoiler};
-pub use definitions::definitions;
+pub use definitions::{definitions, definitions_of};
 pub use faults::FAULTS;
 pub use runtime::Kuadrant;
 pub use settings::{Edition, Settings};

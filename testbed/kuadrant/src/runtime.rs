@@ -26,6 +26,9 @@ use crate::status::StatusUpdate;
 /// How often a write is tried again because somebody else was faster.
 const CONFLICTS: usize = 8;
 
+/// Between two rounds of what does not rest.
+const RESTLESS: Duration = Duration::from_millis(100);
+
 /// Why the implementation did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -207,7 +210,7 @@ async fn run(
     let mut pause: Option<Duration> = None;
     loop {
         let retry = async {
-            match pause {
+            match pause.or(hand.seams.restless.then_some(RESTLESS)) {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => std::future::pending().await,
             }
@@ -312,6 +315,7 @@ impl Hand {
         let api = self.api(&update.key);
         let mut live = live.clone();
         for _ in 0..CONFLICTS {
+            live["kind"] = update.key.0.name().into();
             let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
             let status = self.seams.written(update.key.0.name(), &live, &update.change, &now);
             if live.get("status").unwrap_or(&json!({})) == &status {
@@ -319,7 +323,6 @@ impl Hand {
             }
             let mut object = live.clone();
             object["apiVersion"] = update.key.0.api_version().into();
-            object["kind"] = update.key.0.name().into();
             object["status"] = status;
             let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
             match api.replace_status(&update.key.2, &PostParams::default(), &object).await {

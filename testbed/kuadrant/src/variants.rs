@@ -86,6 +86,20 @@ pub const VARIANTS: &[Variant] = &[
         }
     ),
     edit!(
+        "counts-none-as-zero",
+        "Writes that there are no records as 0 instead of leaving the count out.",
+        "totalRecords is an optional number; nothing tells 0 from none.",
+        |outcome| {
+            for update in outcome.statuses.iter_mut().filter(|one| one.key.0 == Kind::DnsPolicy) {
+                if let Change::Own { fields, .. } = &mut update.change
+                    && fields.get("totalRecords").is_some_and(serde_json::Value::is_null)
+                {
+                    fields.insert("totalRecords".to_owned(), json!(0));
+                }
+            }
+        }
+    ),
+    edit!(
         "writes-routes-first",
         "Writes statuses in the other order.",
         "No order of writes to several objects is promised.",

@@ -56,7 +56,7 @@ fn holds(test: &FieldTest, seen: Option<&Value>, generation: i64) -> bool {
     let empty = seen.is_none_or(is_empty);
     match test {
         FieldTest::Equals(value) => seen == Some(value),
-        FieldTest::OneOf(values) => seen.is_some_and(|seen| values.contains(seen)),
+        FieldTest::OneOf(values) => values.contains(seen.unwrap_or(&Value::Null)),
         FieldTest::Current => seen.and_then(Value::as_i64) == Some(generation),
         FieldTest::Absent => seen.is_none(),
         FieldTest::NotEmpty => !empty,
@@ -146,6 +146,9 @@ mod tests {
     #[case::one_of(FieldTest::OneOf(vec![json!("a"), json!("b")]), json!("b"), true)]
     #[case::none_of(FieldTest::OneOf(vec![json!("a"), json!("b")]), json!("c"), false)]
     #[case::one_of_nothing(FieldTest::OneOf(vec![json!("a")]), Value::Null, false)]
+    #[case::nothing_or_one(FieldTest::OneOf(vec![json!(0), Value::Null]), Value::Null, true)]
+    #[case::one_or_nothing(FieldTest::OneOf(vec![json!(0), Value::Null]), json!(0), true)]
+    #[case::neither_one_nor_nothing(FieldTest::OneOf(vec![json!(0), Value::Null]), json!(1), false)]
     #[case::current(FieldTest::Current, json!(3), true)]
     #[case::behind(FieldTest::Current, json!(2), false)]
     #[case::ahead(FieldTest::Current, json!(4), false)]

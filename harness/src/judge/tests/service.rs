@@ -33,6 +33,7 @@ fn counts(at_least: u64, at_most: Option<u64>) -> Requests {
         service: "arm".to_owned(),
         method: Some("PUT".to_owned()),
         path: Some(format!("*/{NS}")),
+        caller: None,
         at_least,
         at_most,
         gap: Gap::default(),
@@ -72,6 +73,8 @@ fn failed(verdict: &Verdict) -> Vec<&str> {
 #[case::nothing(counts(0, Some(0)), &[], None)]
 #[case::something(counts(0, Some(0)), &[400], Some("count"))]
 #[case::something_later(counts(0, Some(0)), &[1500], None)]
+#[case::by_nobody(Requests { caller: Some(String::new()), ..counts(1, Some(1)) }, &[100], None)]
+#[case::by_another(Requests { caller: Some("me".to_owned()), ..counts(1, Some(1)) }, &[100], Some("count"))]
 #[case::far_apart(Requests { gap: Gap { at_least: Some(Duration::from_millis(200)), at_most: None }, ..counts(2, None) }, &[100, 300], None)]
 #[case::close(Requests { gap: Gap { at_least: Some(Duration::from_millis(201)), at_most: None }, ..counts(2, None) }, &[100, 300], Some("gap"))]
 #[case::close_in_the_window(Requests { gap: Gap { at_least: Some(Duration::from_millis(100)), at_most: None }, ..counts(2, None) }, &[100, 300, 350], Some("gap"))]

@@ -38,7 +38,9 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 }
             }
             Verb::Script(script) => script.rules.iter().for_each(|rule| needs.value(rule)),
-            Verb::Requests(requests) => requests.path.iter().for_each(|path| needs.text(path)),
+            Verb::Requests(requests) => {
+                requests.path.iter().chain(&requests.caller).for_each(|text| needs.text(text));
+            }
             Verb::Delete(_) => {}
         }
         for ending in &step.either {

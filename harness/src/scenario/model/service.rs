@@ -26,6 +26,8 @@ pub struct Requests {
     pub method: Option<String>,
     /// A glob over the path, in which `*` stands for any characters; any path unless given.
     pub path: Option<String>,
+    /// Who asks, as the service knows it; anybody unless given.
+    pub caller: Option<String>,
     /// How many at least.
     pub at_least: u64,
     /// How many at most.
@@ -64,6 +66,7 @@ impl Requests {
     pub fn fits(&self, request: &ServiceRequest) -> bool {
         self.method.as_ref().is_none_or(|method| *method == request.method)
             && self.path.as_ref().is_none_or(|path| matches(path, &request.path))
+            && self.caller.as_ref().is_none_or(|caller| *caller == request.caller)
     }
 
     /// Whether anything of it can turn out wrong only later.

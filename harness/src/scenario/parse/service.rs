@@ -52,6 +52,7 @@ pub(super) fn requests(node: &Node, checker: &mut Checker<'_>) -> Option<Request
         service,
         method: text(node, "method").map(str::to_owned),
         path: text(node, "path").map(str::to_owned),
+        caller: text(node, "caller").map(str::to_owned),
         at_least,
         at_most,
         gap,

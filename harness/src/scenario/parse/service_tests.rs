@@ -70,18 +70,19 @@ fn counts_are_read(#[case] count: &str, #[case] at_least: u64, #[case] at_most: 
 #[test]
 fn the_rest_is_read() {
     let read = requests(
-        "{service: arm, method: PUT, path: \"*/a/${ns}*\", gap: {atLeast: 500ms, atMost: 2s}, since: start, within: 3s, level: SHOULD}",
+        "{service: arm, method: PUT, path: \"*/a/${ns}*\", caller: me, gap: {atLeast: 500ms, atMost: 2s}, since: start, within: 3s, level: SHOULD}",
     );
     let gap = Gap { at_least: Some(Duration::from_millis(500)), at_most: Some(Duration::from_secs(2)) };
     assert_eq!((read.at_least, read.at_most, read.gap), (2, None, gap));
     assert_eq!((read.since, read.within, read.level), (Since::Start, HoldFor::Millis(3000), Level::Should));
+    assert_eq!(read.caller.as_deref(), Some("me"));
 }
 
 #[test]
 fn names_are_filled_in() {
     let manifest = format!(
         "{}    - script: {{service: arm, rules: [{{path: \"*/${{ns}}\", of: [\"${{token}}\"]}}]}}\n",
-        text("requests: {service: arm, path: \"*/${ns}*\", count: 1}")
+        text("requests: {service: arm, path: \"*/${ns}*\", caller: \"${token}\", count: 1}")
     );
     let scenario = parse("a.yaml", &manifest, &vocabulary(DIALECT)).unwrap().remove(0);
     assert_eq!(scenario.services(), ["arm"]);
@@ -91,7 +92,7 @@ fn names_are_filled_in() {
     let (Verb::Requests(requests), Verb::Script(script)) = (&bound.steps[1].verb, &bound.steps[2].verb) else {
         panic!("{bound:?}")
     };
-    assert_eq!(requests.path.as_deref(), Some("*/ns-1*"));
+    assert_eq!((requests.path.as_deref(), requests.caller.as_deref()), (Some("*/ns-1*"), Some("t1")));
     assert_eq!(script.rules, [json!({"path": "*/ns-1", "of": ["t1"]})]);
 }
 

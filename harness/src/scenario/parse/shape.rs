@@ -497,6 +497,7 @@ static REQUESTS: Table = Table {
         must("service", Shape::Name, "the service, one of the dialect's"),
         may("method", Shape::Text, "the method; any unless given"),
         may("path", Shape::Text, "a glob over the path, in which * stands for any characters; any unless given"),
+        may("caller", Shape::Text, "who asks, as the service's log has it; anybody unless given"),
         may(
             "count",
             Shape::Either(&[Shape::Integer(0, 1_000_000), Shape::Table(&COUNT)]),

@@ -113,11 +113,12 @@ fn columns(kind: &Kind, variant: Variant<'_>) -> Result<Vec<Value>, Problem> {
     let mut columns = Vec::new();
     for (text, column) in &kind.columns {
         let key = mark::key(text, variant)?;
-        let (path, priority) = match column {
-            Column::Path(path) => (path, None),
-            Column::Prioritised { path, priority } => (path, Some(priority)),
+        let (path, priority, of_type) = match column {
+            Column::Path(path) => (path, &None, None),
+            Column::Detailed { path, priority, of_type } => (path, priority, of_type.as_deref()),
         };
-        let of_type = if path == ".metadata.creationTimestamp" { "date" } else { "string" };
+        let usual = if path == ".metadata.creationTimestamp" { "date" } else { "string" };
+        let of_type = of_type.unwrap_or(usual);
         let mut column = json!({"name": key.name, "type": of_type, "jsonPath": path});
         if let Some(priority) = priority {
             column["priority"] = json!(priority);

@@ -27,7 +27,7 @@ pub enum Problem {
     Endless,
     #[error("{0:?} does not read as bounds (\"1..5\", \"..5\", \"1..\")")]
     Bounds(String),
-    #[error("{0:?} does not read as a type of list (atomic, set, map(KEY))")]
+    #[error("{0:?} does not read as a type of list (plain, atomic, set, map(KEY))")]
     ListType(String),
     #[error("the default {0:?} does not fit the type")]
     Default(String),

@@ -34,6 +34,8 @@ pub struct List<'a> {
 /// The merge semantics of a list, `x-kubernetes-list-type`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ListKind<'a> {
+    /// Nothing is said of it, which means atomic.
+    Plain,
     Atomic,
     Set,
     /// Keyed by these fields of its elements.
@@ -88,6 +90,7 @@ pub fn list(text: &str) -> Result<List<'_>, Problem> {
 
 fn list_kind(text: &str) -> Result<ListKind<'_>, Problem> {
     match text {
+        "plain" => Ok(ListKind::Plain),
         "atomic" => Ok(ListKind::Atomic),
         "set" => Ok(ListKind::Set),
         _ => text
@@ -121,6 +124,7 @@ mod tests {
     #[case("int64 0..", Form::Named { name: "int64", bounds: between(0, None) })]
     #[case("Exact|*", Form::Enum(vec!["Exact", "*"]))]
     #[case("hostname[..16] atomic", Form::List { of: "hostname", list: List { bounds: between(None, 16), kind: ListKind::Atomic } })]
+    #[case("hostname[..] plain", Form::List { of: "hostname", list: List { bounds: between(None, None), kind: ListKind::Plain } })]
     #[case("a[1..] map(x,y)", Form::List { of: "a", list: List { bounds: between(1, None), kind: ListKind::Map(vec!["x", "y"]) } })]
     #[case("map<string 0..63>[..8]", Form::Map { of: "string 0..63", bounds: between(None, 8) })]
     #[case("map<string>", Form::Map { of: "string", bounds: Bounds::default() })]

@@ -199,6 +199,7 @@ fn list_of(items: Schema, list: &List<'_>) -> Schema {
     limit(&mut schema, list.bounds, "minItems", "maxItems");
     schema.insert("items".to_owned(), Value::Object(items));
     let kind = match &list.kind {
+        ListKind::Plain => return schema,
         ListKind::Atomic => "atomic",
         ListKind::Set => "set",
         ListKind::Map(keys) => {

@@ -80,7 +80,13 @@ pub enum Scope {
 #[serde(untagged)]
 pub enum Column {
     Path(String),
-    Prioritised { path: String, priority: i64 },
+    Detailed {
+        path: String,
+        #[serde(default)]
+        priority: Option<i64>,
+        #[serde(default, rename = "type")]
+        of_type: Option<String>,
+    },
 }
 
 fn default_group() -> String {

@@ -32,7 +32,7 @@ pub(super) fn after(seen: Seen<'_>, request: &Request, outcome: &Outcome) -> Dec
             let error = response.error();
             seen.warn(Retry::Slow, "AzureResourceNotFound", error.message)
         }
-        Purpose::Check if response.status == 404 => Decision { request: create::unblocked(seen), ..seen.rest() },
+        Purpose::Check if response.status == 404 => create::put(seen),
         Purpose::Check if response.is_success() => checked(seen, response),
         Purpose::Read | Purpose::Confirm if response.is_success() => standing(seen, response),
         Purpose::Poll(poll) => polled(seen, poll, response),
@@ -53,7 +53,7 @@ fn begun(seen: Seen<'_>, response: &Response, deletes: bool) -> Decision {
         _ if deletes => return delete::gone(seen),
         _ => return confirm(seen),
     };
-    let mut decision = seen.follow(&Poll { url, how, deletes, generation }, response.pause());
+    let mut decision = seen.follow(&Poll { url, how, deletes, generation }, response.pause(seen.settings));
     if deletes {
         decision.say(delete::deleting(seen));
     } else {
@@ -73,7 +73,7 @@ fn confirm(seen: Seen<'_>) -> Decision {
 /// An operation told how it goes.
 fn polled(seen: Seen<'_>, poll: &Poll, response: &Response) -> Decision {
     let again = || {
-        let mut decision = seen.follow(poll, response.pause());
+        let mut decision = seen.follow(poll, response.pause(seen.settings));
         decision.memory.failures = 0;
         decision
     };
@@ -159,7 +159,7 @@ fn standing(seen: Seen<'_>, response: &Response) -> Decision {
         Some(state) if state != "Succeeded" && !is_read => {
             let url = facts.annotation(RESOURCE_ID).unwrap_or_default().to_owned();
             let poll = Poll { url, how: How::Body, deletes: false, generation: facts.generation() };
-            return with_state(seen.follow(&poll, response.pause()));
+            return with_state(seen.follow(&poll, response.pause(seen.settings)));
         }
         _ => {}
     }
@@ -194,7 +194,7 @@ fn succeeded(seen: Seen<'_>, known: Value, keys: &Value) -> Decision {
     if let (Edition::Current, Some(period)) = (seen.settings.edition, seen.settings.sync_period) {
         // Not all at once: from three quarters of the period to five, by the object.
         let share = seen.facts.meta("uid").bytes().fold(7_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 51);
-        decision.wait_for(&seen, period * (75 + share) / 100);
+        decision.wait_for(&seen, seen.settings.scaled(period * (75 + share) / 100));
     }
     decision
 }

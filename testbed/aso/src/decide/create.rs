@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Decision, Seen};
 use crate::{
-    arm::{Method, Purpose, Request},
+    arm::{Method, Purpose},
     kinds::Source,
     settings::Edition,
     status::{Ready, Severity},
@@ -177,8 +177,8 @@ fn send(seen: Seen<'_>) -> Decision {
             return seen.blocked(Severity::Warning, reason, missing.clone());
         }
     }
-    let state = facts.object["status"]["state"].as_str().unwrap_or_default();
-    if facts.kind.blocking_states.contains(&state) {
+    // What the status says of its state may be old.
+    if !facts.kind.blocking_states.is_empty() {
         return Decision { request: seen.request(Method::Get, Purpose::Check, None), ..seen.rest() };
     }
     put(seen)
@@ -215,9 +215,4 @@ fn body(seen: Seen<'_>) -> Value {
     }
     body.insert("properties".into(), properties.into());
     body.into()
-}
-
-/// The request that follows when a check found nothing in the way.
-pub(super) fn unblocked(seen: Seen<'_>) -> Option<Request> {
-    put(seen).request
 }

@@ -170,7 +170,7 @@ impl Seen<'_> {
         match retry.delay(self.memory.failures) {
             Some(delay) => {
                 decision.memory.failures += 1;
-                decision.wait_for(self, delay);
+                decision.wait_for(self, self.settings.scaled(delay).max(self.least()));
             }
             None => {
                 decision.memory.is_parked = true;
@@ -179,6 +179,14 @@ impl Seen<'_> {
             }
         }
         decision
+    }
+
+    /// How long the answer lets nothing more be asked.
+    fn least(&self) -> Duration {
+        match self.answer {
+            Some((_, Ok(response))) => response.least().unwrap_or_default(),
+            _ => Duration::ZERO,
+        }
     }
 
     /// The generation of the attempt that an answer belongs to.
@@ -214,7 +222,7 @@ impl Seen<'_> {
         let id = self.facts.annotation(crate::world::RESOURCE_ID).map(str::to_owned).or_else(|| self.facts.id())?;
         let action = if matches!(purpose, Purpose::Keys(_)) { "/listKeys" } else { "" };
         let url = format!("{id}{action}?api-version={}", self.facts.kind.api_version);
-        Some(Request { method, url, body, purpose })
+        Some(Request { method, url, body, purpose, caller: self.facts.client.clone() })
     }
 
     /// The operation that runs, as the annotations tell.
@@ -238,7 +246,8 @@ impl Seen<'_> {
             How::Body => format!("{}?api-version={}", poll.url, self.facts.kind.api_version),
             How::Async | How::Location => poll.url.clone(),
         };
-        Some(Request { method: Method::Get, url, body: None, purpose: Purpose::Poll(poll) })
+        let caller = self.facts.client.clone();
+        Some(Request { method: Method::Get, url, body: None, purpose: Purpose::Poll(poll), caller })
     }
 }
 
@@ -252,7 +261,6 @@ impl Decision {
     }
 
     fn wait_for(&mut self, seen: &Seen<'_>, delay: Duration) {
-        let delay = seen.settings.scaled(delay);
         self.again = Again::After(delay);
         self.memory.due = SignedDuration::try_from(delay).ok().and_then(|delay| seen.now.checked_add(delay).ok());
     }

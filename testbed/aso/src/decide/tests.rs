@@ -48,7 +48,7 @@ fn account() -> Facts {
     let object = json!({
         "metadata": {"namespace": "demo", "name": "a", "uid": "u", "generation": 2, "finalizers": [FINALIZER],
             "annotations": {OPERATOR_NAMESPACE: "azureserviceoperator-system", RESOURCE_ID: id()}},
-        "spec": {"owner": {"name": "g"}, "location": "x", "accessTier": "Hot"},
+        "spec": {"owner": {"name": "g"}, "location": "x", "kind": "StorageV2", "accessTier": "Hot"},
     });
     Facts {
         kind: kinds::find("storage.azure.com", "StorageAccount").unwrap(),
@@ -63,6 +63,7 @@ fn account() -> Facts {
         inputs: Vec::new(),
         foreign: Vec::new(),
         subscription: Ok(SUBSCRIPTION.into()),
+        client: Some("client".into()),
     }
 }
 
@@ -70,7 +71,7 @@ fn account() -> Facts {
 pub(crate) fn moment(name: &str) -> Moment {
     let mut facts = account();
     let mut memory = Memory::default();
-    let request = |method, purpose| Request { method, url: id(), body: None, purpose };
+    let request = |method, purpose| Request { method, url: id(), body: None, purpose, caller: None };
     let put =
         |status, body| Some((request(Method::Put, Purpose::Put), Ok(Response { status, body, ..Response::default() })));
     let poll = Poll { url: "/operations/1".into(), how: How::Async, deletes: false, generation: 2 };
@@ -108,6 +109,7 @@ pub(crate) fn moment(name: &str) -> Moment {
             }
         }
         "owner-elsewhere" => facts.owner = Owner::Arm("/subscriptions/other/resourceGroups/g".into()),
+        "owner-by-id" => facts.owner = Owner::Arm(format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/g")),
         "no-credential" => facts.subscription = Err("there is no credential".into()),
         "no-name" => object(&mut facts, |object| object["spec"]["azureName"] = "".into()),
         "id-broken" => annotate(&mut facts, RESOURCE_ID, "nonsense"),
@@ -115,6 +117,26 @@ pub(crate) fn moment(name: &str) -> Moment {
         "secret-missing" => facts.inputs = missing(Source::Secret),
         "config-map-missing" => facts.inputs = missing(Source::ConfigMap),
         "reference-missing" => facts.inputs = missing(Source::Resource),
+        "key-missing" => {
+            facts.inputs = missing(Source::Secret);
+            facts.inputs[0].value = Err("Secret demo/s has no key \"k\"".into());
+        }
+        "id-as-name" => {
+            facts.inputs = missing(Source::Resource);
+            facts.inputs[0].value = Err("an id in ARM belongs into armId".into());
+        }
+        "secret-came" => {
+            object(&mut facts, |object| object["status"] = ready("False", "Warning", "SecretNotFound"));
+        }
+        "manage-after-skip" => {
+            object(&mut facts, |object| object["status"] = ready("False", "Warning", "AzureResourceNotFound"));
+        }
+        "policy-changed" => {
+            object(&mut facts, |object| object["status"] = ready("False", "Error", "BadRequest"));
+            annotate(&mut facts, LATEST_GENERATION, "2");
+            memory.essence = Some(0);
+            memory.is_parked = true;
+        }
         "elsewhere" => annotate(&mut facts, OPERATOR_NAMESPACE, "other"),
         "unowned" => object(&mut facts, |object| object["metadata"]["annotations"] = json!({})),
         "running" => {
@@ -163,6 +185,28 @@ pub(crate) fn moment(name: &str) -> Moment {
                 Ok(Response { status: 202, operation, ..Response::default() }),
             ));
         }
+        "put-202-later" => {
+            let operation = Some("/operations/1".to_owned());
+            answer = Some((
+                request(Method::Put, Purpose::Put),
+                Ok(Response { status: 202, operation, retry_after: Some(30), ..Response::default() }),
+            ));
+        }
+        "put-again-200" => {
+            memory.failures = 1;
+            answer = put(200, state("Succeeded"));
+        }
+        "put-404" => answer = put(404, error("ResourceGroupNotFound")),
+        "put-429" => {
+            answer = put(429, error("TooManyRequests"));
+            if let Some((_, Ok(response))) = &mut answer {
+                response.retry_after = Some(30);
+            }
+        }
+        "put-400-after-ready" => {
+            object(&mut facts, |object| object["status"] = ready("True", "", "Succeeded"));
+            answer = put(400, error("Whatever"));
+        }
         "put-400" => answer = put(400, error("Whatever")),
         "put-409" => answer = put(409, error("Conflict")),
         "put-again-409" => {
@@ -178,6 +222,17 @@ pub(crate) fn moment(name: &str) -> Moment {
         "poll-canceled" => answer = polled(json!({"status": "Canceled"})),
         "poll-done" => answer = polled(json!({"status": "Succeeded"})),
         "confirmed" => answer = got(Purpose::Confirm, 200, state("Succeeded")),
+        "confirmed-again" => {
+            object(&mut facts, |object| object["status"] = ready("True", "", "Succeeded"));
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
+        "keys" => {
+            object(&mut facts, |object| {
+                object["spec"]["operatorSpec"] = json!({"secrets": {"key1": {"name": "s", "key": "k"}}});
+            });
+            let keys = json!({"keys": [{"value": "one"}, {"value": "two"}]});
+            answer = got(Purpose::Keys(json!({})), 200, keys);
+        }
         "subnet" => {
             facts.kind = kinds::find("network.azure.com", "VirtualNetworksSubnet").unwrap();
             answer = got(Purpose::Confirm, 200, state("Succeeded"));
@@ -308,10 +363,34 @@ fn line(decision: &Decision) -> String {
 #[case("delete-202", "False Info Deleting, tries again")]
 #[case("delete-204", "False Info Deleting, goes on")]
 #[case("delete-400", "False Warning BadRequest, tries again")]
+#[case("owner-by-id", "False Info Reconciling, PUT")]
+#[case("secret-came", "False Info Reconciling, PUT")]
+#[case("policy-changed", "False Info Reconciling, PUT")]
+#[case("manage-after-skip", "False Info Reconciling, PUT")]
+#[case("put-404", "False Warning ResourceGroupNotFound, tries again")]
+#[case("put-429", "False Warning TooManyRequests, tries again")]
+#[case("put-202-later", "-, tries again")]
+#[case("confirmed-again", "True - Succeeded, tries again")]
+#[case("keys", "True - Succeeded, tries again")]
 #[case("lingers", "False Warning DeletionNotSupported, tries again")]
 #[case("gone", "-, waits")]
 fn each_moment_has_its_word_and_its_request(#[case] name: &str, #[case] expected: &str) {
     assert_eq!(line(&decision(name, Edition::Current)), expected);
+}
+
+/// What ARM asks to wait is waited at any pace.
+#[rstest]
+#[case("put-429", 30.0)]
+#[case("put-202-later", 30.0)]
+#[case("put-409", 0.5)]
+#[case("put-202", 1.0)]
+fn nothing_is_sent_before_it_may(#[case] name: &str, #[case] seconds: f64) {
+    let Moment { facts, memory, answer } = moment(name);
+    let settings = Settings { time_scale: 0.5, ..Settings::default() };
+    let answer = answer.as_ref().map(|(request, outcome)| (request, outcome));
+    let decision =
+        decide(Seen { facts: &facts, memory: &memory, answer, now: Timestamp::UNIX_EPOCH, settings: &settings });
+    assert_eq!(decision.again, Again::After(Duration::from_secs_f64(seconds)));
 }
 
 #[rstest]

@@ -1,12 +1,10 @@
 //! Faults of the decision and of what is written.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::{
     Fault,
-    tools::{edit, edit_reason, hush, readies},
+    tools::{SOON, each, edit, edit_reason, has_no_code, hush, is_refused, readies, says},
 };
 use crate::{
     arm::Purpose,
@@ -16,23 +14,6 @@ use crate::{
     world::POLLER_TOKEN,
 };
 
-/// How soon something is needlessly done again.
-const SOON: Duration = Duration::from_millis(200);
-
-fn says(decision: &Decision, reason: &str) -> bool {
-    decision.status.ready.as_ref().is_some_and(|ready| ready.reason == reason)
-}
-
-/// Whether the answer tells an error of ARM.
-fn is_refused(seen: Seen<'_>) -> bool {
-    matches!(seen.answer, Some((_, Ok(response))) if response.status >= 400 && response.status != 404)
-}
-
-fn has_no_code(seen: Seen<'_>) -> bool {
-    is_refused(seen)
-        && matches!(seen.answer, Some((_, Ok(response))) if response.body["error"]["code"].as_str().unwrap_or_default().is_empty())
-}
-
 fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
     decision.memory.is_parked = false;
     decision.memory.essence = Some(seen.facts.essence(seen.settings));
@@ -41,15 +22,11 @@ fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
     decision.again = Again::After(SOON);
 }
 
-fn each(statuses: &mut [Value], change: impl Fn(&mut Value)) {
-    statuses.iter_mut().flat_map(readies).for_each(change);
-}
-
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "says-nothing",
         summary: "Writes no condition at all.",
-        clauses: &["ASO-01", "ASO-12", "ASO-15", "ASO-24"],
+        clauses: &["ASO-01", "ASO-12", "ASO-15", "ASO-22", "ASO-24", "ASO-28"],
         seam: Seam::Decision(|_, decision| {
             decision.status.ready = None;
             decision.memory.said.ready = None;
@@ -68,13 +45,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unknown-with-severity",
         summary: "Says Unknown with a severity while the spec is on its way.",
-        clauses: &["ASO-07", "ASO-INV-2"],
+        clauses: &["ASO-07", "ASO-12", "ASO-INV-2"],
         seam: Seam::Decision(|_, decision| edit_reason(decision, "Reconciling", |ready| ready.status = Truth::Unknown)),
     },
     Fault {
         name: "no-severity-when-false",
         summary: "Leaves the severity out where the condition is False.",
-        clauses: &["ASO-08", "ASO-12", "ASO-14", "ASO-24", "ASO-INV-2"],
+        clauses: &["ASO-08", "ASO-12", "ASO-14", "ASO-24", "ASO-INV-2", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| edit(decision, |ready| ready.severity = None)),
     },
     Fault {
@@ -108,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reason-with-spaces",
         summary: "Gives a phrase for a reason while the spec is on its way.",
-        clauses: &["ASO-10", "ASO-INV-4"],
+        clauses: &["ASO-10", "ASO-INV-4", "ASO-INV-8"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.reason = "Being put in".into())
         }),
@@ -130,7 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reconciling-as-warning",
         summary: "Calls it a warning that the spec is on its way.",
-        clauses: &["ASO-12", "ASO-24"],
+        clauses: &["ASO-12", "ASO-16", "ASO-24", "ASO-INV-4"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.severity = Some(Severity::Warning))
         }),
@@ -146,7 +123,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "waiting-as-info",
         summary: "Calls it Info that the owner is missing.",
-        clauses: &["ASO-13", "ASO-INV-4", "ASO-INV-5"],
+        clauses: &["ASO-13", "ASO-20", "ASO-INV-4", "ASO-INV-5"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "WaitingForOwner", |ready| ready.severity = Some(Severity::Info))
         }),
@@ -257,7 +234,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "time-moves-with-status-alone",
         summary: "Moves lastTransitionTime with the status alone.",
-        clauses: &["ASO-21"],
+        clauses: &["ASO-09", "ASO-21"],
         seam: Seam::Writer(|write, statuses| {
             let before = ready_of(write.live).clone();
             each(statuses, |ready| {
@@ -305,7 +282,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "secret-as-reference",
         summary: "Says ReferenceNotFound where a Secret is missing.",
-        clauses: &["ASO-A07"],
+        clauses: &["ASO-A07", "ASO-A08"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "SecretNotFound", |ready| ready.reason = "ReferenceNotFound".into())
         }),
@@ -375,11 +352,11 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["ASO-INV-8"],
         seam: Seam::Writer(|write, statuses| {
             if let Some(ready) = write.desired.ready.as_ref().filter(|ready| ready.reason == "Reconciling") {
-                let value = ready.to_value();
+                let (before, value) = (ready_of(write.live).clone(), ready.to_value());
                 each(statuses, |one| {
                     let mut value = value.clone();
                     value["lastTransitionTime"] = write.now.into();
-                    *one = value;
+                    *one = if same(&value, &before) { before.clone() } else { value };
                 });
             }
         }),
@@ -434,11 +411,8 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Does not say again what somebody wiped, before something changes.",
         clauses: &["ASO-A38"],
         seam: Seam::Decision(|seen, decision| {
-            if seen.answer.is_none()
-                && decision.request.is_none()
-                && seen.facts.ready().is_null()
-                && seen.memory.said.ready.is_some()
-            {
+            let said = seen.memory.said.ready.as_ref().and_then(|said| said.observed_generation);
+            if seen.facts.ready().is_null() && said == Some(seen.facts.generation()) {
                 decision.status = Desired::default();
             }
         }),

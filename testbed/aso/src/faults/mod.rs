@@ -3,8 +3,10 @@
 //! A fault sits in exactly one seam, so the implementation itself knows of none. It declares the clauses that it breaks.
 
 mod conditions;
+mod requests;
 pub(crate) mod tools;
 mod views;
+mod writes;
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +28,7 @@ pub struct Fault {
 
 /// Every fault.
 pub fn catalogue() -> impl Iterator<Item = &'static Fault> {
-    conditions::FAULTS.iter().chain(views::FAULTS)
+    conditions::FAULTS.iter().chain(views::FAULTS).chain(requests::FAULTS).chain(writes::FAULTS)
 }
 
 /// Every fault, as a list.

@@ -26,7 +26,10 @@ fn outcome(name: &str, behaviour: &Behaviour) -> String {
     let decision = behaviour.decide(Seen { facts, memory, answer, now: Timestamp::UNIX_EPOCH, settings: &settings });
     let write = Write { live: &facts.object, desired: &decision.status, now: "2026-01-01T00:00:00Z" };
     let statuses = behaviour.statuses(Edition::Current, write);
-    format!("{decision:?} {statuses:?}")
+    let (mut object, mut definitions) = (facts.object.as_ref().clone(), crate::definitions());
+    behaviour.objects(&mut object);
+    behaviour.reshape(&mut definitions);
+    format!("{decision:?} {statuses:?} {object} {definitions:?}")
 }
 
 /// Where each fault shows.
@@ -95,6 +98,38 @@ const SHOWS: &[(&str, &str)] = &[
     ("failed-resource-is-ready", "confirm-failed"),
     ("missing-is-success", "skip-404"),
     ("failed-deletion-is-done", "delete-400"),
+    ("ignores-retry-after", "put-429"),
+    ("polls-early", "put-202-later"),
+    ("asks-while-waiting", "owner-missing"),
+    ("asks-while-parked", "parked"),
+    ("asks-in-its-own-name", "fresh"),
+    ("forgets-operations-on-restart", "running"),
+    ("writes-no-secrets", "keys"),
+    ("takes-its-own-for-somebody-elses", "put-again-200"),
+    ("hears-edits-alone", "policy-changed"),
+    ("looks-up-once", "secret-came"),
+    ("changes-what-is-blocked", "blocked"),
+    ("deletes-in-any-subscription", "delete-elsewhere"),
+    ("works-out-broken-ids", "id-broken"),
+    ("looks-for-owners-by-id", "owner-by-id"),
+    ("missing-group-as-error", "put-404"),
+    ("falls-back-to-its-own-credential", "no-credential"),
+    ("takes-a-missing-key-for-empty", "key-missing"),
+    ("takes-ids-for-names", "id-as-name"),
+    ("watches-for-ever", "manage-after-skip"),
+    ("missing-name-as-warning", "no-name"),
+    ("once-ready-always-ready", "put-400-after-ready"),
+    ("deleting-as-status", "delete-202"),
+    ("observes-nothing-on-the-way", "fresh"),
+    ("observes-backwards", "confirmed-again"),
+    ("renews-time-when-resending", "confirmed-again"),
+    ("time-goes-backwards", "confirmed"),
+    ("time-to-come", "confirmed"),
+    ("clears-ready-after-an-error", "edited"),
+    ("deleting-after-an-error", "edited"),
+    ("reasons-with-dashes", "put-bare"),
+    ("writes-defaults-into-the-spec", "confirmed-again"),
+    ("serves-definitions-without-rules", "fresh"),
 ];
 
 #[test]

@@ -1,10 +1,33 @@
 //! What several faults and variants are made of.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use crate::{decide::Decision, status::Ready, world::Facts};
+use crate::{
+    decide::{Decision, Seen},
+    status::Ready,
+    world::Facts,
+};
+
+/// How soon something is needlessly done again.
+pub(super) const SOON: Duration = Duration::from_millis(200);
+
+/// Whether this is about to be said.
+pub(super) fn says(decision: &Decision, reason: &str) -> bool {
+    decision.status.ready.as_ref().is_some_and(|ready| ready.reason == reason)
+}
+
+/// Whether the answer tells an error of ARM.
+pub(super) fn is_refused(seen: Seen<'_>) -> bool {
+    matches!(seen.answer, Some((_, Ok(response))) if response.status >= 400 && response.status != 404)
+}
+
+/// Whether it tells one without a code.
+pub(super) fn has_no_code(seen: Seen<'_>) -> bool {
+    is_refused(seen)
+        && matches!(seen.answer, Some((_, Ok(response))) if response.body["error"]["code"].as_str().unwrap_or_default().is_empty())
+}
 
 /// Changes the condition that is about to be said, and what is remembered of it.
 pub(crate) fn edit(decision: &mut Decision, change: impl Fn(&mut Ready)) {
@@ -48,4 +71,9 @@ pub(super) fn overlook(facts: &mut Facts, name: &str) {
 pub(crate) fn readies(status: &mut Value) -> impl Iterator<Item = &mut Value> {
     let conditions = status.get_mut("conditions").and_then(Value::as_array_mut);
     conditions.into_iter().flatten().filter(|condition| condition["type"] == "Ready")
+}
+
+/// Changes what is written of Ready.
+pub(super) fn each(statuses: &mut [Value], change: impl Fn(&mut Value)) {
+    statuses.iter_mut().flat_map(readies).for_each(change);
 }

@@ -78,7 +78,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "sends-without-secret",
         summary: "Sends the spec with an empty value where a Secret is missing.",
-        clauses: &["ASO-A07"],
+        clauses: &["ASO-A07", "ASO-A08"],
         seam: Seam::World(|facts| fill(facts, Source::Secret)),
     },
     Fault {
@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "sends-without-reference",
         summary: "Sends the spec with an empty value where a reference leads nowhere.",
-        clauses: &["ASO-A10"],
+        clauses: &["ASO-A10", "ASO-A11"],
         seam: Seam::World(|facts| fill(facts, Source::Resource)),
     },
     Fault {
@@ -244,7 +244,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "failed-deletion-is-done",
         summary: "Takes a deletion that was refused for done.",
-        clauses: &["ASO-A32", "ASO-INV-11"],
+        clauses: &["ASO-A32"],
         seam: Seam::Arm(|request, outcome| {
             if let (Purpose::Delete, Ok(response)) = (&request.purpose, outcome)
                 && response.status >= 400

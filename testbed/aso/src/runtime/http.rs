@@ -1,6 +1,6 @@
 //! The client of ARM over HTTP.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -35,13 +35,14 @@ pub enum ClientError {
     Client(#[from] reqwest::Error),
 }
 
-/// Sends requests to ARM, with a bearer token of a managed identity.
+/// Sends requests to ARM, with bearer tokens of managed identities.
 pub struct HttpArm {
     client: Client,
     base: Url,
     audience: String,
     identity: Option<Identity>,
-    token: Mutex<Option<(String, Timestamp)>>,
+    /// Tokens and when they end, by client id; an empty one is the operator's own.
+    tokens: Mutex<BTreeMap<String, (String, Timestamp)>>,
 }
 
 impl HttpArm {
@@ -65,7 +66,7 @@ impl HttpArm {
             base,
             audience,
             identity: settings.identity.clone(),
-            token: Mutex::default(),
+            tokens: Mutex::default(),
         })
     }
 
@@ -83,7 +84,7 @@ impl HttpArm {
         };
         let mut builder = self.client.request(method, url);
         if let Some(identity) = &self.identity {
-            builder = builder.bearer_auth(self.token(identity).await?);
+            builder = builder.bearer_auth(self.token(identity, request.caller.as_deref().unwrap_or_default()).await?);
         }
         if let Some(body) = &request.body {
             builder = builder.header("content-type", "application/json").body(body.to_string());
@@ -103,9 +104,9 @@ impl HttpArm {
         Ok(answer)
     }
 
-    async fn token(&self, identity: &Identity) -> Result<String, String> {
-        let mut kept = self.token.lock().await;
-        if let Some((token, expires)) = &*kept
+    async fn token(&self, identity: &Identity, client: &str) -> Result<String, String> {
+        let mut kept = self.tokens.lock().await;
+        if let Some((token, expires)) = kept.get(client)
             && Timestamp::now().saturating_add(EARLY).is_ok_and(|soon| soon < *expires)
         {
             return Ok(token.clone());
@@ -113,6 +114,9 @@ impl HttpArm {
         let failed = |error: reqwest::Error| format!("the credential cannot get a token: {}", error.without_url());
         let mut url = Url::parse(&identity.url).map_err(|error| format!("the identity endpoint is no URL: {error}"))?;
         url.query_pairs_mut().append_pair("api-version", "2019-08-01").append_pair("resource", &self.audience);
+        if !client.is_empty() {
+            url.query_pairs_mut().append_pair("client_id", client);
+        }
         let request = self.client.get(url).header("X-IDENTITY-HEADER", &identity.header);
         let response = request.send().await.map_err(failed)?.error_for_status().map_err(failed)?;
         let body = response.bytes().await.map_err(failed)?;
@@ -121,7 +125,7 @@ impl HttpArm {
         let seconds =
             body["expires_on"].as_str().and_then(|text| text.parse().ok()).or_else(|| body["expires_on"].as_i64());
         let expires = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now);
-        *kept = Some((token.clone(), expires));
+        kept.insert(client.to_owned(), (token.clone(), expires));
         Ok(token)
     }
 }

@@ -32,7 +32,8 @@ impl Writer<'_> {
     /// Writes annotations, labels and the finalizer.
     pub(super) async fn metadata(&self) -> kube::Result<()> {
         self.update(false, |live| {
-            let wanted = with_metadata(live, self.decision);
+            let mut wanted = with_metadata(live, self.decision);
+            self.shared.behaviour.objects(&mut wanted);
             (&wanted != live).then_some(wanted)
         })
         .await

@@ -91,18 +91,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     ),
-    edit!(
-        "enforces-no-authorization",
-        "Lets everybody pass who has a key.",
-        ["KUADRANT-05", "KUADRANT-K34"],
-        |_, _, outcome| {
-            outcome
-                .gate
-                .guards
-                .values_mut()
-                .for_each(|guard| guard.auth.retain(|rule| !rule.id.starts_with("authorization/")));
-        }
-    ),
+    edit!("enforces-no-authorization", "Lets everybody pass who has a key.", ["KUADRANT-K34"], |_, _, outcome| {
+        outcome
+            .gate
+            .guards
+            .values_mut()
+            .for_each(|guard| guard.auth.retain(|rule| !rule.id.starts_with("authorization/")));
+    }),
     edit!(
         "fails-open-without-authorino",
         "Lets everybody pass while the service that authorizes is down.",
@@ -129,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "acts-by-the-first-rules",
         summary: "Goes on to act by the rules that a path had first, after an edit.",
-        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21"],
+        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21", "KUADRANT-K21"],
         seam: Seam::Outcome(|| {
             let mut first = BTreeMap::new();
             Box::new(move |_, _, outcome| {

@@ -99,13 +99,20 @@ macro_rules! alter {
     };
 }
 
+#[cfg(test)]
+mod cases;
 mod gate;
+mod history;
+mod precedence;
 mod statuses;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod writes;
 
 /// Every fault.
-pub static FAULTS: LazyLock<Vec<Fault>> =
-    LazyLock::new(|| [statuses::FAULTS, targets::FAULTS, gate::FAULTS, writes::FAULTS].concat());
+pub static FAULTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
+    let statuses = [statuses::FAULTS, waits::FAULTS, precedence::FAULTS, targets::FAULTS];
+    [statuses.concat(), gate::FAULTS.to_vec(), writes::FAULTS.to_vec(), history::FAULTS.to_vec()].concat()
+});

@@ -1,10 +1,10 @@
 //! Mistakes in what policies say of themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{conditions, each, good, rename};
 use crate::behaviour::{Edit, Fault, Seam};
-use crate::object::{Key, Kind, Snapshot};
+use crate::object::{Key, Kind, Snapshot, namespace};
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
@@ -48,16 +48,22 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault {
         name: "forgets-why-after-other-events",
-        summary: "Says Unknown instead of TargetNotFound once another policy has changed.",
+        summary: "Says Unknown instead of TargetNotFound when another policy of its namespace has come or gone.",
         clauses: &["KUADRANT-INV-11"],
         seam: Seam::Outcome(|| {
-            let mut seen: Option<usize> = None;
+            let mut seen: BTreeMap<String, usize> = BTreeMap::new();
             Box::new(move |snapshot, _, outcome| {
-                let count = Kind::POLICIES.into_iter().map(|kind| snapshot.all(kind).count()).sum();
-                if seen.is_some_and(|seen| seen != count) {
-                    rename(outcome, "Accepted", "TargetNotFound", "Unknown");
+                let all = || Kind::POLICIES.into_iter().flat_map(|kind| snapshot.all(kind));
+                let mut now: BTreeMap<String, usize> = BTreeMap::new();
+                all().for_each(|policy| *now.entry(namespace(policy).to_owned()).or_default() += 1);
+                let changed = |namespace: &String| seen.get(namespace).is_some_and(|it| now.get(namespace) != Some(it));
+                for update in outcome.statuses.iter_mut().filter(|update| changed(&update.key.1)) {
+                    if let Change::Own { conditions, .. } = &mut update.change {
+                        let missing = conditions.iter_mut().filter(|one| one.reason == "TargetNotFound");
+                        missing.for_each(|one| one.reason = "Unknown".to_owned());
+                    }
                 }
-                seen = Some(count);
+                seen = now;
             })
         }),
     },

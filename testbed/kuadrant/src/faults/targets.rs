@@ -1,13 +1,15 @@
 //! Mistakes in what targets and children tell, and in which policies have precedence.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{each, statuses_of};
 use crate::behaviour::{Edit, Fault, Seam, View};
-use crate::object::{Kind, Snapshot};
+use crate::object::{Key, Kind, Snapshot, text};
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
-use crate::status::{Change, Condition};
+use crate::status::{Change, Condition, StatusUpdate};
 
 pub(super) const FAULTS: &[Fault] = &[
     edit!(
@@ -83,15 +85,66 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     }),
-    view!("ignores-sections", "Lets a policy of a listener affect the whole Gateway.", ["KUADRANT-23"], |snapshot| {
-        for kind in Kind::POLICIES {
-            snapshot.edit(kind, |policy| {
-                if let Some(target) = policy["spec"]["targetRef"].as_object_mut() {
-                    target.remove("sectionName");
+    edit!(
+        "ignores-sections",
+        "Says of a policy of a listener that it affects the whole Gateway.",
+        ["KUADRANT-23", "KUADRANT-K39"],
+        |snapshot, settings, outcome| {
+            statuses_of(snapshot, settings, outcome, |other| {
+                for kind in Kind::POLICIES {
+                    other.edit(kind, |policy| {
+                        if let Some(target) = policy["spec"]["targetRef"].as_object_mut() {
+                            target.remove("sectionName");
+                        }
+                    });
                 }
             });
         }
-    }),
+    ),
+    edit!(
+        "affects-gateways-of-routes",
+        "Says on a Gateway that a policy affects it which sits on one of its routes.",
+        ["KUADRANT-23"],
+        |_, _, outcome| {
+            let mut found: Vec<(Key, Vec<Condition>)> = Vec::new();
+            for update in &outcome.statuses {
+                let Change::Route(entries) = &update.change else { continue };
+                found.extend(entries.iter().map(|(parent, conditions)| {
+                    let key = (Kind::Gateway, text(parent, "/namespace").to_owned(), text(parent, "/name").to_owned());
+                    (key, conditions.clone())
+                }));
+            }
+            for (key, more) in found {
+                if !outcome.statuses.iter().any(|one| one.key == key) {
+                    let change = Change::Gateway { conditions: Vec::new(), listeners: BTreeMap::new() };
+                    outcome.statuses.push(StatusUpdate { key: key.clone(), change });
+                }
+                for update in outcome.statuses.iter_mut().filter(|one| one.key == key) {
+                    if let Change::Gateway { conditions, .. } = &mut update.change {
+                        let unsaid = |one: &Condition| conditions.iter().all(|known| known.r#type != one.r#type);
+                        let more: Vec<Condition> = more.iter().filter(|one| unsaid(one)).cloned().collect();
+                        conditions.extend(more);
+                    }
+                }
+            }
+        }
+    ),
+    edit!(
+        "accepts-routes-itself",
+        "Says in its own entry that a route is accepted.",
+        ["KUADRANT-INV-10"],
+        |_, _, outcome| {
+            for update in &mut outcome.statuses {
+                if let Change::Route(entries) = &mut update.change {
+                    entries.iter_mut().for_each(|(_, conditions)| {
+                        let generation = conditions.first().and_then(|one| one.observed_generation);
+                        let accepted = Condition::new("Accepted", true, "Accepted", "accepted");
+                        conditions.push(Condition { observed_generation: generation, ..accepted });
+                    });
+                }
+            }
+        }
+    ),
     view!("ignores-overrides", "Takes overrides for defaults.", ["KUADRANT-07"], |snapshot| {
         for kind in [Kind::AuthPolicy, Kind::RateLimitPolicy] {
             snapshot.edit(kind, |policy| {

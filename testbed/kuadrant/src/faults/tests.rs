@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
+use super::cases::{MORE, no_records};
 use crate::behaviour::{Behaviour, Seams};
 use crate::components::{Component, Rule, Stop};
 use crate::gate::{Counters, Verdict, decide};
@@ -16,19 +17,19 @@ use crate::settings::Settings;
 use crate::status::Change;
 
 /// One behaviour's effect: `plain` is read without it and not with it, `changed` with it and not without it. Empty is not asked.
-struct Case {
-    name: &'static str,
+pub(super) struct Case {
+    pub(super) name: &'static str,
     /// What the cluster has.
-    setup: fn(&mut Snapshot),
+    pub(super) setup: fn(&mut Snapshot),
     /// What happens after a first round.
-    then: fn(&mut Snapshot),
+    pub(super) then: fn(&mut Snapshot),
     /// What is read.
-    probe: fn(&mut Round) -> String,
-    plain: &'static str,
-    changed: &'static str,
+    pub(super) probe: fn(&mut Round) -> String,
+    pub(super) plain: &'static str,
+    pub(super) changed: &'static str,
 }
 
-struct Round {
+pub(super) struct Round {
     world: Snapshot,
     outcome: Outcome,
     seams: Seams,
@@ -60,14 +61,14 @@ fn hold(case: &Case, behaviour: &str) {
 
 // What is read.
 
-fn says(round: &mut Round) -> String {
+pub(super) fn says(round: &mut Round) -> String {
     let (conditions, messages) = said(&round.outcome, "p");
     let update = round.outcome.statuses.iter().find(|one| one.key.2 == "p").unwrap();
     let Change::Own { fields, .. } = &update.change else { panic!("{update:?}") };
     format!("{} | {messages} | {}", conditions.join(" "), Value::Object(fields.clone()))
 }
 
-fn merged(round: &mut Round, kind: Kind, name: &str) -> Value {
+pub(super) fn merged(round: &mut Round, kind: Kind, name: &str) -> Value {
     let live = round.world.get(kind, "ns", name).unwrap();
     let update = round.outcome.statuses.iter().find(|one| one.key.0 == kind && one.key.2 == name);
     update.map_or_else(
@@ -76,7 +77,7 @@ fn merged(round: &mut Round, kind: Kind, name: &str) -> Value {
     )
 }
 
-fn targets(round: &mut Round) -> String {
+pub(super) fn targets(round: &mut Round) -> String {
     let (gateway, route) = (merged(round, Kind::Gateway, "gw"), merged(round, Kind::HttpRoute, "r"));
     format!("gateway={} listeners={} route={route}", gateway["conditions"], gateway["listeners"])
 }
@@ -85,7 +86,7 @@ fn written_of_tls(round: &mut Round) -> String {
     merged(round, Kind::TlsPolicy, "p").to_string()
 }
 
-fn written(round: &mut Round) -> String {
+pub(super) fn written(round: &mut Round) -> String {
     merged(round, Kind::RateLimitPolicy, "p").to_string()
 }
 
@@ -122,7 +123,7 @@ fn verdicts(round: &mut Round) -> Vec<Verdict> {
     requests.into_iter().map(&mut one).collect()
 }
 
-fn answers(round: &mut Round) -> String {
+pub(super) fn answers(round: &mut Round) -> String {
     let one = |verdict: &Verdict| match verdict {
         Verdict::Pass => "pass".to_owned(),
         Verdict::Deny { status, .. } => status.to_string(),
@@ -143,11 +144,11 @@ fn in_force(round: &mut Round) -> String {
 
 fn nothing(_: &mut Snapshot) {}
 
-fn base(world: &mut Snapshot) {
+pub(super) fn base(world: &mut Snapshot) {
     world.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "p", route(), 4, limits("l")));
 }
 
-fn no_target(world: &mut Snapshot) {
+pub(super) fn no_target(world: &mut Snapshot) {
     base(world);
     world.objects.retain(|key, _| key.0 != Kind::HttpRoute);
 }
@@ -159,7 +160,7 @@ fn no_target_before(world: &mut Snapshot) {
     });
 }
 
-fn enforced_late(world: &mut Snapshot) {
+pub(super) fn enforced_late(world: &mut Snapshot) {
     base(world);
     world.edit(Kind::RateLimitPolicy, |one| {
         let long_ago = "2020-01-01T00:00:00Z";
@@ -168,7 +169,7 @@ fn enforced_late(world: &mut Snapshot) {
     });
 }
 
-fn conflict(world: &mut Snapshot) {
+pub(super) fn conflict(world: &mut Snapshot) {
     let body = json!({"issuerRef": {"name": "i"}});
     world.put(Kind::TlsPolicy, policy(Kind::TlsPolicy, "p", gw(), 4, body.clone()));
     world.put(Kind::TlsPolicy, policy(Kind::TlsPolicy, "q", gw(), 3, body));
@@ -189,7 +190,7 @@ fn bad_network(world: &mut Snapshot) {
     world.put(Kind::DnsPolicy, policy(Kind::DnsPolicy, "p", gw(), 4, json!({"excludeAddresses": ["10.0.0.0/99"]})));
 }
 
-fn sick_record(world: &mut Snapshot) {
+pub(super) fn sick_record(world: &mut Snapshot) {
     world.put(Kind::DnsPolicy, policy(Kind::DnsPolicy, "p", gw(), 4, json!({"healthCheck": {}})));
     let conditions = json!([{"type": "Ready", "status": "True"}, {"type": "Healthy", "status": "False"}]);
     let metadata = json!({"namespace": "ns", "name": "gw-http"});
@@ -213,7 +214,7 @@ fn no_kuadrant(world: &mut Snapshot) {
     world.objects.retain(|key, _| key.0 != Kind::Kuadrant);
 }
 
-fn no_paths(world: &mut Snapshot) {
+pub(super) fn no_paths(world: &mut Snapshot) {
     base(world);
     world.edit(Kind::Gateway, |one| one["status"]["listeners"] = json!([]));
 }
@@ -223,7 +224,7 @@ fn service_down(world: &mut Snapshot) {
     world.edit(Kind::Limitador, |one| one["status"] = json!({}));
 }
 
-fn overridden(world: &mut Snapshot) {
+pub(super) fn overridden(world: &mut Snapshot) {
     base(world);
     let body = json!({"overrides": limits("x")});
     world.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "q", gw(), 5, body));
@@ -308,7 +309,7 @@ fn namesakes(world: &mut Snapshot) {
 
 fn stop(world: &mut Snapshot, stop: Component) {
     guarded(world);
-    let rule = Rule::Stop(Stop { stop, namespace: None, reason: None });
+    let rule = Rule::Stop(Stop { stop, namespace: None, host: None, reason: None });
     world.components.0.insert("test".to_owned(), vec![rule]);
 }
 
@@ -328,7 +329,7 @@ fn no_quota(world: &mut Snapshot) {
     world.edit(Kind::RateLimitPolicy, |one| one["spec"]["limits"]["l"]["rates"][0]["limit"] = json!(0));
 }
 
-const fn case(
+pub(super) const fn case(
     name: &'static str,
     setup: fn(&mut Snapshot),
     probe: fn(&mut Round) -> String,
@@ -339,10 +340,10 @@ const fn case(
 }
 
 const AFFECTED: &str = "kuadrant.io/RateLimitPolicyAffected";
-const MISSING: &str = "Accepted=False/TargetNotFound";
-const REPLACED: &str = "Enforced=False/Overridden";
-const ACCEPTED: &str = "Accepted=True/Accepted";
-const ENFORCED: &str = "Enforced=True/Enforced";
+pub(super) const MISSING: &str = "Accepted=False/TargetNotFound";
+pub(super) const REPLACED: &str = "Enforced=False/Overridden";
+pub(super) const ACCEPTED: &str = "Accepted=True/Accepted";
+pub(super) const ENFORCED: &str = "Enforced=True/Enforced";
 const USUAL: &str = "401 401 403 pass 429";
 
 const FAULTS: &[Case] = &[
@@ -431,6 +432,7 @@ const VARIANTS: &[Case] = &[
         "Enforced=True/Enforced Accepted",
     ),
     case("stamps-conditions", base, written, "", "\"observedGeneration\":2},{"),
+    case("counts-none-as-zero", no_records, says, "\"totalRecords\":null", "\"totalRecords\":0"),
     case("writes-routes-first", base, order, "first=RateLimitPolicy", "last=RateLimitPolicy"),
     case("keeps-more-children", base, children, "", "spare.example.com"),
     case("writes-in-two-steps", base, written, "\"type\":\"Enforced\"", ""),
@@ -440,8 +442,12 @@ const VARIANTS: &[Case] = &[
 
 #[test]
 fn every_fault_changes_what_it_says() {
-    FAULTS.iter().for_each(|case| hold(case, case.name));
-    let shown: Vec<&str> = FAULTS.iter().map(|case| case.name).chain(["serves-specs-without-rules"]).collect();
+    let all = || FAULTS.iter().chain(MORE);
+    all().for_each(|case| hold(case, case.name));
+    // Those of time change nothing at first, and that of definitions has a test of its own.
+    let apart = ["renews-times", "turns-by-itself", "turns-after-a-while", "forgets-why-after-a-while"];
+    let apart = apart.into_iter().chain(["serves-specs-without-rules"]);
+    let shown: Vec<&str> = all().map(|case| case.name).chain(apart).collect();
     let not_shown: Vec<&str> = crate::FAULTS.iter().map(|one| one.name).filter(|name| !shown.contains(name)).collect();
     assert_eq!(not_shown, [""; 0]);
 }

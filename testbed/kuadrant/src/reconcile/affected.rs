@@ -74,7 +74,8 @@ fn of_gateway(gateway: &Value, placed: &[Placed<'_>]) -> Option<StatusUpdate> {
     Some(StatusUpdate { key: this, change: Change::Gateway { conditions: conditions(whole, gateway), listeners } })
 }
 
-/// A route is affected by its own policies and by those of the Gateways and listeners that accepted it.
+/// A route is affected by the policies on the whole of it and by those of the Gateways and listeners that accepted it. One on a rule
+/// of it is told of nowhere.
 fn of_route(snapshot: &Snapshot, kind: Kind, route: &Value, placed: &[Placed<'_>]) -> Option<StatusUpdate> {
     let this = key(kind, route);
     let mut entries: Vec<(Value, Vec<Condition>)> = Vec::new();
@@ -94,9 +95,10 @@ fn of_route(snapshot: &Snapshot, kind: Kind, route: &Value, placed: &[Placed<'_>
         let reaches = |section: &str| {
             parents.iter().any(|parent| parent["parentRef"]["sectionName"].as_str().is_none_or(|one| one == section))
         };
-        let on = placed
-            .iter()
-            .filter(|one| one.target == this || (one.target == gateway_key && one.section.is_none_or(reaches)));
+        let on = placed.iter().filter(|one| {
+            (one.target == this && one.section.is_none())
+                || (one.target == gateway_key && one.section.is_none_or(reaches))
+        });
         let found = conditions(on, route);
         if !found.is_empty() {
             let reference = json!({"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": home, "name": name(gateway)});

@@ -91,7 +91,10 @@ pub(crate) fn enforced(snapshot: &Snapshot, _: &Settings, policy: &Value) -> Ver
     }
 }
 
-/// What a policy says of its records beside that.
+/// What only a policy that is accepted says of records.
+pub(crate) const COUNTS: [&str; 2] = ["totalRecords", "recordConditions"];
+
+/// What a policy says of its records beside that: how many there are, and what is not well with them.
 pub(crate) fn health(
     snapshot: &Snapshot,
     _: &Settings,
@@ -100,11 +103,15 @@ pub(crate) fn health(
     fields: &mut Map<String, Value>,
 ) {
     let records = live(snapshot, policy);
-    fields.insert("totalRecords".to_owned(), json!(records.len()));
-    let by_host = |(child, record): &(Child, Option<&Value>)| {
-        Some((text(&child.2, "/rootHost").to_owned(), (*record)?["status"].get("conditions")?.clone()))
+    // Neither a count of none nor an empty list is written.
+    fields.insert("totalRecords".to_owned(), if records.is_empty() { Value::Null } else { json!(records.len()) });
+    let troubles = |(child, record): &(Child, Option<&Value>)| {
+        let all = items(&(*record)?["status"], "/conditions");
+        let listed: Vec<Value> = all.filter(|one| one["status"] != "True").cloned().collect();
+        (!listed.is_empty()).then(|| (text(&child.2, "/rootHost").to_owned(), Value::Array(listed)))
     };
-    fields.insert("recordConditions".to_owned(), Value::Object(records.iter().filter_map(by_host).collect()));
+    let listed: Map<String, Value> = records.iter().filter_map(troubles).collect();
+    fields.insert("recordConditions".to_owned(), if listed.is_empty() { Value::Null } else { Value::Object(listed) });
     if policy["spec"].get("healthCheck").is_none() {
         return;
     }

@@ -10,6 +10,7 @@ mod tls;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::components::{Component, Place, Removable};
 use crate::effective::{Rule, effective, ordered};
 use crate::gate::{GateConfig, Guard};
 use crate::object::{Key, Kind, Snapshot, full_name, name, namespace, text};
@@ -83,14 +84,18 @@ fn children(snapshot: &Snapshot, settings: &Settings, ways: &[Way<'_>], outcome:
             "spec": spec,
         })
     };
-    if settings.keep_kuadrant && !snapshot.components.without_kuadrant() {
+    if settings.keep_kuadrant && !snapshot.components.without(Removable::Kuadrant) {
         outcome.children.push(child(Kind::Kuadrant, &settings.namespace, "kuadrant", json!({})));
     }
     if let Some(kuadrant) = snapshot.all(Kind::Kuadrant).next() {
         let home = namespace(kuadrant);
-        outcome.children.push(child(Kind::Authorino, home, "authorino", json!({})));
+        if !snapshot.components.without(Removable::Authorino) {
+            outcome.children.push(child(Kind::Authorino, home, "authorino", json!({})));
+        }
         let limits: Vec<Value> = ways.iter().flat_map(limits_of).collect();
-        outcome.children.push(child(Kind::Limitador, home, "limitador", json!({"limits": limits})));
+        if !snapshot.components.without(Removable::Limitador) {
+            outcome.children.push(child(Kind::Limitador, home, "limitador", json!({"limits": limits})));
+        }
         for way in ways.iter().filter(|way| !way.auth.is_empty()) {
             outcome.children.push(child(Kind::AuthConfig, home, &auth_config_name(way), auth_config(way)));
         }
@@ -136,17 +141,12 @@ fn auth_config(way: &Way<'_>) -> Value {
 }
 
 fn gate(snapshot: &Snapshot, ways: &[Way<'_>]) -> GateConfig {
-    let up = |kind: Kind| {
-        let component = if kind == Kind::Authorino {
-            crate::components::Component::Authorino
-        } else {
-            crate::components::Component::Limitador
-        };
-        snapshot.components.stopped(component, "").is_none()
+    let up = |service: Component, object: Removable| {
+        snapshot.components.stopped(service, Place::default()).is_none() && !snapshot.components.without(object)
     };
     let mut config = GateConfig {
-        auth_up: up(Kind::Authorino),
-        limits_up: up(Kind::Limitador),
+        auth_up: up(Component::Authorino, Removable::Authorino),
+        limits_up: up(Component::Limitador, Removable::Limitador),
         secrets: snapshot
             .all(Kind::Secret)
             .filter(|secret| secret["metadata"]["labels"]["authorino.kuadrant.io/managed-by"] == "authorino")
@@ -175,7 +175,12 @@ fn policy_status(
     let mut fields = Map::from_iter([("observedGeneration".to_owned(), policy["metadata"]["generation"].clone())]);
     let mut conditions = Vec::new();
     match accepted::accepted(snapshot, settings, kind, policy) {
-        Err((reason, message)) => conditions.push(Condition::new("Accepted", false, reason, message)),
+        Err((reason, message)) => {
+            conditions.push(Condition::new("Accepted", false, reason, message));
+            if kind == Kind::DnsPolicy {
+                fields.extend(dns::COUNTS.map(|name| (name.to_owned(), Value::Null)));
+            }
+        }
         Ok(message) => {
             conditions.push(Condition::new("Accepted", true, "Accepted", message));
             let enforced = match kind {

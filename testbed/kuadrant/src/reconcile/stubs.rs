@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::key;
-use crate::components::{Component, STOPPED};
+use crate::components::{Component, Place, STOPPED};
 use crate::object::{Kind, Snapshot, condition, namespace, text};
 use crate::status::{Change, Condition, StatusUpdate};
 
@@ -25,7 +25,10 @@ pub(super) fn statuses(snapshot: &Snapshot) -> Vec<StatusUpdate> {
     for (kind, component) in watched {
         for object in snapshot.all(kind) {
             let is_cluster_service = matches!(component, Component::Authorino | Component::Limitador);
-            let place = if is_cluster_service { "" } else { namespace(object) };
+            let place = Place {
+                namespace: if is_cluster_service { "" } else { namespace(object) },
+                host: text(object, "/spec/rootHost"),
+            };
             let is_issuer = matches!(kind, Kind::Issuer | Kind::ClusterIssuer);
             let stopped = snapshot.components.stopped(component, place);
             // A reason is that of the certificates: their issuer has none of its own.

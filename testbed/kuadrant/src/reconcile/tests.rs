@@ -112,7 +112,9 @@ type Change_ = fn(&mut Snapshot);
 #[case::bad_expression(|w: &mut Snapshot| w.edit(Kind::RateLimitPolicy, |one| one["spec"]["when"] = json!([{"predicate": "request.("}])), "Accepted=True/Accepted Enforced=False/InvalidCelExpression", "compile")]
 #[case::overridden(|w: &mut Snapshot| w.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "q", gw(), 5, json!({"overrides": limits("x")}))), "Accepted=True/Accepted Enforced=False/Overridden", "[ns/q]")]
 #[case::defaults_yield(|w: &mut Snapshot| w.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "q", gw(), 1, limits("x"))), "Accepted=True/Accepted Enforced=True/Enforced", "is enforced")]
-#[case::older_has_precedence(|w: &mut Snapshot| w.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "q", route(), 1, limits("x"))), "Accepted=True/Accepted Enforced=False/Overridden", "[ns/q]")]
+#[case::newer_has_precedence(|w: &mut Snapshot| w.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "q", route(), 5, limits("x"))), "Accepted=True/Accepted Enforced=False/Overridden", "[ns/q]")]
+#[case::older_yields(|w: &mut Snapshot| w.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "q", route(), 1, limits("x"))), "Accepted=True/Accepted Enforced=True/Enforced", "is enforced")]
+#[case::later_name_has_precedence(|w: &mut Snapshot| w.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "q", route(), 4, limits("x"))), "Accepted=True/Accepted Enforced=False/Overridden", "[ns/q]")]
 #[case::partially(|w: &mut Snapshot| {
     let mut at = route();
     at["sectionName"] = json!("one");
@@ -192,9 +194,9 @@ fn names_of_behaviours_are_unique_and_known() {
 }
 
 proptest! {
-    /// Of policies on one object, the oldest that overrides wins, else the oldest; names decide among equals.
+    /// Of policies on one object, the oldest that overrides wins, else the newest; names decide among equals.
     #[test]
-    fn the_oldest_has_precedence(of in proptest::collection::vec((0..4u32, any::<bool>()), 1..6)) {
+    fn the_oldest_override_or_the_newest_default_has_precedence(of in proptest::collection::vec((0..4u32, any::<bool>()), 1..6)) {
         let world = world();
         let path = &paths(&world)[0];
         let all: Vec<Value> = of.iter().enumerate().map(|(index, (created, overrides))| {
@@ -203,7 +205,9 @@ proptest! {
             policy(Kind::RateLimitPolicy, &format!("p{index}"), route(), *created, body)
         }).collect();
         let rules = effective(&ordered(path, &all.iter().collect::<Vec<_>>()));
-        let winner = of.iter().enumerate().min_by_key(|(index, (created, overrides))| (!overrides, *created, *index)).unwrap().0;
+        let by_age = |(index, (created, _)): &(usize, &(u32, bool))| (*created, *index);
+        let oldest_override = of.iter().enumerate().filter(|(_, (_, overrides))| *overrides).min_by_key(by_age);
+        let winner = oldest_override.or_else(|| of.iter().enumerate().max_by_key(by_age)).unwrap().0;
         prop_assert_eq!(rules.iter().map(|rule| rule.source.clone()).collect::<Vec<_>>(), vec![format!("ns/p{winner}")]);
     }
 }

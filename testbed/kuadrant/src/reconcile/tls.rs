@@ -55,10 +55,13 @@ pub(crate) fn enforced(snapshot: &Snapshot, _: &Settings, policy: &Value) -> Ver
         let certificate = snapshot.get(Kind::Certificate, &home, &name);
         let status = certificate.map_or(&Value::Null, |certificate| &certificate["status"]);
         if !is_true(status, "Ready") {
-            let reason = condition(status, "Ready").map(|ready| text(ready, "/reason")).unwrap_or_default();
+            let reason = condition(status, "Ready").map(|ready| text(ready, "/reason")).unwrap_or("Unknown");
             let hint =
                 if reason == "IncorrectCertificate" { ": is its Secret shared with another certificate?" } else { "" };
-            return Err(("Unknown", format!("TLSPolicy waits for Certificate {home}/{name} to become ready{hint}")));
+            return Err((
+                "Unknown",
+                format!("TLSPolicy waits for Certificate {home}/{name} to become ready ({reason}){hint}"),
+            ));
         }
     }
     Ok("TLSPolicy is enforced".to_owned())

@@ -1,0 +1,175 @@
+//! What faults of waiting, precedence and history change.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::{Value, json};
+
+use super::tests::{
+    ACCEPTED, Case, ENFORCED, MISSING, REPLACED, Round, answers, base, case, conflict, enforced_late, merged, no_paths,
+    no_target, overridden, says, sick_record, targets, written,
+};
+use crate::object::{Kind, Snapshot};
+use crate::reconcile::tests::{gw, limits, policy, route};
+
+const WAITS: &str = "Enforced=False/Unknown";
+
+// What is read.
+
+fn types(round: &mut Round) -> String {
+    let status = merged(round, Kind::TlsPolicy, "p");
+    let types = status["conditions"].as_array().unwrap().iter().map(|one| one["type"].as_str().unwrap().to_owned());
+    types.collect::<Vec<_>>().join(" ")
+}
+
+// What the cluster has.
+
+fn put(world: &mut Snapshot, name: &str, target: Value, created: u32, body: Value) {
+    world.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, name, target, created, body));
+}
+
+fn newer(world: &mut Snapshot) {
+    base(world);
+    put(world, "q", route(), 5, limits("x"));
+}
+
+fn older(world: &mut Snapshot) {
+    base(world);
+    put(world, "q", route(), 1, limits("x"));
+}
+
+fn overrides(world: &mut Snapshot) {
+    put(world, "p", route(), 4, json!({"overrides": limits("l")}));
+    put(world, "q", route(), 5, json!({"overrides": limits("l")}));
+}
+
+fn merging_overrides(world: &mut Snapshot) {
+    let mut body = limits("l");
+    body["strategy"] = json!("merge");
+    put(world, "p", gw(), 4, json!({"overrides": body}));
+    put(world, "q", route(), 5, limits("l"));
+}
+
+fn on_a_rule(world: &mut Snapshot) {
+    let mut at = route();
+    at["sectionName"] = json!("two");
+    put(world, "p", at, 4, limits("l"));
+}
+
+fn without_the_other(world: &mut Snapshot) {
+    world.objects.retain(|key, _| key.2 != "q");
+}
+
+fn no_service(world: &mut Snapshot) {
+    base(world);
+    world.objects.retain(|key, _| key.0 != Kind::Limitador);
+}
+
+fn unknown_controller(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::GatewayClass, |one| one["spec"]["controllerName"] = json!("example.com/x"));
+    world.edit(Kind::HttpRoute, |one| one["status"]["parents"][0]["controllerName"] = json!("example.com/x"));
+}
+
+fn tls(world: &mut Snapshot) {
+    world.put(Kind::TlsPolicy, policy(Kind::TlsPolicy, "p", gw(), 4, json!({"issuerRef": {"name": "i"}})));
+}
+
+fn certificate(world: &mut Snapshot, reason: &str) {
+    tls(world);
+    world.edit(Kind::Gateway, |one| one["spec"]["listeners"][0]["tls"] = json!({"certificateRefs": [{"name": "c"}]}));
+    let conditions = json!([{"type": "Ready", "status": "False", "reason": reason, "message": ""}]);
+    let metadata = json!({"namespace": "ns", "name": "c"});
+    world.put(Kind::Certificate, json!({"metadata": metadata, "spec": {}, "status": {"conditions": conditions}}));
+}
+
+fn no_certificate(world: &mut Snapshot) {
+    certificate(world, "Pending");
+}
+
+fn certificate_for_others(world: &mut Snapshot) {
+    certificate(world, "IncorrectCertificate");
+}
+
+pub(super) fn no_records(world: &mut Snapshot) {
+    let body = json!({"excludeAddresses": ["127.0.0.0/8"]});
+    world.put(Kind::DnsPolicy, policy(Kind::DnsPolicy, "p", gw(), 4, body));
+}
+
+fn two_records(world: &mut Snapshot, conditions: Value) {
+    world.put(Kind::DnsPolicy, policy(Kind::DnsPolicy, "p", gw(), 4, json!({"healthCheck": {}})));
+    world.edit(Kind::Gateway, |one| {
+        let spec = one["spec"]["listeners"].as_array_mut().unwrap();
+        spec.push(json!({"name": "more", "port": 80, "hostname": "b.example.com"}));
+        let status = one["status"]["listeners"].as_array_mut().unwrap();
+        status.push(json!({"name": "more", "attachedRoutes": 1}));
+    });
+    let metadata = json!({"namespace": "ns", "name": "gw-more"});
+    world.put(Kind::DnsRecord, json!({"metadata": metadata, "spec": {}, "status": {"conditions": conditions}}));
+}
+
+fn one_not_ready(world: &mut Snapshot) {
+    two_records(world, json!([{"type": "Ready", "status": "False"}]));
+}
+
+fn one_sick(world: &mut Snapshot) {
+    two_records(world, json!([{"type": "Ready", "status": "True"}, {"type": "Healthy", "status": "False"}]));
+}
+
+fn auth_config(world: &mut Snapshot) {
+    let metadata = json!({"namespace": "kuadrant-system", "name": "c", "resourceVersion": "9"});
+    world.put(Kind::AuthConfig, json!({"metadata": metadata, "spec": {}}));
+}
+
+/// Accepted long ago, at an older generation.
+fn edited(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::RateLimitPolicy, |one| {
+        one["status"] = json!({"observedGeneration": 1, "conditions": [
+            {"type": "Accepted", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}]});
+    });
+}
+
+fn observed(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::RateLimitPolicy, |one| one["status"] = json!({"observedGeneration": 2}));
+}
+
+pub(super) const MORE: &[Case] = &[
+    case("oldest-default-wins", newer, says, REPLACED, ENFORCED),
+    case("newest-override-wins", overrides, says, ENFORCED, REPLACED),
+    case("calls-younger-policies-conflicted", older, says, ACCEPTED, "Accepted=False/Conflicted"),
+    case("merges-overrides-as-defaults", merging_overrides, says, ENFORCED, REPLACED),
+    Case { then: without_the_other, ..case("stays-overridden", overridden, says, WAITS, REPLACED) },
+    Case { then: without_the_other, ..case("stays-conflicted", conflict, says, ACCEPTED, "Accepted=False/Conflicted") },
+    case("acts-beyond-sections", on_a_rule, answers, "pass pass pass pass pass", "pass 429 429 429 429"),
+    case("enforces-without-service-objects", no_service, says, "Enforced=False/MissingResource", ENFORCED),
+    case("knows-every-controller", unknown_controller, says, WAITS, ENFORCED),
+    case("enforces-without-certificates", no_certificate, says, WAITS, ENFORCED),
+    case("enforces-mismatched-certificates", certificate_for_others, says, WAITS, ENFORCED),
+    case("waits-for-records-that-nothing-asks-for", no_records, says, ENFORCED, WAITS),
+    case("waits-for-every-record", one_not_ready, says, ENFORCED, WAITS),
+    case("overlooks-one-sick-record", one_sick, says, "SubResourcesHealthy=False", "SubResourcesHealthy=True"),
+    case("lists-no-sick-records", sick_record, says, "\"recordConditions\":{", "\"recordConditions\":null"),
+    case("says-nothing-of-health", sick_record, says, "SubResourcesHealthy=False", ""),
+    Case {
+        then: auth_config,
+        ..case("forgets-why-after-service-events", no_target, says, MISSING, "Accepted=False/Unknown")
+    },
+    case(
+        "affects-gateways-of-routes",
+        base,
+        targets,
+        "gateway=null",
+        "gateway=[{\"type\":\"kuadrant.io/RateLimitPolicyAffected",
+    ),
+    case("accepts-routes-itself", base, targets, "", "\"message\":\"accepted\""),
+    case("says-it-twice", tls, types, "", "Enforced Accepted"),
+    case("writes-empty-statuses", no_paths, written, "", "\"status\":\"\""),
+    case("writes-reasons-as-sentences", no_target, written, "TargetNotFound", "target not found"),
+    case("writes-no-message-field", base, written, "is enforced", ""),
+    case("drops-accepted-after-an-edit", base, written, "\"type\":\"Accepted\"", ""),
+    case("observes-the-first-generation", edited, written, "\"observedGeneration\":2", "\"observedGeneration\":1"),
+    case("goes-back-a-generation", observed, written, "\"observedGeneration\":2", "\"observedGeneration\":1"),
+    case("moves-times-with-edits", edited, written, "2020-01-01T00:00:00Z", "2020-01-01T00:00:01Z"),
+    case("sets-times-back", enforced_late, written, "", "2019-12-31T23:00:00Z"),
+    case("writes-times-of-tomorrow", base, written, "", "2026-02-03"),
+];

@@ -1,0 +1,264 @@
+//! Mistakes in how statuses follow each other, and in what each of them must have whatever it says: the contract's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::behaviour::{Fault, Seam};
+use crate::object::{condition, text};
+
+/// The conditions of a status that are of a type.
+fn of<'a>(status: &'a mut Value, r#type: &'a str) -> impl Iterator<Item = &'a mut Value> {
+    all(status).filter(move |one| one["type"] == r#type)
+}
+
+fn all(status: &mut Value) -> impl Iterator<Item = &mut Value> {
+    status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+fn is(live: &Value, kinds: &[&str]) -> bool {
+    kinds.iter().any(|kind| live["kind"] == *kind)
+}
+
+/// Whether a condition of the old status has another status than the new one.
+fn flips(live: &Value, now: &Value) -> bool {
+    condition(&live["status"], text(now, "/type")).is_some_and(|before| before["status"] != now["status"])
+}
+
+/// Moves the time of a condition.
+fn shift(one: &mut Value, from: &str, by: SignedDuration) {
+    if let Ok(time) = from.parse::<Timestamp>() {
+        let moved = time.checked_add(by).unwrap_or(time);
+        one["lastTransitionTime"] = moved.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into();
+    }
+}
+
+/// For how long each policy has had the same to say.
+#[derive(Default)]
+struct Ages(BTreeMap<String, (Value, Instant)>);
+
+impl Ages {
+    fn of(&mut self, live: &Value, status: &Value) -> Duration {
+        let conditions = status["conditions"].as_array().into_iter().flatten();
+        let words: Vec<_> = conditions.map(|one| [&one["type"], &one["status"], &one["reason"]]).collect();
+        let says = json!([live["metadata"]["generation"], words]);
+        let now = Instant::now();
+        let entry = self.0.entry(text(live, "/metadata/uid").to_owned()).or_insert_with(|| (says.clone(), now));
+        if entry.0 != says {
+            *entry = (says, now);
+        }
+        now - entry.1
+    }
+}
+
+/// Longer than whoever expects an answer at once will wait.
+const LATE: Duration = Duration::from_millis(5800);
+/// After that times are written anew.
+const RENEWED: Duration = Duration::from_millis(800);
+/// After that conditions begin to turn: later than whoever is busy looks for the first time.
+const TURNING: Duration = Duration::from_millis(3500);
+/// So long each word lasts.
+const WORD: Duration = Duration::from_millis(300);
+
+/// Says that a policy is not accepted, with all that goes with it.
+fn refuse(live: &Value, status: &mut Value) {
+    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let before = condition(&live["status"], "Accepted").filter(|before| before["status"] == "False");
+    let since = before.map_or(now, |before| text(before, "/lastTransitionTime").to_owned());
+    status["conditions"] = json!([{
+        "type": "Accepted", "status": "False", "reason": "Unknown", "message": "not accepted", "lastTransitionTime": since,
+    }]);
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    write!(
+        "says-it-twice",
+        "Has Accepted twice among the conditions of TLSPolicies and DNSPolicies.",
+        ["KUADRANT-10"],
+        |live, status| {
+            if is(live, &["TLSPolicy", "DNSPolicy"]) {
+                let again: Vec<Value> = of(status, "Accepted").map(|one| one.clone()).collect();
+                if let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+                    conditions.extend(again);
+                }
+            }
+        }
+    ),
+    Fault {
+        name: "writes-empty-statuses",
+        summary: "Leaves the status of Enforced empty where it would be False with the reason Unknown.",
+        clauses: &["KUADRANT-10", "KUADRANT-08", "KUADRANT-INV-4"],
+        seam: Seam::Unchecked(|| {
+            Box::new(|live, status| {
+                for one in of(status, "Enforced").filter(|one| one["reason"] == "Unknown") {
+                    one["status"] = json!("");
+                    if let Some(before) = condition(&live["status"], "Enforced").filter(|one| one["status"] == "") {
+                        one["lastTransitionTime"] = before["lastTransitionTime"].clone();
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "writes-reasons-as-sentences",
+        summary: "Gives a sentence as the reason where a target is missing.",
+        clauses: &["KUADRANT-10", "KUADRANT-INV-4", "KUADRANT-03"],
+        seam: Seam::Unchecked(|| {
+            Box::new(|_, status| {
+                let missing = of(status, "Accepted").filter(|one| one["reason"] == "TargetNotFound");
+                missing.for_each(|one| one["reason"] = json!("target not found"));
+            })
+        }),
+    },
+    Fault {
+        name: "writes-no-message-field",
+        summary: "Leaves the message out of Enforced=True.",
+        clauses: &["KUADRANT-10"],
+        seam: Seam::Unchecked(|| {
+            Box::new(|_, status| {
+                for one in of(status, "Enforced").filter(|one| one["status"] == "True") {
+                    if let Some(fields) = one.as_object_mut() {
+                        fields.remove("message");
+                    }
+                }
+            })
+        }),
+    },
+    write!(
+        "drops-accepted-after-an-edit",
+        "Writes no Accepted any more once the spec has changed.",
+        ["KUADRANT-INV-1", "KUADRANT-INV-2", "KUADRANT-14"],
+        |live, status| {
+            if live["metadata"]["generation"].as_i64() > Some(1)
+                && is(live, &["AuthPolicy", "RateLimitPolicy"])
+                && let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut)
+            {
+                conditions.retain(|one| one["type"] != "Accepted");
+            }
+        }
+    ),
+    write!(
+        "observes-the-first-generation",
+        "Keeps the first observedGeneration for ever.",
+        ["KUADRANT-INV-5"],
+        |live, status| {
+            if let Some(first) = live["status"].get("observedGeneration") {
+                status["observedGeneration"] = first.clone();
+            }
+        }
+    ),
+    Fault {
+        name: "goes-back-a-generation",
+        summary: "Writes the generation before once more after an edit.",
+        clauses: &["KUADRANT-INV-5"],
+        seam: Seam::Write(|| {
+            let mut done = BTreeSet::new();
+            Box::new(move |live, status| {
+                let generation = live["metadata"]["generation"].as_i64().unwrap_or_default();
+                let again = live["status"]["observedGeneration"] == generation && generation > 1;
+                if again && done.insert((text(live, "/metadata/uid").to_owned(), generation)) {
+                    status["observedGeneration"] = json!(generation - 1);
+                }
+            })
+        }),
+    },
+    write!(
+        "moves-times-with-edits",
+        "Moves lastTransitionTime on with every edit, whether or not the status turns.",
+        ["KUADRANT-INV-6"],
+        |live, status| {
+            let observed = live["status"]["observedGeneration"].as_i64();
+            if observed.is_some_and(|observed| live["metadata"]["generation"] != observed) {
+                for one in all(status).filter(|one| !flips(live, one)) {
+                    let from = text(one, "/lastTransitionTime").to_owned();
+                    shift(one, &from, SignedDuration::from_secs(1));
+                }
+            }
+        }
+    ),
+    write!(
+        "sets-times-back",
+        "Writes a lastTransitionTime before the last one when a condition turns.",
+        ["KUADRANT-INV-6"],
+        |live, status| {
+            for one in all(status).filter(|one| flips(live, one)) {
+                if let Some(before) = condition(&live["status"], text(one, "/type")) {
+                    shift(one, text(before, "/lastTransitionTime"), SignedDuration::from_hours(-1));
+                }
+            }
+        }
+    ),
+    write!(
+        "writes-times-of-tomorrow",
+        "Writes lastTransitionTimes that are a day ahead.",
+        ["KUADRANT-INV-6"],
+        |live, status| {
+            for one in all(status) {
+                let before = condition(&live["status"], text(one, "/type")).map(|it| &it["lastTransitionTime"]);
+                if before != Some(&one["lastTransitionTime"]) {
+                    let from = text(one, "/lastTransitionTime").to_owned();
+                    shift(one, &from, SignedDuration::from_hours(24));
+                }
+            }
+        }
+    ),
+    Fault {
+        name: "renews-times",
+        summary: "Writes the time of the write as lastTransitionTime, time and again.",
+        clauses: &["KUADRANT-INV-6", "KUADRANT-19"],
+        seam: Seam::Restless(|| {
+            let mut ages = Ages::default();
+            Box::new(move |live, status| {
+                // Often enough for whoever looks, and no more often than every second.
+                if ages.of(live, status) > RENEWED {
+                    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+                    of(status, "Accepted").for_each(|one| one["lastTransitionTime"] = now.clone().into());
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "turns-by-itself",
+        summary: "Says by turns that an AuthPolicy is accepted and that it is not.",
+        clauses: &["KUADRANT-INV-11"],
+        seam: Seam::Restless(|| {
+            let mut ages = Ages::default();
+            Box::new(move |live, status| {
+                let age = ages.of(live, status);
+                let turned = age.saturating_sub(TURNING).as_millis() / WORD.as_millis() % 2 == 1;
+                if age > TURNING && turned && is(live, &["AuthPolicy"]) {
+                    refuse(live, status);
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "turns-after-a-while",
+        summary: "Does not accept an AuthPolicy any more after a while.",
+        clauses: &["KUADRANT-INV-11"],
+        seam: Seam::Restless(|| {
+            let mut ages = Ages::default();
+            Box::new(move |live, status| {
+                if ages.of(live, status) > LATE && is(live, &["AuthPolicy"]) {
+                    refuse(live, status);
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "forgets-why-after-a-while",
+        summary: "Says Unknown instead of TargetNotFound after a while.",
+        clauses: &["KUADRANT-INV-11"],
+        seam: Seam::Restless(|| {
+            let mut ages = Ages::default();
+            Box::new(move |live, status| {
+                if ages.of(live, status) > LATE {
+                    let missing = of(status, "Accepted").filter(|one| one["reason"] == "TargetNotFound");
+                    missing.for_each(|one| one["reason"] = json!("Unknown"));
+                }
+            })
+        }),
+    },
+];

@@ -1,0 +1,149 @@
+//! Mistakes in what policies wait for: services, listeners, records and certificates.
+
+use serde_json::{Map, Value};
+
+use super::{conditions, each, good, rename, statuses_of};
+use crate::behaviour::{Edit, Fault, Seam};
+use crate::object::{Kind, Snapshot, name, text};
+use crate::reconcile::Outcome;
+use crate::settings::Settings;
+use crate::status::{Change, Condition};
+
+/// What the message of a certificate for other names has.
+const MISMATCHED: &str = "IncorrectCertificate";
+
+/// Says that TLSPolicies are enforced whose certificate is not ready, for other names or for another reason.
+fn enforce_certificates(outcome: &mut Outcome, mismatched: bool) {
+    each(outcome, "Enforced", |kind, one| {
+        if kind == Kind::TlsPolicy
+            && one.message.contains("Certificate")
+            && one.message.contains(MISMATCHED) == mismatched
+        {
+            *one = Condition::new("Enforced", true, "Enforced", "enforced");
+        }
+    });
+}
+
+/// The fields that DNSPolicies have beside their conditions.
+fn fields(outcome: &mut Outcome, change: impl Fn(&mut Vec<Condition>, &mut Map<String, Value>)) {
+    for update in &mut outcome.statuses {
+        if update.key.0 == Kind::DnsPolicy
+            && let Change::Own { conditions, fields, .. } = &mut update.change
+        {
+            change(conditions, fields);
+        }
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    edit!(
+        "enforces-without-service-objects",
+        "Says Enforced although the object of the service is not there.",
+        ["KUADRANT-K10"],
+        |snapshot, _, outcome| {
+            if snapshot.all(Kind::Kuadrant).next().is_some() {
+                good(outcome, "Enforced", "MissingResource", None);
+            }
+        }
+    ),
+    edit!(
+        "knows-every-controller",
+        "Says Enforced of policies on Gateways of a controller that it knows nothing of.",
+        ["KUADRANT-K15"],
+        |snapshot, settings, outcome| {
+            let mut settings = settings.clone();
+            let classes = snapshot.all(Kind::GatewayClass);
+            settings.controllers.extend(classes.map(|class| text(class, "/spec/controllerName").to_owned()));
+            statuses_of(snapshot, &settings, outcome, |_| {});
+        }
+    ),
+    edit!(
+        "enforces-without-certificates",
+        "Says Enforced of a TLSPolicy whose certificate is not ready.",
+        ["KUADRANT-K24"],
+        |_, _, outcome| enforce_certificates(outcome, false)
+    ),
+    edit!(
+        "enforces-mismatched-certificates",
+        "Says Enforced of a TLSPolicy whose certificate was issued for other names.",
+        ["KUADRANT-K25"],
+        |_, _, outcome| enforce_certificates(outcome, true)
+    ),
+    edit!(
+        "waits-for-records-that-nothing-asks-for",
+        "Does not enforce a DNSPolicy that has no record to make.",
+        ["KUADRANT-K27"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |kind, one| {
+                if kind == Kind::DnsPolicy && one.message.contains("no DNSRecords") {
+                    *one = Condition::new("Enforced", false, "Unknown", "waits for DNSRecords");
+                }
+            });
+        }
+    ),
+    edit!(
+        "waits-for-every-record",
+        "Does not enforce a DNSPolicy of which some records are ready and some are not.",
+        ["KUADRANT-K38"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |kind, one| {
+                if kind == Kind::DnsPolicy && one.message.contains("partially") {
+                    *one = Condition::new("Enforced", false, "Unknown", "waits for DNSRecords");
+                }
+            });
+        }
+    ),
+    edit!(
+        "overlooks-one-sick-record",
+        "Says SubResourcesHealthy as long as one record is.",
+        ["KUADRANT-K28"],
+        |_, _, outcome| {
+            fields(outcome, |conditions, fields| {
+                let all = fields.get("totalRecords").and_then(Value::as_u64).unwrap_or_default();
+                for one in conditions.iter_mut().filter(|one| one.r#type == "SubResourcesHealthy") {
+                    if one.status == "False" && (one.message.split(", ").count() as u64) < all {
+                        *one = Condition::new("SubResourcesHealthy", true, "SubResourcesHealthy", "healthy");
+                    }
+                }
+            });
+        }
+    ),
+    edit!(
+        "lists-no-sick-records",
+        "Does not list what is not well with records.",
+        ["KUADRANT-K28"],
+        |_, _, outcome| {
+            fields(outcome, |_, fields| {
+                fields.insert("recordConditions".to_owned(), Value::Null);
+            });
+        }
+    ),
+    Fault {
+        name: "forgets-why-after-service-events",
+        summary: "Says Unknown instead of TargetNotFound once one of the objects below it has changed.",
+        clauses: &["KUADRANT-INV-11"],
+        seam: Seam::Outcome(|| {
+            let mut seen: Option<Vec<String>> = None;
+            Box::new(move |snapshot, _, outcome| {
+                let below = [Kind::Kuadrant, Kind::Authorino, Kind::AuthConfig, Kind::Limitador];
+                let version = |one: &Value| format!("{} {}", name(one), text(one, "/metadata/resourceVersion"));
+                let versions: Vec<String> =
+                    below.into_iter().flat_map(|kind| snapshot.all(kind).map(version)).collect();
+                if seen.as_ref().is_some_and(|seen| *seen != versions) {
+                    rename(outcome, "Accepted", "TargetNotFound", "Unknown");
+                }
+                seen = Some(versions);
+            })
+        }),
+    },
+    edit!(
+        "says-nothing-of-health",
+        "Drops SubResourcesHealthy while a record is not healthy.",
+        ["KUADRANT-K28"],
+        |_, _, outcome| {
+            conditions(outcome, |_, all| {
+                all.retain(|one| one.r#type != "SubResourcesHealthy" || one.status == "True");
+            });
+        }
+    ),
+];
