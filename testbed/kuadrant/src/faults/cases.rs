@@ -114,9 +114,8 @@ fn one_sick(world: &mut Snapshot) {
     two_records(world, json!([{"type": "Ready", "status": "True"}, {"type": "Healthy", "status": "False"}]));
 }
 
-fn auth_config(world: &mut Snapshot) {
-    let metadata = json!({"namespace": "kuadrant-system", "name": "c", "resourceVersion": "9"});
-    world.put(Kind::AuthConfig, json!({"metadata": metadata, "spec": {}}));
+fn authorino_not_ready(world: &mut Snapshot) {
+    world.edit(Kind::Authorino, |one| one["status"]["conditions"][0]["status"] = json!("False"));
 }
 
 /// Accepted long ago, at an older generation.
@@ -151,8 +150,8 @@ pub(super) const MORE: &[Case] = &[
     case("lists-no-sick-records", sick_record, says, "\"recordConditions\":{", "\"recordConditions\":null"),
     case("says-nothing-of-health", sick_record, says, "SubResourcesHealthy=False", ""),
     Case {
-        then: auth_config,
-        ..case("forgets-why-after-service-events", no_target, says, MISSING, "Accepted=False/Unknown")
+        then: authorino_not_ready,
+        ..case("forgets-why-without-services", no_target, says, MISSING, "Accepted=False/Unknown")
     },
     case(
         "affects-gateways-of-routes",

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{conditions, each, good, rename, statuses_of};
 use crate::behaviour::{Edit, Fault, Seam};
-use crate::object::{Kind, Snapshot, name, text};
+use crate::object::{Kind, Snapshot, text};
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
@@ -118,24 +118,20 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     ),
-    Fault {
-        name: "forgets-why-after-service-events",
-        summary: "Says Unknown instead of TargetNotFound once one of the objects below it has changed.",
-        clauses: &["KUADRANT-INV-11"],
-        seam: Seam::Outcome(|| {
-            let mut seen: Option<Vec<String>> = None;
-            Box::new(move |snapshot, _, outcome| {
-                let below = [Kind::Kuadrant, Kind::Authorino, Kind::AuthConfig, Kind::Limitador];
-                let version = |one: &Value| format!("{} {}", name(one), text(one, "/metadata/resourceVersion"));
-                let versions: Vec<String> =
-                    below.into_iter().flat_map(|kind| snapshot.all(kind).map(version)).collect();
-                if seen.as_ref().is_some_and(|seen| *seen != versions) {
-                    rename(outcome, "Accepted", "TargetNotFound", "Unknown");
-                }
-                seen = Some(versions);
-            })
-        }),
-    },
+    edit!(
+        "forgets-why-without-services",
+        "Says Unknown instead of TargetNotFound while a service that policies need is not ready.",
+        ["KUADRANT-INV-11"],
+        |_, _, outcome| {
+            let waits = outcome.statuses.iter().any(|update| {
+                update.key.0 == Kind::Kuadrant
+                    && matches!(&update.change, Change::Own { conditions, .. } if conditions.iter().any(|one| one.status == "False"))
+            });
+            if waits {
+                rename(outcome, "Accepted", "TargetNotFound", "Unknown");
+            }
+        }
+    ),
     edit!(
         "says-nothing-of-health",
         "Drops SubResourcesHealthy while a record is not healthy.",
