@@ -6,7 +6,7 @@ use super::{Place, Variant};
 use crate::{
     model::ParentRef,
     runtime::seams::{Seen, StatusesSeam},
-    status::{Condition, DesiredStatus, ParentStatus, StatusUpdate, Truth},
+    status::{Condition, DesiredStatus, ENTRIES, ParentStatus, StatusUpdate, Truth},
 };
 
 /// Keeps them as they are.
@@ -21,11 +21,16 @@ impl StatusesSeam for Leaves {
             else {
                 continue;
             };
-            let entries = route.raw.pointer("/status/parents").and_then(Value::as_array);
-            let own = entries.into_iter().flatten().filter(|entry| entry["controllerName"] == controller_name.as_str());
+            let entries = route.raw.pointer("/status/parents").and_then(Value::as_array).into_iter().flatten();
+            let (own, others): (Vec<_>, Vec<_>) =
+                entries.partition(|entry| entry["controllerName"] == controller_name.as_str());
+            // What is needed comes first.
+            let room = ENTRIES.saturating_sub(others.len() + parents.len());
             let left: Vec<ParentStatus> = own
+                .into_iter()
                 .filter_map(|entry| read(entry, controller_name))
                 .filter(|left| !parents.iter().any(|one| one.parent_ref.same(&left.parent_ref, &key.namespace)))
+                .take(room)
                 .collect();
             parents.extend(left);
         }
