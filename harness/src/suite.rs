@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gateproof_suites::Requirement;
 use gateproof_suites::dialects::{DialectFiles, OTHERS};
 
-use crate::dialects::{Dialect, DialectError, Reference};
+use crate::dialects::{Dialect, DialectError, Edition, Reference};
 use crate::judge::contract::{Contract, ContractError, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Scenario, Vocabulary, parse};
@@ -73,6 +73,26 @@ pub enum SuiteError {
         /// As written.
         clause: String,
     },
+    /// A clause of an edition that the dialect does not name.
+    #[error("{}: the clause `{clause}` is of the edition `{edition}`, which the dialect does not name", path.display())]
+    ClauseOfNoEdition {
+        /// The file of the requirements.
+        path: PathBuf,
+        /// The clause.
+        clause: String,
+        /// As written.
+        edition: String,
+    },
+    /// An edition that there is not.
+    #[error("the dialect `{dialect}` has no edition `{edition}`")]
+    NoEdition {
+        /// Its name.
+        dialect: String,
+        /// As asked for.
+        edition: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
     /// Its requirements.
     #[error("{}: {error}", path.display())]
     Requirements {
@@ -104,7 +124,7 @@ impl Suite {
     ///
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
-    pub fn read(folder: &Path) -> Result<Suite, SuiteError> {
+    pub fn read(folder: &Path, edition: Option<&str>) -> Result<Suite, SuiteError> {
         let text = |name: &str| {
             let path = folder.join(name);
             match std::fs::read_to_string(&path) {
@@ -118,7 +138,7 @@ impl Suite {
             Err(error) => Err(error),
         };
         let (requirements, canary) = (optional(REQUIREMENTS)?, optional(CANARY)?);
-        let mut suite = Suite::assembled(text(DIALECT)?, text(CONTRACT)?, requirements, canary)?;
+        let mut suite = Suite::assembled(text(DIALECT)?, text(CONTRACT)?, requirements, canary, edition)?;
         let guarded = |other: &DialectFiles| other.name == suite.dialect.name() && other.canary.is_some();
         if suite.canary.is_none() && OTHERS.iter().any(guarded) {
             let path = folder.join(CANARY);
@@ -133,16 +153,26 @@ impl Suite {
     /// # Errors
     /// A mistake of ours; there is none in a tested build.
     pub fn named(name: &str) -> Option<Result<Suite, SuiteError>> {
+        Suite::named_in(name, None)
+    }
+
+    /// The built-in one of this name, in an edition; in that which is meant first without one.
+    ///
+    /// # Errors
+    /// It has no such edition.
+    pub fn named_in(name: &str, edition: Option<&str>) -> Option<Result<Suite, SuiteError>> {
         if name == Dialect::gateway_api().name() {
             let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
-            return Some(Suite::gateway_api().map_err(wrong));
+            return Some(
+                edition_of(&Dialect::gateway_api(), edition).and_then(|_| Suite::gateway_api().map_err(wrong)),
+            );
         }
         let DialectFiles { dialect, contract, requirements, canary, .. } =
             OTHERS.into_iter().find(|other| other.name == name)?;
         let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
         let requirements = Some(file(REQUIREMENTS, requirements));
         let canary = canary.map(|text| file(CANARY, text));
-        Some(Suite::assembled(file(DIALECT, dialect), file(CONTRACT, contract), requirements, canary))
+        Some(Suite::assembled(file(DIALECT, dialect), file(CONTRACT, contract), requirements, canary, edition))
     }
 
     /// The names of those that are built in.
@@ -157,15 +187,16 @@ impl Suite {
         (contract_path, contract): (PathBuf, String),
         requirements: Option<(PathBuf, String)>,
         canary: Option<(PathBuf, String)>,
+        edition: Option<&str>,
     ) -> Result<Suite, SuiteError> {
         let dialect = Dialect::parse(&dialect)
-            .map_err(|error| SuiteError::Dialect { path: path.clone(), error: error.into() })
-            .map(Arc::new)?;
-        let contract = Contract::of(Arc::clone(&dialect), &contract)
+            .map_err(|error| SuiteError::Dialect { path: path.clone(), error: error.into() })?;
+        let named = edition_of(&dialect, edition)?.map(str::to_owned);
+        let (dialect, edition) = (Arc::new(dialect.in_edition(named.as_deref())), named.as_deref());
+        let contract = Contract::of(Arc::clone(&dialect), edition, &contract)
             .map_err(|error| SuiteError::Contract { path: contract_path, error: error.into() })?;
         let requirements: Vec<Requirement> = match requirements {
-            Some((path, text)) => serde_yaml::from_str(&text)
-                .map_err(|error| SuiteError::Requirements { path, error: Box::new(error) })?,
+            Some((path, text)) => read_requirements(path, &text, &dialect)?,
             None => Vec::new(),
         };
         let is_listed = |clause: &str| requirements.iter().any(|requirement| requirement.id == clause);
@@ -173,7 +204,10 @@ impl Suite {
             return Err(SuiteError::UnknownClause { path, clause: clause.to_string() });
         }
         let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
-        let vocabulary = Vocabulary::of(Arc::clone(&dialect), Default::default(), clauses);
+        let mut vocabulary = Vocabulary::of(Arc::clone(&dialect), Default::default(), clauses);
+        if let Some(edition) = edition {
+            vocabulary.edition = Edition::of(edition, &requirements);
+        }
         let canary = canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
         Ok(Suite { vocabulary, dialect, contract: Arc::new(contract), requirements, canary, folder: None })
     }
@@ -200,6 +234,34 @@ impl Suite {
     /// The clause of this ID.
     pub fn requirement(&self, id: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| requirement.id == id)
+    }
+}
+
+/// The edition that is asked for, or else the first that there is.
+fn edition_of<'a>(dialect: &'a Dialect, asked: Option<&str>) -> Result<Option<&'a str>, SuiteError> {
+    let known = dialect.editions();
+    let Some(asked) = asked else { return Ok(known.first().map(String::as_str)) };
+    match known.iter().find(|known| *known == asked) {
+        Some(edition) => Ok(Some(edition)),
+        None => Err(SuiteError::NoEdition {
+            dialect: dialect.name().to_owned(),
+            edition: asked.to_owned(),
+            known: known.to_vec(),
+        }),
+    }
+}
+
+fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec<Requirement>, SuiteError> {
+    let read: Vec<Requirement> = match serde_yaml::from_str(text) {
+        Ok(read) => read,
+        Err(error) => return Err(SuiteError::Requirements { path, error: Box::new(error) }),
+    };
+    let named = read.iter().flat_map(|one| one.editions.iter().flatten().map(|edition| (&one.id, edition)));
+    match named.into_iter().find(|(_, edition)| !dialect.editions().contains(edition)) {
+        Some((clause, edition)) => {
+            Err(SuiteError::ClauseOfNoEdition { path, clause: clause.clone(), edition: edition.clone() })
+        }
+        None => Ok(read),
     }
 }
 

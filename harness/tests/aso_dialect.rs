@@ -34,7 +34,7 @@ fn is_to_be_proven(one: &Requirement) -> bool {
 #[test]
 fn every_clause_is_proven_or_says_why_not() {
     let folder = folder();
-    let suite = Suite::read(folder.path()).unwrap();
+    let suite = Suite::read(folder.path(), None).unwrap();
     let scenarios = load::parsed(&suite.manifests().unwrap(), &suite.vocabulary).unwrap();
     assert!(!scenarios.is_empty());
     let named = scenarios.iter().flat_map(clauses).collect::<BTreeSet<_>>();
@@ -49,7 +49,7 @@ fn every_clause_is_proven_or_says_why_not() {
 #[test]
 fn every_clause_that_a_rule_names_is_there() {
     let folder = folder();
-    let suite = Suite::read(folder.path()).unwrap();
+    let suite = Suite::read(folder.path(), None).unwrap();
     let text = std::fs::read_to_string(folder.path().join("contract.yaml")).unwrap();
     let named = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).filter(|word| word.starts_with("ASO-"));
     let unknown: BTreeSet<&str> = named.filter(|id| suite.requirement(id).is_none()).collect();
@@ -58,7 +58,7 @@ fn every_clause_that_a_rule_names_is_there() {
 
 #[test]
 fn clauses_are_told_and_sourced() {
-    let suite = Suite::read(folder().path()).unwrap();
+    let suite = Suite::read(folder().path(), None).unwrap();
     let mut texts = BTreeSet::new();
     for one in &suite.requirements {
         assert!(texts.insert(&one.text), "{} repeats another", one.id);
@@ -76,7 +76,7 @@ fn clauses_are_told_and_sourced() {
 #[test]
 fn it_is_not_read_without_its_canary() {
     let folder = folder();
-    assert!(Suite::read(folder.path()).unwrap().canary.is_some());
+    assert!(Suite::read(folder.path(), None).unwrap().canary.is_some());
     std::fs::remove_file(folder.path().join("canary.yaml")).unwrap();
-    assert!(Suite::read(folder.path()).unwrap_err().to_string().contains("canary.yaml"));
+    assert!(Suite::read(folder.path(), None).unwrap_err().to_string().contains("canary.yaml"));
 }

@@ -147,6 +147,8 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::group("dialect.yaml", "plural: lamps", "plural: lamps, group: example.com", &["dialect.yaml", "`example.com`, which is not among its groups"])]
 #[case::implied("dialect.yaml", "  conditions: [Ready]", "  implied: {fresh: [LAMP-44]}\n  conditions: [Ready]", &["dialect.yaml", "the clause `LAMP-44` stands in no requirements.yaml"])]
 #[case::demand("dialect.yaml", "  conditions: [Ready]", "  implied: {frsh: [LAMP-1]}\n  conditions: [Ready]", &["dialect.yaml", "unknown field `frsh`"])]
+#[case::edition("manifests/lamps.yaml", "  features: []", "  features: []\n  editions: [design]", &["lamps.yaml:7", "the dialect `lamps` has one edition only"])]
+#[case::edition_of_a_clause("requirements.yaml", "  level: must", "  editions: [design]\n  level: must", &["requirements.yaml", "of the edition `design`, which the dialect does not name"])]
 #[case::rule("contract.yaml", "tri-state", "try-state", &["contract.yaml", "no rule is named `try-state`; did you mean `tri-state`?"])]
 #[case::other("contract.yaml", "name: lamps", "name: candles", &["contract.yaml", "of the dialect `candles`, which is another"])]
 #[case::foreign_kind("contract.yaml", "kind: Lamp", "kind: Lamb", &["contract.yaml", "no kind Lamb of the group `examples.gateproof.dev`"])]

@@ -11,6 +11,10 @@ use gateproof::suite::Suite;
 
 /// The suite with its manifests inside, as users name it.
 fn suite() -> (Suite, Vec<Scenario>) {
+    suite_in(None)
+}
+
+fn suite_in(edition: Option<&str>) -> (Suite, Vec<Scenario>) {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("suites/dialects/kuadrant");
     let folder = tempfile::tempdir().unwrap();
     for name in ["dialect.yaml", "contract.yaml", "requirements.yaml"] {
@@ -21,7 +25,7 @@ fn suite() -> (Suite, Vec<Scenario>) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let suite = Suite::read(folder.path()).unwrap();
+    let suite = Suite::read(folder.path(), edition).unwrap();
     let scenarios = load::parsed(&suite.manifests().unwrap(), &suite.vocabulary).unwrap();
     (suite, scenarios)
 }
@@ -30,7 +34,8 @@ fn suite() -> (Suite, Vec<Scenario>) {
 fn every_clause_is_proven_or_says_why_not() {
     let (suite, scenarios) = suite();
     assert!(scenarios.len() > 50, "{}", scenarios.len());
-    let named: BTreeSet<_> = scenarios.iter().flat_map(clauses).collect();
+    let (_, designed) = suite_in(Some("design"));
+    let named: BTreeSet<_> = scenarios.iter().chain(&designed).flat_map(clauses).collect();
     let proven = |id: &str| named.contains(id) || !suite.contract.rules_proving(id).is_empty();
     let wrong = suite.requirements.iter().filter(|one| proven(&one.id) != one.in_scope());
     assert_eq!(wrong.map(|one| one.id.as_str()).collect::<Vec<_>>(), Vec::<&str>::new());

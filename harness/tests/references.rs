@@ -48,12 +48,14 @@ fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
 }
 
 #[rstest]
-#[case::aso(Reference::Aso, 60)]
-#[case::kuadrant(Reference::Kuadrant, 70)]
+#[case::aso(Reference::Aso, None, 60)]
+#[case::aso_as_designed(Reference::Aso, Some("design"), 60)]
+#[case::kuadrant(Reference::Kuadrant, None, 70)]
+#[case::kuadrant_as_designed(Reference::Kuadrant, Some("design"), 60)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reference_passes(#[case] reference: Reference, #[case] at_least: usize) {
+async fn the_reference_passes(#[case] reference: Reference, #[case] edition: Option<&str>, #[case] at_least: usize) {
     let _turn = TURN.lock().await;
-    let plan = proof::plan(reference, TARGETS);
+    let plan = proof::plan_in(reference, edition, TARGETS);
     assert!(plan.scenarios.len() > at_least);
     let record = run(plan.run_on(None), plan.scenarios, &mut Silent).await.expect("the embedded target runs").record;
     let wrong: Vec<_> = record.scenarios.iter().filter(|one| one.outcome != Outcome::Passed).collect();
@@ -69,7 +71,8 @@ async fn the_reference_passes(#[case] reference: Reference, #[case] at_least: us
 #[case::aso(Reference::Aso, 60)]
 #[case::kuadrant(Reference::Kuadrant, 50)]
 fn the_table_names_every_fault_and_what_there_is(#[case] reference: Reference, #[case] at_least: usize) {
-    let (plan, faults) = (proof::plan(reference, 1), embedded::faults(reference));
+    let (plan, faults) =
+        (proof::plan(reference, 1), ShownBy::faults(reference, None).expect("the tables are well-formed"));
     assert!(faults.len() >= at_least);
     let table = ShownBy::builtin(reference).expect("the table is well-formed");
     let problems = table.problems(&faults, &plan.scenarios, &plan.suite.contract.rule_names());

@@ -98,6 +98,9 @@ pub struct Target {
     /// The status language that it speaks, such as `gateway-api`.
     #[serde(default = "gateway_api")]
     pub dialect: String,
+    /// Which edition of it, if it has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edition: Option<String>,
     /// GatewayClass, in a dialect that has classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_class: Option<String>,

@@ -48,6 +48,7 @@ fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
             name: "embedded".to_owned(),
             embedded: true,
             dialect: "gateway-api".to_owned(),
+            edition: None,
             gateway_class: Some("gateproof".to_owned()),
             controller_name: Some("gateproof.dev/reference".to_owned()),
             gateway_api_version: Some("v1.6.1".to_owned()),

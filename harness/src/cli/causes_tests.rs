@@ -34,6 +34,7 @@ fn record(scenarios: &[(&str, Outcome)]) -> RunRecord {
             name: empty(),
             embedded: false,
             dialect: empty(),
+            edition: None,
             gateway_class: None,
             controller_name: None,
             gateway_api_version: None,

@@ -13,6 +13,10 @@ pub(crate) struct DialectArg {
     /// Status language of the target: the name of a built-in one, or a folder with one of your own; for `run` also several, with commas
     #[arg(long = "dialect", value_name = "NAME|DIR", default_value = "gateway-api", value_delimiter = ',')]
     pub(crate) dialects: Vec<String>,
+
+    /// Edition of the dialect, where its document and what is shipped differ, such as `design`; what is shipped unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) edition: Option<String>,
 }
 
 impl DialectArg {
@@ -26,8 +30,12 @@ impl DialectArg {
                 help,
             ));
         };
-        if let Some(suite) = Suite::named(dialect) {
-            return suite.map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"));
+        let edition = self.edition.as_deref();
+        if let Some(suite) = Suite::named_in(dialect, edition) {
+            return suite.map_err(|error| match error {
+                SuiteError::NoEdition { .. } => unreadable(error),
+                error => Failure::usage(error, "this is a mistake of gateproof; please report it"),
+            });
         }
         let folder = Path::new(dialect);
         if !folder.is_dir() {
@@ -37,7 +45,7 @@ impl DialectArg {
             let help = format!("{near}name a folder with a dialect.yaml, or {}", names.join(" or "));
             return Err(Failure::usage(format!("there is no dialect `{dialect}`, and no such folder"), help));
         }
-        Suite::read(folder).map_err(unreadable)
+        Suite::read(folder, edition).map_err(unreadable)
     }
 
     /// The words that choose it, unless it goes without saying.
@@ -47,6 +55,15 @@ impl DialectArg {
 }
 
 fn unreadable(error: SuiteError) -> Failure {
+    if let SuiteError::NoEdition { edition, known, .. } = &error {
+        let near = suggest(edition, known.iter().map(String::as_str));
+        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        let help = match known.is_empty() {
+            true => "leave out --edition; nothing was applied".to_owned(),
+            false => format!("{near}it has {}; nothing was applied", known.join(" and ")),
+        };
+        return Failure::usage(error, help);
+    }
     let help = "nothing was applied; docs/dialects.md says what stands in the folder of a dialect";
     Failure::usage(error, help)
 }

@@ -89,8 +89,14 @@ pub(crate) async fn run(args: Args) -> Outcome {
         let message = format!("the dialect `{name}` has no embedded reference");
         Failure::usage(message, "a folder says what a target is judged by, and nothing that could misbehave")
     })?;
-    plan.faults = kill::faults_named(plan.reference, &args.faults)
-        .map_err(|name| unknown_of(plan.reference, UnknownBehaviour::Fault(name)))?;
+    let edition = other_edition(&plan.suite);
+    let malformed = |error: serde_yaml::Error| Failure::usage(format!("what shows the faults of {name}: {error}"), "");
+    let shown_by = ShownBy::in_edition(plan.reference, edition.as_deref()).map_err(malformed)?;
+    plan.faults = match &args.faults[..] {
+        [] => ShownBy::faults(plan.reference, edition.as_deref()).map_err(malformed)?,
+        named => kill::faults_named(plan.reference, named)
+            .map_err(|name| unknown_of(plan.reference, UnknownBehaviour::Fault(name)))?,
+    };
     plan.extent = if args.full { Extent::Full } else { Extent::Declared(args.seed) };
     plan.targets = args.targets;
     if args.inversion {
@@ -111,8 +117,6 @@ pub(crate) async fn run(args: Args) -> Outcome {
         }
         return print_varied(&varied, args.format);
     }
-    let shown_by = ShownBy::builtin(plan.reference)
-        .map_err(|error| Failure::usage(format!("what shows the faults of {name}: {error}"), ""))?;
     if args.table {
         print_table(table(&mut plan, &shown_by, args.seed).await);
         return Ok(exit_codes::PASSED);
@@ -130,6 +134,12 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
     let proven = matrix.complaints.is_empty() && (!args.holes || matrix.holes.is_empty());
     Ok(if proven { exit_codes::PASSED } else { exit_codes::FAILED })
+}
+
+/// The edition, unless it is the one that is meant first.
+fn other_edition(suite: &Suite) -> Option<String> {
+    let first = suite.dialect.editions().first().map(String::as_str);
+    suite.vocabulary.edition.name().filter(|edition| Some(*edition) != first).map(str::to_owned)
 }
 
 fn scenarios(args: &Args, suite: &Suite) -> Result<Vec<Scenario>, Failure> {

@@ -57,6 +57,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     } = tuning;
     let mut line = Line::default();
     line.one("--dialect", dialect.words());
+    line.one("--edition", dialect.edition.as_deref());
     line.all("-f", files.iter().map(|path| path.display()));
     if target != "embedded" {
         line.one("--target", Some(target));

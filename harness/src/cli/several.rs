@@ -47,7 +47,8 @@ fn each(args: &Args) -> Result<Vec<(String, Args)>, Failure> {
     let mut runs: Vec<(String, Args)> = Vec::new();
     for dialect in dialects {
         let mut own = args.clone();
-        own.selection.dialect = DialectArg { dialects: vec![dialect.clone()] };
+        own.selection.dialect =
+            DialectArg { dialects: vec![dialect.clone()], edition: args.selection.dialect.edition.clone() };
         // Whatever is wrong with one is said before any of them begins.
         let name = own.selection.dialect.suite()?.dialect.name().to_owned();
         if runs.iter().any(|(other, _)| *other == name) {

@@ -147,10 +147,11 @@ pub(crate) async fn run(args: Args) -> Outcome {
         let message = format!("the dialect `{}` has no embedded target", suite.dialect.name());
         Failure::usage(message, "`gateproof testbed --no-controller --crds FILE` serves your definitions")
     })?;
+    let edition = suite.vocabulary.edition.name();
     let plan = match reference {
         Reference::GatewayApi => Plan::GatewayApi(Box::new(args.gateway_api().await?)),
-        Reference::Aso => args.aso()?,
-        Reference::Kuadrant => args.kuadrant()?,
+        Reference::Aso => args.aso(edition)?,
+        Reference::Kuadrant => args.kuadrant(edition)?,
     };
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
@@ -195,11 +196,12 @@ impl Args {
     }
 
     /// What is to be started of Azure Service Operator's dialect.
-    fn aso(&self) -> Result<Plan, Failure> {
+    fn aso(&self, edition: Option<&str>) -> Result<Plan, Failure> {
         self.brings_its_own(Reference::Aso, &[("--no-workloads", self.no_workloads)])?;
         let unknown = |error: UnknownBehaviour| options::unknown_of(Reference::Aso, error);
         Ok(Plan::Aso(AsoOptions {
             behaviour: aso::behaviour(self.fault.as_deref()).map_err(unknown)?,
+            edition: edition.and_then(aso::Edition::named).unwrap_or_default(),
             no_controller: self.no_controller,
             bind: Some(self.listen),
             namespace_companions: true,
@@ -208,7 +210,7 @@ impl Args {
     }
 
     /// What is to be started of Kuadrant's dialect.
-    fn kuadrant(&self) -> Result<Plan, Failure> {
+    fn kuadrant(&self, edition: Option<&str>) -> Result<Plan, Failure> {
         self.brings_its_own(Reference::Kuadrant, &[])?;
         if self.no_controller {
             return Err(Failure::usage(
@@ -218,7 +220,8 @@ impl Args {
         }
         let unknown = |error: UnknownBehaviour| options::unknown_of(Reference::Kuadrant, error);
         let behaviour = kuadrant::behaviour(self.fault.as_deref()).map_err(unknown)?;
-        Ok(Plan::Kuadrant(behaviour, Box::new(self.cluster())))
+        let edition = edition.and_then(kuadrant::Edition::named).unwrap_or_default();
+        Ok(Plan::Kuadrant(behaviour, edition, Box::new(self.cluster())))
     }
 
     /// Refuses what means nothing for a testbed that brings its own definitions.
@@ -238,7 +241,7 @@ impl Args {
 enum Plan {
     GatewayApi(Box<TestbedOptions>),
     Aso(AsoOptions),
-    Kuadrant(kuadrant::Behaviour, Box<TestbedOptions>),
+    Kuadrant(kuadrant::Behaviour, kuadrant::Edition, Box<TestbedOptions>),
 }
 
 /// What runs.
@@ -253,8 +256,8 @@ impl Cluster {
         Ok(match plan {
             Plan::GatewayApi(options) => Cluster::GatewayApi(Box::new(Testbed::start(*options).await?)),
             Plan::Aso(options) => Cluster::Aso(Box::new(AsoTestbed::start(options).await?)),
-            Plan::Kuadrant(behaviour, options) => {
-                Cluster::Kuadrant(Box::new(KuadrantTestbed::start(behaviour, *options).await?))
+            Plan::Kuadrant(behaviour, edition, options) => {
+                Cluster::Kuadrant(Box::new(KuadrantTestbed::start(behaviour, edition, *options).await?))
             }
         })
     }

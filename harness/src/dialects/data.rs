@@ -41,6 +41,26 @@ pub enum DialectError {
         /// As it is written.
         role: &'static str,
     },
+    /// An edition that cannot be named.
+    #[error(
+        "the dialect `{dialect}` has an edition `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
+    )]
+    Edition {
+        /// The dialect.
+        dialect: String,
+        /// The edition.
+        name: String,
+    },
+    /// An edition that is not among its own.
+    #[error("the dialect `{dialect}` says `{field}: {name}`, and has no edition of that name")]
+    UnknownEdition {
+        /// The dialect.
+        dialect: String,
+        /// Where it stands.
+        field: &'static str,
+        /// The edition.
+        name: String,
+    },
     /// A service that cannot be named.
     #[error(
         "the dialect `{dialect}` has a service `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
@@ -65,6 +85,8 @@ pub struct Dialect {
     conditions: Vec<String>,
     shapes: Vec<String>,
     services: Vec<String>,
+    editions: Vec<String>,
+    without_generations: Vec<String>,
     implied: ImpliedClauses,
     class: Option<usize>,
     entry: Option<usize>,
@@ -117,6 +139,8 @@ pub enum Generation {
     Conditions,
     /// In `status.observedGeneration`, for all of the conditions in `status.conditions`.
     Status,
+    /// Nowhere: it is taken to be about the newest.
+    Unsaid,
 }
 
 /// Where objects of a kind live.
@@ -211,6 +235,10 @@ struct Spec {
     #[serde(default)]
     services: Vec<String>,
     #[serde(default)]
+    editions: Vec<String>,
+    #[serde(default)]
+    without_generations: Vec<String>,
+    #[serde(default)]
     implied: ImpliedClauses,
 }
 
@@ -222,7 +250,8 @@ impl Dialect {
     pub fn parse(text: &str) -> Result<Dialect, DialectError> {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
-        let Spec { title, groups, kinds, releases, entry_label, conditions, shapes, services, implied } = spec;
+        let Spec { title, groups, kinds, releases, entry_label, conditions, shapes, services, .. } = spec;
+        let (editions, without_generations, implied) = (spec.editions, spec.without_generations, spec.implied);
         let name = metadata.name;
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
@@ -236,11 +265,15 @@ impl Dialect {
                 return Err(DialectError::ForeignGroup { dialect: name, kind, group });
             }
         }
-        for (index, service) in services.iter().enumerate() {
-            let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            if service.is_empty() || !service.chars().all(legal) || services[..index].contains(service) {
-                return Err(DialectError::Service { dialect: name, name: service.clone() });
-            }
+        if let Some(service) = misnamed(&services) {
+            return Err(DialectError::Service { dialect: name, name: service.clone() });
+        }
+        if let Some(edition) = misnamed(&editions) {
+            return Err(DialectError::Edition { dialect: name, name: edition.clone() });
+        }
+        if let Some(edition) = without_generations.iter().find(|edition| !editions.contains(edition)) {
+            let field = "withoutGenerations";
+            return Err(DialectError::UnknownEdition { dialect: name, field, name: edition.clone() });
         }
         let only = |role: Role, word: &'static str| {
             let mut found = kinds.iter().enumerate().filter(|(_, kind)| kind.role == Some(role));
@@ -260,10 +293,23 @@ impl Dialect {
             conditions,
             shapes,
             services,
+            editions,
+            without_generations,
             implied,
             class,
             entry,
         })
+    }
+
+    /// As one of its editions has it.
+    pub fn in_edition(mut self, edition: Option<&str>) -> Dialect {
+        if self.without_generations.iter().any(|without| Some(&**without) == edition) {
+            self.kinds.iter_mut().for_each(|kind| kind.generation = Generation::Unsaid);
+        }
+        if let Some(edition) = edition.filter(|edition| self.editions.first().is_some_and(|first| first != edition)) {
+            self.title = format!("{}, edition {edition}", self.title);
+        }
+        self
     }
 
     /// Gateway API.
@@ -402,10 +448,24 @@ impl Dialect {
         Implied::ALL.into_iter().flat_map(|implied| self.implied(implied))
     }
 
+    /// The editions that there are of it, that which is meant unless the user says otherwise first; none if it has but one.
+    pub fn editions(&self) -> &[String] {
+        &self.editions
+    }
+
     /// Scripted services beside a target that scenarios may name.
     pub fn services(&self) -> &[String] {
         &self.services
     }
+}
+
+/// The first that is no name, or is there twice.
+fn misnamed(names: &[String]) -> Option<&String> {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_wrong = |(index, name): &(usize, &String)| {
+        name.is_empty() || !name.chars().all(legal) || names[..*index].contains(name)
+    };
+    names.iter().enumerate().find(is_wrong).map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -433,6 +493,13 @@ mod tests {
     )]
     #[case::service("  conditions:", "  services: [arm, Arm]\n  conditions:", "has a service `Arm`")]
     #[case::service_twice("  conditions:", "  services: [arm, arm]\n  conditions:", "has a service `arm`")]
+    #[case::edition("  conditions:", "  editions: [Design]\n  conditions:", "has an edition `Design`")]
+    #[case::edition_twice("  conditions:", "  editions: [a, a]\n  conditions:", "has an edition `a`")]
+    #[case::no_such_edition(
+        "  conditions:",
+        "  editions: [a]\n  withoutGenerations: [b]\n  conditions:",
+        "has no edition of that name"
+    )]
     #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
     fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
         let text = gateproof_suites::dialects::GATEWAY_API;

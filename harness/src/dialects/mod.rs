@@ -2,6 +2,7 @@
 //! a kind of one.
 
 mod data;
+mod edition;
 pub mod gateway_api;
 mod implied;
 
@@ -9,6 +10,7 @@ mod protocol;
 mod reference;
 
 pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
+pub use edition::Edition;
 pub use implied::Implied;
 pub use protocol::Protocol;
 pub use reference::Reference;

@@ -75,14 +75,16 @@ pub fn list(value: Option<&Value>) -> Vec<Condition<'_>> {
 }
 
 /// The conditions in `status.conditions` of an object. Where the whole status says which generation it is about, that is
-/// what each of them says.
+/// what each of them says; where nothing does, they are about the newest.
 pub fn own<'a>(object: &'a Value, dialect: &Dialect) -> Vec<Condition<'a>> {
     let mut conditions = list(object.pointer("/status/conditions"));
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-    if dialect.generation(kind) == Generation::Status {
-        let observed = object.pointer("/status/observedGeneration").and_then(Value::as_i64);
-        conditions.iter_mut().for_each(|condition| condition.observed_generation = observed);
-    }
+    let observed = match dialect.generation(kind) {
+        Generation::Conditions => return conditions,
+        Generation::Status => object.pointer("/status/observedGeneration").and_then(Value::as_i64),
+        Generation::Unsaid => Some(generation(object)),
+    };
+    conditions.iter_mut().for_each(|condition| condition.observed_generation = observed);
     conditions
 }
 

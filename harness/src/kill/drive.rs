@@ -213,15 +213,15 @@ pub fn binding_expectations(scenarios: &[Scenario]) -> BTreeMap<String, BTreeSet
     scenarios.iter().map(|scenario| (scenario.name.clone(), ids(scenario))).collect()
 }
 
-/// The faults of a reference that have these names, or all of them.
+/// The faults of a reference that have these names, or all that are to be seen in the edition that is meant first.
 ///
 /// # Errors
 /// The first name that is no fault's.
 pub fn faults_named(reference: Reference, names: &[String]) -> Result<Vec<KnownFault>, String> {
-    let all = embedded::faults(reference);
     if names.is_empty() {
-        return Ok(all);
+        return Ok(ShownBy::faults(reference, None).unwrap_or_default());
     }
+    let all = embedded::faults(reference);
     let named = |name: &String| all.iter().find(|fault| fault.name == name).copied();
     names.iter().map(|name| named(name).ok_or_else(|| name.clone())).collect()
 }

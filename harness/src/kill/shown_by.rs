@@ -11,18 +11,18 @@ use serde::Deserialize;
 
 use super::matrix::FaultRun;
 use crate::dialects::Reference;
+use crate::run::embedded;
 use crate::scenario::Scenario;
 use crate::scenario::expectations::enumerate;
 use crate::scenario::pattern::matches;
 
-/// The table of a dialect.
-fn table(reference: Reference) -> &'static str {
-    match reference {
-        Reference::GatewayApi => include_str!("shown_by.yaml"),
-        Reference::Aso => include_str!("shown_by/aso.yaml"),
-        Reference::Kuadrant => include_str!("shown_by/kuadrant.yaml"),
-    }
-}
+/// The tables: of a dialect, and of the editions of it in which faults are to be seen that are not in the first.
+const TABLES: [(Reference, Option<&str>, &str); 4] = [
+    (Reference::GatewayApi, None, include_str!("shown_by.yaml")),
+    (Reference::Aso, None, include_str!("shown_by/aso.yaml")),
+    (Reference::Kuadrant, None, include_str!("shown_by/kuadrant.yaml")),
+    (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
+];
 
 /// What a failure is about beside the values that a manifest asserts: whether something came to rest, was spoken of at all, is
 /// up to date, can be probed, and goes on as it began, at once or after a while.
@@ -64,12 +64,36 @@ impl fmt::Display for Showing {
 pub struct ShownBy(BTreeMap<String, Vec<Showing>>);
 
 impl ShownBy {
-    /// The table of the built-in scenarios of a dialect.
+    /// The table of the built-in scenarios of a dialect, in the edition that is meant first.
     ///
     /// # Errors
     /// It is not well-formed.
     pub fn builtin(reference: Reference) -> Result<ShownBy, serde_yaml::Error> {
-        serde_yaml::from_str(table(reference))
+        ShownBy::in_edition(reference, None)
+    }
+
+    /// The same in another edition; empty where no fault is to be seen in it alone.
+    ///
+    /// # Errors
+    /// It is not well-formed.
+    pub fn in_edition(reference: Reference, other: Option<&str>) -> Result<ShownBy, serde_yaml::Error> {
+        let found = TABLES.iter().find(|(of, edition, _)| *of == reference && *edition == other);
+        found.map_or_else(|| Ok(ShownBy::default()), |(_, _, text)| serde_yaml::from_str(text))
+    }
+
+    /// The faults that a run in this edition is about: what its table names, and in the first edition what no table does, too.
+    ///
+    /// # Errors
+    /// A table is not well-formed.
+    pub fn faults(reference: Reference, other: Option<&str>) -> Result<Vec<KnownFault>, serde_yaml::Error> {
+        let own = ShownBy::in_edition(reference, other)?;
+        let mut elsewhere = BTreeSet::new();
+        for (_, edition, _) in TABLES.iter().filter(|(of, edition, _)| *of == reference && *edition != other) {
+            elsewhere.extend(ShownBy::in_edition(reference, *edition)?.0.into_keys());
+        }
+        let is_meant =
+            |fault: &KnownFault| own.0.contains_key(fault.name) || (other.is_none() && !elsewhere.contains(fault.name));
+        Ok(embedded::faults(reference).into_iter().filter(is_meant).collect())
     }
 
     /// What shows a fault.

@@ -246,6 +246,9 @@ pub struct RunStarted {
     /// The status language that the target speaks.
     #[serde(default = "gateway_api")]
     pub dialect: String,
+    /// Which edition of it is meant, if it has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edition: Option<String>,
     /// The GatewayClass under test, in a dialect that has classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_class: Option<String>,

@@ -99,10 +99,11 @@ pub fn held_to(reference: Reference) -> FeatureChoice {
 /// # Errors
 /// A name of its conduct means nothing, or a part of it did not start.
 pub async fn start(reference: Reference, conduct: &Conduct, asked: &RunOptions) -> Result<Located, TestbedError> {
+    let edition = asked.contract.edition();
     match reference {
         Reference::GatewayApi => start_gateway_api(gateway_behaviour(conduct)?, asked).await,
-        Reference::Aso => start_aso(conduct).await,
-        Reference::Kuadrant => start_kuadrant(conduct).await,
+        Reference::Aso => start_aso(conduct, edition).await,
+        Reference::Kuadrant => start_kuadrant(conduct, edition).await,
     }
 }
 
@@ -114,10 +115,12 @@ fn gateway_behaviour(conduct: &Conduct) -> Result<Behaviour, UnknownBehaviour> {
     }
 }
 
-async fn start_aso(conduct: &Conduct) -> Result<Located, TestbedError> {
+async fn start_aso(conduct: &Conduct, edition: Option<&str>) -> Result<Located, TestbedError> {
+    let edition = edition.and_then(aso::Edition::named).unwrap_or_default();
+    let options = AsoOptions { edition, ..AsoOptions::default() };
     let options = match conduct {
-        Conduct::Named(names) => AsoOptions { behaviour: aso::behaviour(names.as_deref())?, ..AsoOptions::default() },
-        Conduct::Tampered(tampering) => AsoOptions { tampering: Some(tampering.clone()), ..AsoOptions::default() },
+        Conduct::Named(names) => AsoOptions { behaviour: aso::behaviour(names.as_deref())?, ..options },
+        Conduct::Tampered(tampering) => AsoOptions { tampering: Some(tampering.clone()), ..options },
     };
     let testbed = AsoTestbed::start(options).await?;
     Ok(Located {
@@ -132,13 +135,14 @@ async fn start_aso(conduct: &Conduct) -> Result<Located, TestbedError> {
 }
 
 /// The policies misbehave by name; what is tampered with is the cluster below them too.
-async fn start_kuadrant(conduct: &Conduct) -> Result<Located, TestbedError> {
+async fn start_kuadrant(conduct: &Conduct, edition: Option<&str>) -> Result<Located, TestbedError> {
+    let edition = edition.and_then(kuadrant::Edition::named).unwrap_or_default();
     let (policies, cluster) = match conduct {
         Conduct::Named(names) => (kuadrant::behaviour(names.as_deref())?, Behaviour::Plain),
         Conduct::Tampered(_) => (kuadrant::Behaviour::default(), gateway_behaviour(conduct)?),
     };
     let cluster = TestbedOptions { behaviour: cluster, ..TestbedOptions::default() };
-    let testbed = KuadrantTestbed::start(policies, cluster).await?;
+    let testbed = KuadrantTestbed::start(policies, edition, cluster).await?;
     Ok(Located {
         api: Api::new(testbed.client()),
         gateway_class: Some(testbed.cluster().gateway_class().to_owned()),

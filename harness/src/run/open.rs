@@ -433,6 +433,7 @@ fn run_started(
         options_file: options.options_file.clone(),
         embedded: options.target.is_embedded(),
         dialect: facts.kinds.dialect().name().to_owned(),
+        edition: options.contract.edition().map(str::to_owned),
         gateway_class: facts.class.as_ref().map(|class| class.name.clone()),
         controller_name: facts.class.as_ref().map(|class| class.controller_name.clone()),
         gateway_api_version: facts.bundle.as_ref().map(|bundle| bundle.name.clone()),

@@ -82,7 +82,7 @@ fn bounds_decide(
 ) {
     let mut scenario = scenario("a");
     let version = |text: &str| text.parse().unwrap();
-    scenario.bounds = Bounds { since: since.map(version), until: until.map(version), channel };
+    scenario.bounds = Bounds { since: since.map(version), until: until.map(version), channel, ..Bounds::default() };
     let expected = if runs { Decision::Run } else { not_supported("has no meaning at v1.4.0 in the standard channel") };
     assert_eq!(decision(scenario, &policy()), expected);
 }
@@ -258,7 +258,7 @@ fn what_is_possible_depends_on_what_is_known(
     let mut options = options();
     options.bundle = known.first().map(|version| GivenBundle { version: version.parse().unwrap(), channel: None });
     let mut bound = scenario("a");
-    bound.bounds = Bounds { since: since.parse().ok(), until: until.parse().ok(), channel: None };
+    bound.bounds = Bounds { since: since.parse().ok(), until: until.parse().ok(), ..Bounds::default() };
     assert_eq!(possible(&[Arc::new(bound)], &options).len(), usize::from(expected));
 }
 

@@ -98,6 +98,7 @@ pub fn run_record(
             name: started.target.clone(),
             embedded: started.embedded,
             dialect: started.dialect.clone(),
+            edition: started.edition.clone(),
             gateway_class: started.gateway_class.clone(),
             controller_name: started.controller_name.clone(),
             gateway_api_version: started.gateway_api_version.clone(),

@@ -40,6 +40,14 @@ pub enum ReplayError {
         /// The one that was meant.
         other: String,
     },
+    /// It is of another edition of the dialect.
+    #[error("the log is of the edition {of}, not of {other}: name it with --edition")]
+    Edition {
+        /// Its own.
+        of: String,
+        /// The one that was meant.
+        other: String,
+    },
     /// Its dialect has no releases.
     #[error("the log is of a dialect that has no releases")]
     NoRelease,
@@ -68,6 +76,14 @@ pub fn replay(
     if started.dialect != contract.name() {
         let (of, other) = (started.dialect.clone(), contract.name().to_owned());
         return Err(ReplayError::Dialect { of, other });
+    }
+    // Logs from before there were editions are of the first.
+    let first = || contract.dialect().editions().first().cloned();
+    let (of, other) = (started.edition.clone().or_else(first), contract.edition().map(str::to_owned));
+    if let (Some(of), Some(other)) = (of, other)
+        && of != other
+    {
+        return Err(ReplayError::Edition { of, other });
     }
     let mut executions = executions(events)?;
     let recorded = basis(started)?;

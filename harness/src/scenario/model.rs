@@ -253,12 +253,15 @@ pub struct Bounds {
     pub until: Option<Version>,
     /// `Experimental`: only there. `Standard` or nothing: in both.
     pub channel: Option<Channel>,
+    /// Whether it is of another edition of the dialect than the one that is meant.
+    pub elsewhere: bool,
 }
 
 impl Bounds {
     /// Whether a target that is judged by this is bound.
     pub fn admits(&self, basis: Basis) -> bool {
-        basis.is_within(self.since, self.until)
+        !self.elsewhere
+            && basis.is_within(self.since, self.until)
             && (self.channel != Some(Channel::Experimental) || basis.is_experimental())
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn parse_with_places(
     let source = Source::new(file, text);
     let mut problems = Vec::new();
     let documents = tree::read(&source, &mut problems);
-    let mut scenarios = Vec::new();
+    let (mut written, mut scenarios) = (0, Vec::new());
     for document in &documents {
         let components = component::conditions(&document.root);
         let mut checker = Checker { source: &source, vocabulary, problems: &mut problems, misread: false, components };
@@ -85,6 +85,10 @@ pub(super) fn parse_with_places(
             checker.problems.truncate(of_shape);
         }
         if let Some(scenario) = built {
+            written += 1;
+            if scenario.bounds.elsewhere {
+                continue;
+            }
             if checker.problems.is_empty() {
                 for place in silence::met_by_silence(&scenario) {
                     let message = "no entry is what a controller that has not spoken yet has, too".to_owned();
@@ -101,12 +105,14 @@ pub(super) fn parse_with_places(
             scenarios.push((scenario, place));
         }
     }
-    if problems.is_empty() && scenarios.is_empty() {
+    if problems.is_empty() && written == 0 {
         let start = Mark { place: Place { line: 1, column: 1 }, ..Mark::default() };
         problems.push(source.problem(start, "the file holds no scenario".to_owned(), None));
     }
     (scenarios, problems)
 }
 
+#[cfg(test)]
+mod edition_tests;
 #[cfg(test)]
 mod tests;

@@ -51,6 +51,7 @@ impl Maker<'_> {
                 "type": "string",
                 "pattern": "^(upstream:[A-Za-z0-9]+|blind:[A-Za-z0-9]+\\.[0-9]+|[A-Z0-9]+-[0-9]+)$",
             }),
+            Shape::Edition => json!({"enum": self.vocabulary.dialect.editions()}),
             Shape::Pool => json!({"enum": self.vocabulary.shapes}),
             Shape::Condition => {
                 let long = self.table(&CONDITION);

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, Edition};
 
 /// The names that manifests may use. Anything else is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vocabulary {
     /// What the kinds are.
     pub dialect: Arc<Dialect>,
+    /// Which edition of it is meant.
+    pub edition: Edition,
     /// Features.
     pub features: BTreeSet<String>,
     /// Requirement IDs, `upstream:TEST` and `blind:TEST.n`.
@@ -39,6 +41,7 @@ impl Vocabulary {
     /// What a dialect defines, with these features and clauses.
     pub fn of(dialect: Arc<Dialect>, features: BTreeSet<String>, clauses: BTreeSet<String>) -> Vocabulary {
         Vocabulary {
+            edition: Edition::first(&dialect),
             features,
             clauses,
             shapes: dialect.shapes().iter().cloned().collect(),

@@ -16,9 +16,14 @@ impl Watcher for Quiet {
 
 /// Of every scenario of a dialect, without a fault yet.
 pub fn plan(reference: Reference, targets: usize) -> Plan {
+    plan_in(reference, None, targets)
+}
+
+/// The same in an edition of the dialect.
+pub fn plan_in(reference: Reference, edition: Option<&str>, targets: usize) -> Plan {
     // Scripted services are spoken to over TLS, whichever test is the first.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let suite = Suite::named(reference.dialect()).expect("it is built in").expect("it is well-formed");
+    let suite = Suite::named_in(reference.dialect(), edition).expect("it is built in").expect("it is well-formed");
     let texts = suite.manifests().expect("the manifests are there");
     let scenarios = load::parsed(&texts, &suite.vocabulary).expect("the manifests are well-formed");
     Plan { targets, ..Plan::new(suite, scenarios).expect("there is a reference") }

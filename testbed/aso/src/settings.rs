@@ -14,6 +14,17 @@ pub enum Edition {
     Current,
 }
 
+impl Edition {
+    /// That of this name.
+    pub fn named(name: &str) -> Option<Edition> {
+        match name {
+            "design" => Some(Edition::Design),
+            "current" => Some(Edition::Current),
+            _ => None,
+        }
+    }
+}
+
 /// Where tokens for ARM come from: a managed identity endpoint, as `IDENTITY_ENDPOINT` and `IDENTITY_HEADER` name one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gateproof_apiserver::{Options, Server};
 use gateproof_arm::{Arm, ArmOptions};
+pub use gateproof_aso::Edition;
 use gateproof_aso::{Behaviour, Identity, Settings, definitions, faults, variants};
 use kube::Client;
 
@@ -31,6 +32,8 @@ const PACE: f64 = 0.05;
 pub struct AsoOptions {
     /// How the implementation behaves.
     pub behaviour: Behaviour,
+    /// Which edition of the status language it speaks.
+    pub edition: Edition,
     /// Makes single values wrong while it runs.
     pub tampering: Option<Tampering>,
     /// Leaves the implementation out, for somebody else's. The fake Azure Resource Manager speaks TLS then.
@@ -54,7 +57,7 @@ impl AsoTestbed {
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: AsoOptions) -> Result<AsoTestbed, TestbedError> {
-        let AsoOptions { mut behaviour, tampering, no_controller, bind, namespace_companions } = options;
+        let AsoOptions { mut behaviour, edition, tampering, no_controller, bind, namespace_companions } = options;
         let mut crds = definitions();
         behaviour.reshape(&mut crds);
         let mut served = Options { crds, namespace_companions, ..Options::default() };
@@ -80,6 +83,7 @@ impl AsoTestbed {
             subscription: Some(subscription),
             time_scale: PACE,
             sync_period: Some(SYNC_PERIOD),
+            edition,
             ..Settings::default()
         };
         let operator = Operator::start(Client::new(server.service(), "default"), settings, behaviour).await?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_controllers::settings::CONTROLLER_NAME;
-pub use gateproof_kuadrant::Behaviour;
 use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS, definitions_of};
+pub use gateproof_kuadrant::{Behaviour, Edition};
 use gateproof_proxy::Chain;
 use kube::Client;
 
@@ -27,8 +27,12 @@ impl KuadrantTestbed {
     ///
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
-    pub async fn start(mut behaviour: Behaviour, cluster: TestbedOptions) -> Result<KuadrantTestbed, TestbedError> {
-        let settings = Settings { controllers: vec![CONTROLLER_NAME.to_owned()], ..Settings::default() };
+    pub async fn start(
+        mut behaviour: Behaviour,
+        edition: Edition,
+        cluster: TestbedOptions,
+    ) -> Result<KuadrantTestbed, TestbedError> {
+        let settings = Settings { edition, controllers: vec![CONTROLLER_NAME.to_owned()], ..Settings::default() };
         let mut crds = gateway_api(Channel::Standard);
         crds.extend(definitions_of(settings.edition));
         behaviour.reshape(&mut crds);

@@ -84,7 +84,7 @@ async fn send(to: SocketAddr, method: &str, path: &str, headers: &str, body: &st
 /// A cluster with a Gateway, a route to a backend that answers, and a key; nothing of the policies yet.
 async fn world() -> (World, IpAddr) {
     let options = TestbedOptions { ports: PortMapping::Mapped, ..TestbedOptions::default() };
-    let testbed = KuadrantTestbed::start(Behaviour::default(), options).await.unwrap();
+    let testbed = KuadrantTestbed::start(Behaviour::default(), Edition::default(), options).await.unwrap();
     let world = World { testbed };
     world.create("v1", "Namespace", "demo", json!({})).await;
     let listeners = json!([{"name": "http", "port": 80, "protocol": "HTTP"}]);

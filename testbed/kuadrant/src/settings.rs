@@ -11,6 +11,17 @@ pub enum Edition {
     Current,
 }
 
+impl Edition {
+    /// That of this name.
+    pub fn named(name: &str) -> Option<Edition> {
+        match name {
+            "design" => Some(Edition::Design),
+            "current" => Some(Edition::Current),
+            _ => None,
+        }
+    }
+}
+
 /// Settings of the implementation.
 #[derive(Clone, Debug)]
 pub struct Settings {

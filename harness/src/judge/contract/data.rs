@@ -1,11 +1,13 @@
 //! The contract as data: strict reading of `suites/dialects/*/contract.yaml`.
 
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use regex::Regex;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::graded::Graded;
 use super::rule::Rule;
@@ -60,12 +62,21 @@ pub enum ContractError {
     /// A version that is none.
     #[error("{0}")]
     Version(String),
+    /// An edition that the dialect does not name.
+    #[error("the dialect `{dialect}` has no edition `{edition}`")]
+    UnknownEdition {
+        /// The dialect.
+        dialect: String,
+        /// As written.
+        edition: String,
+    },
 }
 
 /// A status contract: which kinds have which conditions, and which rules hold.
 #[derive(Debug)]
 pub struct Contract {
     dialect: Arc<Dialect>,
+    edition: Option<String>,
     rules: IndexMap<Rule, Terms>,
     pub(super) transition: Transition,
     pub(super) message_required: bool,
@@ -267,6 +278,20 @@ struct Spec {
     rules: IndexMap<String, RawTerms>,
     conditions: IndexMap<String, IndexMap<String, RawCondition>>,
     kinds: Vec<RawKind>,
+    /// What is otherwise in an edition.
+    #[serde(default)]
+    editions: IndexMap<String, Value>,
+}
+
+/// The contract as an edition has it: what stands under its name in `editions` is a JSON merge patch (RFC 7386) of the rest.
+fn document(text: &str, edition: Option<&str>) -> Result<Document, ContractError> {
+    let unread = |error: &dyn fmt::Display| ContractError::Parse(error.to_string());
+    let plain: Document = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
+    let Some(otherwise) = edition.and_then(|edition| plain.spec.editions.get(edition)) else { return Ok(plain) };
+    let mut whole: Value = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
+    json_patch::merge(&mut whole["spec"], otherwise);
+    serde_json::from_value(whole)
+        .map_err(|error| unread(&format!("in the edition `{}`: {error}", edition.unwrap_or_default())))
 }
 
 #[derive(Deserialize)]
@@ -344,21 +369,24 @@ impl Contract {
     /// # Errors
     /// It is not of this shape, or of a dialect that is not built in.
     pub fn parse(text: &str) -> Result<Contract, ContractError> {
-        Contract::read(text, Dialect::named)
+        Contract::read(text, None, Dialect::named)
     }
 
-    /// Reads the contract of a dialect. Anything that it does not know is an error.
+    /// Reads the contract of a dialect, as one of its editions has it. Anything that it does not know is an error.
     ///
     /// # Errors
     /// It is not of this shape, or of another dialect.
-    pub fn of(dialect: Arc<Dialect>, text: &str) -> Result<Contract, ContractError> {
-        Contract::read(text, |name| Some(dialect).filter(|dialect| dialect.name() == name))
+    pub fn of(dialect: Arc<Dialect>, edition: Option<&str>, text: &str) -> Result<Contract, ContractError> {
+        Contract::read(text, edition, |name| Some(dialect).filter(|dialect| dialect.name() == name))
     }
 
-    fn read(text: &str, dialect: impl FnOnce(&str) -> Option<Arc<Dialect>>) -> Result<Contract, ContractError> {
-        let document: Document = serde_yaml::from_str(text).map_err(|e| ContractError::Parse(e.to_string()))?;
+    fn read(
+        text: &str,
+        edition: Option<&str>,
+        dialect: impl FnOnce(&str) -> Option<Arc<Dialect>>,
+    ) -> Result<Contract, ContractError> {
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } =
-            document;
+            document(text, edition)?;
         let mut rules = IndexMap::new();
         for (name, terms) in spec.rules {
             let rule = Rule::named(&name).ok_or_else(|| unknown_rule(&name))?;
@@ -368,12 +396,16 @@ impl Contract {
         let kinds: Vec<Kind> =
             spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
         let dialect = dialect(&metadata.name).ok_or(ContractError::UnknownDialect(metadata.name))?;
+        if let Some(edition) = spec.editions.keys().find(|edition| !dialect.editions().contains(edition)) {
+            return Err(ContractError::UnknownEdition { dialect: dialect.name().to_owned(), edition: edition.clone() });
+        }
         let is_own = |kind: &&Kind| dialect.kind(&kind.kind).is_some() && dialect.group_of(&kind.kind) == kind.group;
         if let Some(Kind { kind, group, .. }) = kinds.iter().find(|kind| !is_own(kind)) {
             return Err(ContractError::UnknownKind { kind: kind.clone(), group: group.clone() });
         }
         Ok(Contract {
             dialect,
+            edition: edition.map(str::to_owned),
             rules,
             transition: spec.transition_time,
             message_required: spec.message_required,
@@ -384,6 +416,11 @@ impl Contract {
             controller_form: spec.forms.controller_name.as_deref().map(regex).transpose()?,
             time_form: spec.forms.time.as_deref().map(regex).transpose()?,
         })
+    }
+
+    /// Which edition of the dialect it is of; none if there is but one.
+    pub fn edition(&self) -> Option<&str> {
+        self.edition.as_deref()
     }
 
     /// Whether a condition follows from configuration alone, wherever it stands in this kind.

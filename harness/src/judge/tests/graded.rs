@@ -64,7 +64,7 @@ spec:
 "#;
 
 pub(super) fn contract() -> Contract {
-    Contract::of(Arc::new(Dialect::parse(DIALECT).unwrap()), CONTRACT).unwrap()
+    Contract::of(Arc::new(Dialect::parse(DIALECT).unwrap()), None, CONTRACT).unwrap()
 }
 
 /// `Status/Reason`, with `,weight` behind it if there is one, and the message behind a `:`.

@@ -53,7 +53,41 @@ spec:
 
 /// The contract of seals.
 pub(super) fn contract() -> Arc<Contract> {
-    Arc::new(Contract::of(Arc::new(Dialect::parse(DIALECT).unwrap()), CONTRACT).unwrap())
+    Arc::new(Contract::of(Arc::new(Dialect::parse(DIALECT).unwrap()), None, CONTRACT).unwrap())
+}
+
+/// What an edition has otherwise is a merge patch of the rest, and as strict.
+#[rstest]
+#[case::otherwise("drawn", "{conditions: {seal: {Taken: {reasons: {\"False\": [Gone]}}}}}", Ok(false))]
+#[case::left_out("drawn", "{rules: {reason-closed: null}}", Ok(true))]
+#[case::unknown_edition("drawm", "{}", Err("no edition `drawm`"))]
+#[case::unknown_rule(
+    "drawn",
+    "{rules: {reason-close: {level: MUST, clauses: []}}}",
+    Err("did you mean `reason-closed`?")
+)]
+#[case::unknown_field("drawn", "{rulse: {}}", Err("in the edition `drawn`: unknown field `rulse`"))]
+fn an_edition_has_it_otherwise(
+    #[case] named: &str,
+    #[case] otherwise: &str,
+    #[case] is_without_the_rule: Result<bool, &str>,
+) {
+    let dialect = DIALECT.trim_end().to_owned() + "\n  editions: [shipped, drawn]\n";
+    let dialect = Arc::new(Dialect::parse(&dialect).unwrap());
+    let text = format!("{}\n  editions: {{{named}: {otherwise}}}\n", CONTRACT.trim_end());
+    let of = |edition: &str| Contract::of(Arc::clone(&dialect), Some(edition), &text);
+    let closed = crate::judge::contract::Rule::named("reason-closed").unwrap();
+    match is_without_the_rule {
+        Ok(without) => {
+            assert_eq!(of("drawn").unwrap().rule(closed).is_none(), without);
+            assert!(of("shipped").unwrap().rule(closed).is_some());
+            assert_eq!(of("drawn").unwrap().edition(), Some("drawn"));
+        }
+        Err(told) => {
+            let error = of("drawn").unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+    }
 }
 
 /// The rules that a history breaks: versions, each so many milliseconds after the one before. It stands still at the end.
@@ -159,6 +193,6 @@ fn healthy_seals_break_nothing() {
 #[test]
 fn what_is_needed_has_to_be_there() {
     let dialect = Arc::new(Dialect::parse(DIALECT).unwrap());
-    let error = Contract::of(dialect, &CONTRACT.replace("needs: [Taken]", "needs: [Taek]")).unwrap_err();
+    let error = Contract::of(dialect, None, &CONTRACT.replace("needs: [Taken]", "needs: [Taek]")).unwrap_err();
     assert!(matches!(error, ContractError::UnknownNeed { .. }), "{error}");
 }

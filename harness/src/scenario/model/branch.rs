@@ -20,6 +20,7 @@ impl Bounds {
             since: self.since.max(other.since),
             until: [self.until, other.until].into_iter().flatten().min(),
             channel: channels.contains(&Some(Channel::Experimental)).then_some(Channel::Experimental).or(self.channel),
+            elsewhere: self.elsewhere || other.elsewhere,
         }
     }
 }
@@ -151,7 +152,7 @@ spec:
     fn a_step_is_bound_by_its_end_and_the_write() {
         let scenario = sample();
         let bounds = |step: usize| {
-            let Bounds { since, until, channel } = scenario.steps[step].bounds;
+            let Bounds { since, until, channel, .. } = scenario.steps[step].bounds;
             let words = |version: Option<super::super::Version>| version.map_or_else(String::new, |v| v.to_string());
             (words(since), words(until), channel)
         };

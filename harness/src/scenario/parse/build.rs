@@ -11,6 +11,8 @@ use super::super::model::{
 };
 use super::check::Checker;
 use super::names::Names;
+use crate::dialects::Edition;
+
 use super::tree::{Document, Key, Kind, Node};
 use super::{component, expect, hold, probe, service};
 
@@ -45,7 +47,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
         file: file.to_owned(),
         summary: text(spec, "summary").unwrap_or_default().to_owned(),
         features: strings(spec.get("features")),
-        bounds: bounds(spec),
+        bounds: bounds_of(spec, &checker.vocabulary.edition),
         isolation: match text(spec, "isolation") {
             Some("lane") => Isolation::Lane,
             Some("cluster") => Isolation::Cluster,
@@ -192,7 +194,13 @@ fn step(node: &Node, index: usize, names: &mut Names, checker: &mut Checker<'_>)
         }
     }
     let place = node.mark.place;
-    Some(Step { index, verb, either, within: None, bounds: bounds(node), proves: clauses(node), place })
+    let (mut bounds, proves) = (bounds_of(node, &checker.vocabulary.edition), clauses(node));
+    // What only looks, for clauses of other editions alone, does not look here.
+    bounds.elsewhere |= !writes
+        && !matches!(verb, Verb::Script(_))
+        && !proves.is_empty()
+        && proves.iter().all(|clause| checker.vocabulary.edition.is_elsewhere(clause));
+    Some(Step { index, verb, either, within: None, bounds, proves, place })
 }
 
 fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Verb> {
@@ -321,7 +329,14 @@ pub(in crate::scenario) fn bounds(node: &Node) -> Bounds {
             Some("standard") => Some(Channel::Standard),
             _ => None,
         },
+        elsewhere: false,
     }
+}
+
+/// The same of what may be of some editions of the dialect only.
+fn bounds_of(node: &Node, edition: &Edition) -> Bounds {
+    let editions = strings(node.get("editions"));
+    Bounds { elsewhere: !editions.is_empty() && !edition.is_among(&editions), ..bounds(node) }
 }
 
 /// `proves` of a node.

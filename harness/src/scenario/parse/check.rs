@@ -91,6 +91,15 @@ impl Checker<'_> {
                     self.unknown(node.mark, "clause", name, known.clauses.iter().map(String::as_str));
                 }
             }
+            (Shape::Edition, Kind::Text(name)) => {
+                let known = self.vocabulary.dialect.editions();
+                if known.is_empty() {
+                    let message = format!("the dialect `{}` has one edition only", self.vocabulary.dialect.name());
+                    self.report(node.mark, message, Some("leave it out".to_owned()));
+                } else if !known.contains(name) {
+                    self.unknown(node.mark, "edition", name, known.iter().map(String::as_str));
+                }
+            }
             (Shape::Pool, Kind::Text(name)) => {
                 if !self.vocabulary.shapes.contains(name) {
                     let known = self.vocabulary;
@@ -254,6 +263,7 @@ fn fits(shape: &Shape, node: &Node) -> bool {
         | Shape::Date
         | Shape::Feature
         | Shape::Clause
+        | Shape::Edition
         | Shape::SubCondition
         | Shape::Pool => {
             matches!(node.kind, Kind::Text(_))
@@ -272,7 +282,9 @@ fn fits(shape: &Shape, node: &Node) -> bool {
 fn noun(shape: &Shape) -> String {
     match shape {
         Shape::Any => "anything".to_owned(),
-        Shape::Text | Shape::Name | Shape::Feature | Shape::Clause | Shape::Pool => "a string".to_owned(),
+        Shape::Text | Shape::Name | Shape::Feature | Shape::Clause | Shape::Edition | Shape::Pool => {
+            "a string".to_owned()
+        }
         Shape::Version => "a version as a string".to_owned(),
         Shape::Channel => format!("the string {}", CHANNELS.join(" or ")),
         Shape::Date => "a day such as 2027-01-31".to_owned(),

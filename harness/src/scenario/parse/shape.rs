@@ -27,6 +27,8 @@ pub(in crate::scenario) enum Shape {
     Feature,
     /// A requirement's ID, `upstream:TEST` or `blind:TEST.n`.
     Clause,
+    /// An edition of the dialect.
+    Edition,
     /// A shape of pool Gateway.
     Pool,
     /// `Status`, `Status/Reason`, `Status/ReasonA|ReasonB` or `absent`.
@@ -89,6 +91,8 @@ const UNTIL: Field = may("until", Shape::Version, "first Gateway API release for
 /// The release channels.
 pub(in crate::scenario) const CHANNELS: [&str; 2] = ["standard", "experimental"];
 const CHANNEL: Field = may("channel", Shape::Channel, "release channel");
+const EDITIONS: Field =
+    may("editions", Shape::List(&Shape::Edition), "editions of the dialect in which this has a meaning");
 const PROVES: Field = may("proves", Shape::List(&Shape::Clause), "the clauses that a failure breaks");
 const STATUS: Shape = Shape::Integer(100, 599);
 const CODE: Shape = Shape::Word(&NAMES);
@@ -167,6 +171,7 @@ static SPEC: Table = Table {
         SINCE,
         UNTIL,
         CHANNEL,
+        EDITIONS,
         may("isolation", Shape::Word(&["shared", "lane", "cluster"]), "what the scenario must not share with others"),
         may("gateways", Shape::Map(&Shape::Pool), "pool Gateways by alias"),
         may("namespaces", Shape::Map(&Shape::Table(&NAMESPACE)), "namespaces beside `ns`, by alias"),
@@ -234,6 +239,7 @@ static STEP: Table = Table {
         SINCE,
         UNTIL,
         CHANNEL,
+        EDITIONS,
         PROVES,
     ],
 };

@@ -1,0 +1,77 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use gateproof_suites::Requirement;
+
+use crate::dialects::{Dialect, Edition};
+use crate::scenario::{Vocabulary, parse};
+
+const DIALECT: &str = "\
+apiVersion: gateproof.dev/v1alpha1
+kind: Dialect
+metadata: {name: lamps}
+spec:
+  title: Lamps
+  groups: [examples.gateproof.dev]
+  kinds: [{kind: Lamp, plural: lamps}]
+  conditions: [Ready]
+  editions: [shipped, drawn]
+";
+
+const REQUIREMENTS: &str = "\
+- {id: LAMP-1, level: must, tests: [S], text: One., source: \"https://example.com\"}
+- {id: LAMP-2, level: must, tests: [S], text: Two., source: \"https://example.com\", editions: [drawn]}
+";
+
+const STEPS: &str = "\
+apiVersion: gateproof.dev/v1alpha1
+kind: Scenario
+metadata: {name: sample}
+spec:
+  summary: A sentence.
+  features: []
+  steps:
+    - apply: [{apiVersion: examples.gateproof.dev/v1, kind: Lamp, metadata: {name: lamp}}]
+      proves: [LAMP-2]
+    - settle: {Lamp/lamp: {Ready: \"True\"}}
+      proves: [LAMP-2]
+    - settle: {Lamp/lamp: {Ready: \"True\"}}
+      proves: [LAMP-1, LAMP-2]
+    - settle: {Lamp/lamp: {Ready: \"True\"}}
+      editions: [shipped]
+";
+
+fn vocabulary(edition: &str) -> Vocabulary {
+    let requirements: Vec<Requirement> = serde_yaml::from_str(REQUIREMENTS).unwrap();
+    let clauses = requirements.iter().map(|one| one.id.clone()).collect();
+    let dialect = Arc::new(Dialect::parse(DIALECT).unwrap());
+    Vocabulary { edition: Edition::of(edition, &requirements), ..Vocabulary::of(dialect, Default::default(), clauses) }
+}
+
+fn bound(edition: &str) -> Vec<bool> {
+    let scenario = parse("a.yaml", STEPS, &vocabulary(edition)).unwrap().remove(0);
+    scenario.steps.iter().map(|step| step.bounds.admits(Default::default())).collect()
+}
+
+/// What is done stays, what only looks goes with its clauses, and what says so goes with its word.
+#[test]
+fn a_step_holds_in_the_editions_of_its_clauses() {
+    assert_eq!(bound("shipped"), [true, false, true, true]);
+    assert_eq!(bound("drawn"), [true, true, true, false]);
+}
+
+#[test]
+fn a_scenario_of_another_edition_is_not_there() {
+    let text = STEPS.replacen("  features: []", "  features: []\n  editions: [drawn]", 1);
+    assert_eq!(parse("a.yaml", &text, &vocabulary("drawn")).unwrap().len(), 1);
+    assert_eq!(parse("a.yaml", &text, &vocabulary("shipped")).unwrap().len(), 0);
+}
+
+#[test]
+fn an_unknown_edition_is_a_problem() {
+    let text = STEPS.replacen("editions: [shipped]", "editions: [shiped]", 1);
+    let problems = parse("a.yaml", &text, &vocabulary("shipped")).unwrap_err();
+    let told = problems.iter().map(ToString::to_string).collect::<String>();
+    assert!(told.contains("unknown edition `shiped`"), "{told}");
+}
