@@ -6,7 +6,7 @@ mod support;
 
 use std::net::{IpAddr, SocketAddr};
 
-use gateproof_kuadrant::Behaviour;
+use gateproof_kuadrant::{Behaviour, Edition};
 use gateproof_testbed::kuadrant::KuadrantTestbed;
 use gateproof_testbed::{GATEWAY_CLASS, PortMapping, TestbedOptions};
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};

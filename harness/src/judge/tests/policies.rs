@@ -76,7 +76,7 @@ fn an_edition_has_it_otherwise(
     let dialect = Arc::new(Dialect::parse(&dialect).unwrap());
     let text = format!("{}\n  editions: {{{named}: {otherwise}}}\n", CONTRACT.trim_end());
     let of = |edition: &str| Contract::of(Arc::clone(&dialect), Some(edition), &text);
-    let closed = crate::judge::contract::Rule::named("reason-closed").unwrap();
+    let closed = Rule::named("reason-closed").unwrap();
     match is_without_the_rule {
         Ok(without) => {
             assert_eq!(of("drawn").unwrap().rule(closed).is_none(), without);
