@@ -342,6 +342,11 @@ impl Dialect {
         &self.groups[0]
     }
 
+    /// Its API groups.
+    pub fn groups(&self) -> &[String] {
+        &self.groups
+    }
+
     /// Whether an API group is one of its own.
     pub fn has_group(&self, group: &str) -> bool {
         self.groups.iter().any(|own| own == group)

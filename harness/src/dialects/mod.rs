@@ -3,6 +3,7 @@
 
 mod data;
 mod edition;
+mod foreign;
 pub mod gateway_api;
 mod implied;
 
@@ -11,6 +12,7 @@ mod reference;
 
 pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
 pub use edition::Edition;
+pub use foreign::dialect_of;
 pub use implied::Implied;
 pub use protocol::Protocol;
 pub use reference::Reference;

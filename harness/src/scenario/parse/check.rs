@@ -8,6 +8,7 @@ use super::super::model::{SubCondition, Version};
 use super::super::vocabulary::{Vocabulary, suggest};
 use super::shape::{CHANNELS, CONDITION, Shape, Table};
 use super::tree::{Kind, Mark, Node};
+use crate::dialects::dialect_of;
 
 /// Where problems of a document go.
 pub(in crate::scenario) struct Checker<'a> {
@@ -241,6 +242,15 @@ impl Checker<'_> {
             if node.get(name).and_then(Node::text).is_none() {
                 self.report(node.mark, format!("the object lacks the string `{name}`"), None);
             }
+        }
+        let version = node.get("apiVersion");
+        let group = version.and_then(Node::text).and_then(|version| version.split_once('/')).map(|(group, _)| group);
+        if let (Some(at), Some(other)) = (version, group.and_then(|group| dialect_of(group, &self.vocabulary.dialect)))
+        {
+            let own = self.vocabulary.dialect.name();
+            let message = format!("this is an object of the dialect `{other}`, and the scenario is one of `{own}`");
+            let help = format!("write it as a scenario of that dialect, and name it with --dialect {other}");
+            self.report(at.mark, message, Some(help));
         }
         if node.get("metadata").and_then(|m| m.get("name")).and_then(Node::text).is_none() {
             self.report(node.mark, "the object lacks `metadata.name`".to_owned(), None);

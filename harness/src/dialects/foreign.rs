@@ -1,0 +1,50 @@
+//! Which API groups are of which built-in dialect.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use gateproof_suites::dialects::OTHERS;
+
+use super::Dialect;
+
+/// The built-in dialect that an API group is of, if it is not one of this dialect's own. What several have is the first one's.
+pub fn dialect_of(group: &str, own: &Dialect) -> Option<&'static str> {
+    static GROUPS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+        let others = OTHERS.iter().filter_map(|files| Dialect::parse(files.dialect).ok());
+        let mut groups = BTreeMap::new();
+        for dialect in std::iter::once((*Dialect::gateway_api()).clone()).chain(others) {
+            for group in dialect.groups() {
+                groups.entry(group.clone()).or_insert_with(|| dialect.name().to_owned());
+            }
+        }
+        groups
+    });
+    GROUPS.get(group).map(String::as_str).filter(|_| !own.has_group(group))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
+    use super::*;
+
+    fn named(name: &str) -> Dialect {
+        let files = OTHERS.into_iter().find(|files| files.name == name).unwrap();
+        Dialect::parse(files.dialect).unwrap()
+    }
+
+    #[rstest]
+    #[case::of_another("kuadrant.io", "aso", Some("kuadrant"))]
+    #[case::what_two_have("gateway.networking.k8s.io", "aso", Some("gateway-api"))]
+    #[case::its_own("kuadrant.io", "kuadrant", None)]
+    #[case::what_it_shares("gateway.networking.k8s.io", "kuadrant", None)]
+    #[case::nobodys("example.com", "kuadrant", None)]
+    fn a_group_is_of_the_first_dialect_that_has_it(
+        #[case] group: &str,
+        #[case] own: &str,
+        #[case] dialect: Option<&str>,
+    ) {
+        assert_eq!(dialect_of(group, &named(own)), dialect);
+    }
+}
