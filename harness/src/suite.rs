@@ -73,6 +73,14 @@ pub enum SuiteError {
         /// As written.
         clause: String,
     },
+    /// A clause that holds in no edition.
+    #[error("{}: the clause `{clause}` holds in no edition: name one, or leave `editions` out", path.display())]
+    ClauseOfNone {
+        /// The file of the requirements.
+        path: PathBuf,
+        /// The clause.
+        clause: String,
+    },
     /// A clause of an edition that the dialect does not name.
     #[error("{}: the clause `{clause}` is of the edition `{edition}`, which the dialect does not name", path.display())]
     ClauseOfNoEdition {
@@ -208,6 +216,7 @@ impl Suite {
         if let Some(edition) = edition {
             vocabulary.edition = Edition::of(edition, &requirements);
         }
+        let contract = contract.without(|clause| vocabulary.edition.is_elsewhere(clause));
         let canary = canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
         Ok(Suite { vocabulary, dialect, contract: Arc::new(contract), requirements, canary, folder: None })
     }
@@ -229,6 +238,12 @@ impl Suite {
                 Ok(gateproof_suites::manifests_of(self.dialect.name()).into_iter().map(own).collect())
             }
         }
+    }
+
+    /// The edition, unless it is the one that is meant first.
+    pub fn other_edition(&self) -> Option<&str> {
+        let first = self.dialect.editions().first().map(String::as_str);
+        self.vocabulary.edition.name().filter(|edition| Some(*edition) != first)
     }
 
     /// The clause of this ID.
@@ -256,6 +271,9 @@ fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec
         Ok(read) => read,
         Err(error) => return Err(SuiteError::Requirements { path, error: Box::new(error) }),
     };
+    if let Some(one) = read.iter().find(|one| one.editions.as_ref().is_some_and(Vec::is_empty)) {
+        return Err(SuiteError::ClauseOfNone { path, clause: one.id.clone() });
+    }
     let named = read.iter().flat_map(|one| one.editions.iter().flatten().map(|edition| (&one.id, edition)));
     match named.into_iter().find(|(_, edition)| !dialect.editions().contains(edition)) {
         Some((clause, edition)) => {

@@ -25,6 +25,9 @@ pub fn render(record: &RunRecord) -> String {
         }
         _ => {
             let _ = write!(about, " · {}", code(&target.dialect));
+            if let Some(edition) = &target.edition {
+                let _ = write!(about, ", edition {}", code(edition));
+            }
         }
     }
     let _ = writeln!(out, "{about}\n");

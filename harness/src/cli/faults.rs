@@ -89,7 +89,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         let message = format!("the dialect `{name}` has no embedded reference");
         Failure::usage(message, "a folder says what a target is judged by, and nothing that could misbehave")
     })?;
-    let edition = other_edition(&plan.suite);
+    let edition = plan.suite.other_edition().map(str::to_owned);
     let malformed = |error: serde_yaml::Error| Failure::usage(format!("what shows the faults of {name}: {error}"), "");
     let shown_by = ShownBy::in_edition(plan.reference, edition.as_deref()).map_err(malformed)?;
     plan.faults = match &args.faults[..] {
@@ -121,6 +121,13 @@ pub(crate) async fn run(args: Args) -> Outcome {
         print_table(table(&mut plan, &shown_by, args.seed).await);
         return Ok(exit_codes::PASSED);
     }
+    if let (Some(edition), true) = (&edition, plan.faults.is_empty()) {
+        let problem = format!("no fault is shown by the edition `{edition}` of `{name}` alone");
+        return Err(Failure::usage(
+            problem,
+            "--pinpoint, --inversion and --variants prove it there; leave out --edition for the faults",
+        ));
+    }
     let mut matrix = kill::drive(&plan, &shown_by, &Lines).await;
     if args.holes {
         let left = kill::pinned(&plan.scenarios).into_iter().filter(|trial| matrix.holes.contains(&trial.name()));
@@ -134,12 +141,6 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
     let proven = matrix.complaints.is_empty() && (!args.holes || matrix.holes.is_empty());
     Ok(if proven { exit_codes::PASSED } else { exit_codes::FAILED })
-}
-
-/// The edition, unless it is the one that is meant first.
-fn other_edition(suite: &Suite) -> Option<String> {
-    let first = suite.dialect.editions().first().map(String::as_str);
-    suite.vocabulary.edition.name().filter(|edition| Some(*edition) != first).map(str::to_owned)
 }
 
 fn scenarios(args: &Args, suite: &Suite) -> Result<Vec<Scenario>, Failure> {

@@ -18,6 +18,7 @@ use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
 use crate::dialects::Reference;
 use crate::exit_codes;
+use crate::kill::ShownBy;
 use crate::run::embedded;
 use crate::scenario::{Scenario, Vocabulary, select};
 
@@ -202,7 +203,10 @@ fn faults_of(dialect: &DialectArg) -> Result<Vec<FaultItem>, Failure> {
         clauses: fault.clauses,
         reported: fault.reported,
     };
-    Ok(embedded::faults(reference(dialect)?).into_iter().map(item).collect())
+    let (reference, suite) = (reference(dialect)?, dialect.suite()?);
+    let faults = ShownBy::faults(reference, suite.other_edition());
+    let faults = faults.map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"))?;
+    Ok(faults.into_iter().map(item).collect())
 }
 
 fn variants_of(dialect: &DialectArg) -> Result<Vec<VariantItem>, Failure> {

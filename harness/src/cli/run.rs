@@ -90,7 +90,14 @@ impl Args {
     /// Selects what is to be run again, if that was asked for. `false` if there is nothing.
     pub(crate) fn select_again(&mut self) -> Result<bool, Failure> {
         let Some(dir) = &self.rerun_failed else { return Ok(true) };
-        let again = to_rerun(&report::read_record(&last_record(dir)?)?);
+        let record = report::read_record(&last_record(dir)?)?;
+        let (was, is) = (record.target.edition.as_deref(), self.selection.dialect.edition.as_deref());
+        if let Some(was) = was.filter(|was| is.is_some_and(|is| is != *was)) {
+            let problem = format!("the run in {} was of the edition {was}", dir.display());
+            return Err(Failure::usage(problem, format!("run it again with --edition {was}; nothing was applied")));
+        }
+        self.selection.dialect.edition = was.map(str::to_owned);
+        let again = to_rerun(&record);
         if again.is_empty() {
             tell!("everything passed in {}; nothing to run again", dir.display());
             return Ok(false);

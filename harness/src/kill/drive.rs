@@ -219,7 +219,7 @@ pub fn binding_expectations(scenarios: &[Scenario]) -> BTreeMap<String, BTreeSet
 /// The first name that is no fault's.
 pub fn faults_named(reference: Reference, names: &[String]) -> Result<Vec<KnownFault>, String> {
     if names.is_empty() {
-        return Ok(ShownBy::faults(reference, None).unwrap_or_default());
+        return ShownBy::faults(reference, None).map_err(|error| error.to_string());
     }
     let all = embedded::faults(reference);
     let named = |name: &String| all.iter().find(|fault| fault.name == name).copied();

@@ -33,11 +33,13 @@ fn did_you_mean(near: Option<&String>) -> String {
     near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// Every clause that a scenario proves, each once, in order of the manifest.
+/// Every clause that a scenario proves in the edition that is meant, each once, in order of the manifest.
 pub fn clauses(scenario: &Scenario) -> Vec<Arc<str>> {
     let mut seen = BTreeSet::new();
-    let of_steps = scenario.steps.iter().flat_map(|step| step.proves.iter().cloned());
-    let of_parts = enumerate(scenario).into_iter().flat_map(|e| e.clauses);
+    let steps = scenario.steps.iter().filter(|step| !step.bounds.elsewhere);
+    let of_steps = steps.flat_map(|step| step.proves.iter().cloned());
+    let parts = enumerate(scenario).into_iter().filter(|part| !part.bounds.iter().any(|bounds| bounds.elsewhere));
+    let of_parts = parts.flat_map(|part| part.clauses);
     of_steps.chain(of_parts).filter(|clause| seen.insert(Arc::clone(clause))).collect()
 }
 

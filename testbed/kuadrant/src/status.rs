@@ -94,7 +94,9 @@ pub fn merge(live: &Value, change: &Change, now: &str) -> Value {
                     status.insert(name.clone(), value.clone());
                 }
             }
-            if !ancestors.is_empty() {
+            if ancestors.is_empty() {
+                status.shift_remove("ancestors");
+            } else {
                 let generation = &live["metadata"]["generation"];
                 let mut written = status.get("conditions").cloned().unwrap_or_default();
                 for condition in written.as_array_mut().into_iter().flatten() {

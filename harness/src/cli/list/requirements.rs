@@ -86,7 +86,7 @@ impl RequirementItem<'_> {
 /// Names of scenarios by what they prove.
 type Provers = HashMap<String, Vec<String>>;
 
-/// Every clause of a dialect, then every blind spot of the tests that there are of it.
+/// Every clause of a dialect in the edition that is meant, then every blind spot of the tests that there are of it.
 pub(super) fn all(suite: &Suite) -> Result<Vec<RequirementItem<'_>>, Failure> {
     let scenarios = options::scenarios_of(suite, &[])?;
     let mut provers = Provers::new();
@@ -96,7 +96,9 @@ pub(super) fn all(suite: &Suite) -> Result<Vec<RequirementItem<'_>>, Failure> {
         }
     }
     let contract = &suite.contract;
-    let mut items: Vec<_> = suite.requirements.iter().map(|it| clause(it, &mut provers, contract)).collect();
+    let holds = |it: &&Requirement| !suite.vocabulary.edition.is_elsewhere(&it.id);
+    let mut items: Vec<_> =
+        suite.requirements.iter().filter(holds).map(|it| clause(it, &mut provers, contract)).collect();
     if suite.reference() == Some(Reference::GatewayApi) {
         items.extend(blind_spots().iter().map(|it| spot(it, &mut provers, contract)));
     }

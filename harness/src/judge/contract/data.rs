@@ -284,14 +284,36 @@ struct Spec {
 }
 
 /// The contract as an edition has it: what stands under its name in `editions` is a JSON merge patch (RFC 7386) of the rest.
-fn document(text: &str, edition: Option<&str>) -> Result<Document, ContractError> {
+/// All editions are read, so that what is wrong with one is told whichever is meant.
+fn document(text: &str, wanted: Option<&str>) -> Result<Document, ContractError> {
     let unread = |error: &dyn fmt::Display| ContractError::Parse(error.to_string());
     let plain: Document = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
-    let Some(otherwise) = edition.and_then(|edition| plain.spec.editions.get(edition)) else { return Ok(plain) };
-    let mut whole: Value = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
-    json_patch::merge(&mut whole["spec"], otherwise);
-    serde_json::from_value(whole)
-        .map_err(|error| unread(&format!("in the edition `{}`: {error}", edition.unwrap_or_default())))
+    let whole: Value = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
+    let mut found = None;
+    for (edition, otherwise) in &plain.spec.editions {
+        if let Some(place) = taken_from_nothing(otherwise, &whole["spec"]) {
+            return Err(unread(&format!(
+                "in the edition `{edition}`: there is no `{place}` to be taken away or changed"
+            )));
+        }
+        let mut merged = whole.clone();
+        json_patch::merge(&mut merged["spec"], otherwise);
+        let read: Document =
+            serde_json::from_value(merged).map_err(|error| unread(&format!("in the edition `{edition}`: {error}")))?;
+        if wanted == Some(edition) {
+            found = Some(read);
+        }
+    }
+    Ok(found.unwrap_or(plain))
+}
+
+/// Where a patch takes away what is not there, or changes something within it: a misspelt name.
+fn taken_from_nothing(patch: &Value, of: &Value) -> Option<String> {
+    patch.as_object()?.iter().find_map(|(name, patch)| match of.get(name) {
+        None if patch.is_null() => Some(name.clone()),
+        None => None,
+        Some(there) => taken_from_nothing(patch, there).map(|below| format!("{name}.{below}")),
+    })
 }
 
 #[derive(Deserialize)]
@@ -416,6 +438,16 @@ impl Contract {
             controller_form: spec.forms.controller_name.as_deref().map(regex).transpose()?,
             time_form: spec.forms.time.as_deref().map(regex).transpose()?,
         })
+    }
+
+    /// Leaves out clauses that do not hold, and rules that none is left of.
+    pub fn without(mut self, is_elsewhere: impl Fn(&str) -> bool) -> Contract {
+        self.rules.retain(|_, terms| {
+            let were = terms.clauses.len();
+            terms.clauses.retain(|clause| !is_elsewhere(clause));
+            were == 0 || !terms.clauses.is_empty()
+        });
+        self
     }
 
     /// Which edition of the dialect it is of; none if there is but one.

@@ -66,6 +66,7 @@ pub(super) fn contract() -> Arc<Contract> {
     "{rules: {reason-close: {level: MUST, clauses: []}}}",
     Err("did you mean `reason-closed`?")
 )]
+#[case::nothing_to_take("drawn", "{conditions: {seal: {Takn: null}}}", Err("there is no `conditions.seal.Takn`"))]
 #[case::unknown_field("drawn", "{rulse: {}}", Err("in the edition `drawn`: unknown field `rulse`"))]
 fn an_edition_has_it_otherwise(
     #[case] named: &str,

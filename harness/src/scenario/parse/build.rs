@@ -40,6 +40,17 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     if spec.get("steps").is_some_and(|s| s.list().is_empty()) {
         checker.report(spec.mark, "a scenario without steps proves nothing".to_owned(), None);
     }
+    // A scenario that looks for what does not hold here is of another edition.
+    let edition = &checker.vocabulary.edition;
+    let is_elsewhere = |clause: &Clause| edition.is_elsewhere(clause);
+    let mut bounds = bounds_of(spec, edition);
+    bounds.elsewhere |= steps.iter().any(|step| {
+        let acts = matches!(step.verb, Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_));
+        !acts && !step.bounds.elsewhere && step.proves.iter().any(is_elsewhere)
+    });
+    for step in &mut steps {
+        step.proves.retain(|clause| !is_elsewhere(clause));
+    }
     Some(Scenario {
         name: name.to_owned(),
         suite: suite(file).to_owned(),
@@ -47,7 +58,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
         file: file.to_owned(),
         summary: text(spec, "summary").unwrap_or_default().to_owned(),
         features: strings(spec.get("features")),
-        bounds: bounds_of(spec, &checker.vocabulary.edition),
+        bounds,
         isolation: match text(spec, "isolation") {
             Some("lane") => Isolation::Lane,
             Some("cluster") => Isolation::Cluster,
@@ -194,12 +205,7 @@ fn step(node: &Node, index: usize, names: &mut Names, checker: &mut Checker<'_>)
         }
     }
     let place = node.mark.place;
-    let (mut bounds, proves) = (bounds_of(node, &checker.vocabulary.edition), clauses(node));
-    // What only looks, for clauses of other editions alone, does not look here.
-    bounds.elsewhere |= !writes
-        && !matches!(verb, Verb::Script(_))
-        && !proves.is_empty()
-        && proves.iter().all(|clause| checker.vocabulary.edition.is_elsewhere(clause));
+    let (bounds, proves) = (bounds_of(node, &checker.vocabulary.edition), clauses(node));
     Some(Step { index, verb, either, within: None, bounds, proves, place })
 }
 
