@@ -20,6 +20,7 @@ mod references;
 mod room;
 mod routing;
 mod services;
+mod shared;
 mod sizes;
 mod together;
 mod upgrades;
@@ -58,6 +59,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         room::BUGS,
         admitting::BUGS,
         holding::BUGS,
+        shared::BUGS,
     ];
     all.into_iter().flatten()
 }

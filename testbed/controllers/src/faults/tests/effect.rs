@@ -79,6 +79,8 @@ fn moments() -> [Snapshot; 2] {
         first.put(kind, object).unwrap();
     }
     certificate(&mut first, "third", "one");
+    certificate(&mut first, "demo", "shared");
+    certificate(&mut first, "demo", "held");
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
@@ -87,6 +89,9 @@ fn moments() -> [Snapshot; 2] {
         (Kind::Service, "demo", "going"),
         (Kind::ReferenceGrant, "other", "by-name"),
         (Kind::Secret, "third", "one"),
+        (Kind::Secret, "demo", "shared"),
+        (Kind::Gateway, "demo", "holds-a"),
+        (Kind::Service, "demo", "copied-away"),
         (Kind::Gateway, "demo", "roomy"),
         (Kind::HttpRoute, "demo", "deleted"),
         (Kind::GrpcRoute, "demo", "deleted"),
