@@ -133,6 +133,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
     }
     others.sort_unstable();
     let hosted_only = [
+        "httproute-endpoints-deleted",
         "httproute-endpoints-go-and-come",
         "httproute-mirror-moves",
         "httproute-named-target-port",

@@ -1,15 +1,18 @@
 //! What two have in common, or a second place refers to: that it changes, or goes with one of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
 
-use gateproof_proxy::config::{BackendTarget, Config, Filter};
+use gateproof_proxy::config::{BackendTarget, Config, Filter, Protocol, TlsListener};
 use serde_json::Value;
 
 use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{Memory, Remembering, each, filters},
+        tools::{Memory, Remembering, each, filters, serve, serve_from},
     },
     runtime::seams::{ConfigSeam, Seen},
     snapshot::{Kind, ObjectKey, Snapshot},
@@ -122,7 +125,78 @@ fn keep_secrets_for_all_but_the_first(memory: &mut Memory, snapshot: &mut Snapsh
     }
 }
 
+/// Goes on seeing EndpointSlices that are gone, for as long as their Service is there.
+fn keep_slices(memory: &mut Memory, snapshot: &mut Snapshot) {
+    for slice in snapshot.all(Kind::EndpointSlice) {
+        memory.objects.insert((Kind::EndpointSlice, slice.key()), slice.clone());
+    }
+    for ((_, key), slice) in &memory.objects {
+        let service = slice.meta.labels.get("kubernetes.io/service-name");
+        let is_there = service.is_some_and(|name| snapshot.get(Kind::Service, &key.namespace, name).is_some());
+        if is_there && snapshot.get(Kind::EndpointSlice, &key.namespace, &key.name).is_none() {
+            snapshot.insert(Kind::EndpointSlice, slice.clone());
+        }
+    }
+}
+
+/// Serves no HTTPRoute that has the name of a GRPCRoute.
+fn take_names_for_one(snapshot: &mut Snapshot) {
+    let calls: Vec<ObjectKey> = snapshot.all(Kind::GrpcRoute).map(|route| route.key()).collect();
+    for key in calls {
+        snapshot.remove(Kind::HttpRoute, &key);
+    }
+}
+
+/// Answers no handshake for a hostname that a Gateway has on two ports with one certificate.
+fn refuse_repeated_names(config: &mut Config) {
+    let mut seen = BTreeMap::new();
+    let secure = |config: &mut Config, visit: &mut dyn FnMut(IpAddr, &mut TlsListener)| {
+        for lane in &mut config.listeners {
+            if let Protocol::Https(listeners) = &mut lane.protocol {
+                listeners.iter_mut().for_each(|listener| visit(lane.address, listener));
+            }
+        }
+    };
+    let name = |address: IpAddr, listener: &TlsListener| {
+        let chain = listener.certificates.first().map(|certificate| certificate.chain_pem.clone());
+        (address, format!("{:?}", listener.virtual_host.hostname), chain)
+    };
+    secure(config, &mut |address, listener| *seen.entry(name(address, listener)).or_insert(0) += 1);
+    secure(config, &mut |address, listener| {
+        if seen.get(&name(address, listener)).is_some_and(|count| *count > 1) {
+            listener.certificates.clear();
+        }
+    });
+}
+
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "deaf-to-deletion-of-slices",
+            summary: "Goes on sending requests to the endpoints of an EndpointSlice that was deleted.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Snapshot(|| Box::new(Remembering(Memory::default(), keep_slices))),
+        },
+        reported: &["nginx/nginx-gateway-fabric#5734"],
+    },
+    Bug {
+        fault: Fault {
+            name: "takes-routes-of-a-name-for-one",
+            summary: "Does not serve an HTTPRoute that has the name of a GRPCRoute of its namespace.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| serve_from(take_names_for_one)),
+        },
+        reported: &["kgateway-dev/kgateway#12894"],
+    },
+    Bug {
+        fault: Fault {
+            name: "refuses-a-name-on-two-ports",
+            summary: "Answers no handshake for a hostname that a Gateway has on two ports with one certificate.",
+            clauses: &["GEP1364-18"],
+            seam: Seam::Config(|| serve(|_, config| refuse_repeated_names(config))),
+        },
+        reported: &["cilium/cilium#45623", "cilium/cilium#44877"],
+    },
     Bug {
         fault: Fault {
             name: "keeps-first-endpoints-of-mirrors",

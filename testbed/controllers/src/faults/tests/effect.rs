@@ -92,6 +92,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::Secret, "demo", "shared"),
         (Kind::Gateway, "demo", "holds-a"),
         (Kind::Service, "demo", "copied-away"),
+        (Kind::EndpointSlice, "demo", "sliced-1"),
         (Kind::Gateway, "demo", "roomy"),
         (Kind::HttpRoute, "demo", "deleted"),
         (Kind::GrpcRoute, "demo", "deleted"),
