@@ -194,6 +194,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "grpcroute-attached-beside-httproute",
         "grpcroute-beside-older-httproute",
         "grpcroute-beside-younger-httproute",
+        "grpcroute-named-as-an-httproute",
         "grpcroute-named-rule",
         "httproute-misdirected-over-http2",
         "httproute-rewrite-host-of-http2-client",
