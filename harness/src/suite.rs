@@ -1,20 +1,29 @@
 //! What a target of a dialect is judged by: the suite of Gateway API, which is built in, or one that stands in a folder.
 
+mod definitions;
+mod error;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gateproof_suites::Requirement;
 use gateproof_suites::dialects::{DialectFiles, OTHERS};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use crate::dialects::{Dialect, DialectError, Edition, Reference};
+use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
 use crate::judge::contract::{Contract, ContractError, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Scenario, Vocabulary, parse};
+
+pub use error::SuiteError;
 
 /// The files of a suite in a folder.
 const DIALECT: &str = "dialect.yaml";
 const CONTRACT: &str = "contract.yaml";
 const REQUIREMENTS: &str = "requirements.yaml";
+const FEATURES: &str = "features.yaml";
+const DEFINITIONS: &str = "crds.yaml";
 const CANARY: &str = "canary.yaml";
 const MANIFESTS: &str = "manifests";
 
@@ -29,86 +38,14 @@ pub struct Suite {
     pub vocabulary: Vocabulary,
     /// The clauses that its scenarios may prove.
     pub requirements: Vec<Requirement>,
+    /// What a target may support or not, as its user says, and scenarios need.
+    pub features: Vec<DialectFeature>,
+    /// The definitions of its kinds, as far as they are known: none of what is built in.
+    pub definitions: Vec<Value>,
     /// What a cluster has to pass before anything else is applied to it.
     pub canary: Option<Arc<Scenario>>,
     /// The folder; none if it is built in.
     folder: Option<PathBuf>,
-}
-
-/// Why there is no such suite.
-#[derive(Debug, thiserror::Error)]
-pub enum SuiteError {
-    /// A file of it cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Its dialect.
-    #[error("{}: {error}", path.display())]
-    Dialect {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: Box<DialectError>,
-    },
-    /// Its contract.
-    #[error("{}: {error}", path.display())]
-    Contract {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: Box<ContractError>,
-    },
-    /// Its canary.
-    #[error("{0}")]
-    Canary(String),
-    /// A clause that it names and does not list.
-    #[error("{}: the clause `{clause}` stands in no {REQUIREMENTS} beside it", path.display())]
-    UnknownClause {
-        /// The file that names it.
-        path: PathBuf,
-        /// As written.
-        clause: String,
-    },
-    /// A clause that holds in no edition.
-    #[error("{}: the clause `{clause}` holds in no edition: name one, or leave `editions` out", path.display())]
-    ClauseOfNone {
-        /// The file of the requirements.
-        path: PathBuf,
-        /// The clause.
-        clause: String,
-    },
-    /// A clause of an edition that the dialect does not name.
-    #[error("{}: the clause `{clause}` is of the edition `{edition}`, which the dialect does not name", path.display())]
-    ClauseOfNoEdition {
-        /// The file of the requirements.
-        path: PathBuf,
-        /// The clause.
-        clause: String,
-        /// As written.
-        edition: String,
-    },
-    /// An edition that there is not.
-    #[error("the dialect `{dialect}` has no edition `{edition}`")]
-    NoEdition {
-        /// Its name.
-        dialect: String,
-        /// As asked for.
-        edition: String,
-        /// Those that it has.
-        known: Vec<String>,
-    },
-    /// Its requirements.
-    #[error("{}: {error}", path.display())]
-    Requirements {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: Box<serde_yaml::Error>,
-    },
 }
 
 impl Suite {
@@ -122,13 +59,15 @@ impl Suite {
             contract: Arc::new(Contract::parse(GATEWAY_API)?),
             vocabulary: Vocabulary::builtin(),
             requirements: gateproof_suites::requirements().to_vec(),
+            features: Vec::new(),
+            definitions: Vec::new(),
             canary: None,
             folder: None,
         })
     }
 
-    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `canary.yaml` if it has one,
-    /// and below `manifests` its scenarios.
+    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `crds.yaml` and
+    /// `canary.yaml` if it has them, and below `manifests` its scenarios.
     ///
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
@@ -145,8 +84,15 @@ impl Suite {
             Err(SuiteError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
-        let (requirements, canary) = (optional(REQUIREMENTS)?, optional(CANARY)?);
-        let mut suite = Suite::assembled(text(DIALECT)?, text(CONTRACT)?, requirements, canary, edition)?;
+        let files = Files {
+            dialect: text(DIALECT)?,
+            contract: text(CONTRACT)?,
+            requirements: optional(REQUIREMENTS)?,
+            features: optional(FEATURES)?,
+            definitions: optional(DEFINITIONS)?,
+            canary: optional(CANARY)?,
+        };
+        let mut suite = files.assemble(edition)?;
         let guarded = |other: &DialectFiles| other.name == suite.dialect.name() && other.canary.is_some();
         if suite.canary.is_none() && OTHERS.iter().any(guarded) {
             let path = folder.join(CANARY);
@@ -178,47 +124,21 @@ impl Suite {
         let DialectFiles { dialect, contract, requirements, canary, .. } =
             OTHERS.into_iter().find(|other| other.name == name)?;
         let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
-        let requirements = Some(file(REQUIREMENTS, requirements));
-        let canary = canary.map(|text| file(CANARY, text));
-        Some(Suite::assembled(file(DIALECT, dialect), file(CONTRACT, contract), requirements, canary, edition))
+        let files = Files {
+            dialect: file(DIALECT, dialect),
+            contract: file(CONTRACT, contract),
+            requirements: Some(file(REQUIREMENTS, requirements)),
+            features: None,
+            definitions: None,
+            canary: canary.map(|text| file(CANARY, text)),
+        };
+        Some(files.assemble(edition))
     }
 
     /// The names of those that are built in.
     pub fn names() -> impl Iterator<Item = String> {
         std::iter::once(Dialect::gateway_api().name().to_owned())
             .chain(OTHERS.iter().map(|other| other.name.to_owned()))
-    }
-
-    /// Of files that were read, in no folder yet.
-    fn assembled(
-        (path, dialect): (PathBuf, String),
-        (contract_path, contract): (PathBuf, String),
-        requirements: Option<(PathBuf, String)>,
-        canary: Option<(PathBuf, String)>,
-        edition: Option<&str>,
-    ) -> Result<Suite, SuiteError> {
-        let dialect = Dialect::parse(&dialect)
-            .map_err(|error| SuiteError::Dialect { path: path.clone(), error: error.into() })?;
-        let named = edition_of(&dialect, edition)?.map(str::to_owned);
-        let (dialect, edition) = (Arc::new(dialect.in_edition(named.as_deref())), named.as_deref());
-        let contract = Contract::of(Arc::clone(&dialect), edition, &contract)
-            .map_err(|error| SuiteError::Contract { path: contract_path, error: error.into() })?;
-        let requirements: Vec<Requirement> = match requirements {
-            Some((path, text)) => read_requirements(path, &text, &dialect)?,
-            None => Vec::new(),
-        };
-        let is_listed = |clause: &str| requirements.iter().any(|requirement| requirement.id == clause);
-        if let Some(clause) = dialect.implied_clauses().find(|clause| !is_listed(clause)) {
-            return Err(SuiteError::UnknownClause { path, clause: clause.to_string() });
-        }
-        let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
-        let mut vocabulary = Vocabulary::of(Arc::clone(&dialect), Default::default(), clauses);
-        if let Some(edition) = edition {
-            vocabulary.edition = Edition::of(edition, &requirements);
-        }
-        let contract = contract.without(|clause| vocabulary.edition.is_elsewhere(clause));
-        let canary = canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
-        Ok(Suite { vocabulary, dialect, contract: Arc::new(contract), requirements, canary, folder: None })
     }
 
     /// The implementation on the embedded target that there is for it.
@@ -246,9 +166,64 @@ impl Suite {
         self.vocabulary.edition.name().filter(|edition| Some(*edition) != first)
     }
 
+    /// The name that a feature goes by today: another one only for what was renamed.
+    pub fn current_feature<'n>(&self, name: &'n str) -> &'n str {
+        if self.vocabulary.features.contains(name) { name } else { gateproof_suites::current_name(name) }
+    }
+
     /// The clause of this ID.
     pub fn requirement(&self, id: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| requirement.id == id)
+    }
+}
+
+/// A file's path and text.
+type File = (PathBuf, String);
+
+/// What stands in the folder of a dialect beside its scenarios.
+struct Files {
+    dialect: File,
+    contract: File,
+    requirements: Option<File>,
+    features: Option<File>,
+    definitions: Option<File>,
+    canary: Option<File>,
+}
+
+impl Files {
+    /// What they come to in an edition, in no folder yet.
+    fn assemble(self, edition: Option<&str>) -> Result<Suite, SuiteError> {
+        let Files { dialect: (path, dialect), contract: (contract_path, contract_text), .. } = self;
+        let plain = Dialect::parse(&dialect)
+            .map_err(|error| SuiteError::Dialect { path: path.clone(), error: error.into() })?;
+        let named = edition_of(&plain, edition)?.map(str::to_owned);
+        let (dialect, edition) = (Arc::new(plain.in_edition(named.as_deref())), named.as_deref());
+        let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text)
+            .map_err(|error| SuiteError::Contract { path: contract_path.clone(), error: error.into() })?;
+        let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
+        definitions::hold(&definitions, &dialect, &path)?;
+        definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
+        let requirements = match self.requirements {
+            Some((path, text)) => read_requirements(path, &text, &dialect)?,
+            None => Vec::new(),
+        };
+        let is_listed = |clause: &str| requirements.iter().any(|requirement| requirement.id == clause);
+        if let Some(clause) = dialect.implied_clauses().find(|clause| !is_listed(clause)) {
+            return Err(SuiteError::UnknownClause { path, clause: clause.to_string() });
+        }
+        let features = match self.features {
+            Some((path, text)) => read_features(path, &text)?,
+            None => Vec::new(),
+        };
+        let names = features.iter().map(|feature| feature.name.clone()).collect();
+        let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
+        let mut vocabulary = Vocabulary::of(Arc::clone(&dialect), names, clauses);
+        if let Some(edition) = edition {
+            vocabulary.edition = Edition::of(edition, &requirements);
+        }
+        let contract = Arc::new(contract.without(|clause| vocabulary.edition.is_elsewhere(clause)));
+        let canary = self.canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
+        Ok(Suite { vocabulary, dialect, contract, requirements, features, definitions, canary, folder: None })
     }
 }
 
@@ -266,11 +241,25 @@ fn edition_of<'a>(dialect: &'a Dialect, asked: Option<&str>) -> Result<Option<&'
     }
 }
 
-fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec<Requirement>, SuiteError> {
-    let read: Vec<Requirement> = match serde_yaml::from_str(text) {
-        Ok(read) => read,
-        Err(error) => return Err(SuiteError::Requirements { path, error: Box::new(error) }),
+fn read_table<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, SuiteError> {
+    let wrong = |error| SuiteError::Table { path: path.to_owned(), error: Box::new(error) };
+    serde_yaml::from_str(text).map_err(wrong)
+}
+
+fn read_features(path: PathBuf, text: &str) -> Result<Vec<DialectFeature>, SuiteError> {
+    let read: Vec<DialectFeature> = read_table(&path, text)?;
+    let wrong = |(at, one): (usize, &DialectFeature)| {
+        let twice = read[..at].iter().any(|other| other.name == one.name);
+        (twice || !one.can_be_named()).then(|| one.name.clone())
     };
+    match read.iter().enumerate().find_map(wrong) {
+        Some(name) => Err(SuiteError::Feature { path, name }),
+        None => Ok(read),
+    }
+}
+
+fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec<Requirement>, SuiteError> {
+    let read: Vec<Requirement> = read_table(&path, text)?;
     if let Some(one) = read.iter().find(|one| one.editions.as_ref().is_some_and(Vec::is_empty)) {
         return Err(SuiteError::ClauseOfNone { path, clause: one.id.clone() });
     }

@@ -101,7 +101,9 @@ fn scenarios() -> String {
         let path = "path: \"*/${ns}\"";
         manifest(&format!("arm-{name}"), &format!("{TOLD}    - requests: {{service: arm, {path}, {asked}}}\n"))
     });
-    lamps.chain(requests).collect()
+    let lit = "\n    - settle: {Lamp/lamp: {Ready: \"True/Lit\"}}\n";
+    let heated = manifest("lamp-heated", &format!("{LIT}{}", &lit[1..])).replace("features: []", "features: [Heating]");
+    lamps.chain(requests).chain([heated]).collect()
 }
 
 /// The dialect of the lamps with a service beside them, and their definition with room for more in the status.
@@ -117,7 +119,7 @@ fn files() -> tempfile::TempDir {
     write("requirements.yaml", &read("dialect/requirements.yaml"));
     std::fs::create_dir(copy.path().join("manifests")).unwrap();
     write("manifests/beside.yaml", &scenarios());
-    let crd = read("crd.yaml");
+    let crd = read("dialect/crds.yaml");
     let (reason, status) = (
         "reason: {type: string, minLength: 1}\n",
         "            status:\n              type: object\n              properties:\n",
@@ -128,7 +130,8 @@ fn files() -> tempfile::TempDir {
     let crd = crd
         .replace(reason, &format!("{reason}{indent}severity: {{type: string}}\n{indent}errors: {{type: array, items: {pair}}}\n"))
         .replace(status, &format!("{status}                phase: {{type: string}}\n                observedGeneration: {{type: integer, format: int64}}\n"));
-    write("crd.yaml", &crd);
+    write("crds.yaml", &crd);
+    write("features.yaml", "- {name: Heating, about: Lamps can be warm.}\n");
     write("token", &format!("{TOKEN}\n"));
     write("wrong-token", "another\n");
     copy
@@ -228,8 +231,8 @@ impl Bench {
     async fn new() -> Bench {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let files = files();
-        let crd = files.path().join("crd.yaml").display().to_string();
-        let testbed = TestbedProcess::start(&["--no-controller", "--crds", &crd]);
+        let dialect = files.path().display().to_string();
+        let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &dialect]);
         let config = kube::config::Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
         let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
         tokio::spawn(operate(kube::Client::try_from(config).unwrap(), Behaviour::Plain));
@@ -287,7 +290,9 @@ async fn each_expectation_passes_and_fails() {
         assert_eq!(*findings, failed.into_iter().collect::<Vec<_>>(), "{name}");
         asked += 1;
     }
-    assert_eq!(found.len(), asked);
+    let (outcome, why, _) = &found["lamp-heated"];
+    assert_eq!((&**outcome, &**why), ("notSupported", "feature Heating not claimed"));
+    assert_eq!(found.len(), asked + 1);
     // What another component wrote is not held against the contract of the target.
     let record: Value = serde_json::from_str(&ended.out).unwrap();
     let broken = |rule: &&Value| rule["breaches"].as_array().is_some_and(|breaches| !breaches.is_empty());
@@ -337,4 +342,38 @@ async fn a_service_that_is_not_there_fails_nobody() {
         assert_eq!(ended.code, Some(2), "{}", ended.said());
         assert!(ended.said().contains(told), "no `{told}` in {}", ended.said());
     }
+}
+
+/// What a target has is for its user to say; a name that nobody has is an error.
+#[tokio::test(flavor = "multi_thread")]
+async fn features_are_as_the_user_says() {
+    let bench = Bench::new().await;
+    for (words, decision) in [
+        (vec!["lamp-heated"], "not supported"),
+        (vec!["Heating"], "not supported"),
+        (vec!["lamp-heated", "--features", "Heating"], "run"),
+        (vec!["lamp-heated", "--all-features"], "run"),
+        (vec!["lamp-heated", "--all-features", "--exempt-features", "Heating"], "not supported"),
+    ] {
+        let rows: Value = serde_json::from_str(&bench.ask("plan", &words).await.out).unwrap();
+        assert_eq!(rows.as_array().unwrap().len(), 1, "{words:?}");
+        assert_eq!(rows[0]["decision"], decision, "{words:?}");
+    }
+    let ended = bench.ask("run", &["lamp-heated", "--features", "Heating"]).await;
+    assert_eq!(outcomes(&ended)["lamp-heated"].0, "passed", "{}", ended.said());
+    for (words, told) in [
+        (vec!["--features", "Heatin"], "there is no feature `Heatin` help: did you mean `Heating`?"),
+        (vec!["--features", "HTTPRoute"], "there is no feature `HTTPRoute`"),
+        (
+            vec!["--features-from", "report.yaml"],
+            "--features-from reads a ConformanceReport, and those are not of Lamps",
+        ),
+    ] {
+        let ended = bench.ask("plan", &words).await;
+        assert_eq!(ended.code, Some(2), "{}", ended.said());
+        assert!(ended.said().contains(told), "no `{told}` in {}", ended.said());
+    }
+    let dialect = bench.files.path().display().to_string();
+    let listed = run(bench.files.path(), &["list", "features", "--dialect", &dialect]);
+    assert!(listed.said().contains("Heating Lamps can be warm."), "{}", listed.said());
 }

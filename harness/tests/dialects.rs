@@ -131,7 +131,7 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     let source = root().join("examples/lamps/dialect");
     std::fs::create_dir(copy.path().join("manifests")).unwrap();
-    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "manifests/lamps.yaml"] {
+    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "crds.yaml", "manifests/lamps.yaml"] {
         let text = std::fs::read_to_string(source.join(name)).unwrap();
         assert!(name != file || text.contains(from), "`{from}` stands in {file}");
         let text = if name == file { text.replacen(from, to, 1) } else { text };
@@ -156,6 +156,21 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::condition("manifests/lamps.yaml", "Ready: \"True/Lit\"", "Reddy: \"True/Lit\"", &["lamps.yaml:11", "Reddy", "Ready"])]
 #[case::release("manifests/lamps.yaml", "  features: []", "  features: []\n  since: \"1.4\"", &["lamps.yaml:7", "the dialect `lamps` has no releases to be bound to"])]
 #[case::channel("manifests/lamps.yaml", "proves: [LAMP-1, LAMP-4]", "proves: [LAMP-1, LAMP-4]\n      channel: standard", &["lamps.yaml:13", "has no releases"])]
+#[case::plural("dialect.yaml", "plural: lamps", "plural: lampen", &["dialect.yaml: Lamp has the plural `lampen` here, and `lamps` in crds.yaml"])]
+#[case::scope("dialect.yaml", "plural: lamps", "plural: lamps, scope: Cluster", &["Lamp has the scope `Cluster` here, and `Namespaced` in crds.yaml"])]
+#[case::undefined("dialect.yaml", "    - {kind: Lamp, plural: lamps}", "    - {kind: Lamp, plural: lamps}\n    - {kind: Lantern, plural: lanterns}", &["crds.yaml defines kinds of the group `examples.gateproof.dev`, and no Lantern"])]
+#[case::place("contract.yaml", "      subjects: [", "      handledBy: /spec/sockets\n      subjects: [", &["contract.yaml:28: Lamp has nothing at `/spec/sockets`, by its definition in crds.yaml"])]
+#[case::list("contract.yaml", "at: object", "at: parents", &["contract.yaml: Lamp has nothing at `/status/parents`"])]
+#[case::definitions("crds.yaml", "kind: CustomResourceDefinition", "kind: CustomResource", &["crds.yaml"])]
+#[case::object("manifests/lamps.yaml", "spec: {socket: socket}", "spec: {sockt: socket}", &["lamps.yaml:10", "Lamp has no field `spec.sockt`", "did you mean `socket`?"])]
+#[case::value("manifests/lamps.yaml", "spec: {socket: socket}", "spec: {socket: 3}", &["lamps.yaml:10", "`spec.socket` of a Lamp must be a string, found a number"])]
+#[case::pointer("manifests/lamps.yaml", "{Ready: \"True/Lit\"}", "{fields: [{at: /status/condition, notEmpty: true}]}", &["lamps.yaml:11", "Lamp has nothing at `/status/condition`"])]
+#[case::patch("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - patch: {target: Lamp/lamp, merge: {spec: {sockets: a}}}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "Lamp has no field `spec.sockets`", "did you mean `socket`?"])]
+#[case::unused("contract.yaml", "  conditions:\n    lamp:", "  conditions:\n    candle: {Lit: {presence: always}}\n    lamp:", &["contract.yaml", "no kind has the conditions `candle`"])]
+#[case::ground("contract.yaml", "  messageRequired", "  refines: policy\n  messageRequired", &["contract.yaml", "there is no contract `policy` to be refined; there is policies"])]
+#[case::nothing_said("contract.yaml", "  transitionTime: onStatusChange\n", "", &["contract.yaml", "the contract does not say `transitionTime`"])]
+#[case::no_presence("contract.yaml", "presence: always, ", "", &["contract.yaml", "does not say `conditions.lamp.Ready.presence`"])]
+#[case::taken_away("contract.yaml", "    unique-type: {level: MUST, clauses: [LAMP-3]}", "    unique: null", &["contract.yaml", "no rule is named `unique`"])]
 #[case::clause("manifests/lamps.yaml", "LAMP-1, LAMP-4", "LAMP-1, LAMP-44", &["lamps.yaml:12", "LAMP-44"])]
 fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     #[case] file: &str,
@@ -168,6 +183,58 @@ fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     assert_eq!(ended.code, Some(2), "{}", ended.said());
     for part in told {
         assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
+    }
+}
+
+#[rstest]
+#[case("gateway-api")]
+#[case("aso")]
+#[case("kuadrant")]
+fn what_is_built_in_has_no_problems(#[case] dialect: &str) {
+    let ended = run(Path::new("."), &["lint", "--dialect", dialect]);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+}
+
+/// A feature is named once, and by letters and digits.
+#[rstest]
+#[case::twice("- {name: A, about: b}\n- {name: A, about: c}\n", "`A` cannot be the name of a feature")]
+#[case::letters("- {name: a-b, about: b}\n", "`a-b` cannot be the name of a feature")]
+#[case::field("- {name: A, abuot: b}\n", "unknown field `abuot`")]
+fn what_is_wrong_with_features_is_told(#[case] text: &str, #[case] told: &str) {
+    let copy = mangled("", "", "");
+    std::fs::write(copy.path().join("features.yaml"), text).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(said.contains("features.yaml") && said.contains(told), "no `{told}` in {said}");
+}
+
+/// Whoever refines the contract of policies says what is otherwise, and has the rest.
+#[test]
+fn a_contract_of_policies_is_short() {
+    let rules = "    unique-type: {clauses: [LAMP-3]}\n    quiescent: null\n";
+    let contract = format!(
+        "apiVersion: gateproof.dev/v1alpha1\nkind: StatusContract\nmetadata: {{name: lamps}}\nspec:\n  refines: policies\n  rules:\n{rules}  conditions:\n    lamp:\n      Accepted: null\n      Ready: {{presence: always, reasons: {{\"True\": [Lit], \"False\": [SocketNotFound]}}}}\n      Programmed: {{needs: [Ready]}}\n  kinds:\n    - {{kind: Lamp, group: examples.gateproof.dev, subjects: [{{at: object, conditions: [policy, programmed, lamp]}}]}}\n"
+    );
+    let copy = mangled("", "", "");
+    let path = copy.path().join("contract.yaml");
+    std::fs::write(&path, &contract).unwrap();
+    assert_eq!(lint(copy.path()).code, Some(0), "{}", lint(copy.path()).said());
+    for (from, to, told) in [
+        (
+            "quiescent: null",
+            "quiescence: null",
+            "there is no `rules.quiescence` in `policies` to be taken away or changed",
+        ),
+        ("programmed, lamp", "programed, lamp", "Lamp refers to the conditions `programed`, which are not defined"),
+        (
+            "needs: [Ready]",
+            "needs: [Reddy]",
+            "a condition of the set `policy+programmed+lamp` needs the condition `Reddy`",
+        ),
+    ] {
+        assert!(contract.contains(from));
+        std::fs::write(&path, contract.replace(from, to)).unwrap();
+        let said = lint(copy.path()).said();
+        assert!(said.contains(told), "no `{told}` in {said}");
     }
 }
 

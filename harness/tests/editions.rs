@@ -81,6 +81,7 @@ fn a_target_of_another_edition_fails(
 #[rstest]
 #[case::misspelt(&["run", "--dialect", "kuadrant", "--edition", "desing"], &["the dialect `kuadrant` has no edition `desing`", "did you mean `design`?", "current and design"])]
 #[case::none(&["run", "--edition", "design"], &["the dialect `gateway-api` has no edition `design`", "leave out --edition"])]
+#[case::scenario_of_another(&["run", "kuadrant-auth-ancestors", "--dialect", "kuadrant"], &["`kuadrant-auth-ancestors` is no scenario", "it is there with --edition design"])]
 #[case::list(&["list", "requirements", "--dialect", "aso", "--edition", "old"], &["the dialect `aso` has no edition `old`"])]
 #[case::testbed(&["testbed", "--dialect", "aso", "--edition", "old"], &["the dialect `aso` has no edition `old`"])]
 #[case::several(&["run", "--dialect", "kuadrant,gateway-api", "--edition", "design"], &["the dialect `gateway-api` has no edition `design`"])]

@@ -48,6 +48,22 @@ impl DialectArg {
         Suite::read(folder, edition).map_err(unreadable)
     }
 
+    /// That of each edition, the one that is meant first; of one that is named alone.
+    pub(crate) fn suites(&self) -> Result<Vec<Suite>, Failure> {
+        let first = self.suite()?;
+        let others: &[String] = if self.edition.is_some() { &[] } else { first.dialect.editions() };
+        let in_edition = |edition: &String| DialectArg { edition: Some(edition.clone()), ..self.clone() }.suite();
+        let others: Vec<Suite> = others.iter().skip(1).map(in_edition).collect::<Result<_, _>>()?;
+        Ok(std::iter::once(first).chain(others).collect())
+    }
+
+    /// The options that choose it and its edition, unless they go without saying.
+    pub(crate) fn options(&self) -> String {
+        let dialect = self.words().map(|dialect| format!("--dialect {dialect}"));
+        let edition = self.edition.as_ref().map(|edition| format!("--edition {edition}"));
+        dialect.into_iter().chain(edition).collect::<Vec<_>>().join(" ")
+    }
+
     /// The words that choose it, unless it goes without saying.
     pub(crate) fn words(&self) -> Option<&str> {
         self.dialects.first().map(String::as_str).filter(|dialect| *dialect != Dialect::gateway_api().name())

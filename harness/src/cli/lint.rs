@@ -1,5 +1,6 @@
 //! `gateproof lint`: scenario manifests, without running them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::dialect::DialectArg;
@@ -24,10 +25,19 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let suite = args.dialect.suite()?;
-    let texts = if args.paths.is_empty() { suite.manifests().map_err(load_failure)? } else { texts(&args.paths)? };
-    let (scenarios, problems) = check(&texts, &suite.vocabulary)?;
-    print(&problems, scenarios.len(), args.format)?;
+    let suites = args.dialect.suites()?;
+    let given = if args.paths.is_empty() { None } else { Some(texts(&args.paths)?) };
+    let (mut names, mut problems) = (BTreeSet::new(), Vec::new());
+    for suite in &suites {
+        let built_in = given.is_none().then(|| suite.manifests().map_err(load_failure)).transpose()?;
+        let (scenarios, found) = check(given.as_ref().or(built_in.as_ref()).map_or(&[], Vec::as_slice), suite)?;
+        names.extend(scenarios.into_iter().map(|scenario| scenario.name));
+        // What is wrong in every edition is wrong once.
+        let is_new = |found: &Diagnostic| problems.iter().all(|known: &Diagnostic| !known.is_same(found));
+        let found: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
+        problems.extend(found);
+    }
+    print(&problems, names.len(), args.format)?;
     Ok(if problems.is_empty() { exit_codes::PASSED } else { exit_codes::USAGE })
 }
 

@@ -4,7 +4,7 @@ mod profiles;
 mod requirements;
 
 use clap::Subcommand;
-use gateproof_suites::{Membership, features, profiles_of};
+use gateproof_suites::{Feature, Membership, features, profiles_of};
 use gateproof_testbed::{KnownFault, KnownVariant};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -16,11 +16,12 @@ use super::dialect::DialectArg;
 use super::options::Selection;
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
-use crate::dialects::Reference;
+use crate::dialects::{DialectFeature, Reference};
 use crate::exit_codes;
 use crate::kill::ShownBy;
 use crate::run::embedded;
-use crate::scenario::{Scenario, Vocabulary, select};
+use crate::scenario::{Scenario, select};
+use crate::suite::Suite;
 
 /// List scenarios, features, profiles, requirements, faults or variants
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,7 @@ enum What {
         format: FormatArg,
     },
     /// Features that an implementation may claim, with the profiles that count them
-    Features(FormatArg),
+    Features(Of),
     /// Conformance profiles, with the features and scenarios that count in them
     Profiles(FormatArg),
     /// Clauses of the specification and blind spots of upstream's tests, with who proves them
@@ -83,6 +84,34 @@ pub(crate) struct ScenarioItem {
     profiles: IndexMap<&'static str, Membership>,
     /// What it proves.
     proves: Vec<String>,
+}
+
+/// A feature: of Gateway API, or of another dialect.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum FeatureItem {
+    /// Of Gateway API.
+    GatewayApi(Feature),
+    /// Of another.
+    Other(DialectFeature),
+}
+
+impl FeatureItem {
+    fn of(suite: &Suite) -> Vec<FeatureItem> {
+        match suite.dialect.releases() {
+            Some(_) => features().iter().cloned().map(FeatureItem::GatewayApi).collect(),
+            None => suite.features.iter().cloned().map(FeatureItem::Other).collect(),
+        }
+    }
+
+    fn cells(&self) -> [String; 5] {
+        match self {
+            FeatureItem::GatewayApi(feature) => profiles::cells(feature),
+            FeatureItem::Other(DialectFeature { name, about }) => {
+                [name.clone(), about.clone(), String::new(), String::new(), String::new()]
+            }
+        }
+    }
 }
 
 /// A named misbehaviour of the embedded reference.
@@ -129,9 +158,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let items: Vec<ScenarioItem> = selection.scenarios()?.iter().map(scenario).collect();
             list(*format, &items, |item| [item.name.clone(), item.features.join(", "), item.summary.clone()])
         }
-        What::Features(format) => list(*format, features(), profiles::cells),
+        What::Features(Of { dialect, format }) => {
+            list(*format, &FeatureItem::of(&dialect.suite()?), FeatureItem::cells)
+        }
         What::Profiles(format) => {
-            let scenarios = super::options::load_scenarios(&[], &Vocabulary::builtin())?;
+            let scenarios = super::options::builtin_scenarios()?;
             list(*format, &profiles::all(&scenarios), ProfileItem::cells)?;
             note(*format, profiles::outside(&scenarios));
             Ok(())

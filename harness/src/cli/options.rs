@@ -9,7 +9,7 @@ use super::output::tell;
 use super::services::ServiceArgs;
 use super::{Failure, crds};
 use crate::cluster::connect::Source;
-use crate::cluster::schemas::BundledSchemas;
+use crate::cluster::schemas::Schemas;
 use crate::dialects::Reference;
 use crate::run::{RunOptions, TargetChoice, embedded};
 use crate::scenario::known::{self, Nameable};
@@ -61,9 +61,15 @@ impl Selection {
     pub(crate) fn among_all(&self) -> Result<Selected, Failure> {
         let suite = self.dialect.suite()?;
         let all = scenarios_of(&suite, &self.files)?;
-        let mut chosen = select::select(&all, &self.selectors, &suite.vocabulary).map_err(|error| {
-            Failure::usage(error, "`gateproof list scenarios` shows what there is; see also `gateproof help run`")
-        })?;
+        let mut chosen = match select::select(&all, &self.selectors, &suite.vocabulary) {
+            Ok(chosen) => chosen,
+            Err(error) => {
+                let help = "`gateproof list scenarios` shows what there is; see also `gateproof help run`".to_owned();
+                let elsewhere = self.edition_with_it(&suite)?;
+                let elsewhere = elsewhere.map(|edition| format!("it is there with --edition {edition}"));
+                return Err(Failure::usage(error, elsewhere.unwrap_or(help)));
+            }
+        };
         if !self.profiles.is_empty() {
             let wanted = |name: &str| self.profiles.iter().any(|profile| profile.eq_ignore_ascii_case(name));
             chosen.retain(|index| {
@@ -78,11 +84,24 @@ impl Selection {
         Ok(Selected { suite, chosen, all })
     }
 
+    /// Another edition of the dialect that has what is selected, if this one has not.
+    fn edition_with_it(&self, suite: &Suite) -> Result<Option<String>, Failure> {
+        let meant = suite.vocabulary.edition.name();
+        for edition in suite.dialect.editions().iter().filter(|edition| Some(&***edition) != meant) {
+            let other = DialectArg { edition: Some(edition.clone()), ..self.dialect.clone() }.suite()?;
+            let all = scenarios_of(&other, &self.files)?;
+            if select::select(&all, &self.selectors, &other.vocabulary).is_ok() {
+                return Ok(Some(edition.clone()));
+            }
+        }
+        Ok(None)
+    }
+
     /// What the selection leaves out of `all`, and of the built-in scenarios where others are given: those are what a
     /// ConformanceReport is about.
     pub(crate) fn left_out(&self, chosen: &[Scenario], all: Vec<Scenario>) -> Result<Vec<Arc<Scenario>>, Failure> {
         let others = !self.files.is_empty() && self.dialect.words().is_none();
-        let builtin = if others { load_scenarios(&[], &Vocabulary::builtin())? } else { Vec::new() };
+        let builtin = if others { builtin_scenarios()? } else { Vec::new() };
         let mut known: HashSet<String> = chosen.iter().map(|scenario| scenario.name.clone()).collect();
         let left_out = all.into_iter().chain(builtin).filter(|scenario| known.insert(scenario.name.clone()));
         Ok(left_out.map(Arc::new).collect())
@@ -94,24 +113,23 @@ fn profile_names() -> PossibleValuesParser {
     PossibleValuesParser::new(profiles().iter().map(|profile| profile.name.as_str()))
 }
 
-/// The scenarios of the given files, or the built-in ones if there are none.
-pub(crate) fn load_scenarios(files: &[PathBuf], vocabulary: &Vocabulary) -> Result<Vec<Scenario>, Failure> {
-    if files.is_empty() {
-        return load::builtin(vocabulary).map_err(load_failure);
-    }
-    let (scenarios, problems) = check(&texts(files)?, vocabulary)?;
-    if problems.is_empty() { Ok(scenarios) } else { Err(load_failure(LoadError::Manifests(problems))) }
+/// The scenarios of Gateway API that are built in.
+pub(crate) fn builtin_scenarios() -> Result<Vec<Scenario>, Failure> {
+    load::builtin(&Vocabulary::builtin()).map_err(load_failure)
 }
 
 /// The scenarios of the given files, or those of a suite if there are none.
 pub(crate) fn scenarios_of(suite: &Suite, files: &[PathBuf]) -> Result<Vec<Scenario>, Failure> {
-    if !files.is_empty() {
-        return load_scenarios(files, &suite.vocabulary);
-    }
-    if suite.reference().is_some() {
-        return load::parsed(&suite.manifests().map_err(load_failure)?, &suite.vocabulary).map_err(load_failure);
-    }
-    let (scenarios, problems) = check(&suite.manifests().map_err(load_failure)?, &suite.vocabulary)?;
+    let given = if files.is_empty() { None } else { Some(texts(files)?) };
+    let texts = match given {
+        Some(given) => given,
+        // What is built in has been held against its schemas.
+        None if suite.reference().is_some() => {
+            return load::parsed(&suite.manifests().map_err(load_failure)?, &suite.vocabulary).map_err(load_failure);
+        }
+        None => suite.manifests().map_err(load_failure)?,
+    };
+    let (scenarios, problems) = check(&texts, suite)?;
     if problems.is_empty() { Ok(scenarios) } else { Err(load_failure(LoadError::Manifests(problems))) }
 }
 
@@ -125,21 +143,27 @@ pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure>
 }
 
 /// The scenarios of manifests, and what is wrong with them, the objects in them included.
-pub(crate) fn check(
-    texts: &[(String, String)],
-    vocabulary: &Vocabulary,
-) -> Result<(Vec<Scenario>, Vec<Diagnostic>), Failure> {
-    let (scenarios, mut problems) = match load::parsed(texts, vocabulary) {
+pub(crate) fn check(texts: &[(String, String)], suite: &Suite) -> Result<(Vec<Scenario>, Vec<Diagnostic>), Failure> {
+    let (scenarios, mut problems) = match load::parsed(texts, &suite.vocabulary) {
         Ok(scenarios) => (scenarios, Vec::new()),
         Err(LoadError::Manifests(problems)) => (Vec::new(), problems),
         Err(error) => return Err(load_failure(error)),
     };
+    let schemas = schemas_of(suite);
     for (file, text) in texts {
-        problems.extend(lint::objects(file, text, &BundledSchemas, &vocabulary.dialect));
+        problems.extend(lint::objects(file, text, &schemas, &suite.dialect));
     }
     let position = |file: &str| texts.iter().position(|(name, _)| name == file);
     problems.sort_by_key(|problem| (position(&problem.file), problem.line, problem.column));
     Ok((scenarios, problems))
+}
+
+/// The schemas of what scenarios of a suite may hold, whichever edition they are of.
+fn schemas_of(suite: &Suite) -> Schemas {
+    let Some(reference) = suite.reference() else { return Schemas::with([&suite.definitions[..]]) };
+    let editions = suite.dialect.editions().iter().map(|edition| embedded::definitions(reference, Some(edition)));
+    let definitions: Vec<_> = editions.collect();
+    Schemas::with(definitions.iter().map(Vec::as_slice))
 }
 
 /// Reads a file of known failures. `all` are the scenarios that it may name.

@@ -83,7 +83,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
         return compared(&differences(&scenarios, from, to), args.format);
     }
     let mut options = args.target.options(&suite).await?;
-    args.tuning.apply(&mut options, &all)?;
+    args.tuning.apply(&mut options, &all, &suite)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
     let rows: Vec<Row> = plan
         .iter()

@@ -34,7 +34,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(mut args: Args) -> Outcome {
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     let mut options = args.target.options(&suite).await?;
-    args.tuning.apply(&mut options, &all)?;
+    args.tuning.apply(&mut options, &all, &suite)?;
     super::interrupt::clean_up_on_ctrl_c(&options)?;
     let mut reporter = Reporter::of_preflight();
     let outcome = run::preflight(options, scenarios, &mut reporter).await;

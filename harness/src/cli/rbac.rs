@@ -89,7 +89,7 @@ async fn planned(args: &mut run::Args) -> Result<(RunOptions, Vec<Arc<Scenario>>
     }
     let mut options = args.target.options(&suite).await?;
     (args.target.gateway_class, args.target.context) = (class, context);
-    args.tuning.apply(&mut options, &all)?;
+    args.tuning.apply(&mut options, &all, &suite)?;
     let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
     let mut planned = plan::possible(&scenarios, &options);
     if options.preflight && !args.skip_preflight && suite.dialect.entry().is_some() {

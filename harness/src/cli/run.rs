@@ -130,11 +130,11 @@ async fn run_into(mut args: Args, dir: &mut ReportDir, mut reporter: Reporter) -
     if !args.select_again()? {
         return Ok(exit_codes::PASSED);
     }
-    args.tuning.read_features()?;
+    args.tuning.read_features(&args.selection.dialect.suite()?)?;
     dir.take()?;
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     let mut options = args.target.options(&suite).await?;
-    args.tuning.apply(&mut options, &all)?;
+    args.tuning.apply(&mut options, &all, &suite)?;
     if let Some(file) = &args.known_failures {
         options.known_failures = known_failures(file, &all, &suite)?;
     }

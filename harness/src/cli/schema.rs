@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use gateproof_report::compare::Comparison;
 use gateproof_report::record::RunRecord;
-use gateproof_suites::Feature;
 
 use super::output::{self, Format, FormatArg};
 use super::{Failure, Outcome, clean, explain, list, plan, replay, report, testbed};
@@ -58,7 +57,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "replay-at", about: "replay --gateway-api-version --format json", schema: of::<replay::AtRelease> },
     Subject { name: "preflight", about: "preflight --format json", schema: of::<Preflight> },
     Subject { name: "list-scenarios", about: "list scenarios --format json", schema: of::<Vec<list::ScenarioItem>> },
-    Subject { name: "list-features", about: "list features --format json", schema: of::<Vec<Feature>> },
+    Subject { name: "list-features", about: "list features --format json", schema: of::<Vec<list::FeatureItem>> },
     Subject { name: "list-profiles", about: "list profiles --format json", schema: of::<Vec<list::ProfileItem>> },
     Subject {
         name: "list-requirements",

@@ -21,6 +21,7 @@ use crate::cluster::api::chain;
 use crate::dialects::Reference;
 use crate::exit_codes;
 use crate::run::interrupt::Signals;
+use crate::suite::Suite;
 
 /// What to do about a file that cannot be had.
 const ELSEWHERE: &str = "name another file with --kubeconfig; what else is written stands beside it";
@@ -34,7 +35,8 @@ const CONTEXT: &str = "gateproof";
 Examples:
   gateproof testbed --no-controller --kubeconfig testbed.kubeconfig
   kubectl --kubeconfig testbed.kubeconfig get gatewayclasses
-  gateproof testbed --dialect kuadrant")]
+  gateproof testbed --dialect kuadrant
+  gateproof testbed --dialect my-dialect --no-controller")]
 pub(crate) struct Args {
     #[command(flatten)]
     dialect: DialectArg,
@@ -86,6 +88,9 @@ pub(crate) struct Served {
     /// The file with the environment for a controller of yours, where it needs one.
     #[serde(skip_serializing_if = "Option::is_none")]
     environment: Option<String>,
+    /// The options with which a run speaks its dialect, unless they go without saying.
+    #[serde(skip)]
+    dialect: String,
     /// Whether nothing reconciles yet.
     #[serde(skip)]
     is_vacant: bool,
@@ -127,6 +132,9 @@ impl Served {
         if let Some(file) = &self.environment {
             rows.push(["its environment:", file]);
         }
+        if !self.dialect.is_empty() {
+            rows.push(["dialect:", &self.dialect]);
+        }
         let services: Vec<String> = self.services.iter().map(ServedService::options).collect();
         rows.extend(services.iter().map(|options| ["service:", options]));
         output::columns(&rows.into_iter().map(|row| row.map(str::to_owned)).collect::<Vec<_>>());
@@ -143,15 +151,12 @@ pub(crate) async fn run(args: Args) -> Outcome {
         ));
     }
     let suite = args.dialect.suite()?;
-    let reference = suite.reference().ok_or_else(|| {
-        let message = format!("the dialect `{}` has no embedded target", suite.dialect.name());
-        Failure::usage(message, "`gateproof testbed --no-controller --crds FILE` serves your definitions")
-    })?;
     let edition = suite.vocabulary.edition.name();
-    let plan = match reference {
-        Reference::GatewayApi => Plan::GatewayApi(Box::new(args.gateway_api().await?)),
-        Reference::Aso => args.aso(edition)?,
-        Reference::Kuadrant => args.kuadrant(edition)?,
+    let plan = match suite.reference() {
+        Some(Reference::GatewayApi) => Plan::GatewayApi(Box::new(args.gateway_api(Vec::new()).await?)),
+        Some(Reference::Aso) => args.aso(edition)?,
+        Some(Reference::Kuadrant) => args.kuadrant(edition)?,
+        None => Plan::GatewayApi(Box::new(args.own(&suite).await?)),
     };
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
@@ -167,12 +172,29 @@ pub(crate) async fn run(args: Args) -> Outcome {
 }
 
 impl Args {
-    /// What is to be started of Gateway API.
-    async fn gateway_api(&self) -> Result<TestbedOptions, Failure> {
+    /// What is to be started of a dialect from a folder: its definitions, for a controller of the user's.
+    async fn own(&self, suite: &Suite) -> Result<TestbedOptions, Failure> {
+        let name = suite.dialect.name();
+        if !self.no_controller {
+            let message = format!("the dialect `{name}` has no embedded reference");
+            return Err(Failure::usage(message, "add --no-controller, and start your controller against the testbed"));
+        }
+        if self.crds.is_none() && suite.definitions.is_empty() {
+            let message = format!("nothing says what the kinds of `{name}` are");
+            return Err(Failure::usage(
+                message,
+                "name their definitions with --crds, or put them into crds.yaml of the dialect",
+            ));
+        }
+        self.gateway_api(suite.definitions.clone()).await
+    }
+
+    /// What is to be started of Gateway API, or of these definitions unless others are named.
+    async fn gateway_api(&self, unless_named: Vec<serde_json::Value>) -> Result<TestbedOptions, Failure> {
         let definitions = match &self.crds {
             Some(source) if self.no_controller => crds::read_any(source).await?.definitions,
             Some(source) => crds::read(source).await?,
-            None => Vec::new(),
+            None => unless_named,
         };
         let without = crds::left_out(&self.without_crd, &definitions)?;
         let unknown = |error: UnknownBehaviour| options::unknown_of(Reference::GatewayApi, error);
@@ -321,6 +343,7 @@ impl Cluster {
             gateway_network: traffic.map(Testbed::gateway_network),
             services,
             environment,
+            dialect: args.dialect.options(),
             is_vacant: args.no_controller,
         };
         Ok((served, files))

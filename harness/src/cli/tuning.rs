@@ -13,6 +13,7 @@ use crate::log::{Timing, TimingProfile};
 use crate::run::{self, FeatureChoice, Keep, RunOptions, Skip};
 use crate::scenario::pattern::matches;
 use crate::scenario::{Channel, Scenario, Version};
+use crate::suite::Suite;
 
 /// The image of deployed backends on the embedded target, which needs no registry.
 const EMBEDDED_IMAGE: &str = "gateproof-echo";
@@ -145,15 +146,15 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Tuning {
-    /// Applies the arguments to options. `all` are all scenarios, selected or not.
-    pub(crate) fn apply(&mut self, options: &mut RunOptions, all: &[Scenario]) -> Result<(), Failure> {
+    /// Applies the arguments to options. `all` are all scenarios of the suite, selected or not.
+    pub(crate) fn apply(&mut self, options: &mut RunOptions, all: &[Scenario], suite: &Suite) -> Result<(), Failure> {
         if self.port_forward.is_some() && options.target.is_embedded() {
             return Err(Failure::usage(
                 "--port-forward goes through the API server of a named cluster",
                 "name its GatewayClass with --gateway-class",
             ));
         }
-        self.read_features()?;
+        self.read_features(suite)?;
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;
         options.repeat = self.repeat;
@@ -166,8 +167,8 @@ impl Tuning {
         options.dial_proxy.clone_from(&self.dial_proxy);
         options.port_forward = self.port_forward.clone().map(|named| named.map_or(Behind::Address, Behind::Service));
         options.ports = ports(&self.ports)?;
-        options.features = self.features()?;
-        options.exempt = known_features(&self.exempt_features)?;
+        options.features = self.features(suite)?;
+        options.exempt = known_features(&self.exempt_features, suite)?;
         options.skip = self.skip.iter().map(|text| skip(text, all)).collect::<Result<_, Failure>>()?;
         options.gateway_patch = self.gateway_patch.as_ref().map(yaml_file).transpose()?;
         options.namespace_labels =
@@ -212,35 +213,47 @@ impl Tuning {
     }
 
     /// Reads the report that names the features, from then on as if they had been named themselves.
-    pub(crate) fn read_features(&mut self) -> Result<(), Failure> {
-        if let Some(file) = self.features_from.take() {
-            self.features = claims::read(&file)?;
+    pub(crate) fn read_features(&mut self, suite: &Suite) -> Result<(), Failure> {
+        let Some(file) = self.features_from.take() else { return Ok(()) };
+        if suite.dialect.releases().is_none() {
+            let problem =
+                format!("--features-from reads a ConformanceReport, and those are not of {}", suite.dialect.title());
+            return Err(Failure::usage(
+                problem,
+                "name the features with --features, or hold the target to all with --all-features",
+            ));
         }
+        self.features = claims::read(&file)?;
         Ok(())
     }
 
-    fn features(&self) -> Result<FeatureChoice, Failure> {
+    fn features(&self, suite: &Suite) -> Result<FeatureChoice, Failure> {
         if self.all_features {
-            return Ok(FeatureChoice::All);
+            return Ok(FeatureChoice::Only(suite.vocabulary.features.iter().cloned().collect()));
         }
         if self.features.is_empty() {
             return Ok(FeatureChoice::Claimed);
         }
-        known_features(&self.features).map(FeatureChoice::Only)
+        known_features(&self.features, suite).map(FeatureChoice::Only)
     }
 }
 
-fn known_features(names: &[String]) -> Result<Vec<String>, Failure> {
-    let names: Vec<&str> = names.iter().map(|name| gateproof_suites::current_name(name)).collect();
-    let known = || gateproof_suites::features().iter().map(|feature| &*feature.name);
-    for name in &names {
-        if !known().any(|feature| feature == *name) {
-            let near = crate::scenario::suggest(name, known()).map(|n| format!("did you mean `{n}`? "));
-            let help = format!("{}`gateproof list features` shows all", near.unwrap_or_default());
+fn known_features(names: &[String], suite: &Suite) -> Result<Vec<String>, Failure> {
+    let known = &suite.vocabulary.features;
+    let mut found = Vec::new();
+    for name in names.iter().map(|name| suite.current_feature(name)) {
+        if !known.contains(name) {
+            let near = crate::scenario::suggest(name, known.iter().map(String::as_str));
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let help = match known.is_empty() {
+                true => format!("{} has none", suite.dialect.title()),
+                false => format!("{near}`gateproof list features` shows all"),
+            };
             return Err(Failure::usage(format!("there is no feature `{name}`"), help));
         }
+        found.push(name.to_owned());
     }
-    Ok(names.into_iter().map(str::to_owned).collect())
+    Ok(found)
 }
 
 fn ports(texts: &[String]) -> Result<Ports, Failure> {

@@ -1,5 +1,5 @@
-//! The schemas of the Gateway API releases that are built in, and of the kinds of Kubernetes itself, for checking manifests
-//! before anything is applied.
+//! The schemas of the Gateway API releases that are built in, of the kinds of Kubernetes itself and of a dialect's own, for checking
+//! manifests before anything is applied.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -12,9 +12,11 @@ use super::definitions;
 use crate::scenario::lint::{ObjectSchemas, WrongType};
 use crate::scenario::{Channel, Version};
 
-/// The built-in release, in both channels.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct BundledSchemas;
+/// The built-in release, in both channels, and definitions of a dialect: a set of them for each edition.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    own: Vec<ByKind>,
+}
 
 /// The compiled schema, and what it was compiled from, by apiVersion and kind.
 type ByKind = HashMap<(String, String), (CompiledSchema, Value)>;
@@ -23,19 +25,21 @@ fn schemas(channel: Channel) -> &'static ByKind {
     static STANDARD: OnceLock<ByKind> = OnceLock::new();
     static EXPERIMENTAL: OnceLock<ByKind> = OnceLock::new();
     match channel {
-        Channel::Standard => STANDARD.get_or_init(|| compile(crds::Channel::Standard)),
-        Channel::Experimental => EXPERIMENTAL.get_or_init(|| compile(crds::Channel::Experimental)),
+        Channel::Standard => STANDARD.get_or_init(|| compile(crds::gateway_api_ref(crds::Channel::Standard))),
+        Channel::Experimental => {
+            EXPERIMENTAL.get_or_init(|| compile(crds::gateway_api_ref(crds::Channel::Experimental)))
+        }
     }
 }
 
-fn compile(channel: crds::Channel) -> ByKind {
+fn compile(definitions: &[Value]) -> ByKind {
     let mut by_kind = ByKind::new();
-    for definition in crds::gateway_api_ref(channel) {
+    for definition in definitions {
         let spec = &definition["spec"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         for version in spec["versions"].as_array().into_iter().flatten() {
             let api_version = format!("{}/{}", text(&spec["group"]), text(&version["name"]));
-            // The built-in definitions compile, which their own tests prove.
+            // The built-in definitions compile, which their own tests prove. Of others an API server says what is wrong with them.
             let source = &version["schema"]["openAPIV3Schema"];
             if let Ok(schema) = CompiledSchema::compile(source) {
                 by_kind.insert((api_version, text(&spec["names"]["kind"])), (schema, source.clone()));
@@ -46,8 +50,12 @@ fn compile(channel: crds::Channel) -> ByKind {
 }
 
 fn of(object: &Value, channel: Channel) -> Option<&'static (CompiledSchema, Value)> {
+    schemas(channel).get(&key(object))
+}
+
+fn key(object: &Value) -> (String, String) {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
-    schemas(channel).get(&(text("apiVersion"), text("kind")))
+    (text("apiVersion"), text("kind"))
 }
 
 fn of_kubernetes(object: &Value) -> Option<Arc<CompiledSchema>> {
@@ -60,7 +68,26 @@ fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-impl ObjectSchemas for BundledSchemas {
+impl Schemas {
+    /// With sets of definitions of a dialect beside those that are built in.
+    pub fn with<'d>(definitions: impl IntoIterator<Item = &'d [Value]>) -> Schemas {
+        Schemas { own: definitions.into_iter().map(compile).collect() }
+    }
+
+    /// What is known of a kind, in every version and channel.
+    fn of_kind(&self, kind: &str) -> impl Iterator<Item = &(CompiledSchema, Value)> {
+        let all = self.own.iter().flatten().chain(schemas(Channel::Standard)).chain(schemas(Channel::Experimental));
+        all.filter(move |((_, name), _)| name == kind).map(|(_, schema)| schema)
+    }
+
+    /// What the dialect's own definitions say of an object.
+    fn own_of(&self, object: &Value) -> impl Iterator<Item = &(CompiledSchema, Value)> {
+        let key = key(object);
+        self.own.iter().filter_map(move |own| own.get(&key))
+    }
+}
+
+impl ObjectSchemas for Schemas {
     fn releases(&self) -> Vec<(Version, Channel)> {
         let version = BUNDLE_VERSION.parse().ok();
         [Channel::Standard, Channel::Experimental].into_iter().filter_map(|channel| Some((version?, channel))).collect()
@@ -86,11 +113,61 @@ impl ObjectSchemas for BundledSchemas {
         definitions::names().map(str::to_owned).collect()
     }
 
-    fn unknown_to_kubernetes(&self, object: &Value) -> Vec<(String, Vec<String>)> {
-        let Some(schema) = of_kubernetes(object) else { return Vec::new() };
-        let unknown = schema.prune(&mut object.clone());
-        unknown.into_iter().map(|path| (path.clone(), owned(schema.fields_beside(&path)))).collect()
+    fn unknown_beside_releases(&self, object: &Value) -> Vec<(String, Vec<String>)> {
+        if let Some(schema) = of_kubernetes(object) {
+            return unknown(&schema, object);
+        }
+        let each = self.own_of(object).map(|(schema, _)| unknown(schema, object));
+        each.min_by_key(Vec::len).unwrap_or_default()
     }
+
+    fn wrong_types_beside_releases(&self, object: &Value) -> Vec<WrongType> {
+        let each = self.own_of(object).map(|(_, source)| {
+            let mut found = Vec::new();
+            types(source, object, "", &mut found);
+            found
+        });
+        each.min_by_key(Vec::len).unwrap_or_default()
+    }
+
+    fn unknown_in_patch(&self, kind: &str, patch: &Value) -> Vec<(String, Vec<String>)> {
+        let each = self.of_kind(kind).map(|(schema, _)| unknown(schema, patch));
+        each.min_by_key(Vec::len).unwrap_or_default()
+    }
+
+    fn missing_at(&self, kind: &str, pointer: &str) -> Option<String> {
+        let mut missing = None;
+        for (_, source) in self.of_kind(kind) {
+            missing = Some(first_missing(source, pointer)?);
+        }
+        missing
+    }
+}
+
+/// Fields of an object that its schema has not, each with the names that the schema has in that place.
+fn unknown(schema: &CompiledSchema, object: &Value) -> Vec<(String, Vec<String>)> {
+    let unknown = schema.prune(&mut object.clone());
+    unknown.into_iter().map(|path| (path.clone(), owned(schema.fields_beside(&path)))).collect()
+}
+
+/// The part of a JSON pointer up to the first token that a schema has no place for.
+fn first_missing(schema: &Value, pointer: &str) -> Option<String> {
+    let (mut schema, mut path) = (schema, String::new());
+    for token in pointer.split('/').skip(1) {
+        let name = token.replace("~1", "/").replace("~0", "~");
+        path = format!("{path}/{token}");
+        // Kubernetes itself says what is in the rest.
+        if path == "/metadata" || schema["x-kubernetes-preserve-unknown-fields"] == true {
+            return None;
+        }
+        let is_index = token == "-" || token.parse::<usize>().is_ok();
+        let named = schema["properties"].get(&name).or_else(|| schema.get("additionalProperties"));
+        match named.or_else(|| schema.get("items").filter(|_| is_index)) {
+            Some(below) => schema = below,
+            None => return Some(path),
+        }
+    }
+    None
 }
 
 /// Holds a value, and all that is in it, against the types of a schema. Metadata has a schema of its own elsewhere.
@@ -160,7 +237,7 @@ mod tests {
     #[case::number_for_text(json!({"hostnames": [7]}), Some(("spec.hostnames[0]", "a string")))]
     fn values_have_the_types_of_their_schema(#[case] spec: Value, #[case] wrong: Option<(&str, &str)>) {
         let object = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"}, "spec": spec});
-        let found = BundledSchemas.wrong_types(&object, "v1.6.1".parse().unwrap(), Channel::Standard);
+        let found = Schemas::default().wrong_types(&object, "v1.6.1".parse().unwrap(), Channel::Standard);
         let found: Vec<_> = found.iter().map(|w| (w.path.as_str(), w.wanted)).collect();
         assert_eq!(found, wrong.into_iter().collect::<Vec<_>>());
     }

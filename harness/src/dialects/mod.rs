@@ -3,6 +3,7 @@
 
 mod data;
 mod edition;
+mod feature;
 mod foreign;
 pub mod gateway_api;
 mod implied;
@@ -10,8 +11,9 @@ mod implied;
 mod protocol;
 mod reference;
 
-pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Settles, Standing};
+pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Scope, Settles, Standing};
 pub use edition::Edition;
+pub use feature::DialectFeature;
 pub use foreign::dialect_of;
 pub use implied::Implied;
 pub use protocol::Protocol;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use indexmap::IndexMap;
 
-use crate::cluster::schemas::BundledSchemas;
+use crate::cluster::schemas::Schemas;
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::bind::needs;
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lines, lint, parse};
@@ -15,7 +15,7 @@ use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, line
 pub fn manifest(data: &[u8]) {
     static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::builtin);
     let text = String::from_utf8_lossy(data);
-    lint::objects("a.yaml", &text, &BundledSchemas, &VOCABULARY.dialect)
+    lint::objects("a.yaml", &text, &Schemas::default(), &VOCABULARY.dialect)
         .iter()
         .for_each(|problem| has_a_place(problem, &text));
     match parse("a.yaml", &text, &VOCABULARY) {

@@ -9,6 +9,8 @@ use gateproof_testbed::{
 };
 
 use super::options::{Conduct, FeatureChoice, RunOptions};
+use serde_json::Value;
+
 use crate::cluster::api::Api;
 use crate::cluster::control::{ServiceAddress, Services};
 use crate::dialects::Reference;
@@ -79,6 +81,15 @@ pub fn variants(reference: Reference) -> Vec<KnownVariant> {
         Reference::GatewayApi => gateway_api::variants(),
         Reference::Aso => aso::variants(),
         Reference::Kuadrant => kuadrant::variants(),
+    }
+}
+
+/// The definitions that such a target serves beside those of Gateway API, in an edition of its dialect.
+pub fn definitions(reference: Reference, edition: Option<&str>) -> Vec<Value> {
+    match reference {
+        Reference::GatewayApi => Vec::new(),
+        Reference::Aso => aso::definitions(),
+        Reference::Kuadrant => kuadrant::definitions_of(edition.and_then(kuadrant::Edition::named).unwrap_or_default()),
     }
 }
 

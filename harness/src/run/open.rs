@@ -116,7 +116,8 @@ pub async fn open(
     if options.preflight {
         trial.preflight = good(Preflight::of_facts(facts))?;
     }
-    if let Some(class) = facts.class.as_ref().filter(|_| policy.features(facts).is_empty()) {
+    let needed = scenarios.iter().any(|scenario| !scenario.features.is_empty());
+    if let Some(class) = facts.class.as_ref().filter(|_| needed && policy.features(facts).is_empty()) {
         // Features are claimed in the status, which nobody has written yet.
         let silent = class.acceptance == Acceptance::Silent;
         let class = class.name.clone();

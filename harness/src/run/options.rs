@@ -101,8 +101,6 @@ pub enum FeatureChoice {
     Claimed,
     /// These.
     Only(Vec<String>),
-    /// All that there are.
-    All,
 }
 
 /// A scenario that the user leaves out.

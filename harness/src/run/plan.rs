@@ -77,7 +77,6 @@ impl Policy {
     /// The features that the target is held to.
     pub fn features(&self, facts: &Facts) -> BTreeSet<String> {
         let mut held: BTreeSet<String> = match &self.features {
-            FeatureChoice::All => gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
             FeatureChoice::Claimed => facts.features.iter().cloned().collect(),
             FeatureChoice::Only(features) => features.iter().cloned().collect(),
         };
@@ -176,7 +175,7 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
     let mut facts = Facts {
         class: Some(class),
         bundle: None,
-        features: gateproof_suites::features().iter().map(|feature| feature.name.clone()).collect(),
+        features: scenarios.iter().flat_map(|scenario| scenario.features.iter().cloned()).collect(),
         kinds: kinds_of(scenarios.iter().map(|scenario| &**scenario)),
     };
     let features = policy.features(&facts);

@@ -23,6 +23,10 @@ fn decision(scenario: Scenario, policy: &Policy) -> Decision {
     plan(&[Arc::new(scenario)], &facts(), policy).remove(0).decision
 }
 
+fn only(feature: &str) -> FeatureChoice {
+    FeatureChoice::Only(vec![feature.to_owned()])
+}
+
 fn not_supported(reason: &str) -> Decision {
     Decision::NotSupported(reason.to_owned())
 }
@@ -32,10 +36,10 @@ fn not_supported(reason: &str) -> Decision {
 #[case(&["HTTPRoute"], FeatureChoice::Claimed, &[], Decision::Run)]
 #[case(&["HTTPRoute", "TLSRoute"], FeatureChoice::Claimed, &[], not_supported("feature TLSRoute not claimed"))]
 #[case(&["A", "B"], FeatureChoice::Claimed, &[], not_supported("features A, B not claimed"))]
-#[case(&["TLSRoute"], FeatureChoice::All, &[], Decision::Run)]
-#[case(&["TLSRoute"], FeatureChoice::All, &["TLSRoute"], not_supported("feature TLSRoute not claimed"))]
+#[case(&["TLSRoute"], only("TLSRoute"), &[], Decision::Run)]
+#[case(&["TLSRoute"], only("TLSRoute"), &["TLSRoute"], not_supported("feature TLSRoute not claimed"))]
 #[case(&["HTTPRoute"], FeatureChoice::Claimed, &["HTTPRoute"], not_supported("feature HTTPRoute not claimed"))]
-#[case(&["HTTPRoute"], FeatureChoice::Only(vec!["Gateway".to_owned()]), &[], not_supported("feature HTTPRoute not claimed"))]
+#[case(&["HTTPRoute"], only("Gateway"), &[], not_supported("feature HTTPRoute not claimed"))]
 fn features_decide(
     #[case] needed: &[&str],
     #[case] features: FeatureChoice,
@@ -58,14 +62,6 @@ fn services_have_to_be_named() {
     assert_eq!(plan(&[asking()], &facts(), &policy()).remove(0).decision, Decision::NotSupported(reason));
     let named = Policy { services: ["arm".to_owned()].into(), ..policy() };
     assert_eq!(plan(&[asking()], &facts(), &named).remove(0).decision, Decision::Run);
-}
-
-#[test]
-fn all_features_are_those_of_the_table_but_what_is_exempt() {
-    let policy = Policy { features: FeatureChoice::All, exempt: vec!["TLSRoute".to_owned()], ..policy() };
-    let held = policy.features(&facts());
-    assert_eq!(held.len(), gateproof_suites::features().len() - 1);
-    assert!(held.contains("UDPRoute") && !held.contains("TLSRoute"));
 }
 
 /// Holds IMPL-16.

@@ -32,6 +32,14 @@ pub struct Diagnostic {
     source: Arc<Source>,
 }
 
+impl Diagnostic {
+    /// Whether it says the same of the same place.
+    pub fn is_same(&self, other: &Diagnostic) -> bool {
+        let of = |one: &Diagnostic| (one.line, one.column);
+        self.file == other.file && of(self) == of(other) && self.message == other.message
+    }
+}
+
 /// A file that is being read.
 #[derive(Debug)]
 pub(in crate::scenario) struct Source {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+mod places;
+
 use crate::dialects::Dialect;
 
 use super::diagnostic::{Diagnostic, Report, Source};
@@ -39,10 +41,27 @@ pub trait ObjectSchemas {
         Vec::new()
     }
 
-    /// Paths of fields that an object of a kind of Kubernetes itself has and its schema has not, each with the names that the
-    /// schema has in that place. Empty for other kinds.
-    fn unknown_to_kubernetes(&self, _object: &Value) -> Vec<(String, Vec<String>)> {
+    /// Paths of fields that an object of a kind of Kubernetes itself or of the dialect's own definitions has and its schema has not,
+    /// each with the names that the schema has in that place. Empty for other kinds.
+    fn unknown_beside_releases(&self, _object: &Value) -> Vec<(String, Vec<String>)> {
         Vec::new()
+    }
+
+    /// Values of another type than the schema has in their place, of a kind of the dialect's own definitions.
+    fn wrong_types_beside_releases(&self, _object: &Value) -> Vec<WrongType> {
+        Vec::new()
+    }
+
+    /// Paths of fields that a merge patch of an object of this kind has and no known schema of the kind, each with the names that the
+    /// schema has in that place. Empty for kinds that are not known.
+    fn unknown_in_patch(&self, _kind: &str, _patch: &Value) -> Vec<(String, Vec<String>)> {
+        Vec::new()
+    }
+
+    /// The part of a JSON pointer up to the first token that no known schema of this kind has a place for; `None` if one has a place
+    /// for all of it, or the kind is not known.
+    fn missing_at(&self, _kind: &str, _pointer: &str) -> Option<String> {
+        None
     }
 }
 
@@ -69,9 +88,12 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
         for Embedded { object, bounds: bound, may_be_refused } in embedded(document) {
             let value = object.value();
             let kind = value["kind"].as_str().unwrap_or_default().to_owned();
-            for (path, known) in schemas.unknown_to_kubernetes(&value) {
+            for (path, known) in schemas.unknown_beside_releases(&value) {
                 let help = near(&path, &known);
                 problems.push(source.problem(locate(object, &path), format!("{kind} has no field `{path}`"), help));
+            }
+            for wrong in schemas.wrong_types_beside_releases(&value).into_iter().filter(|_| !may_be_refused) {
+                problems.push(source.problem(locate(object, &wrong.path), wrong_type(&kind, &wrong), None));
             }
             let definitions = schemas.definitions();
             if let Some(name) = defined(&value).filter(|name| definitions.iter().all(|known| known != name)) {
@@ -102,12 +124,10 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
                         problems.push(source.problem(mark, message, Some(help)));
                     }
                 }
-                for WrongType { path, wanted, found } in schemas.wrong_types(&value, version, channel) {
-                    let mark = locate(object, &path);
-                    if !may_be_refused && reported.insert((mark.offset, path.clone())) {
-                        let article = if kind.starts_with(['A', 'E', 'H', 'I', 'O']) { "an" } else { "a" };
-                        let message = format!("`{path}` of {article} {kind} must be {wanted}, found {found}");
-                        problems.push(source.problem(mark, message, None));
+                for wrong in schemas.wrong_types(&value, version, channel) {
+                    let mark = locate(object, &wrong.path);
+                    if !may_be_refused && reported.insert((mark.offset, wrong.path.clone())) {
+                        problems.push(source.problem(mark, wrong_type(&kind, &wrong), None));
                     }
                 }
             }
@@ -118,8 +138,14 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
             }
         }
     }
+    problems.extend(documents.iter().flat_map(|document| places::problems(document, &source, schemas)));
     problems.sort_by_key(|p| (p.line, p.column));
     problems
+}
+
+fn wrong_type(kind: &str, WrongType { path, wanted, found }: &WrongType) -> String {
+    let article = if kind.starts_with(['A', 'E', 'H', 'I', 'O']) { "an" } else { "a" };
+    format!("`{path}` of {article} {kind} must be {wanted}, found {found}")
 }
 
 /// The declared name that an unknown field may have been meant to have.

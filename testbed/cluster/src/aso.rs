@@ -7,7 +7,8 @@ use std::time::Duration;
 use gateproof_apiserver::{Options, Server};
 use gateproof_arm::{Arm, ArmOptions};
 pub use gateproof_aso::Edition;
-use gateproof_aso::{Behaviour, Identity, Settings, definitions, faults, variants};
+pub use gateproof_aso::definitions;
+use gateproof_aso::{Behaviour, Identity, Settings, faults, variants};
 use kube::Client;
 
 use crate::behaviour::{UnknownBehaviour, each};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_controllers::settings::CONTROLLER_NAME;
-use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS, definitions_of};
-pub use gateproof_kuadrant::{Behaviour, Edition};
+use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS};
+pub use gateproof_kuadrant::{Behaviour, Edition, definitions_of};
 use gateproof_proxy::Chain;
 use kube::Client;
 

@@ -1,6 +1,5 @@
 //! The contract as data: strict reading of `suites/dialects/*/contract.yaml`.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -9,68 +8,13 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::error::ContractError;
 use super::graded::Graded;
+use super::merged::{self, SEPARATOR};
 use super::rule::Rule;
 use super::typed::TypedValues;
 use crate::dialects::Dialect;
 use crate::scenario::{Basis, Level, Version};
-
-/// Why a contract could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ContractError {
-    /// Not YAML of this shape.
-    #[error("reading the contract: {0}")]
-    Parse(String),
-    /// A rule that does not exist.
-    #[error("no rule is named `{name}`{}", hint.as_ref().map_or_else(String::new, |h| format!("; did you mean `{h}`?")))]
-    UnknownRule {
-        /// As written.
-        name: String,
-        /// The nearest one.
-        hint: Option<String>,
-    },
-    /// A set of conditions that is not defined.
-    #[error("{kind} refers to the conditions `{set}`, which are not defined")]
-    UnknownConditions {
-        /// The kind that refers to it.
-        kind: String,
-        /// As written.
-        set: String,
-    },
-    /// A condition that another needs and its set has not.
-    #[error("a condition of the set `{set}` needs the condition `{type_}`, which is not in that set")]
-    UnknownNeed {
-        /// The set.
-        set: String,
-        /// As written.
-        type_: String,
-    },
-    /// A reason that is not `Name [since V] [until V]`.
-    #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
-    Reason(String),
-    /// A kind that its dialect has not.
-    #[error("the dialect has no kind {kind} of the group `{group}`")]
-    UnknownKind {
-        /// As written.
-        kind: String,
-        /// As written.
-        group: String,
-    },
-    /// Of something else.
-    #[error("the contract is of the dialect `{0}`, which is another")]
-    UnknownDialect(String),
-    /// A version that is none.
-    #[error("{0}")]
-    Version(String),
-    /// An edition that the dialect does not name.
-    #[error("the dialect `{dialect}` has no edition `{edition}`")]
-    UnknownEdition {
-        /// The dialect.
-        dialect: String,
-        /// As written.
-        edition: String,
-    },
-}
 
 /// A status contract: which kinds have which conditions, and which rules hold.
 #[derive(Debug)]
@@ -152,6 +96,18 @@ pub(super) enum Place {
     Parents,
     /// `status.ancestors[].conditions`, keyed by ancestorRef and controllerName.
     Ancestors,
+}
+
+impl Place {
+    /// The list in which the conditions are, or the entries that have them.
+    fn pointer(self) -> &'static str {
+        match self {
+            Place::Object => "/status/conditions",
+            Place::Listeners => "/status/listeners",
+            Place::Parents => "/status/parents",
+            Place::Ancestors => "/status/ancestors",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -245,11 +201,11 @@ pub(super) struct SortedField {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Document {
+pub(super) struct Document {
     api_version: ApiVersion,
     kind: DocumentKind,
     metadata: Metadata,
-    spec: Spec,
+    pub(super) spec: Spec,
 }
 
 #[derive(Deserialize)]
@@ -271,57 +227,34 @@ struct Metadata {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Spec {
-    transition_time: Transition,
-    message_required: bool,
+pub(super) struct Spec {
+    /// The contract that it is laid over.
+    pub(super) refines: Option<String>,
+    transition_time: Option<Transition>,
+    message_required: Option<bool>,
+    #[serde(default)]
     forms: Forms,
-    rules: IndexMap<String, RawTerms>,
-    conditions: IndexMap<String, IndexMap<String, RawCondition>>,
+    /// What is refined takes a rule away with nothing.
+    #[serde(default)]
+    rules: IndexMap<String, Option<RawTerms>>,
+    #[serde(default)]
+    pub(super) conditions: IndexMap<String, Option<Conditions>>,
+    #[serde(default)]
     kinds: Vec<RawKind>,
     /// What is otherwise in an edition.
     #[serde(default)]
-    editions: IndexMap<String, Value>,
+    pub(super) editions: IndexMap<String, Value>,
 }
 
-/// The contract as an edition has it: what stands under its name in `editions` is a JSON merge patch (RFC 7386) of the rest.
-/// All editions are read, so that what is wrong with one is told whichever is meant.
-fn document(text: &str, wanted: Option<&str>) -> Result<Document, ContractError> {
-    let unread = |error: &dyn fmt::Display| ContractError::Parse(error.to_string());
-    let plain: Document = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
-    let whole: Value = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
-    let mut found = None;
-    for (edition, otherwise) in &plain.spec.editions {
-        if let Some(place) = taken_from_nothing(otherwise, &whole["spec"]) {
-            return Err(unread(&format!(
-                "in the edition `{edition}`: there is no `{place}` to be taken away or changed"
-            )));
-        }
-        let mut merged = whole.clone();
-        json_patch::merge(&mut merged["spec"], otherwise);
-        let read: Document =
-            serde_json::from_value(merged).map_err(|error| unread(&format!("in the edition `{edition}`: {error}")))?;
-        if wanted == Some(edition) {
-            found = Some(read);
-        }
-    }
-    Ok(found.unwrap_or(plain))
-}
+/// A set of conditions, by type.
+type Conditions = IndexMap<String, Option<RawCondition>>;
 
-/// Where a patch takes away what is not there, or changes something within it: a misspelt name.
-fn taken_from_nothing(patch: &Value, of: &Value) -> Option<String> {
-    patch.as_object()?.iter().find_map(|(name, patch)| match of.get(name) {
-        None if patch.is_null() => Some(name.clone()),
-        None => None,
-        Some(there) => taken_from_nothing(patch, there).map(|below| format!("{name}.{below}")),
-    })
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Forms {
-    reason: String,
-    reason_lint: String,
-    r#type: String,
+    reason: Option<String>,
+    reason_lint: Option<String>,
+    r#type: Option<String>,
     controller_name: Option<String>,
     time: Option<String>,
 }
@@ -329,7 +262,7 @@ struct Forms {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTerms {
-    level: Level,
+    level: Option<Level>,
     #[serde(default)]
     clauses: Vec<String>,
     since: Option<String>,
@@ -337,8 +270,8 @@ struct RawTerms {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct RawCondition {
-    presence: Presence,
+pub(super) struct RawCondition {
+    presence: Option<Presence>,
     #[serde(default)]
     negative: bool,
     #[serde(default)]
@@ -377,12 +310,34 @@ struct RawKind {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RawSubject {
     at: Place,
-    conditions: String,
+    conditions: Sets,
     #[serde(default)]
     counts: Vec<String>,
     #[serde(default)]
     one_per_listener: bool,
     controller: Option<String>,
+}
+
+/// The sets of conditions of a place, each laid over those before it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Sets {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Sets {
+    fn names(&self) -> Vec<&str> {
+        match self {
+            Sets::One(name) => vec![name],
+            Sets::Several(names) => names.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// What the set that they make is called.
+    fn name(&self) -> String {
+        self.names().join(SEPARATOR)
+    }
 }
 
 impl Contract {
@@ -408,11 +363,12 @@ impl Contract {
         dialect: impl FnOnce(&str) -> Option<Arc<Dialect>>,
     ) -> Result<Contract, ContractError> {
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } =
-            document(text, edition)?;
+            merged::document(text, edition)?;
         let mut rules = IndexMap::new();
         for (name, terms) in spec.rules {
             let rule = Rule::named(&name).ok_or_else(|| unknown_rule(&name))?;
-            let RawTerms { level, clauses, since } = terms;
+            let Some(RawTerms { level, clauses, since }) = terms else { continue };
+            let level = said(level, || format!("rules.{name}.level"))?;
             rules.insert(rule, Terms { level, clauses, since: since.as_deref().map(version).transpose()? });
         }
         let kinds: Vec<Kind> =
@@ -429,12 +385,12 @@ impl Contract {
             dialect,
             edition: edition.map(str::to_owned),
             rules,
-            transition: spec.transition_time,
-            message_required: spec.message_required,
+            transition: said(spec.transition_time, || "transitionTime".to_owned())?,
+            message_required: said(spec.message_required, || "messageRequired".to_owned())?,
             kinds,
-            reason_form: regex(&spec.forms.reason)?,
-            reason_lint: regex(&spec.forms.reason_lint)?,
-            type_form: regex(&spec.forms.r#type)?,
+            reason_form: form(spec.forms.reason, "reason")?,
+            reason_lint: form(spec.forms.reason_lint, "reasonLint")?,
+            type_form: form(spec.forms.r#type, "type")?,
             controller_form: spec.forms.controller_name.as_deref().map(regex).transpose()?,
             time_form: spec.forms.time.as_deref().map(regex).transpose()?,
         })
@@ -489,9 +445,29 @@ impl Contract {
         self.kinds.iter().flat_map(|kind| -> Vec<String> { of(kind) }).collect()
     }
 
+    /// The places that it names, as kind and JSON pointer.
+    pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.kinds.iter().flat_map(|kind| {
+            let lists = kind.subjects.iter().map(|subject| subject.at.pointer());
+            let sorted = kind.sorted.iter().map(|field| &*field.at);
+            let typed = kind.typed.iter().map(TypedValues::at);
+            let all = lists.chain(sorted).chain(typed).chain(kind.handled_by.as_deref());
+            all.map(|pointer| (&*kind.kind, pointer))
+        })
+    }
+
     pub(super) fn kind(&self, group: &str, kind: &str) -> Option<&Kind> {
         self.kinds.iter().find(|k| k.kind == kind && k.group == group)
     }
+}
+
+/// What neither the contract nor what it refines may leave out.
+fn said<T>(value: Option<T>, field: impl FnOnce() -> String) -> Result<T, ContractError> {
+    value.ok_or_else(|| ContractError::Unsaid(field()))
+}
+
+fn form(text: Option<String>, name: &str) -> Result<Regex, ContractError> {
+    regex(&said(text, || format!("forms.{name}"))?)
 }
 
 fn regex(text: &str) -> Result<Regex, ContractError> {
@@ -507,20 +483,24 @@ fn unknown_rule(name: &str) -> ContractError {
     ContractError::UnknownRule { name: name.to_owned(), hint: nearest.map(|(_, name)| name.to_owned()) }
 }
 
-fn read_kind(raw: RawKind, sets: &IndexMap<String, IndexMap<String, RawCondition>>) -> Result<Kind, ContractError> {
+fn read_kind(raw: RawKind, sets: &IndexMap<String, Option<Conditions>>) -> Result<Kind, ContractError> {
     let mut subjects = Vec::new();
     for subject in raw.subjects {
-        let set = sets.get(&subject.conditions).ok_or_else(|| ContractError::UnknownConditions {
-            kind: raw.kind.clone(),
-            set: subject.conditions.clone(),
+        let name = subject.conditions.name();
+        let set = sets.get(&name).and_then(Option::as_ref);
+        let set = set.ok_or_else(|| {
+            let missing = subject.conditions.names().into_iter().find(|name| !sets.contains_key(*name));
+            let set = missing.unwrap_or(&name).to_owned();
+            ContractError::UnknownConditions { kind: raw.kind.clone(), set }
         })?;
         let conditions = set
             .iter()
-            .map(|(type_, raw)| Ok((type_.clone(), read_condition(raw)?)))
+            .filter_map(|(type_, raw)| Some((type_, raw.as_ref()?)))
+            .map(|(type_, raw)| Ok((type_.clone(), read_condition(&name, type_, raw)?)))
             .collect::<Result<IndexMap<String, ConditionTerms>, ContractError>>()?;
         let needed = conditions.values().flat_map(|terms| &terms.needs);
         if let Some(missing) = needed.into_iter().find(|type_| !conditions.contains_key(*type_)) {
-            return Err(ContractError::UnknownNeed { set: subject.conditions, type_: missing.clone() });
+            return Err(ContractError::UnknownNeed { set: name, type_: missing.clone() });
         }
         subjects.push(Subject {
             at: subject.at,
@@ -534,7 +514,7 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, IndexMap<String, RawCondition
     Ok(Kind { group, kind, subjects, sorted, typed, handled_by })
 }
 
-fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
+fn read_condition(set: &str, type_: &str, raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
     let reasons = raw
         .reasons
         .iter()
@@ -544,7 +524,7 @@ fn read_condition(raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
         })
         .collect::<Result<_, ContractError>>()?;
     Ok(ConditionTerms {
-        presence: raw.presence,
+        presence: said(raw.presence, || format!("conditions.{set}.{type_}.presence"))?,
         negative: raw.negative,
         explains: raw.explains,
         closed: raw.closed,

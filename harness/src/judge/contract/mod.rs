@@ -4,9 +4,11 @@
 //! mean is code, one function a rule. [`ContractState`] folds over events and collects breaches.
 
 mod data;
+mod error;
 mod foreign;
 mod graded;
 mod list;
+mod merged;
 mod needs;
 mod rule;
 mod scope;
@@ -25,7 +27,8 @@ use super::env::severity;
 use crate::log::{Event, ObjectKey};
 use crate::scenario::Basis;
 
-pub use data::{Contract, ContractError};
+pub use data::Contract;
+pub use error::ContractError;
 pub use rule::Rule;
 pub use state::ContractState;
 

@@ -27,6 +27,11 @@ fn forms<'de, D: Deserializer<'de>>(from: D) -> Result<IndexMap<String, Regex>, 
 }
 
 impl TypedValues {
+    /// Where they stand, as JSON pointer.
+    pub(super) fn at(&self) -> &str {
+        &self.at
+    }
+
     /// Whether the values have a form that their type can have.
     pub(super) fn check(&self, object: &Value) -> Vec<Finding> {
         let one = |(at, entry): (usize, &Value)| {

@@ -458,7 +458,8 @@ fn a_rule_is_held_since_its_release() {
 #[test]
 fn what_a_contract_does_not_know_is_an_error() {
     let broken = |from: &str, to: &str| Contract::parse(&GATEWAY_API.replacen(from, to, 1)).unwrap_err();
-    assert!(matches!(broken("messageRequired", "messageNeeded"), ContractError::Parse(_)));
+    assert!(matches!(broken("refines:", "refined:"), ContractError::Parse(_)));
+    assert!(matches!(broken("refines: policies", "refines: policy"), ContractError::UnknownGround(_)));
     assert!(matches!(broken("presence: always", "presence: often"), ContractError::Parse(_)));
     match broken("    unique-type:", "    unique-typo:") {
         ContractError::UnknownRule { hint, .. } => assert_eq!(hint.as_deref(), Some("unique-type")),
