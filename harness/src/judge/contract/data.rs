@@ -362,8 +362,9 @@ impl Contract {
         edition: Option<&str>,
         dialect: impl FnOnce(&str) -> Option<Arc<Dialect>>,
     ) -> Result<Contract, ContractError> {
+        let (document, unused) = merged::document(text, edition)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } =
-            merged::document(text, edition)?;
+            document;
         let mut rules = IndexMap::new();
         for (name, terms) in spec.rules {
             let rule = Rule::named(&name).ok_or_else(|| unknown_rule(&name))?;
@@ -373,6 +374,10 @@ impl Contract {
         }
         let kinds: Vec<Kind> =
             spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
+        // A misspelt name leaves a set behind, too, and is what is meant then.
+        if let Some(set) = unused {
+            return Err(ContractError::UnusedConditions(set));
+        }
         let dialect = dialect(&metadata.name).ok_or(ContractError::UnknownDialect(metadata.name))?;
         if let Some(edition) = spec.editions.keys().find(|edition| !dialect.editions().contains(edition)) {
             return Err(ContractError::UnknownEdition { dialect: dialect.name().to_owned(), edition: edition.clone() });

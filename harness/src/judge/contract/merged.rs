@@ -11,8 +11,9 @@ use super::error::ContractError;
 
 /// The contract as an edition has it. What it `refines` is the ground; its own `spec` is laid over that as a JSON merge patch (RFC 7386),
 /// and what stands under the edition's name in `editions` over both.
-/// All editions are read, so that what is wrong with one is told whichever is meant.
-pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<Document, ContractError> {
+/// All editions are read, so that what is wrong with one is told whichever is meant. Beside it a set of conditions that no kind has in any
+/// of them, if there is one.
+pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<(Document, Option<String>), ContractError> {
     // By itself first: only the text knows its lines.
     let own: Document = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
     let mut whole: Value = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
@@ -45,10 +46,8 @@ pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<Document, Con
     }
     let patched = own.spec.editions.values().filter_map(|otherwise| otherwise.get("conditions")?.as_object());
     let named = own.spec.conditions.keys().chain(patched.flat_map(|sets| sets.keys()));
-    match named.into_iter().find(|set| !used.contains(*set)) {
-        Some(set) => Err(ContractError::UnusedConditions(set.clone())),
-        None => Ok(found),
-    }
+    let unused = named.into_iter().find(|set| !used.contains(*set)).cloned();
+    Ok((found, unused))
 }
 
 fn unread(error: &dyn fmt::Display) -> ContractError {
