@@ -35,8 +35,7 @@ const SELECTION: [&str; 9] = [
 const OF_EVERY_RELEASE: [&str; 4] =
     ["gatewayclass-accepted", "httproute-missing-backend", "httproute-no-endpoints", "httproute-endpoints-go-and-come"];
 /// What v1.6 alone asks for, in its experimental channel.
-const OF_V1_6: [&str; 5] = [
-    "gateway-invalid-parameters",
+const OF_V1_6: [&str; 4] = [
     "httproute-retry-of-v1-6",
     "httproute-retry-backoff-of-v1-6",
     "httproute-retry-after-timeouts-of-v1-6",

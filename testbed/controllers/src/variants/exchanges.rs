@@ -10,7 +10,7 @@ use gateproof_proxy::{
     exchange::{BackendChoice, Connection, Exchange, RequestHead, TcpChoice},
 };
 use http::{
-    HeaderName, HeaderValue, Response, Version,
+    HeaderName, HeaderValue, Response, StatusCode, Version,
     header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SERVER, VIA},
     request::Parts,
 };
@@ -95,6 +95,14 @@ fn with_page(_: &RequestHead, response: &mut Response<Body>) {
         response.headers_mut().remove(CONTENT_LENGTH);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         *response.body_mut() = body::full("<!doctype html><title>Sorry</title><p>This did not work.\n");
+    }
+}
+
+/// A request that took too long, as RFC 9110 has it for one that the client did not end in time.
+fn timed_out(_: &RequestHead, response: &mut Response<Body>) {
+    let is_text = response.headers().get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"text/plain"));
+    if is_text && response.status() == StatusCode::GATEWAY_TIMEOUT {
+        *response.status_mut() = StatusCode::REQUEST_TIMEOUT;
     }
 }
 
@@ -207,6 +215,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Sends an HTML page with the errors that it answers itself.",
         source: "The specification gives codes for what cannot be forwarded, and no bodies.",
         place: Place::Exchange(|| Arc::new(Answers(with_page))),
+    },
+    Variant {
+        name: "blames-clients-for-timeouts",
+        summary: "Answers 408 where the timeouts of a rule end a request.",
+        source: "HTTPRouteTimeouts: a timeout error, of which no text says the code.",
+        place: Place::Exchange(|| Arc::new(Answers(timed_out))),
     },
     Variant {
         name: "takes-its-time",
