@@ -93,7 +93,9 @@ impl Suite {
             canary: optional(CANARY)?,
         };
         let mut suite = files.assemble(edition)?;
-        let guarded = |other: &DialectFiles| other.name == suite.dialect.name() && other.canary.is_some();
+        // Whatever a folder calls itself: what its objects make is as real.
+        let shares = |other: Dialect| other.groups().iter().any(|group| suite.dialect.has_group(group));
+        let guarded = |other: &DialectFiles| other.canary.is_some() && Dialect::parse(other.dialect).is_ok_and(shares);
         if suite.canary.is_none() && OTHERS.iter().any(guarded) {
             let path = folder.join(CANARY);
             return Err(SuiteError::Read { path, source: std::io::ErrorKind::NotFound.into() });

@@ -79,4 +79,11 @@ fn it_is_not_read_without_its_canary() {
     assert!(Suite::read(folder.path(), None).unwrap().canary.is_some());
     std::fs::remove_file(folder.path().join("canary.yaml")).unwrap();
     assert!(Suite::read(folder.path(), None).unwrap_err().to_string().contains("canary.yaml"));
+    // By another name it would make the same.
+    for file in ["dialect.yaml", "contract.yaml"] {
+        let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(text.contains("{name: aso}"), "{file}");
+        std::fs::write(folder.path().join(file), text.replace("{name: aso}", "{name: my-own}")).unwrap();
+    }
+    assert!(Suite::read(folder.path(), None).unwrap_err().to_string().contains("canary.yaml"));
 }
