@@ -225,6 +225,8 @@ fn a_contract_of_policies_is_short() {
             "there is no `rules.quiescence` in `policies` to be taken away or changed",
         ),
         ("programmed, lamp", "programed, lamp", "Lamp refers to the conditions `programed`, which are not defined"),
+        // What is taken away is gone: `programmed` needs it.
+        ("      Programmed: {needs: [Ready]}\n", "", "the set `policy+programmed+lamp` needs the condition `Accepted`"),
         (
             "needs: [Ready]",
             "needs: [Reddy]",

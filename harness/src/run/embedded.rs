@@ -7,10 +7,9 @@ use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
 use gateproof_testbed::{
     self as gateway_api, Behaviour, KnownFault, KnownVariant, Testbed, TestbedError, TestbedOptions, UnknownBehaviour,
 };
-
-use super::options::{Conduct, FeatureChoice, RunOptions};
 use serde_json::Value;
 
+use super::options::{Conduct, FeatureChoice, RunOptions};
 use crate::cluster::api::Api;
 use crate::cluster::control::{ServiceAddress, Services};
 use crate::dialects::Reference;

@@ -23,7 +23,7 @@ pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<(Document, Op
         if let Some(place) = taken_from_nothing(&whole["spec"], &ground["spec"]) {
             return Err(unread(&format!("there is no `{place}` in `{name}` to be taken away or changed")));
         }
-        json_patch::merge(&mut ground["spec"], &whole["spec"]);
+        lay(&whole["spec"], &mut ground["spec"]);
         whole["spec"] = ground["spec"].take();
     }
     let mut used = BTreeSet::new();
@@ -38,7 +38,7 @@ pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<(Document, Op
             return Err(inside(&format!("there is no `{place}` to be taken away or changed")));
         }
         let mut merged = whole.clone();
-        json_patch::merge(&mut merged["spec"], otherwise);
+        lay(otherwise, &mut merged["spec"]);
         let document = read(merged).map_err(|error| inside(&error))?;
         if wanted == Some(edition) {
             found = document;
@@ -48,6 +48,17 @@ pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<(Document, Op
     let named = own.spec.conditions.keys().chain(patched.flat_map(|sets| sets.keys()));
     let unused = named.into_iter().find(|set| !used.contains(*set)).cloned();
     Ok((found, unused))
+}
+
+/// Lays a spec over another. What a set of conditions takes away it may take from sets that it is laid over later, so one that is new
+/// stays as it is written: a merge alone would drop that.
+fn lay(over: &Value, spec: &mut Value) {
+    let sets = over["conditions"].as_object().into_iter().flatten();
+    let new: Vec<_> = sets.filter(|(name, _)| spec["conditions"].get(name.as_str()).is_none()).collect();
+    json_patch::merge(spec, over);
+    for (name, set) in new {
+        spec["conditions"][name] = set.clone();
+    }
 }
 
 fn unread(error: &dyn fmt::Display) -> ContractError {
