@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
-use crate::judge::contract::{Contract, ContractError, GATEWAY_API};
+use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
-use crate::scenario::{Scenario, Vocabulary, parse};
+use crate::scenario::{Scenario, Verb, Vocabulary, parse};
 
 pub use error::SuiteError;
 
@@ -25,6 +25,7 @@ const REQUIREMENTS: &str = "requirements.yaml";
 const FEATURES: &str = "features.yaml";
 const DEFINITIONS: &str = "crds.yaml";
 const CANARY: &str = "canary.yaml";
+const PREFLIGHT: &str = "preflight.yaml";
 const MANIFESTS: &str = "manifests";
 
 /// What a target of a dialect is judged by.
@@ -44,6 +45,8 @@ pub struct Suite {
     pub definitions: Vec<Value>,
     /// What a cluster has to pass before anything else is applied to it.
     pub canary: Option<Arc<Scenario>>,
+    /// What a cluster is asked before any scenario, by way of what traffic comes in by.
+    pub preflight: Option<Arc<Scenario>>,
     /// The folder; none if it is built in.
     folder: Option<PathBuf>,
 }
@@ -53,11 +56,15 @@ impl Suite {
     ///
     /// # Errors
     /// A mistake of ours; there is none in a tested build.
-    pub fn gateway_api() -> Result<Suite, ContractError> {
+    pub fn gateway_api() -> Result<Suite, SuiteError> {
+        let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
+        let vocabulary = Vocabulary::builtin();
+        let text = gateproof_suites::dialects::GATEWAY_API_PREFLIGHT;
         Ok(Suite {
             dialect: Dialect::gateway_api(),
-            contract: Arc::new(Contract::parse(GATEWAY_API)?),
-            vocabulary: Vocabulary::builtin(),
+            contract: Arc::new(Contract::parse(GATEWAY_API).map_err(wrong)?),
+            preflight: Some(Arc::new(read_preflight(Path::new(PREFLIGHT), text, &vocabulary)?)),
+            vocabulary,
             requirements: gateproof_suites::requirements().to_vec(),
             features: Vec::new(),
             definitions: Vec::new(),
@@ -66,8 +73,8 @@ impl Suite {
         })
     }
 
-    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `crds.yaml` and
-    /// `canary.yaml` if it has them, and below `manifests` its scenarios.
+    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `crds.yaml`,
+    /// `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
     ///
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
@@ -91,6 +98,7 @@ impl Suite {
             features: optional(FEATURES)?,
             definitions: optional(DEFINITIONS)?,
             canary: optional(CANARY)?,
+            preflight: optional(PREFLIGHT)?,
         };
         let mut suite = files.assemble(edition)?;
         // Whatever a folder calls itself: what its objects make is as real.
@@ -118,12 +126,9 @@ impl Suite {
     /// It has no such edition.
     pub fn named_in(name: &str, edition: Option<&str>) -> Option<Result<Suite, SuiteError>> {
         if name == Dialect::gateway_api().name() {
-            let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
-            return Some(
-                edition_of(&Dialect::gateway_api(), edition).and_then(|_| Suite::gateway_api().map_err(wrong)),
-            );
+            return Some(edition_of(&Dialect::gateway_api(), edition).and_then(|_| Suite::gateway_api()));
         }
-        let DialectFiles { dialect, contract, requirements, canary, .. } =
+        let DialectFiles { dialect, contract, requirements, canary, preflight, .. } =
             OTHERS.into_iter().find(|other| other.name == name)?;
         let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
         let files = Files {
@@ -133,6 +138,7 @@ impl Suite {
             features: None,
             definitions: None,
             canary: canary.map(|text| file(CANARY, text)),
+            preflight: preflight.map(|text| file(PREFLIGHT, text)),
         };
         Some(files.assemble(edition))
     }
@@ -190,6 +196,7 @@ struct Files {
     features: Option<File>,
     definitions: Option<File>,
     canary: Option<File>,
+    preflight: Option<File>,
 }
 
 impl Files {
@@ -204,6 +211,7 @@ impl Files {
             .map_err(|error| SuiteError::Contract { path: contract_path.clone(), error: error.into() })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
         definitions::hold(&definitions, &dialect, &path)?;
+        definitions::hold_entries(&definitions, &dialect, &path)?;
         definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,
@@ -225,7 +233,10 @@ impl Files {
         }
         let contract = Arc::new(contract.without(|clause| vocabulary.edition.is_elsewhere(clause)));
         let canary = self.canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
-        Ok(Suite { vocabulary, dialect, contract, requirements, features, definitions, canary, folder: None })
+        let preflight =
+            self.preflight.map(|(path, text)| read_preflight(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
+        let folder = None;
+        Ok(Suite { vocabulary, dialect, contract, requirements, features, definitions, canary, preflight, folder })
     }
 }
 
@@ -277,11 +288,22 @@ fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec
 /// The scenario of a file that has one and no more.
 fn one_scenario(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scenario, SuiteError> {
     let file = path.display().to_string();
-    let wrong = |why: String| SuiteError::Canary(why);
+    let wrong = |why: String| SuiteError::Scenario(why);
     let parsed = parse(&file, text, vocabulary)
         .map_err(|problems| wrong(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))?;
     let count = parsed.len();
     let [one] = <[Scenario; 1]>::try_from(parsed)
         .map_err(|_| wrong(format!("{file}: there has to be one scenario in it, and there are {count}")))?;
     Ok(one)
+}
+
+/// A scenario that asks one entry.
+fn read_preflight(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scenario, SuiteError> {
+    let scenario = one_scenario(path, text, vocabulary)?;
+    let probes = scenario.steps.iter().any(|step| matches!(step.verb, Verb::Probe(_)));
+    if scenario.gateways.len() == 1 && probes {
+        return Ok(scenario);
+    }
+    let why = "it is to have one entry in `gateways`, and a step that probes it";
+    Err(SuiteError::Scenario(format!("{}: {why}", path.display())))
 }

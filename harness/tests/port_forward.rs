@@ -122,7 +122,8 @@ async fn options(testbed: &Testbed, scenarios: &[Scenario], ways: Ways) -> RunOp
         name: "embedded".to_owned(),
     };
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-    RunOptions { preflight: true, port_forward: Some(Behind::Address), ..RunOptions::new(target, contract) }
+    let request = Some(Arc::new(least::tried()));
+    RunOptions { preflight: true, request, port_forward: Some(Behind::Address), ..RunOptions::new(target, contract) }
 }
 
 const FORWARDED: Ways = Ways { port_forward: true, deployed: false };

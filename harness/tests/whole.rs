@@ -36,7 +36,7 @@ async fn a_run_is_judged_again_to_the_same_record() {
         .collect();
     assert!(!ran.is_empty());
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-    let again = replay(&output.events, &scenarios(), &contract, None).unwrap();
+    let again = replay(&output.events, &scenarios(), &contract, None, None).unwrap();
     assert_eq!(again.scenarios, ran);
     assert_eq!(again.contract, output.record.contract);
 }

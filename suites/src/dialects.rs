@@ -13,10 +13,15 @@ pub struct DialectFiles {
     pub requirements: &'static str,
     /// The scenario that a cluster has to pass before anything else is applied, if it has one.
     pub canary: Option<&'static str>,
+    /// The scenario that asks whether traffic comes in, if any does.
+    pub preflight: Option<&'static str>,
 }
 
 /// Gateway API.
 pub const GATEWAY_API: &str = include_str!("../dialects/gateway-api/dialect.yaml");
+
+/// What Gateway API asks before any scenario.
+pub const GATEWAY_API_PREFLIGHT: &str = include_str!("../dialects/gateway-api/preflight.yaml");
 
 /// Those that are built in beside Gateway API.
 pub const OTHERS: [DialectFiles; 2] = [
@@ -26,6 +31,7 @@ pub const OTHERS: [DialectFiles; 2] = [
         contract: include_str!("../dialects/aso/contract.yaml"),
         requirements: include_str!("../dialects/aso/requirements.yaml"),
         canary: Some(include_str!("../dialects/aso/canary.yaml")),
+        preflight: None,
     },
     DialectFiles {
         name: "kuadrant",
@@ -33,5 +39,6 @@ pub const OTHERS: [DialectFiles; 2] = [
         contract: include_str!("../dialects/kuadrant/contract.yaml"),
         requirements: include_str!("../dialects/kuadrant/requirements.yaml"),
         canary: None,
+        preflight: Some(include_str!("../dialects/kuadrant/preflight.yaml")),
     },
 ];

@@ -299,6 +299,7 @@ impl Target {
         }
         options.services = self.services.read(suite)?;
         options.canary.clone_from(&suite.canary);
+        options.request.clone_from(&suite.preflight);
         options.without_crds = crds::left_out(&self.without_crd, &options.crds)?;
         Ok(options)
     }

@@ -12,7 +12,7 @@ use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::admission::{self, Confined};
 use crate::run::permissions::{Permissions, kinds_of};
-use crate::run::{RunOptions, plan, preflight};
+use crate::run::{RunOptions, plan};
 use crate::scenario::Scenario;
 
 /// Print the role that a run needs, and nothing else
@@ -92,9 +92,8 @@ async fn planned(args: &mut run::Args) -> Result<(RunOptions, Vec<Arc<Scenario>>
     args.tuning.apply(&mut options, &all, &suite)?;
     let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
     let mut planned = plan::possible(&scenarios, &options);
-    if options.preflight && !args.skip_preflight && suite.dialect.entry().is_some() {
-        let mistake = |error| Failure::environment(error, "this is a mistake of gateproof; please report it");
-        planned.push(Arc::new(preflight::scenario().map_err(mistake)?));
+    if options.preflight && !args.skip_preflight {
+        planned.extend(suite.preflight.clone());
     }
     Ok((options, planned))
 }

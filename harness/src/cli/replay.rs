@@ -64,7 +64,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let wrong = |error: replay::ReplayError| {
         Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
     };
-    let record = replay::replay(&events, &scenarios, &suite.contract, args.gateway_api_version).map_err(wrong)?;
+    let (contract, preflight) = (&suite.contract, suite.preflight.as_deref());
+    let record = replay::replay(&events, &scenarios, contract, preflight, args.gateway_api_version).map_err(wrong)?;
     if let Some(version) = args.gateway_api_version {
         let must_be_run = replay::to_be_run(&events, &scenarios, version).map_err(wrong)?;
         let recorded_at = replay::release_of(&events).map_err(wrong)?.to_owned();

@@ -24,7 +24,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::api::chain;
 use super::dial::{Connection, DialError, Dialer};
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, Entries};
 use route::{NoRoute, World};
 use stream::Forwarded;
 
@@ -84,22 +84,23 @@ pub struct PortForward {
     services: Followed<Service>,
     slices: Followed<EndpointSlice>,
     gateways: Followed<DynamicObject>,
-    label: Arc<str>,
+    entries: Arc<Entries>,
 }
 
 impl PortForward {
-    /// Begins to watch. Must run within a Tokio runtime.
-    pub fn start(client: Client, behind: Behind, dialect: &Dialect) -> PortForward {
+    /// Begins to watch, if traffic comes in somewhere. Must run within a Tokio runtime.
+    pub fn start(client: Client, behind: Behind, dialect: &Dialect) -> Option<PortForward> {
+        let entries = Arc::new(dialect.entries()?.clone());
         let gateway = ApiResource::from_gvk(&GroupVersionKind::gvk(dialect.group(), "v1", dialect.entry_kind()));
         let gateways = Api::all_with(client.clone(), &gateway);
-        PortForward {
+        Some(PortForward {
             behind,
             services: Followed::start(Api::all(client.clone()), (), "Services"),
             slices: Followed::start(Api::all(client.clone()), (), "EndpointSlices"),
             gateways: Followed::start(gateways, gateway, "Gateways"),
-            label: Arc::from(dialect.entry_label().unwrap_or_default()),
+            entries,
             client,
-        }
+        })
     }
 }
 
@@ -110,7 +111,7 @@ impl Dialer for PortForward {
             services: self.services.all().await?,
             slices: self.slices.all().await?,
             gateways: self.gateways.all().await?,
-            label: Arc::clone(&self.label),
+            entries: Arc::clone(&self.entries),
         };
         let backing = world.route(&self.behind, host, port).map_err(|error| match error {
             NoRoute::NoPort { .. } => DialError::Refused(std::io::Error::other(error.to_string())),

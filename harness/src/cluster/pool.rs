@@ -11,7 +11,7 @@ use super::names::{self, POOL_LABEL, RUN_LABEL, pool_namespace};
 use super::shape::{Ports, Shape, certificate, secret};
 use super::view::View;
 use super::write::Writer;
-use crate::dialects::{Dialect, Protocol, gateway_api};
+use crate::dialects::{Dialect, Entry, Protocol};
 use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
 
 /// A pool Gateway.
@@ -43,6 +43,9 @@ pub enum PoolError {
     /// No port.
     #[error("no port is permitted for Gateways of shape {0}; name some with --ports")]
     NoPort(Shape),
+    /// No manifest.
+    #[error("the dialect has no manifest for entries of shape {0}")]
+    NoManifest(Shape),
     /// No certificate.
     #[error("cannot generate the pool's certificate: {0}")]
     Certificate(#[from] rcgen::Error),
@@ -116,7 +119,7 @@ pub async fn create(
         }
         let mut labels = names::labels(run_id, None);
         labels.insert(POOL_LABEL.to_owned(), Value::from(&*instance.name));
-        let entry = gateway_api::Entry {
+        let entry = Entry {
             name: &instance.name,
             namespace: &pool_namespace(run_id),
             labels,
@@ -126,8 +129,10 @@ pub async fn create(
             secret: &secret(&instance.name),
             admits: (RUN_LABEL, run_id),
         };
-        let gateway = gateway_api::entry(writer.kinds().dialect(), entry);
-        apply(writer, log, scope(), &gateway).await
+        let entries = writer.kinds().dialect().entries();
+        let manifest =
+            entries.and_then(|entries| entries.manifest(entry)).ok_or(PoolError::NoManifest(instance.shape))?;
+        apply(writer, log, scope(), &manifest).await
     });
     futures::future::try_join_all(gateways).await?;
     Ok(())
@@ -180,33 +185,29 @@ pub async fn await_programmed(
     budget: Duration,
 ) {
     let keys: Vec<ObjectKey> = instances.iter().map(|instance| key(dialect, run_id, &instance.name)).collect();
-    let ready = view.until(|live| keys.iter().all(|key| live.get(key).is_some_and(|object| is_programmed(object))));
+    let ready =
+        view.until(|live| keys.iter().all(|key| live.get(key).is_some_and(|object| is_programmed(dialect, object))));
     if tokio::time::timeout(budget, ready).await.is_err() {
         tracing::warn!("some Gateways of the pool are not programmed after {budget:?}");
     }
     for (instance, key) in instances.iter_mut().zip(&keys) {
-        instance.addresses = view.get(key).map(|object| addresses(&object)).unwrap_or_default();
+        instance.addresses = view.get(key).map(|object| addresses(dialect, &object)).unwrap_or_default();
     }
 }
 
 /// Whether a Gateway is programmed and has an address.
-pub fn is_programmed(gateway: &Value) -> bool {
+pub fn is_programmed(dialect: &Dialect, gateway: &Value) -> bool {
     let conditions = gateway.pointer("/status/conditions").and_then(Value::as_array);
     let programmed = conditions.into_iter().flatten().any(|condition| {
-        condition.get("type").and_then(Value::as_str) == Some("Programmed")
+        condition.get("type").and_then(Value::as_str) == Some(dialect.ready())
             && condition.get("status").and_then(Value::as_str) == Some("True")
     });
-    programmed && !addresses(gateway).is_empty()
+    programmed && !addresses(dialect, gateway).is_empty()
 }
 
-fn addresses(gateway: &Value) -> Vec<String> {
-    let list = gateway.pointer("/status/addresses").and_then(Value::as_array);
-    let mut addresses: Vec<String> = list
-        .into_iter()
-        .flatten()
-        .filter_map(|address| address.get("value").and_then(Value::as_str))
-        .map(str::to_owned)
-        .collect();
+fn addresses(dialect: &Dialect, gateway: &Value) -> Vec<String> {
+    let Some(entries) = dialect.entries() else { return Vec::new() };
+    let mut addresses: Vec<String> = entries.addresses.of(gateway).map(str::to_owned).collect();
     addresses.sort();
     addresses
 }
@@ -250,8 +251,9 @@ mod tests {
             }})
         };
         let address = serde_json::json!([{"type": "IPAddress", "value": "127.0.1.1"}]);
-        assert!(is_programmed(&gateway("True", address.clone())));
-        assert!(!is_programmed(&gateway("False", address)));
-        assert!(!is_programmed(&gateway("True", serde_json::json!([]))));
+        let dialect = Dialect::gateway_api();
+        assert!(is_programmed(&dialect, &gateway("True", address.clone())));
+        assert!(!is_programmed(&dialect, &gateway("False", address)));
+        assert!(!is_programmed(&dialect, &gateway("True", serde_json::json!([]))));
     }
 }

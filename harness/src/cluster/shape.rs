@@ -27,16 +27,7 @@ impl FromStr for Shape {
     type Err = ShapeError;
 
     fn from_str(text: &str) -> Result<Shape, ShapeError> {
-        let wrong = || ShapeError(text.to_owned());
-        let (name, port) = text.split_once('-').map_or((text, None), |(name, port)| (name, Some(port)));
-        let protocol = match name {
-            "http" => Protocol::Http,
-            "https" => Protocol::Https,
-            "tls" => Protocol::Tls,
-            "tcp" => Protocol::Tcp,
-            _ => return Err(wrong()),
-        };
-        let port = port.map(|port| port.parse().map_err(|_| wrong())).transpose()?;
+        let (protocol, port) = Protocol::of_shape(text).ok_or_else(|| ShapeError(text.to_owned()))?;
         Ok(Shape { protocol, port })
     }
 }

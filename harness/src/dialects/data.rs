@@ -4,74 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
+use super::entries::Entries;
+use super::error::DialectError;
 use super::implied::{Implied, ImpliedClauses};
-
-/// Why a dialect could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum DialectError {
-    /// Not YAML of this shape.
-    #[error("reading the dialect: {0}")]
-    Parse(#[from] serde_yaml::Error),
-    /// A reference without a group would mean nothing.
-    #[error("the dialect `{0}` names no API group")]
-    NoGroup(String),
-    /// A kind of a group that is not one of its own.
-    #[error("the dialect `{dialect}` says that {kind} is of the group `{group}`, which is not among its groups")]
-    ForeignGroup {
-        /// The dialect.
-        dialect: String,
-        /// The kind.
-        kind: String,
-        /// Its group.
-        group: String,
-    },
-    /// A kind that is there twice.
-    #[error("the dialect `{dialect}` names the kind {kind} twice")]
-    Twice {
-        /// The dialect.
-        dialect: String,
-        /// The kind.
-        kind: String,
-    },
-    /// More than one kind has a role that one kind can have.
-    #[error("the dialect `{dialect}` has more than one kind whose role is `{role}`")]
-    Role {
-        /// The dialect.
-        dialect: String,
-        /// As it is written.
-        role: &'static str,
-    },
-    /// An edition that cannot be named.
-    #[error(
-        "the dialect `{dialect}` has an edition `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
-    )]
-    Edition {
-        /// The dialect.
-        dialect: String,
-        /// The edition.
-        name: String,
-    },
-    /// An edition that is not among its own.
-    #[error("the dialect `{dialect}` says `{field}: {name}`, and has no edition of that name")]
-    UnknownEdition {
-        /// The dialect.
-        dialect: String,
-        /// Where it stands.
-        field: &'static str,
-        /// The edition.
-        name: String,
-    },
-    /// A service that cannot be named.
-    #[error(
-        "the dialect `{dialect}` has a service `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
-    )]
-    Service {
-        /// The dialect.
-        dialect: String,
-        /// The service.
-        name: String,
-    },
-}
 
 /// A status language.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,9 +16,8 @@ pub struct Dialect {
     groups: Vec<String>,
     kinds: Vec<DialectKind>,
     releases: Option<Releases>,
-    entry_label: Option<String>,
+    entries: Option<Entries>,
     conditions: Vec<String>,
-    shapes: Vec<String>,
     services: Vec<String>,
     editions: Vec<String>,
     without_generations: Vec<String>,
@@ -227,11 +161,9 @@ struct Spec {
     groups: Vec<String>,
     kinds: Vec<DialectKind>,
     releases: Option<Releases>,
-    entry_label: Option<String>,
+    entries: Option<Entries>,
     #[serde(default)]
     conditions: Vec<String>,
-    #[serde(default)]
-    shapes: Vec<String>,
     #[serde(default)]
     services: Vec<String>,
     #[serde(default)]
@@ -250,7 +182,7 @@ impl Dialect {
     pub fn parse(text: &str) -> Result<Dialect, DialectError> {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
-        let Spec { title, groups, kinds, releases, entry_label, conditions, shapes, services, .. } = spec;
+        let Spec { title, groups, kinds, releases, entries, conditions, services, .. } = spec;
         let (editions, without_generations, implied) = (spec.editions, spec.without_generations, spec.implied);
         let name = metadata.name;
         if groups.is_empty() {
@@ -283,15 +215,20 @@ impl Dialect {
             }
         };
         let (class, entry) = (only(Role::Class, "class")?, only(Role::Entry, "entry")?);
+        let own =
+            |version: &str| version.split_once('/').is_some_and(|(group, _)| groups.iter().any(|own| own == group));
+        let kind = entry.map(|index| &*kinds[index].kind);
+        if let Some(problem) = entries.as_ref().and_then(|entries| entries.problem(kind, own)) {
+            return Err(DialectError::Entries { dialect: name, problem });
+        }
         Ok(Dialect {
             name,
             title,
             groups,
             kinds,
             releases,
-            entry_label,
+            entries,
             conditions,
-            shapes,
             services,
             editions,
             without_generations,
@@ -403,9 +340,14 @@ impl Dialect {
         self.entry().map_or("", |entry| &entry.kind)
     }
 
-    /// The label by which what serves an entry, such as a Service, names it.
-    pub fn entry_label(&self) -> Option<&str> {
-        self.entry_label.as_deref()
+    /// What a run makes for its scenarios where traffic comes in, and how that can be reached; none if the dialect says nothing of it.
+    pub fn entries(&self) -> Option<&Entries> {
+        self.entries.as_ref()
+    }
+
+    /// The condition that says that what traffic comes in by serves; empty, as no condition's type is, if there is none.
+    pub fn ready(&self) -> &str {
+        self.entries.as_ref().map_or("", |entries| &entries.ready)
     }
 
     /// Whether traffic comes in at a kind.
@@ -440,7 +382,7 @@ impl Dialect {
 
     /// Shapes of entries that a run makes for all of its scenarios.
     pub fn shapes(&self) -> &[String] {
-        &self.shapes
+        self.entries.as_ref().map_or(&[], |entries| &entries.shapes)
     }
 
     /// The clauses behind what is demanded of every target though no manifest says it; none if the dialect names none.
@@ -505,6 +447,21 @@ mod tests {
         "  editions: [a]\n  withoutGenerations: [b]\n  conditions:",
         "has no edition of that name"
     )]
+    #[case::no_entry(", role: entry", "", "no kind has the role `entry`")]
+    #[case::no_pointer("at: /status/addresses", "at: status.addresses", "to be a JSON pointer")]
+    #[case::no_port("ready: Programmed", "ready: Programmed\n    port: spec.port", "`port` is to be a JSON pointer")]
+    #[case::no_address("values: [value]", "values: []", "names no field")]
+    #[case::no_shape("http-8080", "http-0", "`http-0` is no shape")]
+    #[case::shape_without_manifest("      tcp:\n", "      udp:\n", "unknown variant `udp`")]
+    #[case::no_manifest("manifests:\n", "manifests: {}\n    unread:\n", "unknown field `unread`")]
+    #[case::manifest_of_another("kind: Gateway\n", "kind: Gate\n", "`kind` is to be Gateway in the manifest `http`")]
+    #[case::version_of_another(
+        "apiVersion: gateway.networking.k8s.io/v1\n",
+        "apiVersion: v1\n",
+        "a group of the dialect"
+    )]
+    #[case::own_metadata("kind: Gateway\n", "kind: Gateway\n        metadata: {}\n", "`metadata` is the run's")]
+    #[case::placeholder("${port}", "${ports}", "`${ports}` stands for nothing: there are ${class}")]
     #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
     fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
         let text = gateproof_suites::dialects::GATEWAY_API;

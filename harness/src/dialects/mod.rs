@@ -3,16 +3,18 @@
 
 mod data;
 mod edition;
+mod entries;
+mod error;
 mod feature;
 mod foreign;
-pub mod gateway_api;
 mod implied;
-
 mod protocol;
 mod reference;
 
-pub use data::{Dialect, DialectError, DialectKind, Generation, Releases, Role, Scope, Settles, Standing};
+pub use data::{Dialect, DialectKind, Generation, Releases, Role, Scope, Settles, Standing};
 pub use edition::Edition;
+pub use entries::{Addresses, Entries, Entry};
+pub use error::DialectError;
 pub use feature::DialectFeature;
 pub use foreign::dialect_of;
 pub use implied::Implied;

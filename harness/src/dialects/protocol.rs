@@ -1,7 +1,10 @@
 //! What an entry of a run's pool speaks.
 
-/// Protocol of a pool Gateway's listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+use serde::Deserialize;
+
+/// Protocol of an entry that a run makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// HTTP without hostname.
     Http,
@@ -21,6 +24,22 @@ impl Protocol {
             Protocol::Https => "https",
             Protocol::Tls => "tls",
             Protocol::Tcp => "tcp",
+        }
+    }
+
+    /// Protocol and port of a shape such as `http` or `http-8080`; none if it is no shape.
+    pub fn of_shape(text: &str) -> Option<(Protocol, Option<u16>)> {
+        let (name, port) = text.split_once('-').map_or((text, None), |(name, port)| (name, Some(port)));
+        let protocol = match name {
+            "http" => Protocol::Http,
+            "https" => Protocol::Https,
+            "tls" => Protocol::Tls,
+            "tcp" => Protocol::Tcp,
+            _ => return None,
+        };
+        match port {
+            None => Some((protocol, None)),
+            Some(port) => port.parse().ok().filter(|port| *port > 0).map(|port| (protocol, Some(port))),
         }
     }
 

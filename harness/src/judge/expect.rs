@@ -15,9 +15,6 @@ use super::history::Latest;
 use crate::dialects::{Implied, Standing};
 use crate::scenario::{Clause, ConditionExpectation, Level, ListenerExpectation, Scenario, SubjectExpectation};
 
-/// Where the addresses of a Gateway stand.
-const ADDRESSES: &str = "/status/addresses";
-
 /// What an evaluation has to know beside the object.
 pub struct Rules<'a> {
     pub(super) prefix: String,
@@ -178,25 +175,25 @@ impl Check<'_> {
 
     /// A Gateway that is Programmed has an address to send to.
     fn address(&mut self, expected: &SubjectExpectation, conditions: &[Condition<'_>], object: &Value) {
-        let programmed = find(conditions, "Programmed").is_some_and(|c| c.status == "True")
+        let dialect = &self.rules.scenario.dialect;
+        let Some(entries) = dialect.entries().filter(|_| dialect.is_entry(&expected.subject.kind)) else { return };
+        let (ready, place) = (&*entries.ready, &*entries.addresses.at);
+        let programmed = find(conditions, ready).is_some_and(|c| c.status == "True")
             && expected
                 .conditions
-                .get("Programmed")
+                .get(ready)
                 .is_some_and(|c| c.status == ["True"] && c.level == Level::Must && self.binding(c));
-        let asked_for = expected.fields.iter().any(|field| field.pointer == ADDRESSES);
-        if !self.rules.scenario.dialect.is_entry(&expected.subject.kind)
-            || !programmed
-            || asked_for
-            || !self.rules.implies
-        {
+        let asked_for = expected.fields.iter().any(|field| field.pointer == place);
+        if !programmed || asked_for || !self.rules.implies {
             return;
         }
-        let addresses = object.pointer(ADDRESSES);
+        let addresses = object.pointer(place);
         self.view.push(addresses.cloned().unwrap_or_default());
         self.checked += 1;
         if array(addresses).is_empty() {
-            let expected = format!("{} has an address in status.addresses once it is Programmed", self.name);
-            self.miss(".addresses", Level::Must, expected, "status.addresses is empty".to_owned());
+            let place = place.trim_start_matches('/').replace('/', ".");
+            let expected = format!("{} has an address in {place} once it is {ready}", self.name);
+            self.miss(".addresses", Level::Must, expected, format!("{place} is empty"));
         }
     }
 

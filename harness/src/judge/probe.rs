@@ -15,7 +15,6 @@ use gateproof_report::record::{ProbeRecord, Stage};
 
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words, plain_miss};
-use super::conditions::array;
 use super::contrast::{Contrasting, End, Shown};
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Report, millis, perform, severity, wait};
@@ -186,7 +185,10 @@ impl Probing {
         let versions = env.history.versions(&self.probe.target.gateway);
         self.probe.unprogrammed
             && matches!(self.probe.answer, Answer::NoAnswer)
-            && versions.iter().all(|version| array(version.object.pointer("/status/addresses")).is_empty())
+            && versions.iter().all(|version| {
+                let entries = env.scenario.dialect.entries();
+                entries.is_none_or(|entries| entries.addresses.list(&version.object).is_empty())
+            })
     }
 
     /// An attempt ended.

@@ -47,8 +47,9 @@ pub(super) fn standing(gateway: &ObjectRef, known: Option<&Known>, env: &Env<'_>
     if is_known(uid, current) {
         return Standing::Ready(None);
     }
-    match find(&list(object.pointer("/status/conditions")), "Programmed") {
-        None => Standing::Waiting("no condition Programmed".to_owned(), Implied::SaysProgrammed),
+    let ready = env.scenario.dialect.ready();
+    match find(&list(object.pointer("/status/conditions")), ready) {
+        None => Standing::Waiting(format!("no condition {ready}"), Implied::SaysProgrammed),
         Some(condition) if condition.observed_generation != Some(current) => {
             Standing::Waiting(format!("{condition}, where the generation is {current}"), Implied::Fresh)
         }

@@ -8,6 +8,7 @@ use super::conditions::array;
 use super::env::Env;
 use super::grpc;
 use super::history::Latest;
+use crate::dialects::Dialect;
 use crate::log::{HttpRequest, ProbeRequest, Role};
 use crate::scenario::Probe;
 
@@ -15,7 +16,7 @@ use crate::scenario::Probe;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RequestError {
     /// May come yet.
-    #[error("{0} has no usable address in status.addresses")]
+    #[error("{0} has no usable address in its status")]
     NoAddress(String),
     /// May come yet.
     #[error("the watch has not shown {0}")]
@@ -48,10 +49,15 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         },
         Latest::Unknown => return Err(RequestError::NotSeen(name)),
     };
-    let port = listener_port(probe, object, &name)?;
+    let dialect = &env.scenario.dialect;
+    let port = match dialect.entries().and_then(|entries| entries.port.as_deref()) {
+        Some(place) => port_at(object, place, &name)?,
+        None => listener_port(probe, object, &name)?,
+    };
     // So is one that is not meant to be programmed, and says nothing of an address any more.
-    let had = || env.history.versions(gateway).iter().rev().find_map(|version| usable_address(&version.object));
-    let address = usable_address(object).or_else(|| probe.unprogrammed.then(had).flatten());
+    let had =
+        || env.history.versions(gateway).iter().rev().find_map(|version| usable_address(dialect, &version.object));
+    let address = usable_address(dialect, object).or_else(|| probe.unprogrammed.then(had).flatten());
     let address = address.ok_or(RequestError::NoAddress(name))?;
     let Some(method) = &probe.method else {
         let (send, listens) = (probe.path.clone(), probe.listens);
@@ -101,17 +107,26 @@ pub(super) fn without_port(host: &str) -> &str {
 }
 
 /// The first address of a type that can be dialed, and that names one host.
-fn usable_address(object: &Value) -> Option<&str> {
-    array(object.pointer("/status/addresses")).iter().find_map(|address| {
-        let type_ = address.get("type").and_then(Value::as_str).unwrap_or("IPAddress");
-        let value = address.get("value").and_then(Value::as_str)?;
-        let usable = match type_ {
-            "IPAddress" => value.parse::<IpAddr>().is_ok_and(|ip| !ip.is_unspecified()),
-            "Hostname" => !value.is_empty(),
-            _ => false,
+fn usable_address<'o>(dialect: &Dialect, object: &'o Value) -> Option<&'o str> {
+    let addresses = &dialect.entries()?.addresses;
+    addresses.list(object).iter().find_map(|address| {
+        let value = addresses.value(address)?;
+        let is_one_host = |ip: IpAddr| !ip.is_unspecified();
+        let usable = match &addresses.type_ {
+            Some(field) => match address.get(field).and_then(Value::as_str).unwrap_or("IPAddress") {
+                "IPAddress" => value.parse().is_ok_and(is_one_host),
+                "Hostname" => !value.is_empty(),
+                _ => false,
+            },
+            None => !value.is_empty() && value.parse().ok().is_none_or(is_one_host),
         };
         usable.then_some(value)
     })
+}
+
+fn port_at(object: &Value, place: &str, name: &str) -> Result<u16, RequestError> {
+    let port = object.pointer(place).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    port.ok_or_else(|| RequestError::NoListener(format!("{name} has no port at {place}")))
 }
 
 fn listener_port(probe: &Probe, object: &Value, name: &str) -> Result<u16, RequestError> {

@@ -14,7 +14,7 @@ use super::lag::{self, Lateness};
 use super::options::RunOptions;
 use super::permissions::Permissions;
 use super::plan::{self, Decision, Planned};
-use super::preflight::{self, CANARY, PREFLIGHT, Preflight};
+use super::preflight::{CANARY, PREFLIGHT, Preflight};
 use super::prepare::{self, Failed, RunError, Target};
 use super::record::{self, End, Entry};
 use super::schedule::Job;
@@ -32,7 +32,6 @@ use crate::cluster::shape::Shape;
 use crate::cluster::undo::Undo;
 use crate::cluster::write::Writer;
 use crate::cluster::{clock, names};
-use crate::dialects::Protocol;
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
 use crate::scenario::Scenario;
@@ -140,9 +139,7 @@ pub async fn open(
         }
     }
     reporter.planned(&plan, facts);
-    // Where no traffic comes in there is nothing to request.
-    let requests = options.preflight && facts.kinds.entry().is_some();
-    let request = if requests { Some(Arc::new(preflight::scenario().map_err(RunError::Internal)?)) } else { None };
+    let request = options.request.clone().filter(|_| options.preflight);
     if options.preflight {
         let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
         let runs = runs.chain(request.as_deref()).chain(canary.as_deref());
@@ -318,19 +315,22 @@ async fn try_request(
         .iter()
         .map(|instance| tidy.view.get(&pool::key(env.facts.kinds.dialect(), run_id, &instance.name)))
         .collect();
-    trial.preflight.addresses(instances, &live);
+    trial.preflight.addresses(instances, &live, env.facts.kinds.dialect());
     if !trial.preflight.is_good() {
         return;
     }
-    let serves = |instance: &&Instance| instance.shape.protocol == Protocol::Http && !instance.addresses.is_empty();
+    let (alias, wanted) = shapes(&request).unwrap_or_default().into_iter().next().unzip();
+    let serves = |instance: &&Instance| {
+        wanted.is_some_and(|shape| shape.protocol == instance.shape.protocol) && !instance.addresses.is_empty()
+    };
     let kinds = &env.facts.kinds;
     let is_served = |key: &ObjectKey| kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.later);
     let is_served = prepare::applied(&request).all(|key| is_served(&key));
-    let Some(gateway) = instances.iter().find(serves).filter(|_| is_served) else {
+    let Some((alias, gateway)) = alias.zip(instances.iter().find(serves).filter(|_| is_served)) else {
         return trial.preflight.no_request();
     };
     let names = Names { run_id, index: slots.len(), facts: &env.facts, ports: &options.ports };
-    let bindings = bindings(&request, &names, &[("gw".to_owned(), gateway)]);
+    let bindings = bindings(&request, &names, &[(alias, gateway)]);
     let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
     let name: Arc<str> = Arc::from(PREFLIGHT);
     let execution = Execution { name: Arc::clone(&name), scenario: request, bindings, lanes: None };

@@ -207,6 +207,8 @@ pub struct RunOptions {
     pub preflight: bool,
     /// What a cluster has to pass before anything else is applied to it, whether or not the rest is asked.
     pub canary: Option<Arc<Scenario>>,
+    /// What it is asked by way of what traffic comes in by, if it is asked first.
+    pub request: Option<Arc<Scenario>>,
     /// Whether other people may change something on the target, so that it is to be watched for that.
     pub others: bool,
     /// How the user breaks the run off.
@@ -262,6 +264,7 @@ impl RunOptions {
             max_probes: DEFAULT_MAX_PROBES,
             services: Services::default(),
             canary: None,
+            request: None,
             interrupt: Interrupt::default(),
             bystander: None,
         }

@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::permissions::{Need, Permission};
 use crate::cluster::api::ApiError;
 use crate::cluster::discover::{Acceptance, Bundle, Class, DiscoverError, Facts};
-use crate::cluster::pool::{Instance, is_programmed};
+use crate::cluster::pool::{self, Instance};
 use crate::dialects::{Dialect, Standing};
 use crate::judge::Verdict;
 use crate::log::{Body, Event, Exchange, ProbeError};
-use crate::scenario::{Scenario, Vocabulary, parse};
+use crate::scenario::Scenario;
 
 /// Its execution's name in the log; no scenario can have it.
 pub const PREFLIGHT: &str = "(preflight)";
@@ -206,8 +206,10 @@ impl Preflight {
     }
 
     /// Whether Gateways of the pool are programmed and have addresses. `live` are the pool's Gateways as they were last seen.
-    pub fn addresses(&mut self, instances: &[Instance], live: &[Option<Arc<Value>>]) {
-        let programmed = |gateway: &&Option<Arc<Value>>| gateway.as_deref().is_some_and(is_programmed);
+    pub fn addresses(&mut self, instances: &[Instance], live: &[Option<Arc<Value>>], dialect: &Dialect) {
+        let programmed = |gateway: &&Option<Arc<Value>>| {
+            gateway.as_deref().is_some_and(|gateway| pool::is_programmed(dialect, gateway))
+        };
         let ready = live.iter().filter(programmed).count();
         if instances.is_empty() {
             return self.not_asked(Question::Address, "no scenario needs a Gateway of the pool");
@@ -287,7 +289,7 @@ impl Preflight {
 
     /// Notes that there is no request to be made.
     pub fn no_request(&mut self) {
-        self.not_asked(Question::DataPath, "no scenario shares an HTTP Gateway of the pool");
+        self.not_asked(Question::DataPath, "no scenario shares a Gateway by which it could be asked");
         self.not_asked(Question::Backend, "");
     }
 
@@ -352,17 +354,6 @@ impl fmt::Display for Preflight {
         }
         Ok(())
     }
-}
-
-/// The scenario that makes the request.
-///
-/// # Errors
-/// The problems of its manifest; there are none in a tested build.
-pub fn scenario() -> Result<Scenario, String> {
-    let parsed = parse("preflight.yaml", include_str!("preflight.yaml"), &Vocabulary::builtin());
-    let mut scenarios =
-        parsed.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    scenarios.pop().ok_or_else(|| "preflight.yaml is empty".to_owned())
 }
 
 /// Why a connection did not come about; `None` if one did.

@@ -27,9 +27,14 @@ fn gateway(programmed: &str) -> Option<Arc<Value>> {
 
 #[test]
 fn the_scenario_of_preflight_is_sound() {
-    let scenario = scenario().unwrap();
+    let scenario = crate::suite::Suite::gateway_api().unwrap().preflight.unwrap();
     assert_eq!(scenario.gateways.keys().collect::<Vec<_>>(), ["gw"]);
-    assert!(!crate::scenario::load::builtin(&Vocabulary::builtin()).unwrap().iter().any(|s| s.name == PREFLIGHT));
+    assert!(
+        !crate::scenario::load::builtin(&crate::scenario::Vocabulary::builtin())
+            .unwrap()
+            .iter()
+            .any(|s| s.name == PREFLIGHT)
+    );
 }
 
 #[rstest]
@@ -80,7 +85,7 @@ fn an_api_server_without_reviews_is_tried_all_the_same() {
 #[case::never_seen(vec![None, None], false, "it was not seen")]
 fn a_gateway_must_get_an_address(#[case] live: Vec<Option<Arc<Value>>>, #[case] good: bool, #[case] told: &str) {
     let mut preflight = Preflight::default();
-    preflight.addresses(&[instance("a"), instance("b")], &live);
+    preflight.addresses(&[instance("a"), instance("b")], &live, &Dialect::gateway_api());
     assert_eq!(preflight.is_good(), good);
     assert!(preflight.checks[0].seen.contains(told), "{}", preflight.checks[0].seen);
 }

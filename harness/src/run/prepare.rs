@@ -245,8 +245,9 @@ async fn begin(
         Some(image) => Backends::Deployed(Deploying::new(api.clone(), image)),
         None => Backends::Hosted(Hosting::new(&options.backend_addresses, options.target.is_embedded())?),
     };
-    let dialer: Arc<dyn Dialer> = match &options.port_forward {
-        Some(behind) => Arc::new(PortForward::start(api.client(), behind.clone(), &dialect)),
+    let behind = options.port_forward.clone();
+    let dialer: Arc<dyn Dialer> = match behind.and_then(|behind| PortForward::start(api.client(), behind, &dialect)) {
+        Some(forward) => Arc::new(forward),
         None => Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
     };
     let services = located.services.clone().unwrap_or_else(|| options.services.clone());

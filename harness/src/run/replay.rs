@@ -8,7 +8,7 @@ use gateproof_report::record::RunRecord;
 use indexmap::IndexMap;
 
 use super::options::DEFAULT_MAX_PROBES;
-use super::preflight::{self, PREFLIGHT};
+use super::preflight::PREFLIGHT;
 use super::record::{self, End, Entry, events_of};
 use super::releases::{Unanswered, unanswered};
 use crate::judge::contract::Contract;
@@ -64,12 +64,13 @@ pub enum ReplayError {
     },
 }
 
-/// Judges every execution of a log again. Scenarios that did not run then do not appear. `release` replaces the release that
+/// Judges every execution of a log again, that of `preflight` too. Scenarios that did not run then do not appear. `release` replaces the release that
 /// the run had: what has no meaning there does not appear either, nor does what has to be run to be known ([`to_be_run`]).
 pub fn replay(
     events: &[Arc<Event>],
     scenarios: &[Scenario],
     contract: &Arc<Contract>,
+    preflight: Option<&Scenario>,
     release: Option<Version>,
 ) -> Result<RunRecord, ReplayError> {
     let started = started(events)?;
@@ -107,18 +108,13 @@ pub fn replay(
         Some(Body::RunEnded { interrupted }) => *interrupted,
         _ => return Err(ReplayError::Open(Vec::new())),
     };
-    let asked = executions.iter().any(|execution| **execution.name == *PREFLIGHT);
-    let preflight = if asked { preflight::scenario().ok() } else { None };
     let mut entries: Vec<Entry> = Vec::new();
     let mut settles: Vec<(u64, Duration)> = Vec::new();
     for execution in executions {
         let is_preflight = **execution.name == *PREFLIGHT;
         let unknown = || ReplayError::Unknown(execution.bindings.scenario.clone());
-        let scenario = if is_preflight {
-            preflight.as_ref()
-        } else {
-            scenarios.iter().find(|s| s.name == execution.bindings.scenario)
-        };
+        let scenario =
+            if is_preflight { preflight } else { scenarios.iter().find(|s| s.name == execution.bindings.scenario) };
         let scenario = scenario.ok_or_else(unknown)?;
         let bound = bind(scenario, execution.bindings)
             .map_err(|error| ReplayError::Bind { name: execution.name.to_string(), error })?;

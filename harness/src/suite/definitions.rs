@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::SuiteError;
 use super::{DEFINITIONS, File};
 use crate::cluster::schemas::Schemas;
-use crate::dialects::{Dialect, DialectKind, Scope};
+use crate::dialects::{Dialect, DialectKind, Entries, Scope};
 use crate::judge::contract::Contract;
 use crate::scenario::lint::ObjectSchemas;
 
@@ -46,6 +46,32 @@ fn problem(definitions: &[Value], kind: &DialectKind, group: &str) -> Option<Str
         Scope::Cluster => "Cluster",
     };
     differs("plural", plural, "/spec/names/plural").or_else(|| differs("scope", scope, "/spec/scope"))
+}
+
+/// Holds what a run makes where traffic comes in against the schemas of its kind.
+pub(super) fn hold_entries(definitions: &[Value], dialect: &Dialect, path: &Path) -> Result<(), SuiteError> {
+    let schemas = Schemas::with([definitions]);
+    let mut manifests = dialect.entries().into_iter().flat_map(Entries::manifests);
+    match manifests.find_map(|manifest| misfit(&schemas, manifest)) {
+        Some(misfit) => {
+            let problem = format!("a manifest of `entries` {misfit}");
+            Err(SuiteError::Undefined { path: path.to_owned(), line: None, problem })
+        }
+        None => Ok(()),
+    }
+}
+
+fn misfit(schemas: &Schemas, manifest: &Value) -> Option<String> {
+    let own = schemas.unknown_beside_releases(manifest).into_iter().map(|(field, _)| field);
+    let (mut unknown, mut wrong) = (own.collect::<Vec<_>>(), schemas.wrong_types_beside_releases(manifest));
+    // Kinds of Gateway API are built in, with all that they have in the last channel.
+    if let Some((version, channel)) = schemas.releases().pop() {
+        unknown.extend(schemas.unknown_fields(manifest, version, channel).unwrap_or_default());
+        wrong.extend(schemas.wrong_types(manifest, version, channel));
+    }
+    let unknown = unknown.first().map(|field| format!("has the field `{field}`, which its definition has not"));
+    let wrong = wrong.first();
+    unknown.or_else(|| wrong.map(|one| format!("has {} in `{}`, which is to be {}", one.found, one.path, one.wanted)))
 }
 
 /// Holds the places of a contract against the schemas of its kinds.
@@ -86,6 +112,7 @@ mod tests {
         let suite = Suite::named_in(name, edition).unwrap().unwrap();
         let definitions = embedded::definitions(suite.reference().unwrap(), edition);
         hold(&definitions, &suite.dialect, Path::new(name)).unwrap();
+        hold_entries(&definitions, &suite.dialect, Path::new(name)).unwrap();
         let schemas = Schemas::with([&definitions[..]]);
         // What there was before the newest release.
         let is_newest = |place: &(&str, &str)| *place != ("XBackend", "/status/parents");
@@ -93,5 +120,22 @@ mod tests {
         let missing: Vec<_> = suite.contract.places().filter(is_newest).filter_map(missing).collect();
         assert_eq!(missing, []);
         assert!(suite.contract.places().count() > 0);
+    }
+
+    #[rstest]
+    #[case::field("gatewayClassName: ${class}", "gatewayClass: ${class}", "has the field `spec.gatewayClass`")]
+    #[case::type_(
+        "port: \"${port}\"",
+        "port: [80]",
+        "has a list in `spec.listeners[0].port`, which is to be an integer"
+    )]
+    fn what_a_run_makes_fits_its_definition(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
+        let suite = Suite::named("kuadrant").unwrap().unwrap();
+        let definitions = embedded::definitions(suite.reference().unwrap(), Some("current"));
+        let text = gateproof_suites::dialects::OTHERS[1].dialect;
+        assert!(text.contains(from));
+        let wrong = Dialect::parse(&text.replacen(from, to, 1)).unwrap();
+        let error = hold_entries(&definitions, &wrong, Path::new("dialect.yaml")).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
     }
 }

@@ -35,9 +35,9 @@ pub enum SuiteError {
         /// What is wrong.
         error: Box<ContractError>,
     },
-    /// Its canary.
+    /// Its canary, or what preflight asks.
     #[error("{0}")]
-    Canary(String),
+    Scenario(String),
     /// A clause that it names and does not list.
     #[error("{}: the clause `{clause}` stands in no {REQUIREMENTS} beside it", path.display())]
     UnknownClause {

@@ -1,9 +1,11 @@
 //! A user who may do what a run needs, and nothing else.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
+use std::sync::Arc;
+
 use gateproof::run::permissions::{Permissions, Ways, kinds_of};
-use gateproof::run::preflight::scenario;
 use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof::suite::Suite;
 use gateproof_testbed::Testbed;
 use kube::Client;
 use kube::config::Kubeconfig;
@@ -17,6 +19,11 @@ pub fn scenarios(names: &[&str]) -> Vec<Scenario> {
     chosen
 }
 
+/// What preflight asks.
+pub fn tried() -> Scenario {
+    Arc::unwrap_or_clone(Suite::gateway_api().unwrap().preflight.unwrap())
+}
+
 /// Applies an object, as somebody else.
 pub async fn apply(client: &Client, path: &str, body: Value) {
     let request = http::Request::patch(format!("{path}?fieldManager=controller&force=true"))
@@ -28,7 +35,7 @@ pub async fn apply(client: &Client, path: &str, body: Value) {
 
 /// The token of a ServiceAccount that may do what the scenarios need by these ways, and nothing else.
 pub async fn token(client: &Client, scenarios: &[Scenario], ways: Ways) -> String {
-    let request = scenario().unwrap();
+    let request = tried();
     let all = || scenarios.iter().chain([&request]);
     let rules = Permissions::of(all(), &kinds_of(all()), ways).rules();
     let (group, name) = ("rbac.authorization.k8s.io", "least");

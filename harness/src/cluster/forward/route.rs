@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
-use serde_json::Value;
 
 use super::{Behind, ServiceName};
+use crate::dialects::Entries;
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_LABEL: &str = "kubernetes.io/service-name";
@@ -19,8 +19,8 @@ pub(super) struct World {
     pub(super) services: Vec<Arc<Service>>,
     pub(super) slices: Vec<Arc<EndpointSlice>>,
     pub(super) gateways: Vec<Arc<DynamicObject>>,
-    /// The label by which generated resources name their Gateway.
-    pub(super) label: Arc<str>,
+    /// How generated resources name their Gateway, and where it says its addresses.
+    pub(super) entries: Arc<Entries>,
 }
 
 /// A port of a ready Pod.
@@ -82,8 +82,10 @@ impl World {
         // Load balancers put Services of different ports at one address.
         let mut serving: Vec<_> =
             found.iter().filter_map(|service| tcp_port(service, port).map(|port| (*service, port))).collect();
-        if serving.len() > 1 && serving.iter().any(|(service, _)| service.labels().contains_key(&*self.label)) {
-            serving.retain(|(service, _)| service.labels().contains_key(&*self.label));
+        let is_labelled =
+            |service: &Service| self.entries.label.as_ref().is_some_and(|label| service.labels().contains_key(label));
+        if serving.len() > 1 && serving.iter().any(|(service, _)| is_labelled(service)) {
+            serving.retain(|(service, _)| is_labelled(service));
         }
         match serving.as_slice() {
             [] => Err(no_port),
@@ -99,15 +101,14 @@ impl World {
     /// The Services that are labelled as those of Gateways with the address.
     fn labelled(&self, host: &str) -> Vec<&Service> {
         let with_address = |gateway: &&Arc<DynamicObject>| {
-            let addresses = gateway.data.pointer("/status/addresses").and_then(Value::as_array);
-            addresses.into_iter().flatten().any(|address| is_host(address["value"].as_str(), host))
+            self.entries.addresses.of(&gateway.data).any(|address| is_host(Some(address), host))
         };
         let gateways: Vec<_> = self.gateways.iter().filter(with_address).collect();
         let is_labelled = |service: &&Service| {
-            let label = service.labels().get(&*self.label);
+            let named = self.entries.label.as_ref().and_then(|label| service.labels().get(label));
             gateways
                 .iter()
-                .any(|gateway| gateway.namespace() == service.namespace() && label == Some(&gateway.name_any()))
+                .any(|gateway| gateway.namespace() == service.namespace() && named == Some(&gateway.name_any()))
         };
         self.all().filter(is_labelled).collect()
     }

@@ -1,8 +1,9 @@
 #![allow(clippy::unwrap_used)]
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::dialects::Dialect;
 
 fn service(name: &str, labels: &Value, spec: &Value, status: &Value) -> Arc<Service> {
     let mut spec = spec.clone();
@@ -39,7 +40,12 @@ const GATEWAY_LABEL: &str = "gateway.networking.k8s.io/gateway-name";
 
 fn world(services: Vec<Arc<Service>>) -> World {
     let slices = services.iter().map(|of| slice(&of.name_any(), &json!([endpoint(&of.name_any(), &json!({}))])));
-    World { slices: slices.collect(), services, gateways: vec![gateway("203.0.113.9")], label: GATEWAY_LABEL.into() }
+    World {
+        slices: slices.collect(),
+        services,
+        gateways: vec![gateway("203.0.113.9")],
+        entries: Arc::new(Dialect::gateway_api().entries().unwrap().clone()),
+    }
 }
 
 #[rstest]

@@ -426,7 +426,7 @@ impl ContractState {
 /// Whether an object is as a run waits for it, at its current generation: before, a controller may have more to say,
 /// however long it has been silent.
 fn is_ready(key: &ObjectKey, object: &Value, dialect: &Dialect) -> bool {
-    let wanted = if dialect.is_entry(&key.kind) { "Programmed" } else { "Accepted" };
+    let wanted = if dialect.is_entry(&key.kind) { dialect.ready() } else { "Accepted" };
     array(object.pointer("/status/conditions")).iter().any(|condition| {
         condition["type"] == wanted
             && condition["status"] == "True"

@@ -1,0 +1,99 @@
+//! Traffic comes in at a kind of one's own: made, waited for and asked as `dialect.yaml` says, with no kind of Gateway API in sight.
+#![allow(clippy::unwrap_used)]
+
+mod process;
+
+use std::path::{Path, PathBuf};
+
+use futures::StreamExt;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use kube::runtime::watcher;
+use kube::{Client, ResourceExt};
+use process::{TestbedProcess, run};
+use rstest::rstest;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+/// Opens every Door, and says where it is if it is to be found.
+async fn keep(client: Client, says_where: bool) {
+    let doors = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Door"));
+    let all = Api::<DynamicObject>::all_with(client.clone(), &doors);
+    let mut changes = std::pin::pin!(watcher(all, watcher::Config::default()));
+    while let Some(change) = changes.next().await {
+        let Ok(watcher::Event::Apply(door) | watcher::Event::InitApply(door)) = change else { continue };
+        if door.data["status"].is_object() {
+            continue;
+        }
+        let condition = json!({
+            "type": "Open", "status": "True", "reason": "Unlocked", "message": "",
+            "observedGeneration": door.metadata.generation, "lastTransitionTime": "2026-01-01T00:00:00Z",
+        });
+        let places = if says_where { json!([{"hostname": "localhost"}]) } else { json!([]) };
+        let status = Patch::Merge(json!({"status": {"conditions": [condition], "places": places}}));
+        let home = Api::<DynamicObject>::namespaced_with(client.clone(), &door.namespace().unwrap(), &doors);
+        // It may have gone meanwhile.
+        let _ = home.patch_status(&door.name_any(), &PatchParams::default(), &status).await;
+    }
+}
+
+/// Answers every request in the same way, but for one path.
+async fn answer(listener: TcpListener, knock: &'static str) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        tokio::spawn(async move {
+            let mut request = Vec::new();
+            while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                if stream.read_buf(&mut request).await.unwrap_or_default() == 0 {
+                    return;
+                }
+            }
+            let status = if request.starts_with(b"GET /knock ") { knock } else { "200 OK" };
+            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+        });
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doors")
+}
+
+#[rstest]
+#[case::open("200 OK", true, 0, "1 passed, 0 failed")]
+#[case::broken("503 Service Unavailable", true, 1, "clause: DOOR-2")]
+#[case::nowhere("200 OK", false, 3, "no Gateway became programmed with an address")]
+#[tokio::test(flavor = "multi_thread")]
+async fn traffic_comes_in_at_a_door(
+    #[case] knock: &'static str,
+    #[case] says_where: bool,
+    #[case] code: i32,
+    #[case] told: &str,
+) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let ports = format!("http={}", listener.local_addr().unwrap().port());
+    tokio::spawn(answer(listener, knock));
+    let dialect = folder().display().to_string();
+    let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &dialect]);
+    let config = kube::config::Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
+    tokio::spawn(keep(Client::try_from(config).unwrap(), says_where));
+    let kubeconfig = testbed.kubeconfig.display().to_string();
+    let dir = testbed.dir.path().to_owned();
+    let words = ["run", "--dialect", &dialect, "--kubeconfig", &kubeconfig, "--ports", &ports];
+    let words = words.into_iter().chain(["--timing", "embedded"]).map(str::to_owned).collect::<Vec<_>>();
+    let ended = tokio::task::spawn_blocking(move || run(&dir, &words.iter().map(String::as_str).collect::<Vec<_>>()));
+    let ended = ended.await.unwrap();
+    assert!(ended.said().contains(told), "{}", ended.said());
+    assert_eq!(ended.code, Some(code));
+}
+
+/// What the page shows of a Door is what is run here.
+#[test]
+fn the_page_shows_the_door() {
+    let page = std::fs::read_to_string(folder().join("../../../docs/dialects.md")).unwrap();
+    let shown =
+        page.split("```text\n").find(|block| block.contains("kind: Door")).unwrap().split("```").next().unwrap();
+    let file = std::fs::read_to_string(folder().join("dialect.yaml")).unwrap();
+    assert!(file.contains(shown), "{shown}");
+}
