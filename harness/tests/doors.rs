@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use futures::StreamExt;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
-use kube::runtime::watcher;
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use process::{TestbedProcess, run};
 use rstest::rstest;
@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 async fn keep(client: Client, says_where: bool) {
     let doors = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Door"));
     let all = Api::<DynamicObject>::all_with(client.clone(), &doors);
-    let mut changes = std::pin::pin!(watcher(all, watcher::Config::default()));
+    let mut changes = std::pin::pin!(watcher(all, watcher::Config::default()).default_backoff());
     while let Some(change) = changes.next().await {
         let Ok(watcher::Event::Apply(door) | watcher::Event::InitApply(door)) = change else { continue };
         if door.data["status"].is_object() {
@@ -77,13 +77,14 @@ async fn traffic_comes_in_at_a_door(
     let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &dialect]);
     let config = kube::config::Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
     let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
-    tokio::spawn(keep(Client::try_from(config).unwrap(), says_where));
+    let keeping = tokio::spawn(keep(Client::try_from(config).unwrap(), says_where));
     let kubeconfig = testbed.kubeconfig.display().to_string();
     let dir = testbed.dir.path().to_owned();
     let words = ["run", "--dialect", &dialect, "--kubeconfig", &kubeconfig, "--ports", &ports];
     let words = words.into_iter().chain(["--timing", "embedded"]).map(str::to_owned).collect::<Vec<_>>();
     let ended = tokio::task::spawn_blocking(move || run(&dir, &words.iter().map(String::as_str).collect::<Vec<_>>()));
     let ended = ended.await.unwrap();
+    keeping.abort();
     assert!(ended.said().contains(told), "{}", ended.said());
     assert_eq!(ended.code, Some(code));
 }

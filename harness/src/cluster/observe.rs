@@ -14,7 +14,7 @@ use super::clock;
 use super::events::EventWatcher;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
-use super::names::{POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
+use super::names::{self, POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
 use super::redact::redact;
 use super::view::View;
 use super::watching::{Followed, Renewal, follow};
@@ -31,13 +31,24 @@ pub enum Selector {
     Run(String),
     /// The one object of this name.
     Name(String),
+    /// The one of this name in this namespace.
+    Within(String, String),
 }
 
 impl Selector {
     fn query(&self) -> String {
         match self {
             Selector::Run(id) => format!("labelSelector={}", encode(&format!("{RUN_LABEL}={id}"))),
-            Selector::Name(name) => format!("fieldSelector={}", encode(&format!("metadata.name={name}"))),
+            Selector::Name(name) | Selector::Within(_, name) => {
+                format!("fieldSelector={}", encode(&format!("metadata.name={name}")))
+            }
+        }
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        match self {
+            Selector::Within(namespace, _) => Some(namespace),
+            Selector::Run(_) | Selector::Name(_) => None,
         }
     }
 }
@@ -73,6 +84,8 @@ struct Watcher {
     view: Arc<View>,
     scopes: Arc<HashMap<String, Arc<str>>>,
     kind: Kind,
+    /// The only one that is looked at, if not all are.
+    namespace: Option<String>,
     query: String,
     known: HashSet<ObjectKey>,
     /// Since when it is not open.
@@ -108,6 +121,7 @@ impl Observer {
                 view: Arc::clone(&view),
                 scopes: Arc::clone(&scopes),
                 kind,
+                namespace: selector.namespace().map(str::to_owned),
                 query: selector.query(),
                 known: HashSet::new(),
                 blind: None,
@@ -193,7 +207,7 @@ impl Watcher {
         let mut items = Vec::new();
         let mut more = String::new();
         let version = loop {
-            let path = format!("{}?{}&limit={PAGE}{more}", self.kind.collection(None), self.query);
+            let path = format!("{}?{}&limit={PAGE}{more}", self.kind.collection(self.namespace.as_deref()), self.query);
             let mut list = self.api.get(&path).await?;
             if let Some(Value::Array(page)) = list.get_mut("items").map(Value::take) {
                 items.extend(page);
@@ -262,7 +276,7 @@ impl Watcher {
 
 impl Followed for Watcher {
     fn path(&self) -> String {
-        format!("{}?{}&", self.kind.collection(None), self.query)
+        format!("{}?{}&", self.kind.collection(self.namespace.as_deref()), self.query)
     }
 
     fn changed(&mut self, object: Value) {
@@ -324,14 +338,20 @@ fn tidied(kind: &Kind, mut object: Value) -> Arc<Value> {
     Arc::new(object)
 }
 
-/// Whom an object concerns, by its labels.
+/// Whom an object concerns, by its labels or its namespace.
 pub(super) fn scope_of(object: &Value, scopes: &HashMap<String, Arc<str>>) -> Scope {
     let label =
         |name: &str| object.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Value::as_str);
     if let Some(name) = label(SCENARIO_LABEL).and_then(|token| scopes.get(token)) {
         return Scope::Scenario(Arc::clone(name));
     }
-    label(POOL_LABEL).map_or(Scope::Run, |pool| Scope::Pool(Arc::from(pool)))
+    if let Some(pool) = label(POOL_LABEL) {
+        return Scope::Pool(Arc::from(pool));
+    }
+    // What a target makes has no labels of the run.
+    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
+    let scenario = namespace.and_then(names::token_of).and_then(|token| scopes.get(token));
+    scenario.map_or(Scope::Run, |name| Scope::Scenario(Arc::clone(name)))
 }
 
 /// Whether the server will not show a resource, however often it is asked.

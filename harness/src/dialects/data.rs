@@ -75,6 +75,9 @@ pub enum Generation {
     Status,
     /// Nowhere: it is taken to be about the newest.
     Unsaid,
+    /// Wherever an object says so: of a kind that no dialect knows.
+    #[serde(skip)]
+    Shown,
 }
 
 /// Where objects of a kind live.
@@ -367,7 +370,7 @@ impl Dialect {
 
     /// Where the status of a kind says which generation it is about.
     pub fn generation(&self, kind: &str) -> Generation {
-        self.kind(kind).map_or(Generation::Conditions, |kind| kind.generation)
+        self.kind(kind).map_or(Generation::Shown, |kind| kind.generation)
     }
 
     /// Kinds whose objects live in no namespace.

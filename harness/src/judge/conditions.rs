@@ -83,6 +83,11 @@ pub fn own<'a>(object: &'a Value, dialect: &Dialect) -> Vec<Condition<'a>> {
         Generation::Conditions => return conditions,
         Generation::Status => object.pointer("/status/observedGeneration").and_then(Value::as_i64),
         Generation::Unsaid => Some(generation(object)),
+        Generation::Shown => match object.pointer("/status/observedGeneration").and_then(Value::as_i64) {
+            None if conditions.iter().any(|one| one.observed_generation.is_some()) => return conditions,
+            None => Some(generation(object)),
+            observed => observed,
+        },
     };
     conditions.iter_mut().for_each(|condition| condition.observed_generation = observed);
     conditions

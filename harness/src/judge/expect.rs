@@ -94,6 +94,10 @@ pub fn evaluate(expected: &SubjectExpectation, latest: Latest<'_>, rules: &Rules
             seen.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or("?"),
             generation(&seen.object)
         )),
+        // What is not there has no fields.
+        Latest::Gone | Latest::Unknown if rules.scenario.is_made(&expected.subject) => {
+            check.object(expected, &Value::Null);
+        }
         // Whoever was to hold an object that goes let it go.
         Latest::Gone if rules.scenario.lets_go(&expected.subject) => check.gone(),
         Latest::Gone => check.unseen("the object is deleted".to_owned()),

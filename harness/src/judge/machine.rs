@@ -67,7 +67,7 @@ impl Judge {
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
         let contract = ContractState::new(context.contract.clone(), context.basis, context.controller_name.clone())
             .limits(&context.timing);
-        let others = Others::of(Arc::clone(&scenario.dialect));
+        let others = Others::of(Arc::clone(&scenario.dialect)).beside(&scenario.made);
         Judge {
             scenario,
             context,

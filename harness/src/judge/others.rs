@@ -11,8 +11,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::conditions::{array, uid};
+use super::history::names;
 use crate::dialects::Dialect;
 use crate::log::{Bindings, Body, Change, Elapsed, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
+use crate::scenario::MadeObject;
 use crate::scenario::scope::DEFINITION;
 
 /// Field manager of our own writes.
@@ -43,6 +45,8 @@ pub(super) struct Others {
     unexplained: Vec<ObjectKey>,
     /// What somebody else made, changed or deleted in a namespace of the scenario.
     intruders: Vec<Foreign>,
+    /// What the target makes there, as the scenario says.
+    of_target: Vec<MadeObject>,
     /// Who writes statuses of the dialect: the target.
     writes_statuses: HashSet<String>,
 }
@@ -79,8 +83,15 @@ impl Others {
             class: None,
             unexplained: Vec::new(),
             intruders: Vec::new(),
+            of_target: Vec::new(),
             writes_statuses: HashSet::new(),
         }
+    }
+
+    /// Objects that the target makes are no interference.
+    pub(super) fn beside(mut self, made: &[MadeObject]) -> Others {
+        made.clone_into(&mut self.of_target);
+        self
     }
 
     /// The scenario begins, on this class.
@@ -112,7 +123,9 @@ impl Others {
                 made.seen = Some(Seen { object: object.clone(), gone, seq: event.seq, at: event.at });
                 self.doubt(key);
             }
-            Body::Stirred { key, change, object } if matches!(event.scope, Scope::Scenario(_)) => {
+            Body::Stirred { key, change, object }
+                if matches!(event.scope, Scope::Scenario(_)) && !self.is_of_target(key) =>
+            {
                 let (what, tells) = match change {
                     Change::Added => ("made", true),
                     Change::Modified => ("changed", true),
@@ -124,6 +137,10 @@ impl Others {
             }
             _ => {}
         }
+    }
+
+    fn is_of_target(&self, key: &ObjectKey) -> bool {
+        self.of_target.iter().any(|made| made.group == key.group && names(&made.object, key))
     }
 
     fn doubt(&mut self, key: &ObjectKey) {

@@ -21,6 +21,7 @@ pub(super) fn scenario(name: &str) -> Scenario {
         namespaces: indexmap::IndexMap::default(),
         gateways: indexmap::IndexMap::default(),
         backends: Vec::new(),
+        made: Vec::new(),
         steps: Vec::new(),
         digest: String::new(),
         labels: indexmap::IndexMap::default(),

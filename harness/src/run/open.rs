@@ -34,7 +34,7 @@ use crate::cluster::write::Writer;
 use crate::cluster::{clock, names};
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
-use crate::scenario::Scenario;
+use crate::scenario::{MadeObject, Scenario};
 
 /// What it is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +172,8 @@ pub async fn open(
     let tokens = executions.map(|(index, name)| (names::token(&run_id, index), name)).collect();
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref()).chain(canary.as_deref());
-    let watched = resources(facts, watched, &run_id);
+    let mut watched = resources(facts, watched, &run_id);
+    watched.extend(slots.iter().flat_map(|slot| made(facts, slot, &run_id)));
     if let Some(bystander) = &options.bystander {
         bystander.before_watches().await;
     }
@@ -414,6 +415,17 @@ fn resources<'s>(facts: &Facts, scenarios: impl Iterator<Item = &'s Scenario>, r
         }
     }
     watched
+}
+
+/// What the target makes in the namespaces of an execution, which has no label of the run.
+fn made(facts: &Facts, slot: &Slot, run_id: &str) -> Vec<(Kind, Selector)> {
+    let token = names::token(run_id, slot.index);
+    let within = |made: &MadeObject| {
+        let namespace = names::namespace(&token, made.object.namespace.as_deref().unwrap_or("ns"));
+        let kind = facts.kinds.of(&made.group, &made.object.kind)?;
+        Some((kind.clone(), Selector::Within(namespace, made.object.name.clone())))
+    };
+    slot.scenario.made.iter().filter_map(within).collect()
 }
 
 fn run_started(

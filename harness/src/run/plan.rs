@@ -231,15 +231,17 @@ fn not_lacked(scenario: &Scenario, facts: &Facts) -> Option<String> {
     definitions(scenario).into_iter().find_map(problem)
 }
 
-/// The first kind that a scenario applies, or whose definition it looks at or changes, and that the target does not serve, unless the
+/// The first kind that a scenario applies or the target makes, or whose definition it looks at or changes, and that the target does not serve, unless the
 /// scenario makes it.
 fn unserved(scenario: &Scenario, facts: &Facts) -> Option<String> {
     let own = definitions(scenario);
     let is_served =
         |kind: Option<&Kind>| kind.is_some_and(|kind| !kind.later || own.contains(kind.resource().as_str()));
     let scenario = &bound(scenario, facts);
-    let key = applied(scenario).find(|key| !is_served(facts.kinds.of(&key.group, &key.kind)));
-    key.map(|key| if key.group.is_empty() { key.kind } else { format!("{}.{}", key.kind, key.group) }).or_else(|| {
+    let made = scenario.made.iter().map(|made| (made.group.clone(), made.object.kind.clone()));
+    let mut kinds = applied(scenario).map(|key| (key.group, key.kind)).chain(made);
+    let kind = kinds.find(|(group, kind)| !is_served(facts.kinds.of(group, kind)));
+    kind.map(|(group, kind)| if group.is_empty() { kind } else { format!("{kind}.{group}") }).or_else(|| {
         let lacked = |name: &&str| !is_served(facts.kinds.defined_by(name));
         referred(scenario).find(lacked).map(str::to_owned)
     })

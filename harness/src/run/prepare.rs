@@ -211,6 +211,7 @@ async fn begin(
     let scenarios = || scenarios.iter().copied();
     let mut groups: BTreeSet<String> =
         scenarios().flat_map(|scenario| applied(scenario)).map(|key| key.group).collect();
+    groups.extend(scenarios().flat_map(|scenario| &scenario.made).map(|made| made.group.clone()));
     let referred = scenarios().flat_map(|scenario| referred(scenario));
     groups.extend(referred.filter_map(|name| Some(name.split_once('.')?.1.to_owned())));
     let defined: BTreeSet<&str> = scenarios().flat_map(|scenario| scope::definitions(scenario)).collect();
@@ -303,7 +304,9 @@ pub(super) fn referred(scenario: &Scenario) -> impl Iterator<Item = &str> {
 /// The kinds that a scenario names without their group. Of those that it applies the group is known.
 fn named(scenario: &Scenario) -> impl Iterator<Item = String> {
     let references = references(scenario).into_iter();
-    let unknown = references.filter(|object| applied(scenario).all(|key| key.kind != object.kind));
+    let is_known =
+        |object: &ObjectRef| scenario.is_made(object) || applied(scenario).any(|key| key.kind == object.kind);
+    let unknown = references.filter(move |object| !is_known(object));
     unknown.map(|object| object.kind.clone())
 }
 

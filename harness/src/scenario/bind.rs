@@ -89,6 +89,7 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
             }
         }
     }
+    bound.made.iter_mut().try_for_each(|made| binder.reference(&mut made.object))?;
     for decl in bound.namespaces.values_mut() {
         for value in decl.labels.values_mut() {
             *value = binder.resolver.text(value)?;

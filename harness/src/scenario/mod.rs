@@ -27,9 +27,9 @@ pub use grpc::GrpcCode;
 pub use model::{
     Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, Bounds, Branch, Channel, Clause,
     ConditionExpectation, Delete, Ending, ExpectationId, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, HoldFor,
-    Isolation, Level, ListenerExpectation, MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation,
-    Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario, Script, Seen, Settle,
-    Share, Since, Step, SubCondition, SubjectExpectation, Times, Verb, Version,
+    Isolation, Level, ListenerExpectation, MadeObject, MessageExpectation, NamespaceDecl, Noted, ObjectRef,
+    ParentExpectation, Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario,
+    Script, Seen, Settle, Share, Since, Step, SubCondition, SubjectExpectation, Times, Verb, Version,
 };
 pub use parse::parse;
 pub use vocabulary::{Vocabulary, suggest};

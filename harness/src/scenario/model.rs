@@ -53,6 +53,8 @@ pub struct Scenario {
     pub gateways: IndexMap<String, String>,
     /// Backends, hosted or deployed by the harness.
     pub backends: Vec<BackendDecl>,
+    /// Objects that the target makes in the scenario's namespaces, and that steps ask after.
+    pub made: Vec<MadeObject>,
     /// What is done and expected, in order.
     pub steps: Vec<Step>,
     /// SHA-256 of the source document, hexadecimal.
@@ -70,10 +72,24 @@ impl Scenario {
             .any(|step| matches!(&step.verb, Verb::Delete(gone) if !gone.awaited && gone.objects.contains(object)))
     }
 
+    /// Whether the target is to make an object: it is there once it has.
+    pub fn is_made(&self, object: &ObjectRef) -> bool {
+        self.made.iter().any(|made| made.object == *object)
+    }
+
     /// An object as the manifest writes it, whether the scenario is bound or not.
     pub fn label(&self, object: &ObjectRef) -> Arc<str> {
         self.labels.get(object).cloned().unwrap_or_else(|| Arc::from(object.to_string()))
     }
+}
+
+/// An object that the target makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeObject {
+    /// Its API group.
+    pub group: String,
+    /// The object, in a namespace of the scenario.
+    pub object: ObjectRef,
 }
 
 /// A namespace of a scenario.

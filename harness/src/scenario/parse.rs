@@ -6,6 +6,7 @@ mod component;
 mod expect;
 mod field;
 mod hold;
+mod made;
 pub(in crate::scenario) mod names;
 mod probe;
 mod scalar;

@@ -74,6 +74,7 @@ pub(super) fn scenario(verbs: Vec<Verb>) -> Scenario {
         namespaces: IndexMap::new(),
         gateways: IndexMap::from([("gw".to_owned(), "http".to_owned())]),
         backends: Vec::new(),
+        made: Vec::new(),
         steps,
         digest: String::new(),
         labels: IndexMap::from([

@@ -8,6 +8,7 @@ mod driver;
 mod further;
 mod graded;
 mod hold;
+mod made;
 mod others;
 mod policies;
 mod probe;

@@ -14,7 +14,7 @@ use super::names::Names;
 use crate::dialects::Edition;
 
 use super::tree::{Document, Key, Kind, Node};
-use super::{component, expect, hold, probe, service};
+use super::{component, expect, hold, made, probe, service};
 
 /// Reads one document; problems go to the checker.
 pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_>) -> Option<Scenario> {
@@ -33,6 +33,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     names.changes_cluster = text(spec, "isolation") == Some("cluster");
     reserved_aliases(spec, checker);
     let backends = backends(spec, &mut names, checker);
+    let made = made::read(spec, &mut names, checker);
     let mut steps = Vec::new();
     let list = spec.get("steps").map(Node::list).unwrap_or_default();
     list.iter().for_each(|node| names.check_placeholders(node, checker));
@@ -67,6 +68,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
         namespaces,
         gateways,
         backends,
+        made,
         steps,
         digest: format!("{:x}", Sha256::digest(document.text.as_bytes())),
         labels: IndexMap::new(),

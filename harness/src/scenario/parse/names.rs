@@ -26,6 +26,8 @@ pub(super) struct Names {
     pub(super) backends: Vec<String>,
     /// Objects that some step up to here applied, and the Services of backends.
     pub(super) objects: Vec<ObjectRef>,
+    /// Those of them that the target makes.
+    pub(super) made: Vec<ObjectRef>,
     /// Whether the scenario says that it changes what the whole cluster shares.
     pub(super) changes_cluster: bool,
 }
@@ -39,6 +41,7 @@ impl Names {
             namespaces: Vec::new(),
             backends: Vec::new(),
             objects: Vec::new(),
+            made: Vec::new(),
             changes_cluster: false,
         }
     }
@@ -185,7 +188,9 @@ impl Names {
     /// A reference to what a step deletes: nothing that others have or share.
     pub(super) fn deleted(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
         let object = self.reference(text, mark, checker)?;
-        let problem = if object.pool {
+        let problem = if self.made.contains(&object) {
+            format!("`{text}` is the target's, and what a run did not create is never deleted")
+        } else if object.pool {
             format!("`{text}` is shared with other scenarios, and none of them may delete it")
         } else if self.is_foreign(&object) {
             format!("`{text}` is not the scenario's own, and what a run did not create is never deleted")
@@ -199,6 +204,14 @@ impl Names {
     /// A reference to what a step patches: if others have it, the scenario must say that it changes the cluster.
     pub(super) fn patched(&self, text: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
         let object = self.reference(text, mark, checker)?;
+        if self.made.contains(&object) {
+            checker.report(
+                mark,
+                format!("`{text}` is the target's, and what a run did not create is never changed"),
+                None,
+            );
+            return None;
+        }
         if self.is_foreign(&object) && !self.changes_cluster {
             checker.report(mark, format!("`{text}` is not the scenario's own"), Some(ALONE.to_owned()));
             return None;

@@ -180,6 +180,11 @@ static SPEC: Table = Table {
             Shape::List(&Shape::Either(&[Shape::Name, Shape::Table(&BACKEND)])),
             "Services whose endpoints echo",
         ),
+        may(
+            "made",
+            Shape::List(&Shape::Table(&MADE)),
+            "objects that the target makes, so that steps can ask after them",
+        ),
         must("steps", Shape::List(&Shape::Table(&STEP)), "what is done and expected, in order"),
     ],
 };
@@ -190,6 +195,19 @@ static NAMESPACE: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[may("labels", Shape::Map(&Shape::Text), "labels beside those of the harness")],
+};
+
+static MADE: Table = Table {
+    name: "Made",
+    doc: "An object that the target makes in a namespace of the scenario. Until it is there, and once it is gone, it has no fields.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("apiVersion", Shape::Text, "such as apps/v1"),
+        must("kind", Shape::Text, "such as Deployment"),
+        must("name", Shape::Text, "its name, without placeholders"),
+        may("namespace", Shape::Text, "alias of its namespace; the scenario's own without it"),
+    ],
 };
 
 static BACKEND: Table = Table {

@@ -73,11 +73,16 @@ impl Writer<'_> {
                 "apiVersion": format!("{}/{}", kind.group, kind.version), "kind": kind.kind,
                 "name": self.key.name, "uid": self.facts.meta("uid"),
             });
-            let secret = json!({
+            let mut secret = json!({
                 "apiVersion": "v1", "kind": "Secret",
                 "metadata": {"name": name, "namespace": self.key.namespace, "ownerReferences": [owner]},
                 "data": data,
             });
+            if let Some(spoiler) = self.shared.behaviour.spoiler() {
+                let plain = secret.clone();
+                spoiler.spoil("Secret", &plain, &mut secret);
+            }
+            let data = secret["data"].clone();
             match api.get_opt(name).await? {
                 None => {
                     let secret = serde_json::from_value(secret).map_err(kube::Error::SerdeError)?;

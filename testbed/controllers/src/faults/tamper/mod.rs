@@ -51,7 +51,7 @@ pub type StatusEdit = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
 pub type ObjectEdit = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
 /// The parts of an object that can be made wrong, and that an implementation reads again.
-const PARTS: [&str; 3] = ["/status", "/metadata/annotations", "/metadata/finalizers"];
+const PARTS: [&str; 4] = ["/status", "/metadata/annotations", "/metadata/finalizers", "/data"];
 
 /// Why something could not be made wrong.
 #[derive(Debug, thiserror::Error)]
