@@ -1,6 +1,12 @@
 //! What a manifest may hold, as one table. The parser checks against it and the JSON Schema is made from it.
 
+mod probe;
+mod subject;
+
 use super::super::grpc::NAMES;
+use probe::PROBE;
+pub(in crate::scenario) use subject::CONDITION;
+use subject::SUBJECT;
 
 /// What a value must look like.
 #[derive(Debug, Clone, Copy)]
@@ -303,143 +309,6 @@ static ENDING: Table = Table {
     ],
 };
 
-static SUBJECT: Table = Table {
-    name: "Subject",
-    doc: "What is expected of one object's status. On a route, conditions are those of every parent entry.",
-    conditions: true,
-    one_of: &[],
-    fields: &[
-        may(
-            "parents",
-            Shape::Either(&[Shape::Word(&["none"]), Shape::List(&Shape::Table(&PARENT))]),
-            "which parent entries of our controller there are",
-        ),
-        may(
-            "mirrors",
-            Shape::Map(&MIRROR),
-            "fields of its status by name, or by JSON pointer below the status; `current` is the object's generation",
-        ),
-        may("listeners", Shape::Map(&Shape::Table(&LISTENER)), "listener entries by name"),
-        may("fields", Shape::List(&Shape::Table(&FIELD)), "further fields"),
-    ],
-};
-
-static PARENT: Table = Table {
-    name: "Parent",
-    doc: "One parent entry of a route.",
-    conditions: true,
-    one_of: &[],
-    fields: &[
-        must(
-            "ref",
-            Shape::Either(&[Shape::Text, Shape::Map(&Shape::Any)]),
-            "a Gateway such as ${gw} or Gateway/own, or a whole parentRef",
-        ),
-        may("section", Shape::Text, "its sectionName"),
-        may("port", Shape::Either(&[Shape::Integer(1, 65535), Shape::Text]), "its port"),
-        may("controller", Shape::Text, "whose entry it is; our controller's unless given"),
-        may("absent", Shape::Bool, "true: there must be no such entry"),
-    ],
-};
-
-static LISTENER: Table = Table {
-    name: "Listener",
-    doc: "One listener entry of a Gateway.",
-    conditions: true,
-    one_of: &[],
-    fields: &[
-        may("attachedRoutes", Shape::Integer(0, 1_000_000), "exact number of attached routes"),
-        may("supportedKinds", TEXTS, "exact set of supported kinds, Kind or group/Kind"),
-    ],
-};
-
-static FIELD: Table = Table {
-    name: "Field",
-    doc: "A test of one field, by JSON pointer.",
-    conditions: false,
-    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty", "sortedBy", "contains"],
-    fields: &[
-        must("at", Shape::Text, "JSON pointer such as /status/addresses"),
-        may("equals", Shape::Any, "is this value"),
-        may("oneOf", Shape::List(&Shape::Any), "is one of these values"),
-        may("absent", Shape::Bool, "true: is not there at all"),
-        may("notEmpty", Shape::Bool, "is there and not empty"),
-        may("empty", Shape::Bool, "is not there, or empty"),
-        may("sortedBy", Shape::Text, "is a list in ascending order of this field"),
-        may("contains", Shape::Any, "is a list that holds this value"),
-        LEVEL,
-    ],
-};
-
-/// The long form of a condition.
-pub(in crate::scenario) static CONDITION: Table = Table {
-    name: "Condition",
-    doc: "What is expected of one condition; observedGeneration must always be current.",
-    conditions: false,
-    one_of: &[],
-    fields: &[
-        may("status", TEXT_OR_TEXTS, "True, False or Unknown; several are alternatives"),
-        may("reason", TEXT_OR_TEXTS, "several are alternatives"),
-        may("message", Shape::Table(&MESSAGE), "what the message must say"),
-        may("fields", Shape::Map(&MIRROR), "further fields of the condition, by name"),
-        may(
-            "below",
-            Shape::Map(&Shape::Either(&[Shape::List(&Shape::SubCondition), Shape::Table(&BELOW)])),
-            "lists of sub-conditions in the condition, by name of the field: these and no others, in any order",
-        ),
-        may("present", Shape::Bool, "false: must not be there"),
-        may("absent", Shape::Bool, "true: must not be there"),
-        may("optional", Shape::Bool, "true: may be absent, but if there it must be so"),
-        LEVEL,
-        may("reasonLevel", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding the reason is, if weaker"),
-        SINCE,
-        UNTIL,
-        CHANNEL,
-        PROVES,
-    ],
-};
-
-/// A value that a field must have, or a test of it. Nothing means that it must not be there.
-const MIRROR: Shape = Shape::Either(&[Shape::Scalar, Shape::Table(&VALUE)]);
-
-static VALUE: Table = Table {
-    name: "Value",
-    doc: "A test of a field's value.",
-    conditions: false,
-    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty"],
-    fields: &[
-        may("equals", Shape::Any, "is this value"),
-        may("oneOf", Shape::List(&Shape::Any), "is one of these values"),
-        may("absent", Shape::Bool, "true: is not there at all"),
-        may("notEmpty", Shape::Bool, "true: is there and not empty"),
-        may("empty", Shape::Bool, "true: is not there, or empty"),
-    ],
-};
-
-static BELOW: Table = Table {
-    name: "Below",
-    doc: "What stands in a list of sub-conditions, beside others.",
-    conditions: false,
-    one_of: &["atLeast"],
-    fields: &[may(
-        "atLeast",
-        Shape::List(&Shape::SubCondition),
-        "these, each as often as it is named, and perhaps others",
-    )],
-};
-
-static MESSAGE: Table = Table {
-    name: "Message",
-    doc: "What a message must say.",
-    conditions: false,
-    one_of: &[],
-    fields: &[
-        may("mentions", TEXT_OR_TEXTS, "texts that it must contain"),
-        may("starts", TEXT_OR_TEXTS, "what it must start with; several are alternatives"),
-        may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding; SHOULD unless given"),
-    ],
-};
-
 static HOLD: Table = Table {
     name: "Hold",
     doc: "A watch over a while, asked of every version seen meanwhile.",
@@ -452,52 +321,6 @@ static HOLD: Table = Table {
         may("unchanged", TEXTS, "the status of these must not be written"),
         may("otherMessages", Shape::Bool, "true: it may be, with other messages, which may speak of what else changed"),
         may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding `unchanged` is; MUST unless given"),
-    ],
-};
-
-static PROBE: Table = Table {
-    name: "Probe",
-    doc: "A request and the answer that it must get.",
-    conditions: false,
-    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "websocket", "tcp"],
-    fields: &[
-        may("get", Shape::Text, "URL of a GET"),
-        may("head", Shape::Text, "URL of a HEAD"),
-        may("post", Shape::Text, "URL of a POST"),
-        may("put", Shape::Text, "URL of a PUT"),
-        may("patch", Shape::Text, "URL of a PATCH"),
-        may("delete", Shape::Text, "URL of a DELETE"),
-        may("options", Shape::Text, "URL of an OPTIONS"),
-        may("grpc", Shape::Text, "URL of a call of gRPC: http://HOST/PACKAGE.SERVICE/METHOD"),
-        may("websocket", Shape::Text, "URL (of HTTP) of a WebSocket"),
-        may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
-        may("send", Shape::Text, "what is sent over TCP"),
-        may("listens", Shape::Bool, "true: nothing is sent over TCP, for the backend speaks first"),
-        may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
-        may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
-        may("method", Shape::Text, "the method as it is sent, if it is not the key in upper case"),
-        may(
-            "headers",
-            Shape::Map(&TEXT_OR_TEXTS),
-            "request headers, or metadata of a call; several values are several lines",
-        ),
-        may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
-        may("body", Shape::Text, "request body"),
-        may("sends", TEXTS, "texts of the messages of a call, in this order; one empty message unless given"),
-        may(
-            "among",
-            TEXTS,
-            "paths on the same host: for each a GET, or a call, is sent before it over the same HTTP/2 connection, and not waited for",
-        ),
-        must(
-            "expect",
-            Shape::Either(&[Shape::Word(&["refused", "noAnswer", "cutOff"]), Shape::Table(&ANSWER)]),
-            "the answer",
-        ),
-        may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
-        may("contrast", Shape::Bool, "false: no control request around a 4xx or 5xx expectation"),
-        may("unprogrammed", Shape::Bool, "true: the Gateway's Programmed=True is not waited for before it"),
-        LEVEL,
     ],
 };
 
@@ -559,90 +382,4 @@ static GAP: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[may("atLeast", Shape::Text, "so long at least"), may("atMost", Shape::Text, "so long at most")],
-};
-
-static ANSWER: Table = Table {
-    name: "Answer",
-    doc: "What must come back.",
-    conditions: false,
-    one_of: &[],
-    fields: &[
-        may("backend", Shape::Name, "the backend that answers"),
-        may("status", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "legal status codes; 200 unless given"),
-        may("code", Shape::Either(&[CODE, Shape::List(&CODE)]), "legal codes of a call; OK unless given"),
-        may("prefer", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "those that a SHOULD prefers"),
-        may("headers", Shape::Map(&HEADER), "response headers"),
-        may("trailers", Shape::Map(&HEADER), "response trailers"),
-        may("messages", Shape::Integer(0, 10_000), "how many messages a call is answered with"),
-        may("seen", Shape::Table(&SEEN), "what the backend saw"),
-        may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
-        may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
-        may(
-            "replies",
-            Shape::List(&Shape::Word(&["text", "binary", "fragments", "large", "ping", "close"])),
-            "messages over the WebSocket, in this order, each of which must get its right answer",
-        ),
-        may("noted", Shape::Map(&Shape::Table(&NOTED)), "what backends noted of the very request, by backend"),
-        may(
-            "shares",
-            Shape::Map(&Shape::Integer(0, 1_000_000)),
-            "weights by backend (`a|b` for what several have together), status code or code of a call",
-        ),
-        may(
-            "copies",
-            Shape::Map(&Shape::Integer(0, 100)),
-            "how many of a hundred requests a mirror gets a copy of, by backend; one",
-        ),
-        may("margin", Shape::Number, "percentage points below which a deviation is not looked for; 10 unless given"),
-    ],
-};
-
-/// A header test: a value, `absent` or `present`, or a mapping for values that are such words.
-const HEADER: Shape = Shape::Either(&[Shape::Text, Shape::Table(&HEADER_VALUE)]);
-
-static HEADER_VALUE: Table = Table {
-    name: "HeaderValue",
-    doc: "A test of a header's value.",
-    conditions: false,
-    one_of: &["equals", "oneOf", "members", "without", "lines"],
-    fields: &[
-        may("equals", Shape::Text, "the value, for those that would read as a test otherwise"),
-        may("oneOf", TEXTS, "legal values"),
-        may("members", TEXTS, "the members of the list that it is, in any order and case"),
-        may("without", Shape::Text, "a member that the list does not have, nor `*`; it may be absent"),
-        may("lines", TEXTS, "its lines, in this order"),
-    ],
-};
-
-static NOTED: Table = Table {
-    name: "Noted",
-    doc: "What a backend noted of each request of the probe.",
-    conditions: false,
-    one_of: &[],
-    fields: &[
-        may(
-            "times",
-            Shape::Either(&[Shape::Integer(0, 1000), Shape::Table(&COUNT)]),
-            "how often the request reached it",
-        ),
-        may("apart", Shape::Text, "the time, such as 200ms, that lies between two of these at least"),
-        may("method", Shape::Text, "the method, each time"),
-        may("path", Shape::Text, "raw path with query, each time"),
-        may("body", Shape::Text, "the body, each time"),
-        may("headers", Shape::Map(&HEADER), "request headers, each time"),
-    ],
-};
-
-static SEEN: Table = Table {
-    name: "Seen",
-    doc: "What the backend saw of the request.",
-    conditions: false,
-    one_of: &[],
-    fields: &[
-        may("path", Shape::Text, "raw path with query"),
-        may("host", Shape::Text, "Host header"),
-        may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in"),
-        may("messages", TEXTS, "texts of the messages of a call, in this order"),
-        may("headers", Shape::Map(&HEADER), "request headers"),
-    ],
 };

@@ -1,0 +1,135 @@
+//! What a probe and its answer may hold.
+
+use super::{CODE, COUNT, LEVEL, STATUS, Shape, TEXT_OR_TEXTS, TEXTS, Table, may, must};
+
+pub(super) static PROBE: Table = Table {
+    name: "Probe",
+    doc: "A request and the answer that it must get.",
+    conditions: false,
+    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "websocket", "tcp"],
+    fields: &[
+        may("get", Shape::Text, "URL of a GET"),
+        may("head", Shape::Text, "URL of a HEAD"),
+        may("post", Shape::Text, "URL of a POST"),
+        may("put", Shape::Text, "URL of a PUT"),
+        may("patch", Shape::Text, "URL of a PATCH"),
+        may("delete", Shape::Text, "URL of a DELETE"),
+        may("options", Shape::Text, "URL of an OPTIONS"),
+        may("grpc", Shape::Text, "URL of a call of gRPC: http://HOST/PACKAGE.SERVICE/METHOD"),
+        may("websocket", Shape::Text, "URL (of HTTP) of a WebSocket"),
+        may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
+        may("send", Shape::Text, "what is sent over TCP"),
+        may("listens", Shape::Bool, "true: nothing is sent over TCP, for the backend speaks first"),
+        may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
+        may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
+        may("method", Shape::Text, "the method as it is sent, if it is not the key in upper case"),
+        may(
+            "headers",
+            Shape::Map(&TEXT_OR_TEXTS),
+            "request headers, or metadata of a call; several values are several lines",
+        ),
+        may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
+        may("body", Shape::Text, "request body"),
+        may("sends", TEXTS, "texts of the messages of a call, in this order; one empty message unless given"),
+        may(
+            "among",
+            TEXTS,
+            "paths on the same host: for each a GET, or a call, is sent before it over the same HTTP/2 connection, and not waited for",
+        ),
+        must(
+            "expect",
+            Shape::Either(&[Shape::Word(&["refused", "noAnswer", "cutOff"]), Shape::Table(&ANSWER)]),
+            "the answer",
+        ),
+        may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
+        may("contrast", Shape::Bool, "false: no control request around a 4xx or 5xx expectation"),
+        may("unprogrammed", Shape::Bool, "true: the Gateway's Programmed=True is not waited for before it"),
+        LEVEL,
+    ],
+};
+
+static ANSWER: Table = Table {
+    name: "Answer",
+    doc: "What must come back.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("backend", Shape::Name, "the backend that answers"),
+        may("status", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "legal status codes; 200 unless given"),
+        may("code", Shape::Either(&[CODE, Shape::List(&CODE)]), "legal codes of a call; OK unless given"),
+        may("prefer", Shape::Either(&[STATUS, Shape::List(&STATUS)]), "those that a SHOULD prefers"),
+        may("headers", Shape::Map(&HEADER), "response headers"),
+        may("trailers", Shape::Map(&HEADER), "response trailers"),
+        may("messages", Shape::Integer(0, 10_000), "how many messages a call is answered with"),
+        may("seen", Shape::Table(&SEEN), "what the backend saw"),
+        may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
+        may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
+        may(
+            "replies",
+            Shape::List(&Shape::Word(&["text", "binary", "fragments", "large", "ping", "close"])),
+            "messages over the WebSocket, in this order, each of which must get its right answer",
+        ),
+        may("noted", Shape::Map(&Shape::Table(&NOTED)), "what backends noted of the very request, by backend"),
+        may(
+            "shares",
+            Shape::Map(&Shape::Integer(0, 1_000_000)),
+            "weights by backend (`a|b` for what several have together), status code or code of a call",
+        ),
+        may(
+            "copies",
+            Shape::Map(&Shape::Integer(0, 100)),
+            "how many of a hundred requests a mirror gets a copy of, by backend; one",
+        ),
+        may("margin", Shape::Number, "percentage points below which a deviation is not looked for; 10 unless given"),
+    ],
+};
+
+/// A header test: a value, `absent` or `present`, or a mapping for values that are such words.
+const HEADER: Shape = Shape::Either(&[Shape::Text, Shape::Table(&HEADER_VALUE)]);
+
+static HEADER_VALUE: Table = Table {
+    name: "HeaderValue",
+    doc: "A test of a header's value.",
+    conditions: false,
+    one_of: &["equals", "oneOf", "members", "without", "lines"],
+    fields: &[
+        may("equals", Shape::Text, "the value, for those that would read as a test otherwise"),
+        may("oneOf", TEXTS, "legal values"),
+        may("members", TEXTS, "the members of the list that it is, in any order and case"),
+        may("without", Shape::Text, "a member that the list does not have, nor `*`; it may be absent"),
+        may("lines", TEXTS, "its lines, in this order"),
+    ],
+};
+
+static NOTED: Table = Table {
+    name: "Noted",
+    doc: "What a backend noted of each request of the probe.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may(
+            "times",
+            Shape::Either(&[Shape::Integer(0, 1000), Shape::Table(&COUNT)]),
+            "how often the request reached it",
+        ),
+        may("apart", Shape::Text, "the time, such as 200ms, that lies between two of these at least"),
+        may("method", Shape::Text, "the method, each time"),
+        may("path", Shape::Text, "raw path with query, each time"),
+        may("body", Shape::Text, "the body, each time"),
+        may("headers", Shape::Map(&HEADER), "request headers, each time"),
+    ],
+};
+
+static SEEN: Table = Table {
+    name: "Seen",
+    doc: "What the backend saw of the request.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("path", Shape::Text, "raw path with query"),
+        may("host", Shape::Text, "Host header"),
+        may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in"),
+        may("messages", TEXTS, "texts of the messages of a call, in this order"),
+        may("headers", Shape::Map(&HEADER), "request headers"),
+    ],
+};
