@@ -4,6 +4,7 @@ mod admitting;
 mod attaching;
 mod besides;
 mod bystanders;
+mod collisions;
 mod connections;
 mod entries;
 mod handshakes;
@@ -60,6 +61,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         admitting::BUGS,
         holding::BUGS,
         shared::BUGS,
+        collisions::BUGS,
     ];
     all.into_iter().flatten()
 }
