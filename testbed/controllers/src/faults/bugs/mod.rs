@@ -4,6 +4,7 @@ mod admitting;
 mod attaching;
 mod besides;
 mod bystanders;
+mod changing;
 mod collisions;
 mod connections;
 mod entries;
@@ -24,6 +25,7 @@ mod services;
 mod shared;
 mod sizes;
 mod together;
+mod transports;
 mod upgrades;
 
 use super::Fault;
@@ -62,6 +64,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         holding::BUGS,
         shared::BUGS,
         collisions::BUGS,
+        changing::BUGS,
+        transports::BUGS,
     ];
     all.into_iter().flatten()
 }
