@@ -143,6 +143,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-port-taken-from-a-service",
         "httproute-retry-after-refused-connections",
         "httproute-slice-without-ports",
+        "httproute-two-named-target-ports",
         "httproute-two-ports-of-a-service",
         "httproute-two-services-of-a-name",
         "httproute-unready-endpoint",

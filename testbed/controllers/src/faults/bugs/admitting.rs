@@ -11,11 +11,12 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{each, has_reason, listeners, say, set, view},
+        tools::{each, has_reason, listeners, parents, say, set, view},
     },
+    model::{Listener, ParentRef, RouteKind},
     runtime::seams::{ConfigSeam, Seen},
     snapshot::{Kind, Object, Snapshot},
-    status::Truth,
+    status::{StatusUpdate, Truth},
 };
 
 /// The wildcards of the listeners of a Gateway: the listener's name, and what stands behind the star.
@@ -50,6 +51,30 @@ fn forget_wider_wildcards(snapshot: &mut Snapshot) {
             }
         }
     });
+}
+
+/// Whether a listener is one of those that a parentRef is for.
+fn is_meant(reference: &ParentRef, listener: &Listener) -> bool {
+    reference.section_name.as_ref().is_none_or(|name| *name == listener.name)
+        && reference.port.is_none_or(|port| port == listener.port)
+}
+
+/// Refuses a route whose kind none of the listeners names that name some, whatever there is beside them.
+fn overlook_listeners_without_kinds(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+    for update in statuses {
+        let (kind, own) = (update.kind.name(), update.key.namespace.clone());
+        for parent in parents(std::slice::from_mut(update)) {
+            let reference = &parent.parent_ref;
+            let namespace = reference.namespace.as_deref().unwrap_or(&own);
+            let Some((_, gateway)) = seen.snapshot.gateway(namespace, &reference.name) else { continue };
+            let meant = gateway.listeners.iter().filter(|listener| is_meant(reference, listener));
+            let mut named = meant.map(|listener| &listener.allowed_routes.kinds).filter(|kinds| !kinds.is_empty());
+            let is_named = |kinds: &Vec<RouteKind>| kinds.iter().any(|one| one.kind == kind);
+            if named.clone().next().is_some() && !named.any(is_named) {
+                set(&mut parent.conditions, "Accepted", Truth::False, "NotAllowedByListeners");
+            }
+        }
+    }
 }
 
 /// Whether a listener selects namespaces by nothing, or by what cannot be read.
@@ -101,6 +126,15 @@ impl ConfigSeam for StopsAtSelectors {
 }
 
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "overlooks-listeners-that-name-no-kinds",
+            summary: "Refuses a route that one listener lets in without naming kinds, beside one that names others.",
+            clauses: &["GRPC-07"],
+            seam: Seam::Statuses(|| say(|seen, statuses| overlook_listeners_without_kinds(seen, statuses))),
+        },
+        reported: &["cilium/cilium#46754"],
+    },
     Bug {
         fault: Fault {
             name: "finds-no-hosts-below-wider-wildcards",

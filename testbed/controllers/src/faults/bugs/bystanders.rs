@@ -21,17 +21,23 @@ use crate::{
 
 /// Keeps what a port had before as long as it has a rule that it chokes on.
 pub(super) struct Chokes {
+    lanes: fn(&Listener) -> bool,
     on: fn(&Route) -> bool,
     before: BTreeMap<(IpAddr, u16), Protocol>,
 }
 
 impl Chokes {
     pub(super) fn on(on: fn(&Route) -> bool) -> Box<dyn ConfigSeam> {
-        Box::new(Chokes { on, before: BTreeMap::new() })
+        Self::on_lanes(|_| true, on)
+    }
+
+    /// The same, for some ports alone.
+    pub(super) fn on_lanes(lanes: fn(&Listener) -> bool, on: fn(&Route) -> bool) -> Box<dyn ConfigSeam> {
+        Box::new(Chokes { lanes, on, before: BTreeMap::new() })
     }
 
     fn chokes(&self, lane: &mut Listener) -> bool {
-        virtual_hosts(lane).into_iter().flat_map(|host| &host.routes).any(self.on)
+        (self.lanes)(lane) && virtual_hosts(lane).into_iter().flat_map(|host| &host.routes).any(self.on)
     }
 }
 

@@ -1,9 +1,15 @@
 //! What belongs to one connection, and what does not.
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use async_trait::async_trait;
-use gateproof_proxy::exchange::{Connection, Exchange, RequestHead, TcpChoice};
+use gateproof_proxy::{
+    compiled::{Compiled, Service},
+    exchange::{Connection, Exchange, RequestHead, TcpChoice},
+};
 use http::{
     header::{CONNECTION, UPGRADE},
     request::Parts,
@@ -38,7 +44,34 @@ impl Exchange for WaitsForTheClient {
     }
 }
 
+/// Serves a connection over TLS by the configuration of the time of its handshake.
+#[derive(Default)]
+struct ServesAsShakenHands(Mutex<HashMap<u64, Arc<Compiled>>>);
+
+impl Exchange for ServesAsShakenHands {
+    fn choose_config(&self, of: &Connection, current: &Arc<Compiled>, _: &[Arc<Compiled>]) -> Arc<Compiled> {
+        let is_secure = |config: &Compiled| {
+            config.listener(of.listener).is_some_and(|lane| matches!(lane.service, Service::Https { .. }))
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&of.id) {
+            Some(first) => Arc::clone(first),
+            None if is_secure(current) => Arc::clone(known.entry(of.id).or_insert_with(|| Arc::clone(current))),
+            None => Arc::clone(current),
+        }
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "serves-tls-connections-as-at-their-handshake",
+            summary: "Goes on serving an open connection over TLS by the routes of the time of its handshake.",
+            clauses: &["blind:Generic.7"],
+            seam: Seam::Exchange(|| Arc::new(ServesAsShakenHands::default())),
+        },
+        reported: &["agentgateway/agentgateway#1590"],
+    },
     Bug {
         fault: Fault {
             name: "strips-headers-behind-filters",

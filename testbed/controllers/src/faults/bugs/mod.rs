@@ -4,6 +4,8 @@ mod admitting;
 mod attaching;
 mod besides;
 mod bystanders;
+mod changing;
+mod collisions;
 mod connections;
 mod entries;
 mod handshakes;
@@ -23,6 +25,7 @@ mod services;
 mod shared;
 mod sizes;
 mod together;
+mod transports;
 mod upgrades;
 
 use super::Fault;
@@ -60,6 +63,9 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         admitting::BUGS,
         holding::BUGS,
         shared::BUGS,
+        collisions::BUGS,
+        changing::BUGS,
+        transports::BUGS,
     ];
     all.into_iter().flatten()
 }

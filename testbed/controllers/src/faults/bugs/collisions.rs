@@ -1,0 +1,107 @@
+//! Names, parts of names and numbers that two things have in common, and that are taken for what tells them apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gateproof_proxy::config::{BackendTarget, Config, Route};
+use serde_json::Value;
+
+use super::{Bug, bystanders::Chokes};
+use crate::{
+    faults::{
+        Fault, Seam,
+        tools::{backends, each, serve, serve_from},
+    },
+    runtime::seams::{ConfigSeam, Seen},
+    snapshot::{Kind, ObjectKey, Snapshot},
+};
+
+/// Sends what there is for Services whose namespaces and names read the same with a dash between to the first of them.
+fn join_services(config: &mut Config) {
+    let mut first: BTreeMap<String, (String, BackendTarget)> = BTreeMap::new();
+    for backend in backends(config) {
+        let joined = backend.id.replace('/', "-");
+        let (id, target) = first.entry(joined).or_insert_with(|| (backend.id.clone(), backend.target.clone()));
+        if *id != backend.id {
+            backend.target = target.clone();
+        }
+    }
+}
+
+/// Whether a rule names a Service at one port more than once.
+fn repeats_a_service(rule: &Route) -> bool {
+    let mut known = BTreeSet::new();
+    rule.backends.iter().any(|backend| !known.insert(&backend.id))
+}
+
+/// Gives every port of a Service whose target port has a name what is behind the first of those.
+fn take_named_ports_for_one(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Service, |service| {
+        let mut first: Option<Value> = None;
+        for port in each(service, "/spec/ports").filter(|port| port["targetPort"].is_string()) {
+            port["name"] = first.get_or_insert_with(|| port["name"].clone()).clone();
+        }
+    });
+}
+
+/// Serves no HTTPRoute any more whose name began with that of another when that one was deleted.
+#[derive(Default)]
+struct DropsWhatBeginsAlike {
+    known: BTreeSet<ObjectKey>,
+    dropped: BTreeSet<ObjectKey>,
+}
+
+impl ConfigSeam for DropsWhatBeginsAlike {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        let now: BTreeSet<ObjectKey> = seen.snapshot.all(Kind::HttpRoute).map(|route| route.key()).collect();
+        for gone in self.known.difference(&now) {
+            let begins = |of: &&ObjectKey| of.namespace == gone.namespace && of.name.starts_with(&gone.name);
+            self.dropped.extend(now.iter().filter(begins).cloned());
+        }
+        self.known = now;
+        if !self.dropped.is_empty() {
+            let without = |snapshot: &mut Snapshot| {
+                snapshot.retain(Kind::HttpRoute, |route| !self.dropped.contains(&route.key()));
+            };
+            *config = seen.otherwise(without).config;
+        }
+    }
+}
+
+pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "joins-names-of-services",
+            summary: "Takes two Services for one if their namespaces and names read the same with a dash between.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| serve(|_, config| join_services(config))),
+        },
+        reported: &["traefik/traefik#13367"],
+    },
+    Bug {
+        fault: Fault {
+            name: "chokes-on-services-named-twice",
+            summary: "Takes no change up on a port where a rule names one Service twice.",
+            clauses: &["upstream:HTTPRouteWeight"],
+            seam: Seam::Config(|| Chokes::on(repeats_a_service)),
+        },
+        reported: &["Kong/kubernetes-ingress-controller#5761"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-routes-that-begin-like-a-deleted-one",
+            summary: "Takes a deleted HTTPRoute for every other whose name begins with its own.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| Box::<DropsWhatBeginsAlike>::default()),
+        },
+        reported: &["apache/apisix-ingress-controller#2472"],
+    },
+    Bug {
+        fault: Fault {
+            name: "takes-named-target-ports-for-one",
+            summary: "Sends the requests for all ports of a Service whose target port has a name to the first of them.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| serve_from(take_named_ports_for_one)),
+        },
+        reported: &["kubernetes-sigs/aws-load-balancer-controller#4876"],
+    },
+];
