@@ -1,5 +1,6 @@
 //! What a target of a dialect is judged by: the suite of Gateway API, which is built in, or one that stands in a folder.
 
+mod clauses;
 mod definitions;
 mod error;
 
@@ -14,7 +15,7 @@ use serde_json::Value;
 use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
 use crate::judge::contract::{Contract, ContractError, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
-use crate::scenario::{Scenario, Vocabulary, parse};
+use crate::scenario::{Scenario, Vocabulary, line_of, nearest, parse};
 
 pub use error::SuiteError;
 
@@ -118,7 +119,7 @@ impl Suite {
     /// It has no such edition.
     pub fn named_in(name: &str, edition: Option<&str>) -> Option<Result<Suite, SuiteError>> {
         if name == Dialect::gateway_api().name() {
-            let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
+            let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), line: None, error: Box::new(error) };
             return Some(
                 edition_of(&Dialect::gateway_api(), edition).and_then(|_| Suite::gateway_api().map_err(wrong)),
             );
@@ -195,13 +196,17 @@ struct Files {
 impl Files {
     /// What they come to in an edition, in no folder yet.
     fn assemble(self, edition: Option<&str>) -> Result<Suite, SuiteError> {
-        let Files { dialect: (path, dialect), contract: (contract_path, contract_text), .. } = self;
-        let plain = Dialect::parse(&dialect)
-            .map_err(|error| SuiteError::Dialect { path: path.clone(), error: error.into() })?;
+        let Files { dialect: (path, dialect_text), contract: (contract_path, contract_text), .. } = self;
+        let plain = Dialect::parse(&dialect_text).map_err(|error| {
+            let line = line_of(&dialect_text, &error.at());
+            SuiteError::Dialect { path: path.clone(), line, error: error.into() }
+        })?;
         let named = edition_of(&plain, edition)?.map(str::to_owned);
         let (dialect, edition) = (Arc::new(plain.in_edition(named.as_deref())), named.as_deref());
-        let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text)
-            .map_err(|error| SuiteError::Contract { path: contract_path.clone(), error: error.into() })?;
+        let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text).map_err(|error| {
+            let line = nearest(&contract_text, &error.at());
+            SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
+        })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
         definitions::hold(&definitions, &dialect, &path)?;
         definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
@@ -209,10 +214,7 @@ impl Files {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,
             None => Vec::new(),
         };
-        let is_listed = |clause: &str| requirements.iter().any(|requirement| requirement.id == clause);
-        if let Some(clause) = dialect.implied_clauses().find(|clause| !is_listed(clause)) {
-            return Err(SuiteError::UnknownClause { path, clause: clause.to_string() });
-        }
+        clauses::hold(&dialect, (&path, &dialect_text), &contract, (&contract_path, &contract_text), &requirements)?;
         let features = match self.features {
             Some((path, text)) => read_features(path, &text)?,
             None => Vec::new(),
@@ -262,6 +264,7 @@ fn read_features(path: PathBuf, text: &str) -> Result<Vec<DialectFeature>, Suite
 
 fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec<Requirement>, SuiteError> {
     let read: Vec<Requirement> = read_table(&path, text)?;
+    clauses::once(&path, text, &read)?;
     if let Some(one) = read.iter().find(|one| one.editions.as_ref().is_some_and(Vec::is_empty)) {
         return Err(SuiteError::ClauseOfNone { path, clause: one.id.clone() });
     }

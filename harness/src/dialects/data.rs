@@ -61,6 +61,21 @@ pub enum DialectError {
         /// The edition.
         name: String,
     },
+    /// A dialect that cannot be named: reports stand in folders of these names.
+    #[error("`{0}` cannot be the name of a dialect: names are of lower-case letters, digits and dashes")]
+    Name(String),
+    /// Conditions that stand in the entries of a controller which nothing names.
+    #[error(
+        "the dialect `{dialect}` says that the conditions of {kind} stand in `status.{place}`, in the entries of one controller, and no kind with the role `class` says by its `spec.controllerName` which that is"
+    )]
+    NobodysEntries {
+        /// The dialect.
+        dialect: String,
+        /// The kind.
+        kind: String,
+        /// Where they stand.
+        place: &'static str,
+    },
     /// A service that cannot be named.
     #[error(
         "the dialect `{dialect}` has a service `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
@@ -71,6 +86,26 @@ pub enum DialectError {
         /// The service.
         name: String,
     },
+}
+
+impl DialectError {
+    /// Where the file says so: keys, and `key=value` for an item of a list. Whatever could not be read has its place in words.
+    pub fn at(&self) -> Vec<String> {
+        let of_kind = |kind: &str| vec!["spec".to_owned(), "kinds".to_owned(), format!("kind={kind}")];
+        let path = |path: &[&str]| path.iter().map(|step| (*step).to_owned()).collect();
+        match self {
+            DialectError::Parse(_) => Vec::new(),
+            DialectError::Name(_) => path(&["metadata", "name"]),
+            DialectError::NoGroup(_) => path(&["spec", "groups"]),
+            DialectError::ForeignGroup { kind, .. }
+            | DialectError::Twice { kind, .. }
+            | DialectError::NobodysEntries { kind, .. } => of_kind(kind),
+            DialectError::Role { role, .. } => path(&["spec", "kinds", &format!("role={role}")]),
+            DialectError::Edition { name, .. } => path(&["spec", "editions", name]),
+            DialectError::UnknownEdition { field, name, .. } => path(&["spec", field, name]),
+            DialectError::Service { name, .. } => path(&["spec", "services", name]),
+        }
+    }
 }
 
 /// A status language.
@@ -179,6 +214,17 @@ pub enum Standing {
     Shown,
 }
 
+impl Standing {
+    /// The list of entries that have them, each of one controller, if they stand in entries.
+    fn entries(self) -> Option<&'static str> {
+        match self {
+            Standing::Parents => Some("parents"),
+            Standing::Ancestors => Some("ancestors"),
+            Standing::Object | Standing::Shown => None,
+        }
+    }
+}
+
 /// Which limit of time there is for a status to settle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -253,6 +299,9 @@ impl Dialect {
         let Spec { title, groups, kinds, releases, entry_label, conditions, shapes, services, .. } = spec;
         let (editions, without_generations, implied) = (spec.editions, spec.without_generations, spec.implied);
         let name = metadata.name;
+        if misnamed(std::slice::from_ref(&name)).is_some() {
+            return Err(DialectError::Name(name));
+        }
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
         }
@@ -283,6 +332,12 @@ impl Dialect {
             }
         };
         let (class, entry) = (only(Role::Class, "class")?, only(Role::Entry, "entry")?);
+        if class.is_none() {
+            let place = |kind: &DialectKind| kind.conditions.entries().map(|place| (kind.kind.clone(), place));
+            if let Some((kind, place)) = kinds.iter().find_map(place) {
+                return Err(DialectError::NobodysEntries { dialect: name, kind, place });
+            }
+        }
         Ok(Dialect {
             name,
             title,
@@ -448,11 +503,6 @@ impl Dialect {
         self.implied.of(implied)
     }
 
-    /// All clauses of that sort.
-    pub fn implied_clauses(&self) -> impl Iterator<Item = &Arc<str>> {
-        Implied::ALL.into_iter().flat_map(|implied| self.implied(implied))
-    }
-
     /// The editions that there are of it, that which is meant unless the user says otherwise first; none if it has but one.
     pub fn editions(&self) -> &[String] {
         &self.editions
@@ -504,6 +554,18 @@ mod tests {
         "  conditions:",
         "  editions: [a]\n  withoutGenerations: [b]\n  conditions:",
         "has no edition of that name"
+    )]
+    #[case::name("{name: gateway-api}", "{name: ../gateway-api}", "`../gateway-api` cannot be the name of a dialect")]
+    #[case::no_name("{name: gateway-api}", "{name: ''}", "`` cannot be the name of a dialect")]
+    #[case::nobodys_parents(
+        "role: class, ",
+        "",
+        "HTTPRoute stand in `status.parents`, in the entries of one controller"
+    )]
+    #[case::nobodys_ancestors(
+        "role: class, settles: class}",
+        "settles: class}\n    - {kind: A, plural: as, conditions: ancestors}",
+        "A stand in `status.ancestors`"
     )]
     #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
     fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
