@@ -5,6 +5,7 @@ mod contract;
 mod contrast;
 mod doubt;
 mod driver;
+mod fresh;
 mod further;
 mod graded;
 mod hold;
