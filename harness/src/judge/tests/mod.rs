@@ -20,3 +20,4 @@ mod service;
 mod settle;
 mod statistics;
 mod stays;
+mod unspoken;
