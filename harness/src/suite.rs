@@ -288,3 +288,7 @@ fn one_scenario(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scen
         .map_err(|_| wrong(format!("{file}: there has to be one scenario in it, and there are {count}")))?;
     Ok(one)
 }
+
+#[cfg(test)]
+#[path = "suite/words_tests.rs"]
+mod words_tests;
