@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::dialects::Standing;
 
 use super::model::{Ending, ObjectRef, Parents, Place, Scenario, Step, SubjectExpectation, Verb};
+use super::vocabulary::suggest;
 
 /// The field that names the parents.
 const PARENTS: &str = "parentRefs";
@@ -42,8 +43,7 @@ fn names_none(scenario: &Scenario, object: &ObjectRef) -> bool {
             Verb::Apply(apply) => {
                 for value in apply.objects.iter().filter(|value| is(value, object)) {
                     makes = true;
-                    let refs = value.pointer("/spec").and_then(|spec| spec.get(PARENTS));
-                    if refs.is_some_and(|refs| refs.as_array().is_none_or(|refs| !refs.is_empty())) {
+                    if value.get("spec").is_some_and(may_name_some) {
                         return false;
                     }
                 }
@@ -53,6 +53,13 @@ fn names_none(scenario: &Scenario, object: &ObjectRef) -> bool {
         }
     }
     makes
+}
+
+/// Whether a spec names a parent, or was to: a misspelt field is one mistake, and told as such.
+fn may_name_some(spec: &Value) -> bool {
+    let names_some = |refs: &Value| refs.as_array().is_none_or(|refs| !refs.is_empty());
+    let mut fields = spec.as_object().into_iter().flatten();
+    fields.any(|(field, value)| suggest(field, [PARENTS].into_iter()).is_some() && names_some(value))
 }
 
 fn is(value: &Value, object: &ObjectRef) -> bool {
@@ -81,6 +88,7 @@ spec:
         "    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {}}]\n";
     const EMPTY: &str = "    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: []}}]\n";
     const NAMED: &str = "    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: [\"${gw}\"]}}]\n";
+    const MISSPELT: &str = "    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRef: [\"${gw}\"]}}]\n";
     const PATCH: &str = "    - patch: {target: HTTPRoute/a, merge: {spec: {parentRefs: [{name: x}]}}}\n";
     const POINTED: &str =
         "    - patch: {target: HTTPRoute/a, json: [{op: add, path: /spec/parentRefs, value: [{name: x}]}]}\n";
@@ -94,6 +102,7 @@ spec:
     #[case::an_empty_list(&[EMPTY, SETTLE], 1)]
     #[case::held(&[ROUTE, NEVER], 1)]
     #[case::another_patch(&[ROUTE, OTHER, SETTLE], 1)]
+    #[case::misspelt(&[MISSPELT, SETTLE], 0)]
     #[case::named(&[NAMED, SETTLE], 0)]
     #[case::taken_away_and_asked_before(&[NAMED, SETTLE, ROUTE], 0)]
     #[case::patched(&[ROUTE, PATCH, SETTLE], 0)]
