@@ -171,6 +171,9 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::nothing_said("contract.yaml", "  transitionTime: onStatusChange\n", "", &["contract.yaml", "the contract does not say `transitionTime`"])]
 #[case::no_presence("contract.yaml", "presence: always, ", "", &["contract.yaml", "does not say `conditions.lamp.Ready.presence`"])]
 #[case::taken_away("contract.yaml", "    unique-type: {level: MUST, clauses: [LAMP-3]}", "    unique: null", &["contract.yaml", "no rule is named `unique`"])]
+#[case::class("manifests/lamps.yaml", "spec: {socket: socket}", "spec: {socket: \"${class}\"}", &["lamps.yaml:10", "`${class}` stands for nothing: the dialect `lamps` has no class"])]
+#[case::controller("manifests/lamps.yaml", "name: socket}", "name: socket}, data: {a: \"${controller}\"}", &["lamps.yaml:9", "`${controller}` stands for nothing"])]
+#[case::probe("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - probe: {get: \"http://${host}/\", expect: {status: 200}}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "there is nothing to probe: traffic comes in at no kind of the dialect `lamps`"])]
 #[case::name("dialect.yaml", "name: lamps", "name: ../lamps", &["dialect.yaml:3: `../lamps` cannot be the name of a dialect", "lower-case letters"])]
 #[case::nobodys_entries("dialect.yaml", "plural: lamps", "plural: lamps, conditions: ancestors", &["dialect.yaml:8: ", "the conditions of Lamp stand in `status.ancestors`", "no kind with the role `class`"])]
 #[case::clause_of_a_rule("contract.yaml", "tri-state: {level: MUST, clauses: [LAMP-3]}", "tri-state: {level: MUST, clauses: [LAMP-33]}", &["contract.yaml:14: the clause `LAMP-33` stands in no requirements.yaml", "did you mean `LAMP-3`?"])]
@@ -257,6 +260,15 @@ fn lint(dialect: &Path) -> Ended {
 #[case::class(&["run", "--dialect", "LAMPS", "--gateway-class", "a"], &["--gateway-class a means nothing in the dialect `lamps`"])]
 #[case::embedded(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf"], &["nothing names a target"])]
 #[case::two_targets(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf", "--context", "a"], &["two targets"])]
+#[case::release(&["run", "--dialect", "LAMPS", "--context", "a", "--gateway-api-version", "v1.6"], &["--gateway-api-version means nothing in the dialect `lamps`: it has no releases"])]
+#[case::patch(&["plan", "--dialect", "LAMPS", "--context", "a", "--gateway-patch", "a"], &["--gateway-patch means nothing in the dialect `lamps`", "where traffic comes in"])]
+#[case::single_class(&["preflight", "--dialect", "LAMPS", "--context", "a", "--single-gateway-class", "a"], &["--single-gateway-class means nothing"])]
+#[case::port_forward(&["rbac", "--dialect", "LAMPS", "--port-forward"], &["--port-forward means nothing"])]
+#[case::identity(&["run", "--dialect", "aso", "--organization", "a"], &["what is said for a ConformanceReport means nothing in the dialect `aso`"])]
+#[case::profile(&["run", "--dialect", "LAMPS", "--context", "a", "--profile", "GATEWAY-HTTP"], &["the dialect `lamps` has no conformance profiles"])]
+#[case::profiles(&["list", "profiles", "--dialect", "kuadrant"], &["the dialect `kuadrant` has no conformance profiles"])]
+#[case::compare(&["plan", "--dialect", "aso", "--compare", "v1.6,v1.7"], &["--compare means nothing in the dialect `aso`: it has no releases"])]
+#[case::definitions(&["run", "--dialect", "LAMPS", "--context", "a", "--crds", "dialect.yaml"], &["--crds says what the embedded target serves, and a cluster is named"])]
 fn a_dialect_is_named_with_its_target(#[case] words: &[&str], #[case] told: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let lamps = root().join("examples/lamps/dialect").display().to_string();
