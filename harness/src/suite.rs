@@ -1,5 +1,6 @@
 //! What a target of a dialect is judged by: the suite of Gateway API, which is built in, or one that stands in a folder.
 
+mod clauses;
 mod definitions;
 mod error;
 
@@ -14,7 +15,7 @@ use serde_json::Value;
 use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
-use crate::scenario::{Scenario, Verb, Vocabulary, parse};
+use crate::scenario::{Scenario, Verb, Vocabulary, line_of, nearest, parse};
 
 pub use error::SuiteError;
 
@@ -57,7 +58,7 @@ impl Suite {
     /// # Errors
     /// A mistake of ours; there is none in a tested build.
     pub fn gateway_api() -> Result<Suite, SuiteError> {
-        let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), error: Box::new(error) };
+        let wrong = |error| SuiteError::Contract { path: CONTRACT.into(), line: None, error: Box::new(error) };
         let vocabulary = Vocabulary::builtin();
         let text = gateproof_suites::dialects::GATEWAY_API_PREFLIGHT;
         Ok(Suite {
@@ -202,13 +203,17 @@ struct Files {
 impl Files {
     /// What they come to in an edition, in no folder yet.
     fn assemble(self, edition: Option<&str>) -> Result<Suite, SuiteError> {
-        let Files { dialect: (path, dialect), contract: (contract_path, contract_text), .. } = self;
-        let plain = Dialect::parse(&dialect)
-            .map_err(|error| SuiteError::Dialect { path: path.clone(), error: error.into() })?;
+        let Files { dialect: (path, dialect_text), contract: (contract_path, contract_text), .. } = self;
+        let plain = Dialect::parse(&dialect_text).map_err(|error| {
+            let line = line_of(&dialect_text, &error.at());
+            SuiteError::Dialect { path: path.clone(), line, error: error.into() }
+        })?;
         let named = edition_of(&plain, edition)?.map(str::to_owned);
         let (dialect, edition) = (Arc::new(plain.in_edition(named.as_deref())), named.as_deref());
-        let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text)
-            .map_err(|error| SuiteError::Contract { path: contract_path.clone(), error: error.into() })?;
+        let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text).map_err(|error| {
+            let line = nearest(&contract_text, &error.at());
+            SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
+        })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
         definitions::hold(&definitions, &dialect, &path)?;
         definitions::hold_entries(&definitions, &dialect, &path)?;
@@ -217,10 +222,7 @@ impl Files {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,
             None => Vec::new(),
         };
-        let is_listed = |clause: &str| requirements.iter().any(|requirement| requirement.id == clause);
-        if let Some(clause) = dialect.implied_clauses().find(|clause| !is_listed(clause)) {
-            return Err(SuiteError::UnknownClause { path, clause: clause.to_string() });
-        }
+        clauses::hold(&dialect, (&path, &dialect_text), &contract, (&contract_path, &contract_text), &requirements)?;
         let features = match self.features {
             Some((path, text)) => read_features(path, &text)?,
             None => Vec::new(),
@@ -273,6 +275,7 @@ fn read_features(path: PathBuf, text: &str) -> Result<Vec<DialectFeature>, Suite
 
 fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec<Requirement>, SuiteError> {
     let read: Vec<Requirement> = read_table(&path, text)?;
+    clauses::once(&path, text, &read)?;
     if let Some(one) = read.iter().find(|one| one.editions.as_ref().is_some_and(Vec::is_empty)) {
         return Err(SuiteError::ClauseOfNone { path, clause: one.id.clone() });
     }
@@ -307,3 +310,7 @@ fn read_preflight(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Sc
     let why = "it is to have one entry in `gateways`, and a step that probes it";
     Err(SuiteError::Scenario(format!("{}: {why}", path.display())))
 }
+
+#[cfg(test)]
+#[path = "suite/words_tests.rs"]
+mod words_tests;

@@ -143,13 +143,13 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 /// One clear error with its place, before anything is applied.
 #[rstest]
 #[case::field("dialect.yaml", "plural: lamps", "plurals: lamps", &["dialect.yaml", "unknown field `plurals`", "line 8"])]
-#[case::twice("dialect.yaml", "    - {kind: Lamp, plural: lamps}", "    - {kind: Lamp, plural: lamps}\n    - {kind: Lamp, plural: lamps}", &["dialect.yaml", "names the kind Lamp twice"])]
+#[case::twice("dialect.yaml", "    - {kind: Lamp, plural: lamps}", "    - {kind: Lamp, plural: lamps}\n    - {kind: Lamp, plural: lamps}", &["dialect.yaml:9: ", "names the kind Lamp twice"])]
 #[case::group("dialect.yaml", "plural: lamps", "plural: lamps, group: example.com", &["dialect.yaml", "`example.com`, which is not among its groups"])]
-#[case::implied("dialect.yaml", "  conditions: [Ready]", "  implied: {fresh: [LAMP-44]}\n  conditions: [Ready]", &["dialect.yaml", "the clause `LAMP-44` stands in no requirements.yaml"])]
+#[case::implied("dialect.yaml", "  conditions: [Ready]", "  implied: {fresh: [LAMP-44]}\n  conditions: [Ready]", &["dialect.yaml:9: the clause `LAMP-44` stands in no requirements.yaml"])]
 #[case::demand("dialect.yaml", "  conditions: [Ready]", "  implied: {frsh: [LAMP-1]}\n  conditions: [Ready]", &["dialect.yaml", "unknown field `frsh`"])]
 #[case::edition("manifests/lamps.yaml", "  features: []", "  features: []\n  editions: [design]", &["lamps.yaml:7", "the dialect `lamps` has one edition only"])]
 #[case::edition_of_a_clause("requirements.yaml", "  level: must", "  editions: [design]\n  level: must", &["requirements.yaml", "of the edition `design`, which the dialect does not name"])]
-#[case::rule("contract.yaml", "tri-state", "try-state", &["contract.yaml", "no rule is named `try-state`; did you mean `tri-state`?"])]
+#[case::rule("contract.yaml", "tri-state", "try-state", &["contract.yaml:14: no rule is named `try-state`; did you mean `tri-state`?"])]
 #[case::other("contract.yaml", "name: lamps", "name: candles", &["contract.yaml", "of the dialect `candles`, which is another"])]
 #[case::foreign_kind("contract.yaml", "kind: Lamp", "kind: Lamb", &["contract.yaml", "no kind Lamb of the group `examples.gateproof.dev`"])]
 #[case::level("requirements.yaml", "level: must", "level: mast", &["requirements.yaml", "line 2"])]
@@ -171,6 +171,16 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::nothing_said("contract.yaml", "  transitionTime: onStatusChange\n", "", &["contract.yaml", "the contract does not say `transitionTime`"])]
 #[case::no_presence("contract.yaml", "presence: always, ", "", &["contract.yaml", "does not say `conditions.lamp.Ready.presence`"])]
 #[case::taken_away("contract.yaml", "    unique-type: {level: MUST, clauses: [LAMP-3]}", "    unique: null", &["contract.yaml", "no rule is named `unique`"])]
+#[case::class("manifests/lamps.yaml", "spec: {socket: socket}", "spec: {socket: \"${class}\"}", &["lamps.yaml:10", "`${class}` stands for nothing: the dialect `lamps` has no class"])]
+#[case::controller("manifests/lamps.yaml", "name: socket}", "name: socket}, data: {a: \"${controller}\"}", &["lamps.yaml:9", "`${controller}` stands for nothing"])]
+#[case::probe("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - probe: {get: \"http://${host}/\", expect: {status: 200}}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "there is nothing to probe: traffic comes in at no kind of the dialect `lamps`"])]
+#[case::name("dialect.yaml", "name: lamps", "name: ../lamps", &["dialect.yaml:3: `../lamps` cannot be the name of a dialect", "lower-case letters"])]
+#[case::nobodys_entries("dialect.yaml", "plural: lamps", "plural: lamps, conditions: ancestors", &["dialect.yaml:8: ", "the conditions of Lamp stand in `status.ancestors`", "no kind with the role `class`"])]
+#[case::clause_of_a_rule("contract.yaml", "tri-state: {level: MUST, clauses: [LAMP-3]}", "tri-state: {level: MUST, clauses: [LAMP-33]}", &["contract.yaml:14: the clause `LAMP-33` stands in no requirements.yaml", "did you mean `LAMP-3`?"])]
+#[case::clause_twice("requirements.yaml", "id: LAMP-4", "id: LAMP-1", &["requirements.yaml:16: the clause `LAMP-1` is there twice"])]
+#[case::status("contract.yaml", "\"True\": [Lit]", "\"Treu\": [Lit]", &["contract.yaml:24: the condition `Ready` of the set `lamp`", "the status `Treu`: there is True, False, Unknown"])]
+#[case::open_status("contract.yaml", "presence: always,", "presence: always, open: [\"true\"],", &["contract.yaml:24: the condition `Ready` of the set `lamp`", "the status `true`"])]
+#[case::type_("contract.yaml", "Ready: {presence", "Reddy: {presence", &["contract.yaml:24: the set `lamp` has the condition `Reddy`", "there is Ready"])]
 #[case::clause("manifests/lamps.yaml", "LAMP-1, LAMP-4", "LAMP-1, LAMP-44", &["lamps.yaml:12", "LAMP-44"])]
 fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     #[case] file: &str,
@@ -214,7 +224,7 @@ fn a_contract_of_policies_is_short() {
     let contract = format!(
         "apiVersion: gateproof.dev/v1alpha1\nkind: StatusContract\nmetadata: {{name: lamps}}\nspec:\n  refines: policies\n  rules:\n{rules}  conditions:\n    lamp:\n      Accepted: null\n      Ready: {{presence: always, reasons: {{\"True\": [Lit], \"False\": [SocketNotFound]}}}}\n      Programmed: {{needs: [Ready]}}\n  kinds:\n    - {{kind: Lamp, group: examples.gateproof.dev, subjects: [{{at: object, conditions: [policy, programmed, lamp]}}]}}\n"
     );
-    let copy = mangled("", "", "");
+    let copy = mangled("dialect.yaml", "conditions: [Ready]", "conditions: [Programmed, Ready]");
     let path = copy.path().join("contract.yaml");
     std::fs::write(&path, &contract).unwrap();
     assert_eq!(lint(copy.path()).code, Some(0), "{}", lint(copy.path()).said());
@@ -250,6 +260,15 @@ fn lint(dialect: &Path) -> Ended {
 #[case::class(&["run", "--dialect", "LAMPS", "--gateway-class", "a"], &["--gateway-class a means nothing in the dialect `lamps`"])]
 #[case::embedded(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf"], &["nothing names a target"])]
 #[case::two_targets(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf", "--context", "a"], &["two targets"])]
+#[case::release(&["run", "--dialect", "LAMPS", "--context", "a", "--gateway-api-version", "v1.6"], &["--gateway-api-version means nothing in the dialect `lamps`: it has no releases"])]
+#[case::patch(&["plan", "--dialect", "LAMPS", "--context", "a", "--gateway-patch", "a"], &["--gateway-patch means nothing in the dialect `lamps`", "where traffic comes in"])]
+#[case::single_class(&["preflight", "--dialect", "LAMPS", "--context", "a", "--single-gateway-class", "a"], &["--single-gateway-class means nothing"])]
+#[case::port_forward(&["rbac", "--dialect", "LAMPS", "--port-forward"], &["--port-forward means nothing"])]
+#[case::identity(&["run", "--dialect", "aso", "--organization", "a"], &["what is said for a ConformanceReport means nothing in the dialect `aso`"])]
+#[case::profile(&["run", "--dialect", "LAMPS", "--context", "a", "--profile", "GATEWAY-HTTP"], &["the dialect `lamps` has no conformance profiles"])]
+#[case::profiles(&["list", "profiles", "--dialect", "kuadrant"], &["the dialect `kuadrant` has no conformance profiles"])]
+#[case::compare(&["plan", "--dialect", "aso", "--compare", "v1.6,v1.7"], &["--compare means nothing in the dialect `aso`: it has no releases"])]
+#[case::definitions(&["run", "--dialect", "LAMPS", "--context", "a", "--crds", "dialect.yaml"], &["--crds says what the embedded target serves, and a cluster is named"])]
 fn a_dialect_is_named_with_its_target(#[case] words: &[&str], #[case] told: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let lamps = root().join("examples/lamps/dialect").display().to_string();

@@ -58,7 +58,8 @@ fn dialects_are_data() {
         let place = file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
         for literal in literals(&std::fs::read_to_string(&file).unwrap()) {
             let names_it = |of: &Dialect| {
-                of.kinds().any(|kind| kind.kind == literal || kind.plural == literal) || literal.contains(of.group())
+                of.kinds().any(|kind| kind.kind == literal || kind.plural == literal)
+                    || of.groups().iter().any(|group| literal.contains(group.as_str()))
             };
             let is_suffix = literal == "Route" || literal == "Policy";
             if is_suffix || clause.is_match(&literal) || dialects.iter().any(|dialect| names_it(dialect)) {

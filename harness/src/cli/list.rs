@@ -45,7 +45,7 @@ enum What {
     /// Features that an implementation may claim, with the profiles that count them
     Features(Of),
     /// Conformance profiles, with the features and scenarios that count in them
-    Profiles(FormatArg),
+    Profiles(Of),
     /// Clauses of the specification and blind spots of upstream's tests, with who proves them
     Requirements(Of),
     /// Named misbehaviours of the embedded reference
@@ -161,7 +161,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Features(Of { dialect, format }) => {
             list(*format, &FeatureItem::of(&dialect.suite()?), FeatureItem::cells)
         }
-        What::Profiles(format) => {
+        What::Profiles(Of { dialect, format }) => {
+            super::own::profiles(&dialect.suite()?)?;
             let scenarios = super::options::builtin_scenarios()?;
             list(*format, &profiles::all(&scenarios), ProfileItem::cells)?;
             note(*format, profiles::outside(&scenarios));

@@ -15,6 +15,7 @@ mod list;
 mod options;
 mod options_from;
 mod output;
+mod own;
 mod plan;
 mod preflight;
 mod progress;

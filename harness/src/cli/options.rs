@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::dialect::{DialectArg, named_cluster};
 use super::output::tell;
 use super::services::ServiceArgs;
-use super::{Failure, crds};
+use super::{Failure, crds, own};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::Schemas;
 use crate::dialects::Reference;
@@ -71,6 +71,7 @@ impl Selection {
             }
         };
         if !self.profiles.is_empty() {
+            own::profiles(&suite)?;
             let wanted = |name: &str| self.profiles.iter().any(|profile| profile.eq_ignore_ascii_case(name));
             chosen.retain(|index| {
                 profiles_of(all[*index].features.iter().map(String::as_str)).keys().any(|name| wanted(name))
@@ -238,7 +239,7 @@ impl Target {
     }
 
     /// What the arguments mean for a target of this suite.
-    fn choice(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
+    pub(crate) fn choice(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
         let named = named_cluster(self.kubeconfig.as_ref(), self.context.as_ref());
         let cluster = |name: Option<String>| TargetChoice::Cluster {
             source: source(self.kubeconfig.clone(), self.context.clone()),
@@ -287,6 +288,11 @@ impl Target {
     /// The options of a run on it.
     pub(crate) async fn options(&self, suite: &Suite) -> Result<RunOptions, Failure> {
         let choice = self.choice(suite)?;
+        let serves = [("--crds", self.crds.is_some()), ("--without-crd", !self.without_crd.is_empty())];
+        if let (TargetChoice::Cluster { .. }, Some((option, _))) = (&choice, serves.iter().find(|(_, given)| *given)) {
+            let message = format!("{option} says what the embedded target serves, and a cluster is named");
+            return Err(Failure::usage(message, "leave it out: a cluster has its own definitions"));
+        }
         if let (TargetChoice::Embedded { reference, .. }, Some(option)) = (&choice, self.meaningless())
             && !reference.takes_definitions()
         {

@@ -10,7 +10,7 @@ use super::options::{Selected, Selection, Target};
 use super::output::{self, Format, say};
 use super::run::run_failure;
 use super::tuning::Tuning;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, own};
 use crate::exit_codes;
 use crate::run::releases::{Difference, differences};
 use crate::run::{self, Decision};
@@ -80,6 +80,7 @@ impl Word {
 pub(crate) async fn run(mut args: Args) -> Outcome {
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     if let Some((from, to)) = args.compare {
+        own::releases("--compare", &suite)?;
         return compared(&differences(&scenarios, from, to), args.format);
     }
     let mut options = args.target.options(&suite).await?;

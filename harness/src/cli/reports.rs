@@ -40,8 +40,27 @@ pub(crate) struct IdentityArgs {
     #[arg(long, value_name = "CONTACT", help_heading = "Conformance report")]
     contact: Vec<String>,
     /// The report's mode
-    #[arg(long, value_name = "WORD", default_value = "default", help_heading = "Conformance report")]
+    #[arg(long, value_name = "WORD", default_value = MODE, help_heading = "Conformance report")]
     mode: String,
+}
+
+/// The report's mode unless given.
+const MODE: &str = "default";
+
+impl IdentityArgs {
+    /// Whether anything is said.
+    pub(crate) fn is_given(&self) -> bool {
+        let texts = [&self.organization, &self.project, &self.url, &self.version];
+        texts.into_iter().any(|text| !text.is_empty()) || !self.contact.is_empty() || self.mode != MODE
+    }
+
+    /// Leaves all of it out.
+    pub(crate) fn leave(&mut self) {
+        let texts = [&mut self.organization, &mut self.project, &mut self.url, &mut self.version];
+        texts.into_iter().for_each(String::clear);
+        self.contact.clear();
+        MODE.clone_into(&mut self.mode);
+    }
 }
 
 /// Writes every report of a run.

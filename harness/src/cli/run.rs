@@ -13,7 +13,7 @@ use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
 use super::tuning::Tuning;
-use super::{Failure, Outcome, interrupt, options_from, report, reports, reproduce, several};
+use super::{Failure, Outcome, interrupt, options_from, own, report, reports, reproduce, several};
 use crate::cluster::api::chain;
 use crate::cluster::clean::Leftover;
 use crate::cluster::connect::ConnectError;
@@ -138,6 +138,7 @@ async fn run_into(mut args: Args, dir: &mut ReportDir, mut reporter: Reporter) -
     if let Some(file) = &args.known_failures {
         options.known_failures = known_failures(file, &all, &suite)?;
     }
+    own::of_identity(&args.identity, &suite)?;
     options.unselected = args.selection.left_out(&scenarios, all)?;
     options.preflight &= !args.skip_preflight;
     options.logs_from.clone_from(&args.logs_from);

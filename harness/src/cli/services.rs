@@ -71,6 +71,13 @@ impl fmt::Display for Named<PathBuf> {
 }
 
 impl ServiceArgs {
+    /// Leaves out what is of other services.
+    pub(crate) fn retain(&mut self, is_ours: impl Fn(&str) -> bool) {
+        self.service.retain(|one| is_ours(&one.name));
+        self.service_token.retain(|one| is_ours(&one.name));
+        self.service_ca.retain(|one| is_ours(&one.name));
+    }
+
     /// The services that they name, each of which the suite's dialect must have.
     pub(crate) fn read(&self, suite: &Suite) -> Result<Services, Failure> {
         let known = suite.dialect.services();

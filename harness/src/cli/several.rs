@@ -9,8 +9,9 @@ use super::dialect::DialectArg;
 use super::output::Format;
 use super::progress::Reporter;
 use super::run::{Args, one};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, own};
 use crate::exit_codes;
+use crate::suite::Suite;
 
 /// Runs all of them, and exits with what counts most of what they came to.
 ///
@@ -44,19 +45,38 @@ fn each(args: &Args) -> Result<Vec<(String, Args)>, Failure> {
     if let Some((what, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
         return alone(what);
     }
+    let alone_of = dialects.iter().map(|dialect| DialectArg { dialects: vec![dialect.clone()], edition: None });
+    let mut suites = alone_of.map(|dialect| dialect.suite()).collect::<Result<Vec<_>, _>>()?;
+    let edition = |suite: &Suite| {
+        let named = args.selection.dialect.edition.as_ref();
+        let is_of = |suite: &Suite| named.is_some_and(|named| suite.dialect.editions().contains(named));
+        // What none of them has is told by the first.
+        named.filter(|_| is_of(suite) || !suites.iter().any(is_of)).cloned()
+    };
+    let editions: Vec<Option<String>> = suites.iter().map(edition).collect();
     let mut runs: Vec<(String, Args)> = Vec::new();
-    for dialect in dialects {
-        let mut own = args.clone();
-        own.selection.dialect =
-            DialectArg { dialects: vec![dialect.clone()], edition: args.selection.dialect.edition.clone() };
+    for (index, (dialect, edition)) in dialects.iter().zip(editions).enumerate() {
+        let mut of_it = args.clone();
+        of_it.selection.dialect = DialectArg { dialects: vec![dialect.clone()], edition };
         // Whatever is wrong with one is said before any of them begins.
-        let name = own.selection.dialect.suite()?.dialect.name().to_owned();
+        suites[index] = of_it.selection.dialect.suite()?;
+        let suite = &suites[index];
+        let name = suite.dialect.name().to_owned();
         if runs.iter().any(|(other, _)| *other == name) {
             let problem = format!("--dialect names `{name}` twice");
             return Err(Failure::usage(problem, "their reports would stand in one folder; nothing was applied"));
         }
-        own.report_dir = Path::new(&args.report_dir).join(&name);
-        runs.push((name, own));
+        own::keep(&mut of_it, suite, &suites);
+        let choice = of_it.target.choice(suite)?;
+        if choice.is_embedded() != args.target.is_embedded() {
+            let problem = format!("the others are to be tested on a cluster, and nothing names one for `{name}`");
+            return Err(Failure::usage(problem, "name it with --context or --kubeconfig; nothing was applied"));
+        }
+        own::of_tuning(&of_it.tuning, suite)?;
+        own::of_identity(&of_it.identity, suite)?;
+        of_it.target.services.read(suite)?;
+        of_it.report_dir = Path::new(&args.report_dir).join(&name);
+        runs.push((name, of_it));
     }
     Ok(runs)
 }

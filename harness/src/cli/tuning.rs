@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use super::{Failure, claims};
+use super::{Failure, claims, own};
 use crate::cluster::dial::DialRule;
 use crate::cluster::discover::GivenBundle;
 use crate::cluster::forward::{Behind, ServiceName};
@@ -154,6 +154,7 @@ impl Tuning {
                 "name its GatewayClass with --gateway-class",
             ));
         }
+        own::of_tuning(self, suite)?;
         self.read_features(suite)?;
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;

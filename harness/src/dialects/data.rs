@@ -116,6 +116,17 @@ pub enum Standing {
     Shown,
 }
 
+impl Standing {
+    /// The list of entries that have them, each of one controller, if they stand in entries.
+    fn entries(self) -> Option<&'static str> {
+        match self {
+            Standing::Parents => Some("parents"),
+            Standing::Ancestors => Some("ancestors"),
+            Standing::Object | Standing::Shown => None,
+        }
+    }
+}
+
 /// Which limit of time there is for a status to settle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -188,6 +199,9 @@ impl Dialect {
         let Spec { title, groups, kinds, releases, entries, conditions, services, .. } = spec;
         let (editions, without_generations, implied) = (spec.editions, spec.without_generations, spec.implied);
         let name = metadata.name;
+        if misnamed(std::slice::from_ref(&name)).is_some() {
+            return Err(DialectError::Name(name));
+        }
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
         }
@@ -223,6 +237,12 @@ impl Dialect {
         let kind = entry.map(|index| &*kinds[index].kind);
         if let Some(problem) = entries.as_ref().and_then(|entries| entries.problem(kind, own)) {
             return Err(DialectError::Entries { dialect: name, problem });
+        }
+        if class.is_none() {
+            let place = |kind: &DialectKind| kind.conditions.entries().map(|place| (kind.kind.clone(), place));
+            if let Some((kind, place)) = kinds.iter().find_map(place) {
+                return Err(DialectError::NobodysEntries { dialect: name, kind, place });
+            }
         }
         Ok(Dialect {
             name,
@@ -393,11 +413,6 @@ impl Dialect {
         self.implied.of(implied)
     }
 
-    /// All clauses of that sort.
-    pub fn implied_clauses(&self) -> impl Iterator<Item = &Arc<str>> {
-        Implied::ALL.into_iter().flat_map(|implied| self.implied(implied))
-    }
-
     /// The editions that there are of it, that which is meant unless the user says otherwise first; none if it has but one.
     pub fn editions(&self) -> &[String] {
         &self.editions
@@ -465,6 +480,18 @@ mod tests {
     )]
     #[case::own_metadata("kind: Gateway\n", "kind: Gateway\n        metadata: {}\n", "`metadata` is the run's")]
     #[case::placeholder("${port}", "${ports}", "`${ports}` stands for nothing: there are ${class}")]
+    #[case::name("{name: gateway-api}", "{name: ../gateway-api}", "`../gateway-api` cannot be the name of a dialect")]
+    #[case::no_name("{name: gateway-api}", "{name: ''}", "`` cannot be the name of a dialect")]
+    #[case::nobodys_parents(
+        "role: class, ",
+        "",
+        "HTTPRoute stand in `status.parents`, in the entries of one controller"
+    )]
+    #[case::nobodys_ancestors(
+        "role: class, settles: class}",
+        "settles: class}\n    - {kind: A, plural: as, conditions: ancestors}",
+        "A stand in `status.ancestors`"
+    )]
     #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
     fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
         let text = gateproof_suites::dialects::GATEWAY_API;

@@ -55,6 +55,29 @@ pub enum DialectError {
         /// The edition.
         name: String,
     },
+    /// A dialect that cannot be named: reports stand in folders of these names.
+    #[error("`{0}` cannot be the name of a dialect: names are of lower-case letters, digits and dashes")]
+    Name(String),
+    /// Conditions that stand in the entries of a controller which nothing names.
+    #[error(
+        "the dialect `{dialect}` says that the conditions of {kind} stand in `status.{place}`, in the entries of one controller, and no kind with the role `class` says by its `spec.controllerName` which that is"
+    )]
+    NobodysEntries {
+        /// The dialect.
+        dialect: String,
+        /// The kind.
+        kind: String,
+        /// Where they stand.
+        place: &'static str,
+    },
+    /// Entries that cannot be made.
+    #[error("the dialect `{dialect}` has `entries` that cannot be made: {problem}")]
+    Entries {
+        /// The dialect.
+        dialect: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A service that cannot be named.
     #[error(
         "the dialect `{dialect}` has a service `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
@@ -65,12 +88,25 @@ pub enum DialectError {
         /// The service.
         name: String,
     },
-    /// Entries that cannot be made.
-    #[error("the dialect `{dialect}` has `entries` that cannot be made: {problem}")]
-    Entries {
-        /// The dialect.
-        dialect: String,
-        /// What is wrong.
-        problem: String,
-    },
+}
+
+impl DialectError {
+    /// Where the file says so: keys, and `key=value` for an item of a list. Whatever could not be read has its place in words.
+    pub fn at(&self) -> Vec<String> {
+        let of_kind = |kind: &str| vec!["spec".to_owned(), "kinds".to_owned(), format!("kind={kind}")];
+        let path = |path: &[&str]| path.iter().map(|step| (*step).to_owned()).collect();
+        match self {
+            DialectError::Parse(_) => Vec::new(),
+            DialectError::Name(_) => path(&["metadata", "name"]),
+            DialectError::NoGroup(_) => path(&["spec", "groups"]),
+            DialectError::ForeignGroup { kind, .. }
+            | DialectError::Twice { kind, .. }
+            | DialectError::NobodysEntries { kind, .. } => of_kind(kind),
+            DialectError::Role { role, .. } => path(&["spec", "kinds", &format!("role={role}")]),
+            DialectError::Edition { name, .. } => path(&["spec", "editions", name]),
+            DialectError::UnknownEdition { field, name, .. } => path(&["spec", field, name]),
+            DialectError::Entries { .. } => path(&["spec", "entries"]),
+            DialectError::Service { name, .. } => path(&["spec", "services", name]),
+        }
+    }
 }

@@ -46,6 +46,23 @@ impl Implied {
         Implied::Forwarded,
         Implied::DefaultPort,
     ];
+
+    /// As a dialect writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Implied::Fresh => "fresh",
+            Implied::Entries => "entries",
+            Implied::LeftOver => "leftOver",
+            Implied::Listeners => "listeners",
+            Implied::Programmed => "programmed",
+            Implied::SaysProgrammed => "saysProgrammed",
+            Implied::DoNotFlap => "doNotFlap",
+            Implied::Stays => "stays",
+            Implied::Again => "again",
+            Implied::Forwarded => "forwarded",
+            Implied::DefaultPort => "defaultPort",
+        }
+    }
 }
 
 /// The clauses of a dialect behind each.

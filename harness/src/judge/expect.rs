@@ -1,6 +1,7 @@
 //! One expectation against one version of an object.
 
 mod field;
+mod fresh;
 mod parents;
 
 use std::fmt::Write as _;
@@ -175,6 +176,7 @@ impl Check<'_> {
         for field in &expected.fields {
             self.field(field, object);
         }
+        self.fields_are_fresh(expected, object);
     }
 
     /// A Gateway that is Programmed has an address to send to.

@@ -6,6 +6,7 @@
 
 mod after;
 mod begin;
+mod unspoken;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use super::service::unanswered;
 use super::stirred::Stirred;
 use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Scope, Write};
-use crate::scenario::{Branch, ObjectRef, Scenario, Step, Verb};
+use crate::scenario::{Branch, ObjectRef, Scenario, Step, SubjectExpectation, Verb};
 
 /// The judge of one execution of a scenario: a state machine that events alone move.
 #[derive(Debug, Clone)]
@@ -60,6 +61,8 @@ pub struct Judge {
     marks: HashMap<(usize, String), u64>,
     /// The ends that writes came to.
     taken: Vec<Branch>,
+    /// What is waited for behind the last step: conditions that have to be there whatever the state, and are not yet.
+    unspoken: Vec<SubjectExpectation>,
 }
 
 impl Judge {
@@ -93,6 +96,7 @@ impl Judge {
             components: Vec::new(),
             marks: HashMap::new(),
             taken: Vec::new(),
+            unspoken: Vec::new(),
         }
     }
 
@@ -238,6 +242,11 @@ impl Judge {
             self.findings.truncate(findings);
         }
         self.contract.disturbed(foreign.seq);
+        if !self.unspoken.is_empty() {
+            // The steps are over, and what comes of this concerns none of them.
+            self.doing = Doing::Done;
+            return;
+        }
         let after = millis(foreign.at.max(self.started) - self.started);
         let by = if foreign.by.is_empty() { "nobody known".to_owned() } else { foreign.by.join(", ") };
         self.inconclusive = Some(format!("{} was {} by {by}, seen after {after} ms", foreign.key, foreign.what));
@@ -318,6 +327,7 @@ impl Judge {
     pub fn step(&self) -> Option<usize> {
         match self.doing {
             Doing::Waiting | Doing::Doubting { .. } | Doing::Done => None,
+            _ if !self.unspoken.is_empty() => None,
             _ => Some(self.cursor),
         }
     }

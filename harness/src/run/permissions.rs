@@ -122,11 +122,11 @@ impl Permissions {
         found.rows(ALWAYS);
         let dialect = kinds.dialect();
         if let Some(class) = dialect.class() {
-            found.add(dialect.group(), &class.plural, WATCH, Need::Run);
-            found.add(dialect.group(), &class.plural, &["get", "delete"], Need::Help);
+            found.add(dialect.group_of(&class.kind), &class.plural, WATCH, Need::Run);
+            found.add(dialect.group_of(&class.kind), &class.plural, &["get"], Need::Help);
         }
         if let Some(entry) = dialect.entry() {
-            found.add(dialect.group(), &entry.plural, WATCH, Need::Run);
+            found.add(dialect.group_of(&entry.kind), &entry.plural, WATCH, Need::Run);
         }
         if ways.port_forward {
             found.rows(PORT_FORWARD);
@@ -140,7 +140,7 @@ impl Permissions {
     fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds, ways: Ways) {
         self.definitions.extend(scope::definitions(scenario).into_iter().map(str::to_owned));
         if let Some(entry) = kinds.dialect().entry().filter(|_| !scenario.gateways.is_empty()) {
-            self.add(kinds.dialect().group(), &entry.plural, CREATE, Need::Run);
+            self.add(kinds.dialect().group_of(&entry.kind), &entry.plural, CREATE, Need::Run);
         }
         if scenario.gateways.values().any(|shape| shape.starts_with("https")) {
             self.rows(POOL_TLS);
@@ -314,7 +314,7 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
             add(group, kind, dialect);
         }
         for kind in [dialect.class(), dialect.entry()].into_iter().flatten() {
-            add(dialect.group(), &kind.kind, dialect);
+            add(dialect.group_of(&kind.kind), &kind.kind, dialect);
         }
         defined.extend(referred(scenario));
         for key in applied(scenario) {

@@ -35,9 +35,16 @@ fn a_run_asks_for_what_its_scenarios_do() {
         "patch httproutes.gateway.networking.k8s.io",
         "create tcproutes.gateway.networking.k8s.io",
         "delete leases.coordination.k8s.io",
+        "delete gatewayclasses.gateway.networking.k8s.io",
     ] {
         assert!(!found.contains(other), "{other} is not needed: {found:?}");
     }
+}
+
+#[test]
+fn classes_are_deleted_where_a_scenario_makes_one() {
+    let found = permissions(|scenario| scenario.name == "gatewayclass-supported-features");
+    assert!(found.contains("delete gatewayclasses.gateway.networking.k8s.io"), "{found:?}");
 }
 
 #[test]

@@ -205,7 +205,7 @@ spec:
   gateways: {gw: http}
   steps:
     - apply:
-        - {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own}}
+        - {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own}, spec: {parentRefs: [{name: gw}]}}
       either:
         - settle: {HTTPRoute/own: {Accepted: {status: "True", SINCE}}}
           then:

@@ -6,9 +6,11 @@ pub mod expectations;
 mod grpc;
 pub mod hosts;
 pub mod known;
+mod line;
 pub mod lint;
 pub mod load;
 pub mod model;
+mod parentless;
 mod parse;
 pub mod pattern;
 pub mod schema;
@@ -24,6 +26,7 @@ pub use diagnostic::Diagnostic;
 #[cfg(any(test, fuzzing))]
 pub(crate) use diagnostic::lines;
 pub use grpc::GrpcCode;
+pub(crate) use line::{line_of, nearest};
 pub use model::{
     Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, Bounds, Branch, Channel, Clause,
     ConditionExpectation, Delete, Ending, ExpectationId, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, HoldFor,

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::{Place, Scenario};
+use super::parentless;
 use super::silence;
 use super::vocabulary::Vocabulary;
 use super::witness;
@@ -26,6 +27,8 @@ use tree::{Mark, Node};
 
 const SILENCE_HELP: &str = "settle an entry of this route first, or in the same settle one of another route that is applied \
                             later, and hold this one after it";
+
+const PARENTLESS_HELP: &str = "name some in its `spec.parentRefs`, or say which entries are meant with `parents`";
 
 const WITNESS_HELP: &str = "probe the same listener for an answer from a backend, best before this one; or say `contrast: false` \
                             if no proof is wanted";
@@ -94,6 +97,11 @@ pub(super) fn parse_with_places(
                 for place in silence::met_by_silence(&scenario) {
                     let message = "no entry is what a controller that has not spoken yet has, too".to_owned();
                     checker.report(source.mark_of(place), message, Some(SILENCE_HELP.to_owned()));
+                }
+                for place in parentless::look_at_nothing(&scenario) {
+                    let message =
+                        "this object names no parent, so its conditions would be looked for nowhere".to_owned();
+                    checker.report(source.mark_of(place), message, Some(PARENTLESS_HELP.to_owned()));
                 }
                 for place in witness::given_by_nobody(&scenario) {
                     let message = "a data path that serves nothing gives this answer, too".to_owned();

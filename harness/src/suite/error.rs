@@ -1,12 +1,13 @@
 //! What is wrong with the files of a dialect.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::crds::BundleError;
 
 use super::REQUIREMENTS;
 use crate::dialects::DialectError;
 use crate::judge::contract::ContractError;
+use crate::scenario::suggest;
 
 /// Why there is no such suite.
 #[derive(Debug, thiserror::Error)]
@@ -20,18 +21,22 @@ pub enum SuiteError {
         source: std::io::Error,
     },
     /// Its dialect.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", place(path, *line))]
     Dialect {
         /// The file.
         path: PathBuf,
+        /// Where, if what is wrong does not say so itself.
+        line: Option<usize>,
         /// What is wrong.
         error: Box<DialectError>,
     },
     /// Its contract.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", place(path, *line))]
     Contract {
         /// The file.
         path: PathBuf,
+        /// Where, if what is wrong does not say so itself.
+        line: Option<usize>,
         /// What is wrong.
         error: Box<ContractError>,
     },
@@ -39,11 +44,25 @@ pub enum SuiteError {
     #[error("{0}")]
     Scenario(String),
     /// A clause that it names and does not list.
-    #[error("{}: the clause `{clause}` stands in no {REQUIREMENTS} beside it", path.display())]
+    #[error("{}: the clause `{clause}` stands in no {REQUIREMENTS} beside it{}", place(path, *line), known(clauses, clause))]
     UnknownClause {
         /// The file that names it.
         path: PathBuf,
+        /// Where.
+        line: Option<usize>,
         /// As written.
+        clause: String,
+        /// Those that there are.
+        clauses: Vec<String>,
+    },
+    /// A clause that is there twice.
+    #[error("{}: the clause `{clause}` is there twice, and a failure could not say which is meant", place(path, *line))]
+    ClauseTwice {
+        /// The file of the requirements.
+        path: PathBuf,
+        /// Where it is there again.
+        line: Option<usize>,
+        /// The clause.
         clause: String,
     },
     /// A clause that holds in no edition.
@@ -102,7 +121,7 @@ pub enum SuiteError {
         error: Box<BundleError>,
     },
     /// Something that its definitions do not have, or have otherwise.
-    #[error("{}{}: {problem}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+    #[error("{}: {problem}", place(path, *line))]
     Undefined {
         /// The file that names it.
         path: PathBuf,
@@ -111,4 +130,20 @@ pub enum SuiteError {
         /// What is wrong.
         problem: String,
     },
+}
+
+/// A file, and the line of it if it is known.
+fn place(path: &Path, line: Option<usize>) -> String {
+    format!("{}{}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())
+}
+
+/// What may have been meant: the nearest, or all of a few.
+fn known(all: &[String], written: &str) -> String {
+    const FEW: usize = 12;
+    match suggest(written, all.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if all.is_empty() => "; there is none".to_owned(),
+        None if all.len() <= FEW => format!("; there is {}", all.join(", ")),
+        None => String::new(),
+    }
 }

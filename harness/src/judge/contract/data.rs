@@ -77,11 +77,30 @@ pub(super) struct Kind {
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) at: Place,
+    /// The set of its conditions, as the contract calls it.
+    set: String,
     pub(super) conditions: IndexMap<String, ConditionTerms>,
     pub(super) counts: Vec<String>,
     pub(super) one_per_listener: bool,
     /// Whose entries these are, if not those of the controller under test.
     pub(super) controller: Option<String>,
+}
+
+impl Subject {
+    /// Whether the dialect lists its types, if it lists any: a misspelt one would be demanded, and the right one be unknown. What is
+    /// no more, or not to be, it need not list.
+    fn is_known(&self, dialect: &Dialect) -> Result<(), ContractError> {
+        let known = dialect.conditions();
+        let is_known = |type_: &String| known.is_empty() || type_.contains('/') || known.contains(type_);
+        let is_of_today = |terms: &ConditionTerms| terms.presence != Presence::Retired && terms.until.is_none();
+        match self.conditions.iter().find(|(type_, terms)| is_of_today(terms) && !is_known(type_)) {
+            Some((type_, _)) => {
+                let (set, type_) = (self.set.clone(), type_.clone());
+                Err(ContractError::UnknownType { set, type_, known: known.to_vec() })
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Where.
@@ -135,6 +154,9 @@ impl ConditionTerms {
         basis.is_within(self.since, self.until)
     }
 }
+
+/// The statuses that a condition may have.
+pub(super) const STATUSES: [&str; 3] = ["True", "False", "Unknown"];
 
 /// When a condition must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -386,6 +408,7 @@ impl Contract {
         if let Some(Kind { kind, group, .. }) = kinds.iter().find(|kind| !is_own(kind)) {
             return Err(ContractError::UnknownKind { kind: kind.clone(), group: group.clone() });
         }
+        kinds.iter().flat_map(|kind| &kind.subjects).try_for_each(|subject| subject.is_known(&dialect))?;
         Ok(Contract {
             dialect,
             edition: edition.map(str::to_owned),
@@ -441,6 +464,11 @@ impl Contract {
     /// How binding a rule is; `None` if the contract does not hold it.
     pub fn rule(&self, rule: Rule) -> Option<&Terms> {
         self.rules.get(&rule)
+    }
+
+    /// The clauses that its rules state, each with the rule.
+    pub fn clauses(&self) -> impl Iterator<Item = (Rule, &str)> {
+        self.rules.iter().flat_map(|(rule, terms)| terms.clauses.iter().map(|clause| (*rule, &**clause)))
     }
 
     /// Every name that a rule can have in reports, `contract/KIND/RULE`.
@@ -509,6 +537,7 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, Option<Conditions>>) -> Resul
         }
         subjects.push(Subject {
             at: subject.at,
+            set: name,
             conditions,
             counts: subject.counts,
             one_per_listener: subject.one_per_listener,
@@ -520,6 +549,11 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, Option<Conditions>>) -> Resul
 }
 
 fn read_condition(set: &str, type_: &str, raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
+    let statuses = raw.reasons.keys().chain(&raw.open).chain(raw.graded.statuses());
+    if let Some(status) = statuses.into_iter().find(|status| !STATUSES.contains(&status.as_str())) {
+        let (set, type_, status) = (set.to_owned(), type_.to_owned(), status.clone());
+        return Err(ContractError::UnknownStatus { set, type_, status });
+    }
     let reasons = raw
         .reasons
         .iter()

@@ -1,5 +1,7 @@
 //! What is wrong with a contract.
 
+use super::merged::SEPARATOR;
+
 /// Why a contract could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
@@ -42,6 +44,29 @@ pub enum ContractError {
     /// A reason that is not `Name [since V] [until V]`.
     #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
     Reason(String),
+    /// A status that no condition has.
+    #[error("the condition `{type_}` of the set `{set}` says something of the status `{status}`: there is {known}", known = super::data::STATUSES.join(", "))]
+    UnknownStatus {
+        /// The set.
+        set: String,
+        /// The condition.
+        type_: String,
+        /// As written.
+        status: String,
+    },
+    /// A condition type without a domain that its dialect does not list.
+    #[error(
+        "the set `{set}` has the condition `{type_}`, which is not among the `conditions` of dialect.yaml: there is {}",
+        known.join(", ")
+    )]
+    UnknownType {
+        /// The set.
+        set: String,
+        /// As written.
+        type_: String,
+        /// Those that it lists.
+        known: Vec<String>,
+    },
     /// A kind that its dialect has not.
     #[error("the dialect has no kind {kind} of the group `{group}`")]
     UnknownKind {
@@ -64,4 +89,34 @@ pub enum ContractError {
         /// As written.
         edition: String,
     },
+}
+
+impl ContractError {
+    /// Where the file may say so: keys, and `key=value` for an item of a list. Whatever could not be read has its place in words.
+    pub fn at(&self) -> Vec<Vec<String>> {
+        let path = |path: &[&str]| path.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
+        // A set that is made of several says so in the last of them that says it.
+        let in_set = |set: &str, rest: &[&str]| -> Vec<Vec<String>> {
+            let sets = set.rsplit(SEPARATOR);
+            sets.map(|set| path(&[&["spec", "conditions", set], rest].concat())).collect()
+        };
+        match self {
+            ContractError::Parse(_) | ContractError::Reason(_) | ContractError::Version(_) => Vec::new(),
+            ContractError::UnknownRule { name, .. } => vec![path(&["spec", "rules", name])],
+            ContractError::UnknownConditions { kind, .. } | ContractError::UnknownKind { kind, .. } => {
+                vec![path(&["spec", "kinds", &format!("kind={kind}")])]
+            }
+            ContractError::UnusedConditions(set) => in_set(set, &[]),
+            ContractError::UnknownGround(_) => vec![path(&["spec", "refines"])],
+            ContractError::Unsaid(field) => vec![path(&[&["spec"], &*field.split('.').collect::<Vec<_>>()].concat())],
+            ContractError::UnknownNeed { set, .. } => in_set(set, &[]),
+            ContractError::UnknownType { set, type_, .. } => in_set(set, &[type_]),
+            ContractError::UnknownStatus { set, type_, status } => ["reasons", "open", "graded"]
+                .into_iter()
+                .flat_map(|field| in_set(set, &[type_, field, status]))
+                .collect(),
+            ContractError::UnknownDialect(_) => vec![path(&["metadata", "name"])],
+            ContractError::UnknownEdition { edition, .. } => vec![path(&["spec", "editions", edition])],
+        }
+    }
 }

@@ -73,6 +73,11 @@ impl Shape {
 }
 
 impl Graded {
+    /// The statuses that it names.
+    pub(super) fn statuses(&self) -> impl Iterator<Item = &String> {
+        self.values.keys().chain(&self.silent)
+    }
+
     /// Whether a rule has anything to hold here.
     pub(super) fn has(&self, rule: Rule) -> bool {
         match rule {

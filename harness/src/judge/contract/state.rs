@@ -1,5 +1,7 @@
 //! Folding over events: what was seen of each object, and which rules it broke.
 
+mod unspoken;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 

@@ -28,6 +28,9 @@ impl Check<'_> {
                 }
             }
             Parents::Every => {
+                if specified.is_empty() {
+                    self.looks_at_nothing(expected);
+                }
                 for parent in &specified {
                     if let Some((entry, subject)) = self.entry(".parents", parent, &own, None) {
                         self.conditions(&expected.conditions, &entry.conditions, "", &subject);
@@ -69,6 +72,19 @@ impl Check<'_> {
                 self.surplus(&own, &spoken_of);
             }
         }
+    }
+
+    /// Conditions are asked of every parent, and there is none: whatever the status says, nothing of it would be looked at.
+    fn looks_at_nothing(&mut self, expected: &SubjectExpectation) {
+        let binding = expected.conditions.iter().filter(|(_, condition)| self.binding(condition));
+        let (types, levels): (Vec<&str>, Vec<Level>) = binding.map(|(type_, one)| (type_.as_str(), one.level)).unzip();
+        let Some(level) = levels.into_iter().max() else { return };
+        self.checked += 1;
+        let types = types.join(", ");
+        let expected = format!("{} names the parents of which {types} is asked, in spec.parentRefs", self.name);
+        let seen =
+            "spec.parentRefs names none; entries that are there without it are named with `parents` in the manifest";
+        self.miss(".parents", level, expected, seen.to_owned());
     }
 
     /// An entry that another controller has beside ours, or has not.

@@ -39,6 +39,9 @@ impl Judge {
 
     /// A step came out.
     pub(super) fn over(&mut self, report: Report, now: Elapsed) {
+        if !self.unspoken.is_empty() {
+            return self.unspoken_is_over(&report);
+        }
         let findings = self.findings.len();
         if self.take(report) {
             self.stop(findings, now);

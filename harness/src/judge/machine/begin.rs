@@ -23,6 +23,9 @@ impl Judge {
         while scenario.steps.get(self.cursor).is_some_and(|step| !self.is_done(step)) {
             self.cursor += 1;
         }
+        if self.cursor >= scenario.steps.len() && self.waits_for_the_unspoken(now) {
+            return;
+        }
         self.stirred.step();
         match self.env().as_ref().and_then(Marking::of) {
             Some(marking) => self.doing = Doing::Marking(marking),

@@ -14,7 +14,7 @@ use crate::scenario::{Hold, HoldFor, Level, Scenario, Verb};
 const ROUTES: &str = "httproutes.gateway.networking.k8s.io";
 
 fn version(number: u64, condition: &str) -> Value {
-    let mut object = route_version(1, &["http"], &[("http", &[condition])]);
+    let mut object = route_version(1, &["http"], &[("http", &[condition, GOOD[1]])]);
     object["metadata"]["resourceVersion"] = json!(number.to_string());
     object
 }

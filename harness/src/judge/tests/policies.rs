@@ -19,6 +19,7 @@ spec:
   groups: [seals.example]
   kinds:
     - {kind: Seal, plural: seals, generation: status}
+    - {kind: Maker, plural: makers, scope: Cluster, role: class}
     - {kind: Door, plural: doors, conditions: parents}
   conditions: [Taken, Tight]
 ";

@@ -86,6 +86,17 @@ fn every_parent_ref_has_its_own_entry(
     assert_eq!(verdict.findings[0].expectation, format!("steps[1].settle.HTTPRoute/route{part}"));
 }
 
+/// Whatever its status says: nothing of it would be looked at.
+#[test]
+fn conditions_of_a_route_without_parents_are_not_met_by_nothing() {
+    let version = route_version(1, &[], &[]);
+    let verdict = routed(vec![(10, version)], &["Accepted=True"]).run();
+    assert_eq!(verdict.outcome, Outcome::Failed);
+    let finding = &verdict.findings[0];
+    assert_eq!(finding.expectation, "steps[1].settle.HTTPRoute/route.parents");
+    assert!(finding.seen.contains("spec.parentRefs names none"), "{}", finding.seen);
+}
+
 /// That it goes is a SHOULD.
 #[test]
 fn an_entry_left_over_from_an_earlier_spec_is_a_warning() {

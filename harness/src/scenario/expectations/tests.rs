@@ -17,7 +17,7 @@ spec:
   gateways: {gw: http}
   backends: [echo, second]
   steps:
-    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}}]
+    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}, spec: {parentRefs: [{name: gw}]}}]
       either: [{refused: {}}, {settle: {HTTPRoute/route: {Accepted: "False"}}}]
     - settle:
         HTTPRoute/route:
@@ -28,7 +28,7 @@ spec:
     - hold: {never: {HTTPRoute/route: {Accepted: "False"}}, unchanged: ["${gw}"]}
     - probe: {get: "http://${host}/", expect: {backend: echo, seen: {path: /}}}
     - probe: {get: "http://${host}/", expect: {shares: {echo: 1, second: 1}}}
-    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}}]
+    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}, spec: {parentRefs: [{name: gw}]}}]
       admitted: true
 "#;
 
@@ -95,7 +95,7 @@ fn what_may_have_been_refused_is_not_held_to_anything_until_it_is_written_again(
     assert!(alternative("steps[2].hold.never.HTTPRoute/route.Accepted", MANIFEST));
     assert!(!alternative("steps[2].hold.unchanged.${gw}", MANIFEST));
     assert!(!alternative("steps[3].probe.backend", MANIFEST));
-    let apply = "    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}}]\n";
+    let apply = "    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}, spec: {parentRefs: [{name: gw}]}}]\n";
     let again = MANIFEST.replacen("    - settle:\n", &format!("{apply}    - settle:\n"), 1);
     assert!(!alternative("steps[3].hold.never.HTTPRoute/route.Accepted", &again));
 }

@@ -85,7 +85,7 @@ spec:
   gateways: {gw: http}
   backends: [echo]
   steps:
-    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}}]
+    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: route}, spec: {parentRefs: [{name: gw}]}}]
       since: "1.2"
       either:
         - refused: {}

@@ -59,7 +59,8 @@ spec:
   steps:
     - apply: [{apiVersion: v1, kind: Pod, metadata: {name: pod}}]
 "#;
-    const STATUS: &str = "merge: {status: {conditions: [{type: Scheduled, status: \"True\"}, {type: Own, reason: A}]}}";
+    const STATUS: &str =
+        "merge: {status: {conditions: [{type: ContainersReady, status: \"True\"}, {type: Own, reason: A}]}}";
 
     fn read(step: &str, expected: &str) -> Result<Vec<bool>, Vec<(usize, usize, String)>> {
         let text =
@@ -73,17 +74,17 @@ spec:
 
     #[test]
     fn its_conditions_are_known() {
-        let played = read("target: Pod/pod, subresource: status, component: true", "Scheduled").unwrap();
+        let played = read("target: Pod/pod, subresource: status, component: true", "ContainersReady").unwrap();
         assert_eq!(played, [false, true, false]);
     }
 
     #[rstest]
     #[case::of_nobody(
         "target: Pod/pod, subresource: status",
-        "Scheduled",
+        "ContainersReady",
         12,
-        "Scheduled",
-        "unknown condition type `Scheduled`"
+        "ContainersReady",
+        "unknown condition type `ContainersReady`"
     )]
     #[case::no_condition(
         "target: Pod/pod, subresource: status, component: true",
@@ -94,7 +95,7 @@ spec:
     )]
     #[case::no_status(
         "target: Pod/pod, component: true",
-        "Scheduled",
+        "ContainersReady",
         11,
         "component",
         "`component` without `subresource: status`"

@@ -72,6 +72,15 @@ impl Names {
                     let help = Some("it stands for a whole mapping, so it must be the whole scalar".to_owned());
                     checker.report(mark, format!("`{slot}` inside a longer string"), help);
                 }
+                Ok(slot @ (Slot::Class | Slot::SingleClass | Slot::Controller)) if self.dialect.class().is_none() => {
+                    let message =
+                        format!("`{slot}` stands for nothing: the dialect `{}` has no class", self.dialect.name());
+                    checker.report(
+                        mark,
+                        message,
+                        Some("give a kind `role: class` in dialect.yaml, or leave it out".to_owned()),
+                    );
+                }
                 Ok(_) => {}
                 Err(_) => {
                     let known = self.gateways.iter().map(String::as_str).chain(WORDS);

@@ -36,6 +36,16 @@ enum Over {
 
 /// Reads a probe.
 pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Probe> {
+    if names.dialect.entry().is_none() {
+        let name = names.dialect.name();
+        let message = format!("there is nothing to probe: traffic comes in at no kind of the dialect `{name}`");
+        checker.report(
+            node.mark,
+            message,
+            Some("give a kind `role: entry` in dialect.yaml, or leave it out".to_owned()),
+        );
+        return None;
+    }
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);

@@ -1,0 +1,257 @@
+//! Options that have a meaning in some dialects alone: for one that has a class, a place where traffic comes in, or releases.
+//!
+//! With one dialect, what has no meaning in it is refused. With several, each takes what is its own, and what is nobody's is refused.
+
+use super::Failure;
+use super::options::Target;
+use super::reports::IdentityArgs;
+use super::run::Args;
+use super::tuning::Tuning;
+use crate::dialects::Dialect;
+use crate::run::options::DEFAULT_MAX_GATEWAYS;
+use crate::suite::Suite;
+
+/// What a dialect has to have for an option to mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Class,
+    Entry,
+    Releases,
+    Profiles,
+}
+
+impl Needs {
+    fn are_met_by(self, dialect: &Dialect) -> bool {
+        match self {
+            Needs::Class => dialect.class().is_some(),
+            Needs::Entry => dialect.entry().is_some(),
+            Needs::Releases => dialect.releases().is_some(),
+            // What counts in a profile stands in the table of that dialect's features.
+            Needs::Profiles => *dialect == *Dialect::gateway_api(),
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Needs::Class => "it has no kind with the role `class`",
+            Needs::Entry => "it has no kind with the role `entry`, where traffic comes in",
+            Needs::Releases => "it has no releases",
+            Needs::Profiles => "it has no conformance profiles",
+        }
+    }
+}
+
+/// An option of a group of arguments.
+struct Own<A> {
+    name: &'static str,
+    needs: Needs,
+    is_given: fn(&A) -> bool,
+    leave: fn(&mut A),
+}
+
+const TARGET: [Own<Target>; 1] = [Own {
+    name: "--gateway-class",
+    needs: Needs::Class,
+    is_given: |target| target.gateway_class.is_some(),
+    leave: |target| target.gateway_class = None,
+}];
+
+const TUNING: [Own<Tuning>; 9] = [
+    Own {
+        name: "--single-gateway-class",
+        needs: Needs::Class,
+        is_given: |tuning| tuning.single_gateway_class.is_some(),
+        leave: |tuning| tuning.single_gateway_class = None,
+    },
+    Own {
+        name: "--gateway-patch",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.gateway_patch.is_some(),
+        leave: |tuning| tuning.gateway_patch = None,
+    },
+    Own {
+        name: "--ports",
+        needs: Needs::Entry,
+        is_given: |tuning| !tuning.ports.is_empty(),
+        leave: |tuning| tuning.ports.clear(),
+    },
+    Own {
+        name: "--max-gateways",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.max_gateways != DEFAULT_MAX_GATEWAYS,
+        leave: |tuning| tuning.max_gateways = DEFAULT_MAX_GATEWAYS,
+    },
+    Own {
+        name: "--dial",
+        needs: Needs::Entry,
+        is_given: |tuning| !tuning.dial.is_empty(),
+        leave: |tuning| tuning.dial.clear(),
+    },
+    Own {
+        name: "--dial-proxy",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.dial_proxy.is_some(),
+        leave: |tuning| tuning.dial_proxy = None,
+    },
+    Own {
+        name: "--port-forward",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.port_forward.is_some(),
+        leave: |tuning| tuning.port_forward = None,
+    },
+    Own {
+        name: "--features-from",
+        needs: Needs::Profiles,
+        is_given: |tuning| tuning.features_from.is_some(),
+        leave: |tuning| tuning.features_from = None,
+    },
+    Own {
+        name: "--gateway-api-version",
+        needs: Needs::Releases,
+        is_given: |tuning| tuning.gateway_api_version.is_some(),
+        leave: |tuning| {
+            tuning.gateway_api_version = None;
+            tuning.gateway_api_channel = None;
+        },
+    },
+];
+
+const IDENTITY: [Own<IdentityArgs>; 1] = [Own {
+    name: "what is said for a ConformanceReport",
+    needs: Needs::Profiles,
+    is_given: IdentityArgs::is_given,
+    leave: IdentityArgs::leave,
+}];
+
+/// The first of these options that is given, and means nothing in a dialect.
+fn foreign<A>(options: &[Own<A>], args: &A, dialect: &Dialect) -> Result<(), Failure> {
+    match options.iter().find(|own| !own.needs.are_met_by(dialect) && (own.is_given)(args)) {
+        Some(own) => {
+            let message =
+                format!("{} means nothing in the dialect `{}`: {}", own.name, dialect.name(), own.needs.in_words());
+            Err(Failure::usage(message, "leave it out; nothing was applied"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses what means nothing in a dialect, of how a run goes about it.
+pub(super) fn of_tuning(tuning: &Tuning, suite: &Suite) -> Result<(), Failure> {
+    foreign(&TUNING, tuning, &suite.dialect)
+}
+
+/// The same of what is said of the implementation.
+pub(super) fn of_identity(identity: &IdentityArgs, suite: &Suite) -> Result<(), Failure> {
+    foreign(&IDENTITY, identity, &suite.dialect)
+}
+
+/// Refuses an option about releases of a dialect that has none.
+pub(super) fn releases(option: &'static str, suite: &Suite) -> Result<(), Failure> {
+    let own = Own { name: option, needs: Needs::Releases, is_given: |()| true, leave: |()| () };
+    foreign(&[own], &(), &suite.dialect)
+}
+
+/// Refuses conformance profiles of a dialect that has none.
+pub(super) fn profiles(suite: &Suite) -> Result<(), Failure> {
+    if Needs::Profiles.are_met_by(&suite.dialect) {
+        return Ok(());
+    }
+    let message = format!("the dialect `{}` has no conformance profiles", suite.dialect.name());
+    Err(Failure::usage(
+        message,
+        "they are Gateway API's; `gateproof list features` shows what a target of this one may have",
+    ))
+}
+
+/// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.
+pub(super) fn keep(args: &mut Args, own: &Suite, all: &[Suite]) {
+    keep_of(&TARGET, &mut args.target, own, all);
+    keep_of(&TUNING, &mut args.tuning, own, all);
+    keep_of(&IDENTITY, &mut args.identity, own, all);
+    let is_ours = |known: &dyn Fn(&Suite) -> bool| known(own) || !all.iter().any(known);
+    let services = &mut args.target.services;
+    services.retain(|name| is_ours(&|suite| suite.dialect.services().iter().any(|known| known == name)));
+    let has_feature = |suite: &Suite, name: &str| suite.vocabulary.features.contains(suite.current_feature(name));
+    for features in [&mut args.tuning.features, &mut args.tuning.exempt_features] {
+        features.retain(|name| is_ours(&|suite| has_feature(suite, name)));
+    }
+}
+
+fn keep_of<A>(options: &[Own<A>], args: &mut A, own: &Suite, all: &[Suite]) {
+    for option in options {
+        let is_anothers = all.iter().any(|suite| option.needs.are_met_by(&suite.dialect));
+        if is_anothers && !option.needs.are_met_by(&own.dialect) {
+            (option.leave)(args);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use clap::Parser;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn suite(name: &str) -> Suite {
+        Suite::named(name).unwrap().unwrap()
+    }
+
+    fn args(words: &str) -> Args {
+        Line::parse_from(std::iter::once("run").chain(words.split_whitespace())).args
+    }
+
+    #[rstest]
+    #[case::class("aso", "--single-gateway-class a", Some("--single-gateway-class"))]
+    #[case::release("kuadrant", "--gateway-api-version v1.6", Some("--gateway-api-version"))]
+    #[case::release_of_its_own("gateway-api", "--gateway-api-version v1.6", None)]
+    #[case::traffic("aso", "--ports http=80", Some("--ports"))]
+    #[case::forward("aso", "--port-forward", Some("--port-forward"))]
+    #[case::traffic_of_its_own("kuadrant", "--ports http=80 --dial *:80=127.0.0.1:+1", None)]
+    #[case::gateways("aso", "--max-gateways 1", Some("--max-gateways"))]
+    #[case::of_everybody("aso", "--jobs 2 --timing real", None)]
+    fn what_means_nothing_is_refused(#[case] dialect: &str, #[case] words: &str, #[case] refused: Option<&str>) {
+        match (of_tuning(&args(words).tuning, &suite(dialect)), refused) {
+            (Ok(()), None) => {}
+            (Err(Failure::Usage(report)), Some(option)) => {
+                let expected = format!("{option} means nothing in the dialect `{dialect}`");
+                assert!(report.to_string().starts_with(&expected), "{report}");
+            }
+            (outcome, _) => panic!("{outcome:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case::aso("aso", [false, false, true, false, false])]
+    #[case::gateway_api("gateway-api", [true, true, false, true, true])]
+    #[case::kuadrant("kuadrant", [true, false, false, true, false])]
+    fn of_several_each_takes_its_own(#[case] dialect: &str, #[case] expected: [bool; 5]) {
+        let words = "--gateway-class a --gateway-api-version v1.6 --service arm=http://127.0.0.1:1 --ports http=80 --organization b";
+        let all = ["gateway-api", "kuadrant", "aso"].map(suite);
+        let mut args = args(words);
+        keep(&mut args, &suite(dialect), &all);
+        let kept = [
+            args.target.gateway_class.is_some(),
+            args.tuning.gateway_api_version.is_some(),
+            !args.target.services.service.is_empty(),
+            !args.tuning.ports.is_empty(),
+            args.identity.is_given(),
+        ];
+        assert_eq!(kept, expected);
+    }
+
+    #[test]
+    fn what_is_nobodys_is_refused_by_each() {
+        let mut args = args("--gateway-api-version v1.6 --service armm=http://127.0.0.1:1");
+        let all = ["kuadrant", "aso"].map(suite);
+        keep(&mut args, &all[1], &all);
+        assert!(args.tuning.gateway_api_version.is_some() && !args.target.services.service.is_empty());
+    }
+}
