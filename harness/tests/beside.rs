@@ -366,7 +366,7 @@ async fn features_are_as_the_user_says() {
         (vec!["--features", "HTTPRoute"], "there is no feature `HTTPRoute`"),
         (
             vec!["--features-from", "report.yaml"],
-            "--features-from reads a ConformanceReport, and those are not of Lamps",
+            "--features-from means nothing in the dialect `lamps`: it has no conformance profiles",
         ),
     ] {
         let ended = bench.ask("plan", &words).await;
