@@ -84,7 +84,7 @@ fn a_target_of_another_edition_fails(
 #[case::scenario_of_another(&["run", "kuadrant-auth-ancestors", "--dialect", "kuadrant"], &["`kuadrant-auth-ancestors` is no scenario", "it is there with --edition design"])]
 #[case::list(&["list", "requirements", "--dialect", "aso", "--edition", "old"], &["the dialect `aso` has no edition `old`"])]
 #[case::testbed(&["testbed", "--dialect", "aso", "--edition", "old"], &["the dialect `aso` has no edition `old`"])]
-#[case::several(&["run", "--dialect", "kuadrant,gateway-api", "--edition", "design"], &["the dialect `gateway-api` has no edition `design`"])]
+#[case::several(&["run", "--dialect", "kuadrant,gateway-api", "--edition", "old"], &["the dialect `kuadrant` has no edition `old`"])]
 fn an_unknown_edition_is_told(#[case] words: &[&str], #[case] told: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let ended: Ended = run(dir.path(), words);
