@@ -102,6 +102,7 @@ impl Suite {
             preflight: optional(PREFLIGHT)?,
         };
         let mut suite = files.assemble(edition)?;
+        definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT))?;
         // Whatever a folder calls itself: what its objects make is as real.
         let shares = |other: Dialect| other.groups().iter().any(|group| suite.dialect.has_group(group));
         let guarded = |other: &DialectFiles| other.canary.is_some() && Dialect::parse(other.dialect).is_ok_and(shares);
@@ -216,7 +217,6 @@ impl Files {
         })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
         definitions::hold(&definitions, &dialect, &path)?;
-        definitions::hold_entries(&definitions, &dialect, &path)?;
         definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,

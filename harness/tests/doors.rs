@@ -58,12 +58,31 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doors")
 }
 
+/// The group of Doors, as the first and only one of the dialect, or behind another.
+const FIRST: (&str, &str) = ("groups: [example.com]", "{kind: Door, ");
+const SECOND: (&str, &str) = ("groups: [keys.example.com, example.com]", "{kind: Door, group: example.com, ");
+
+/// A copy of the dialect's folder, with its group so.
+fn copy((groups, kind): (&str, &str)) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::create_dir(copy.path().join("manifests")).unwrap();
+    let rest = ["contract.yaml", "crds.yaml", "preflight.yaml", "requirements.yaml", "manifests/door.yaml"];
+    for file in rest {
+        std::fs::copy(folder().join(file), copy.path().join(file)).unwrap();
+    }
+    let dialect = std::fs::read_to_string(folder().join("dialect.yaml")).unwrap();
+    std::fs::write(copy.path().join("dialect.yaml"), dialect.replace(FIRST.0, groups).replace(FIRST.1, kind)).unwrap();
+    copy
+}
+
 #[rstest]
-#[case::open("200 OK", true, 0, "1 passed, 0 failed")]
-#[case::broken("503 Service Unavailable", true, 1, "clause: DOOR-2")]
-#[case::nowhere("200 OK", false, 3, "no Gateway became programmed with an address")]
+#[case::open(FIRST, "200 OK", true, 0, "1 passed, 0 failed")]
+#[case::of_a_second_group(SECOND, "200 OK", true, 0, "1 passed, 0 failed")]
+#[case::broken(FIRST, "503 Service Unavailable", true, 1, "clause: DOOR-2")]
+#[case::nowhere(FIRST, "200 OK", false, 3, "no Gateway became programmed with an address")]
 #[tokio::test(flavor = "multi_thread")]
 async fn traffic_comes_in_at_a_door(
+    #[case] group: (&str, &str),
     #[case] knock: &'static str,
     #[case] says_where: bool,
     #[case] code: i32,
@@ -73,7 +92,8 @@ async fn traffic_comes_in_at_a_door(
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let ports = format!("http={}", listener.local_addr().unwrap().port());
     tokio::spawn(answer(listener, knock));
-    let dialect = folder().display().to_string();
+    let folder = copy(group);
+    let dialect = folder.path().display().to_string();
     let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &dialect]);
     let config = kube::config::Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
     let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();

@@ -154,7 +154,6 @@ impl Tuning {
                 "name its GatewayClass with --gateway-class",
             ));
         }
-        own::of_tuning(self, suite)?;
         self.read_features(suite)?;
         options.jobs = self.jobs.max(1);
         options.fail_fast = self.fail_fast;
@@ -213,17 +212,11 @@ impl Tuning {
         }
     }
 
-    /// Reads the report that names the features, from then on as if they had been named themselves.
+    /// Reads the report that names the features, from then on as if they had been named themselves. Refuses what means nothing in the
+    /// dialect before.
     pub(crate) fn read_features(&mut self, suite: &Suite) -> Result<(), Failure> {
+        own::of_tuning(self, suite)?;
         let Some(file) = self.features_from.take() else { return Ok(()) };
-        if suite.dialect.releases().is_none() {
-            let problem =
-                format!("--features-from reads a ConformanceReport, and those are not of {}", suite.dialect.title());
-            return Err(Failure::usage(
-                problem,
-                "name the features with --features, or hold the target to all with --all-features",
-            ));
-        }
         self.features = claims::read(&file)?;
         Ok(())
     }

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::api::{ApiResource, DynamicObject};
 use kube::runtime::reflector::{self, Lookup, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
@@ -24,7 +24,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::api::chain;
 use super::dial::{Connection, DialError, Dialer};
-use crate::dialects::{Dialect, Entries};
+use super::kinds::Kinds;
+use crate::dialects::Entries;
 use route::{NoRoute, World};
 use stream::Forwarded;
 
@@ -88,10 +89,16 @@ pub struct PortForward {
 }
 
 impl PortForward {
-    /// Begins to watch, if traffic comes in somewhere. Must run within a Tokio runtime.
-    pub fn start(client: Client, behind: Behind, dialect: &Dialect) -> Option<PortForward> {
-        let entries = Arc::new(dialect.entries()?.clone());
-        let gateway = ApiResource::from_gvk(&GroupVersionKind::gvk(dialect.group(), "v1", dialect.entry_kind()));
+    /// Begins to watch; none if the target serves nothing where traffic comes in. Must run within a Tokio runtime.
+    pub fn start(client: Client, behind: Behind, kinds: &Kinds) -> Option<PortForward> {
+        let (kind, entries) = (kinds.entry()?, Arc::new(kinds.dialect().entries()?.clone()));
+        let gateway = ApiResource {
+            group: kind.group.clone(),
+            version: kind.versions.first()?.clone(),
+            api_version: kind.api_version(),
+            kind: kind.kind.clone(),
+            plural: kind.plural.clone(),
+        };
         let gateways = Api::all_with(client.clone(), &gateway);
         Some(PortForward {
             behind,

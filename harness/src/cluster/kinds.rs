@@ -78,14 +78,18 @@ impl Kinds {
         &self.dialect
     }
 
+    fn of_dialect(&self, kind: &str) -> Option<&Kind> {
+        self.of(self.dialect.group_of(kind), kind)
+    }
+
     /// Its class, if it is served.
     pub fn class(&self) -> Option<&Kind> {
-        self.of(self.dialect.group(), &self.dialect.class()?.kind)
+        self.of_dialect(&self.dialect.class()?.kind)
     }
 
     /// Where traffic comes in, if that is served.
     pub fn entry(&self) -> Option<&Kind> {
-        self.of(self.dialect.group(), &self.dialect.entry()?.kind)
+        self.of_dialect(&self.dialect.entry()?.kind)
     }
 
     /// Whether anything of the dialect is served: where traffic comes in, if that is part of it, else any of its kinds.

@@ -28,6 +28,7 @@ pub mod reach;
 mod redact;
 pub mod resources;
 pub mod schemas;
+mod selector;
 pub mod served;
 pub mod services;
 pub mod shape;

@@ -14,8 +14,9 @@ use super::clock;
 use super::events::EventWatcher;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
-use super::names::{self, POOL_LABEL, RUN_LABEL, SCENARIO_LABEL};
+use super::names::{self, POOL_LABEL, SCENARIO_LABEL};
 use super::redact::redact;
+pub use super::selector::Selector;
 use super::view::View;
 use super::watching::{Followed, Renewal, follow};
 use crate::dialects::Dialect;
@@ -23,35 +24,6 @@ use crate::log::{Body, Change, ObjectKey, Scope, Sight};
 
 /// Objects a page of the first list.
 const PAGE: u32 = 500;
-
-/// Which objects of a resource are watched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selector {
-    /// Everything with the run's label, in all namespaces.
-    Run(String),
-    /// The one object of this name.
-    Name(String),
-    /// The one of this name in this namespace.
-    Within(String, String),
-}
-
-impl Selector {
-    fn query(&self) -> String {
-        match self {
-            Selector::Run(id) => format!("labelSelector={}", encode(&format!("{RUN_LABEL}={id}"))),
-            Selector::Name(name) | Selector::Within(_, name) => {
-                format!("fieldSelector={}", encode(&format!("metadata.name={name}")))
-            }
-        }
-    }
-
-    fn namespace(&self) -> Option<&str> {
-        match self {
-            Selector::Within(namespace, _) => Some(namespace),
-            Selector::Run(_) | Selector::Name(_) => None,
-        }
-    }
-}
 
 /// Running watches. Dropping it ends them.
 pub struct Observer {

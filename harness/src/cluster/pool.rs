@@ -168,7 +168,7 @@ pub fn describe(outcome: &WriteOutcome) -> String {
 /// The key of a pool Gateway.
 pub fn key(dialect: &Dialect, run_id: &str, name: &str) -> ObjectKey {
     ObjectKey {
-        group: dialect.group().to_owned(),
+        group: dialect.group_of(dialect.entry_kind()).to_owned(),
         kind: dialect.entry_kind().to_owned(),
         namespace: Some(pool_namespace(run_id)),
         name: name.to_owned(),

@@ -79,7 +79,7 @@ fn is_noted(key: &ObjectKey, dialect: &Dialect) -> bool {
     if (key.group.as_str(), key.kind.as_str()) == ("apiextensions.k8s.io", "CustomResourceDefinition") {
         return key.name.strip_suffix(dialect.group()).is_some_and(|plural| plural.is_empty() || plural.ends_with('.'));
     }
-    key.group == dialect.group() && dialect.is_class(&key.kind)
+    dialect.is_class(&key.kind) && key.group == dialect.group_of(&key.kind)
 }
 
 /// Notes what patches change, and restores it.

@@ -177,9 +177,10 @@ impl Writer {
         let dialect = self.kinds.dialect();
         if kind.group == dialect.group() {
             object["apiVersion"] = json!(kind.api_version());
-            if let Some(patch) = self.gateway_patch.as_ref().filter(|_| dialect.is_entry(&kind.kind)) {
-                json_patch::merge(&mut object, patch);
-            }
+        }
+        let is_entry = dialect.is_entry(&kind.kind) && kind.group == dialect.group_of(&kind.kind);
+        if let Some(patch) = self.gateway_patch.as_ref().filter(|_| is_entry) {
+            json_patch::merge(&mut object, patch);
         }
         let (method, path, content_type, body, creates) = match self.own.get(&key) {
             Some(Entry::Created { uid, sent }) => {

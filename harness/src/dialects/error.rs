@@ -71,7 +71,7 @@ pub enum DialectError {
         place: &'static str,
     },
     /// Entries that cannot be made.
-    #[error("the dialect `{dialect}` has `entries` that cannot be made: {problem}")]
+    #[error("no run can make the `entries` of the dialect `{dialect}`: {problem}")]
     Entries {
         /// The dialect.
         dialect: String,

@@ -247,7 +247,8 @@ async fn begin(
         None => Backends::Hosted(Hosting::new(&options.backend_addresses, options.target.is_embedded())?),
     };
     let behind = options.port_forward.clone();
-    let dialer: Arc<dyn Dialer> = match behind.and_then(|behind| PortForward::start(api.client(), behind, &dialect)) {
+    let dialer: Arc<dyn Dialer> = match behind.and_then(|behind| PortForward::start(api.client(), behind, &facts.kinds))
+    {
         Some(forward) => Arc::new(forward),
         None => Arc::new(StaticDialer::new(rules).through(options.dial_proxy.clone())),
     };

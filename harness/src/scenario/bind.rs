@@ -210,7 +210,8 @@ impl Binder<'_> {
 
 /// A whole parentRef of an entry of the pool.
 fn parent_ref(dialect: &Dialect, namespace: &str, name: &str) -> Value {
-    json!({"group": dialect.group(), "kind": dialect.entry_kind(), "namespace": namespace, "name": name})
+    let kind = dialect.entry_kind();
+    json!({"group": dialect.group_of(kind), "kind": kind, "namespace": namespace, "name": name})
 }
 
 #[cfg(test)]

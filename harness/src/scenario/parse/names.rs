@@ -273,12 +273,12 @@ impl Names {
         if object.pool {
             let alias = &object.name;
             return json!({
-                "group": self.dialect.group(), "kind": kind,
+                "group": self.dialect.group_of(kind), "kind": kind,
                 "namespace": format!("${{{alias}.namespace}}"), "name": format!("${{{alias}.name}}"),
             });
         }
         let namespace = object.namespace.as_deref().unwrap_or("ns");
-        let group = if kind == "Service" { "" } else { self.dialect.group() };
+        let group = if kind == "Service" { "" } else { self.dialect.group_of(kind) };
         json!({"group": group, "kind": kind, "namespace": format!("${{ns:{namespace}}}"), "name": object.name})
     }
 

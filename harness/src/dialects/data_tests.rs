@@ -1,0 +1,67 @@
+use rstest::rstest;
+
+use super::*;
+
+#[rstest]
+#[case::no_group(
+    "groups: [gateway.networking.k8s.io, gateway.networking.x-k8s.io]",
+    "groups: []",
+    "names no API group"
+)]
+#[case::twice("kind: TCPRoute", "kind: HTTPRoute", "names the kind HTTPRoute twice")]
+#[case::foreign(
+    "{kind: TCPRoute, ",
+    "{kind: TCPRoute, group: example.com, ",
+    "`example.com`, which is not among its groups"
+)]
+#[case::two_entries(
+    "{kind: ListenerSet, ",
+    "{kind: ListenerSet, role: entry, ",
+    "more than one kind whose role is `entry`"
+)]
+#[case::service("  conditions:", "  services: [arm, Arm]\n  conditions:", "has a service `Arm`")]
+#[case::service_twice("  conditions:", "  services: [arm, arm]\n  conditions:", "has a service `arm`")]
+#[case::edition("  conditions:", "  editions: [Design]\n  conditions:", "has an edition `Design`")]
+#[case::edition_twice("  conditions:", "  editions: [a, a]\n  conditions:", "has an edition `a`")]
+#[case::no_such_edition(
+    "  conditions:",
+    "  editions: [a]\n  withoutGenerations: [b]\n  conditions:",
+    "has no edition of that name"
+)]
+#[case::no_entry(", role: entry", "", "no kind has the role `entry`")]
+#[case::no_pointer("at: /status/addresses", "at: status.addresses", "to be a JSON pointer")]
+#[case::no_port("ready: Programmed", "ready: Programmed\n    port: spec.port", "`port` is to be a JSON pointer")]
+#[case::no_address("values: [value]", "values: []", "names no field")]
+#[case::no_shape("http-8080", "http-0", "`http-0` is no shape")]
+#[case::shape_without_manifest("      tcp:\n", "      udp:\n", "unknown variant `udp`")]
+#[case::no_manifest("manifests:\n", "manifests: {}\n    unread:\n", "unknown field `unread`")]
+#[case::manifest_of_another("kind: Gateway\n", "kind: Gate\n", "`kind` is to be Gateway in the manifest `http`")]
+#[case::version_of_another("apiVersion: gateway.networking.k8s.io/v1\n", "apiVersion: v1\n", "a group of the dialect")]
+#[case::own_metadata("kind: Gateway\n", "kind: Gateway\n        metadata: {}\n", "`metadata` is the run's")]
+#[case::placeholder("${port}", "${ports}", "`${ports}` stands for nothing: there are ${class}")]
+#[case::name("{name: gateway-api}", "{name: ../gateway-api}", "`../gateway-api` cannot be the name of a dialect")]
+#[case::no_name("{name: gateway-api}", "{name: ''}", "`` cannot be the name of a dialect")]
+#[case::nobodys_parents("role: class, ", "", "HTTPRoute stand in `status.parents`, in the entries of one controller")]
+#[case::nobodys_ancestors(
+    "role: class, settles: class}",
+    "settles: class}\n    - {kind: A, plural: as, conditions: ancestors}",
+    "A stand in `status.ancestors`"
+)]
+#[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
+fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
+    let text = gateproof_suites::dialects::GATEWAY_API;
+    assert!(text.contains(from));
+    let error = Dialect::parse(&text.replacen(from, to, 1)).map_err(|error| error.to_string());
+    assert!(error.as_ref().is_err_and(|error| error.contains(told)), "{error:?}");
+}
+
+#[test]
+fn where_traffic_comes_in_a_run_has_to_make_something() {
+    let text = "{apiVersion: gateproof.dev/v1alpha1, kind: Dialect, metadata: {name: a}, spec: {title: A, groups: [a.test], \
+                kinds: [{kind: A, plural: as, role: entry}]}}";
+    let error = Dialect::parse(text).map_err(|error| error.to_string());
+    assert!(
+        error.as_ref().is_err_and(|error| error.ends_with("there are none, and traffic comes in at A")),
+        "{error:?}"
+    );
+}
