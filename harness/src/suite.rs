@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
-use crate::scenario::{Scenario, Verb, Vocabulary, line_of, nearest, parse};
+use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, nearest, parse};
 
 pub use error::SuiteError;
 
@@ -292,8 +292,9 @@ fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec
 fn one_scenario(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scenario, SuiteError> {
     let file = path.display().to_string();
     let wrong = |why: String| SuiteError::Scenario(why);
+    let told = |one: &Diagnostic| format!("{file}:{}:{}: {}", one.line, one.column, one.message);
     let parsed = parse(&file, text, vocabulary)
-        .map_err(|problems| wrong(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))?;
+        .map_err(|problems| wrong(problems.iter().map(told).collect::<Vec<_>>().join("\n")))?;
     let count = parsed.len();
     let [one] = <[Scenario; 1]>::try_from(parsed)
         .map_err(|_| wrong(format!("{file}: there has to be one scenario in it, and there are {count}")))?;

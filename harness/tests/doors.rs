@@ -109,6 +109,36 @@ async fn traffic_comes_in_at_a_door(
     assert_eq!(ended.code, Some(code));
 }
 
+#[rstest]
+#[case::field(
+    "dialect.yaml",
+    "certificate: ",
+    "key: ",
+    "a manifest of `entries` has the field `spec.key`, which its definition has not"
+)]
+#[case::no_probe(
+    "preflight.yaml",
+    "    - probe: {",
+    "    - hold: {for: quiet, always: {\"${door}\": {Open: \"True\"}}} # {",
+    "preflight.yaml: it is to have one entry"
+)]
+#[case::no_entry(
+    "preflight.yaml",
+    "{door: http}",
+    "{door: http, other: http}",
+    "preflight.yaml: it is to have one entry"
+)]
+fn what_is_wrong_is_told(#[case] file: &str, #[case] from: &str, #[case] to: &str, #[case] told: &str) {
+    let folder = copy(FIRST);
+    let path = folder.path().join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from));
+    std::fs::write(path, text.replacen(from, to, 1)).unwrap();
+    let ended = run(folder.path(), &["lint", "--dialect", "."]);
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    assert!(ended.said().contains(told), "{}", ended.said());
+}
+
 /// What the page shows of a Door is what is run here.
 #[test]
 fn the_page_shows_the_door() {
