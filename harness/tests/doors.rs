@@ -122,11 +122,11 @@ async fn traffic_comes_in_at_a_door(
     "    - hold: {for: quiet, always: {\"${door}\": {Open: \"True\"}}} # {",
     "preflight.yaml: it is to have one entry"
 )]
-#[case::no_entry(
+#[case::two_entries(
     "preflight.yaml",
     "{door: http}",
     "{door: http, other: http}",
-    "preflight.yaml: it is to have one entry"
+    "preflight.yaml:9:14: there is more than one Gateway"
 )]
 fn what_is_wrong_is_told(#[case] file: &str, #[case] from: &str, #[case] to: &str, #[case] told: &str) {
     let folder = copy(FIRST);
