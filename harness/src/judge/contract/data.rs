@@ -6,11 +6,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use regex::Regex;
 use serde::Deserialize;
-use serde_json::Value;
 
+use super::document::{ApiVersion, Conditions, Document, DocumentKind, RawCondition, RawKind, RawTerms};
 use super::error::ContractError;
 use super::graded::Graded;
-use super::merged::{self, SEPARATOR};
+use super::merged;
 use super::rule::Rule;
 use super::typed::TypedValues;
 use crate::dialects::Dialect;
@@ -219,147 +219,6 @@ pub(super) struct SortedField {
     pub(super) at: String,
     /// Field of its items.
     pub(super) by: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Document {
-    api_version: ApiVersion,
-    kind: DocumentKind,
-    metadata: Metadata,
-    pub(super) spec: Spec,
-}
-
-#[derive(Deserialize)]
-enum ApiVersion {
-    #[serde(rename = "gateproof.dev/v1alpha1")]
-    V1Alpha1,
-}
-
-#[derive(Deserialize)]
-enum DocumentKind {
-    StatusContract,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Metadata {
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Spec {
-    /// The contract that it is laid over.
-    pub(super) refines: Option<String>,
-    transition_time: Option<Transition>,
-    message_required: Option<bool>,
-    #[serde(default)]
-    forms: Forms,
-    /// What is refined takes a rule away with nothing.
-    #[serde(default)]
-    rules: IndexMap<String, Option<RawTerms>>,
-    #[serde(default)]
-    pub(super) conditions: IndexMap<String, Option<Conditions>>,
-    #[serde(default)]
-    kinds: Vec<RawKind>,
-    /// What is otherwise in an edition.
-    #[serde(default)]
-    pub(super) editions: IndexMap<String, Value>,
-}
-
-/// A set of conditions, by type.
-type Conditions = IndexMap<String, Option<RawCondition>>;
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Forms {
-    reason: Option<String>,
-    reason_lint: Option<String>,
-    r#type: Option<String>,
-    controller_name: Option<String>,
-    time: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTerms {
-    level: Option<Level>,
-    #[serde(default)]
-    clauses: Vec<String>,
-    since: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct RawCondition {
-    presence: Option<Presence>,
-    #[serde(default)]
-    negative: bool,
-    #[serde(default)]
-    explains: bool,
-    #[serde(default)]
-    closed: bool,
-    #[serde(default)]
-    configured: bool,
-    asked_by: Option<String>,
-    #[serde(default)]
-    needs: Vec<String>,
-    since: Option<String>,
-    until: Option<String>,
-    #[serde(default)]
-    reasons: IndexMap<String, Vec<String>>,
-    #[serde(default)]
-    open: Vec<String>,
-    #[serde(default)]
-    graded: Graded,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct RawKind {
-    kind: String,
-    group: String,
-    subjects: Vec<RawSubject>,
-    #[serde(default)]
-    sorted: Vec<SortedField>,
-    #[serde(default)]
-    typed: Vec<TypedValues>,
-    handled_by: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct RawSubject {
-    at: Place,
-    conditions: Sets,
-    #[serde(default)]
-    counts: Vec<String>,
-    #[serde(default)]
-    one_per_listener: bool,
-    controller: Option<String>,
-}
-
-/// The sets of conditions of a place, each laid over those before it.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Sets {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Sets {
-    fn names(&self) -> Vec<&str> {
-        match self {
-            Sets::One(name) => vec![name],
-            Sets::Several(names) => names.iter().map(String::as_str).collect(),
-        }
-    }
-
-    /// What the set that they make is called.
-    fn name(&self) -> String {
-        self.names().join(SEPARATOR)
-    }
 }
 
 impl Contract {

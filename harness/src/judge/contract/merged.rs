@@ -6,7 +6,7 @@ use std::fmt;
 use gateproof_suites::contracts::shared;
 use serde_json::Value;
 
-use super::data::Document;
+use super::document::Document;
 use super::error::ContractError;
 
 /// The contract as an edition has it. What it `refines` is the ground; its own `spec` is laid over that as a JSON merge patch (RFC 7386),

@@ -4,6 +4,7 @@
 //! mean is code, one function a rule. [`ContractState`] folds over events and collects breaches.
 
 mod data;
+mod document;
 mod error;
 mod foreign;
 mod graded;
