@@ -22,7 +22,7 @@ use least::{apply, kubeconfig, scenarios};
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::task::AbortOnDropHandle;
 
 /// What goes by way of HTTP, TLS and plain TCP, over fresh connections and kept ones.
@@ -167,8 +167,10 @@ async fn what_leads_nowhere_is_told(#[case] published: Published, #[case] parts:
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pod_that_refuses_is_told() {
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    tell(Published::At(free), &["✗ data path", "refused"]).await;
+    // Bound and never listening: refused, and nobody else's meanwhile.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    tell(Published::At(socket.local_addr().unwrap()), &["✗ data path", "refused"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
