@@ -1,10 +1,13 @@
 //! Faults of the decision and of what is written.
 
+use std::time::Duration;
+
+use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::{
     Fault,
-    tools::{SOON, each, edit, edit_reason, has_no_code, hush, is_refused, readies, says},
+    tools::{LATE, SOON, each, edit, edit_reason, has_no_code, hush, is_refused, readies, says},
 };
 use crate::{
     arm::Purpose,
@@ -15,11 +18,16 @@ use crate::{
 };
 
 fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
+    again_after(SOON, seen, decision);
+    decision.memory.due = Some(seen.now);
+}
+
+fn again_after(delay: Duration, seen: Seen<'_>, decision: &mut Decision) {
     decision.memory.is_parked = false;
     decision.memory.essence = Some(seen.facts.essence(seen.settings));
     decision.memory.fingerprint = Some(seen.facts.fingerprint(seen.settings));
-    decision.memory.due = Some(seen.now);
-    decision.again = Again::After(SOON);
+    decision.memory.due = SignedDuration::try_from(delay).ok().and_then(|delay| seen.now.checked_add(delay).ok());
+    decision.again = Again::After(delay);
 }
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -160,11 +168,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "resends-after-success",
-        summary: "Sends the spec again a fifth of a second after each success.",
+        summary: "Sends the spec again and again, from two seconds after the first success on.",
         clauses: &["ASO-16"],
         seam: Seam::Decision(|seen, decision| {
             if says(decision, "Succeeded") {
-                again_soon(seen, decision);
+                let is_first = seen.facts.ready()["status"] != "True";
+                again_after(if is_first { LATE } else { SOON }, seen, decision);
             }
         }),
     },
@@ -403,7 +412,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "keeps-operation",
         summary: "Never takes an operation off the annotations.",
-        clauses: &["ASO-A22"],
+        clauses: &["ASO-A22", "ASO-18"],
         seam: Seam::Decision(|_, decision| decision.annotations.retain(|_, value| value.is_some())),
     },
     Fault {
@@ -429,10 +438,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "stays-after-edit",
-        summary: "Does not look at a spec again after an error, edited or not.",
+        summary: "Does not look at an edited spec after an error.",
         clauses: &["ASO-A24"],
         seam: Seam::Decision(|seen, decision| {
-            if seen.answer.is_none() && seen.facts.ready()["severity"] == "Error" && !seen.facts.is_deleting() {
+            let ready = seen.facts.ready();
+            let is_edited = ready["observedGeneration"] != seen.facts.generation();
+            if seen.answer.is_none() && ready["severity"] == "Error" && is_edited && !seen.facts.is_deleting() {
                 decision.request = None;
                 decision.status = Desired::default();
                 decision.again = Again::Change;

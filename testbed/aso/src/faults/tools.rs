@@ -13,6 +13,9 @@ use crate::{
 /// How soon something is needlessly done again.
 pub(super) const SOON: Duration = Duration::from_millis(200);
 
+/// How late something is done that is to trouble nothing but what waits for it: a step that only looks has ended long before.
+pub(super) const LATE: Duration = Duration::from_secs(2);
+
 /// Whether this is about to be said.
 pub(super) fn says(decision: &Decision, reason: &str) -> bool {
     decision.status.ready.as_ref().is_some_and(|ready| ready.reason == reason)

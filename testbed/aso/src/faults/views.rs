@@ -68,7 +68,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "takes-any-subscription",
         summary: "Takes an owner of another subscription.",
-        clauses: &["ASO-A06", "ASO-A37"],
+        clauses: &["ASO-A06"],
         seam: Seam::World(|facts| {
             if let Owner::Arm(id) = &facts.owner {
                 facts.owner = found("", id);
@@ -189,7 +189,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepted-is-done",
         summary: "Takes 202 for 200.",
-        clauses: &["ASO-38", "ASO-39"],
+        clauses: &["ASO-38", "ASO-39", "ASO-40"],
         seam: Seam::Arm(|request, outcome| {
             if let (Purpose::Put, Ok(response)) = (&request.purpose, outcome)
                 && response.status == 202
