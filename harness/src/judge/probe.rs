@@ -6,6 +6,8 @@
 //! is among the legal codes (an unclaimed hostname gets 404 too; only a turn proves that one), or if an earlier probe
 //! of the scenario got a backend's answer at the very same place (the *turn*, which proves more). Of a call the code
 //! counts, and UNIMPLEMENTED is what 404 is.
+//!
+//! A probe that is sent *once* has one answer, which counts as it is: nothing is repeated, in a row or for a change to arrive.
 
 mod mirrors;
 
@@ -246,6 +248,9 @@ impl Probing {
             return if self.owed > 0 { None } else { self.stayed(now, env) };
         }
         self.misses = misses;
+        if !good && self.probe.once {
+            return Some(if self.late > TOLERATED { harness_late(env) } else { self.over(now, env) });
+        }
         if !good {
             return self.disagreed(now, env);
         }
@@ -256,10 +261,13 @@ impl Probing {
         self.last_end = end(exchange);
         self.pause = env.context.timing.backoff_min;
         self.not_before = now;
-        if self.streak.len() < env.context.timing.consecutive as usize {
+        if !self.probe.once && self.streak.len() < env.context.timing.consecutive as usize {
             return None;
         }
         self.first_agreed.get_or_insert(self.streak_began);
+        if self.probe.once {
+            return self.streaked(now, env);
+        }
         // Over a connection that is kept nothing fresh is asked.
         let fresh = self.probe.over.is_none();
         if let Some(more) = self.staying.reached(now, env).filter(|_| fresh) {

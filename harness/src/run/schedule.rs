@@ -92,7 +92,8 @@ fn probing(probe: &Probe, timing: &Timing) -> Duration {
         return MANY_REQUESTS;
     }
     let answer = probe.path.split_once('?').map(|(_, query)| gateproof_echo::conduct::takes(query));
-    answer.unwrap_or_default().saturating_mul(timing.consecutive + 1) + AT_ONCE
+    let times = if probe.once { 1 } else { timing.consecutive + 1 };
+    answer.unwrap_or_default().saturating_mul(times) + AT_ONCE
 }
 
 /// Whether Gateways have addresses of their own, as far as the pool shows: one Gateway alone shows nothing.

@@ -392,6 +392,8 @@ pub struct Probe {
     pub contrast: bool,
     /// Whether it is sent although its Gateway is not `Programmed=True`.
     pub unprogrammed: bool,
+    /// Whether it is sent once, and that answer counts.
+    pub once: bool,
     /// How binding.
     pub level: Level,
 }

@@ -228,6 +228,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         messages: None,
         contrast: true,
         unprogrammed: false,
+        once: false,
         level: crate::scenario::Level::Must,
     }
 }

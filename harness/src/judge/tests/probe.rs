@@ -48,6 +48,27 @@ fn one_stale_answer_in_three_starts_the_count_again() {
     assert_eq!(play.requests.len(), 6 + 17);
 }
 
+/// What comes after the first answer is not asked for.
+#[rstest]
+#[case::agrees(0, &[], Outcome::Passed, 1)]
+#[case::would_agree_later(20_000, &[], Outcome::Failed, 1)]
+#[case::the_harness_was_late(20_000_000, &[1000], Outcome::Inconclusive, 1)]
+fn what_is_sent_once_has_one_answer(
+    #[case] from: u64,
+    #[case] lags: &[u64],
+    #[case] outcome: Outcome,
+    #[case] requests: usize,
+) {
+    let mut play = probing(Probe { once: true, ..get(backend("echo")) })
+        .probes(move |at, _, _| if at.0 < from { Back::Error(ProbeError::TimedOut) } else { Back::Echo("echo-pod") });
+    play.answers_after = Duration::from_secs(2);
+    for at in lags {
+        play = play.at(*at, Body::Lagged { by: 1_100_000 });
+    }
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, play.requests.len()), (outcome, requests), "{verdict:?}");
+}
+
 #[rstest]
 #[case::status(Back::Status(404), "status", "status 404 from no backend")]
 #[case::other_backend(Back::Echo("other-pod"), "backend", "status 200 from backend other")]

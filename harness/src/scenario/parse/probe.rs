@@ -49,6 +49,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let listener = text(node, "listener").map(str::to_owned);
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
+    let once = once(node, checker);
     if let Some(tcp) = node.get("tcp") {
         for name in ["via", "headers", "body", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
@@ -77,6 +78,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
             contrast: false,
             unprogrammed,
+            once,
             level: level_of_probe,
         });
     }
@@ -145,8 +147,20 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         answer: answer(node.get("expect")?, if grpc { Over::Grpc } else { Over::Http }, names, checker)?,
         contrast: boolean(node, "contrast").unwrap_or(true),
         unprogrammed,
+        once,
         level: level_of_probe,
     })
+}
+
+/// Whether the first answer counts. Shares are of many.
+fn once(node: &Node, checker: &mut Checker<'_>) -> bool {
+    let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "once") else { return false };
+    for many in ["shares", "copies"] {
+        if node.get("expect").is_some_and(|expect| expect.get(many).is_some()) {
+            checker.report(key.mark, format!("`once` beside `{many}`, which take many requests"), None);
+        }
+    }
+    boolean(node, "once").unwrap_or(false)
 }
 
 fn url(text: &str) -> Option<Url<'_>> {

@@ -249,6 +249,11 @@ fn a_definition_may_be_created_and_deleted_again() {
     "`b` is no path",
     Some("such as /slow?delay=100ms")
 )]
+#[case(
+    "probe: {get: \"http://${host}/\", once: true, expect: {shares: {echo: 1, \"503\": 1}}}",
+    "`once` beside `shares`, which take many requests",
+    None
+)]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
 #[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
 #[case("probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}", "`listens` is for TCP", None)]
@@ -447,7 +452,7 @@ fn calls_are_read() {
 #[test]
 fn probes_are_read() {
     let Verb::Probe(probe) = step(
-        "probe: {post: \"http://a.${host}/x?y=%2F\", headers: {A: b}, body: c, contrast: false, level: SHOULD, expect: {backend: echo, \
+        "probe: {post: \"http://a.${host}/x?y=%2F\", headers: {A: b}, body: c, contrast: false, once: true, level: SHOULD, expect: {backend: echo, \
          status: [200, 201], prefer: 201, seen: {path: /x, headers: {A: b, B: absent}}, headers: {Location: {equals: absent}}, mirrored: [echo]}}",
     )
     .verb
@@ -458,7 +463,7 @@ fn probes_are_read() {
         (probe.method.as_deref(), probe.host.as_deref(), probe.path.as_str()),
         (Some("POST"), Some("a.${host}"), "/x?y=%2F")
     );
-    assert!(!probe.tls && !probe.contrast && probe.level == Level::Should);
+    assert!(!probe.tls && !probe.contrast && probe.once && probe.level == Level::Should);
     let Answer::Http(seen) = &probe.answer else { panic!("not HTTP") };
     assert_eq!((seen.status.as_slice(), seen.preferred.as_slice()), (&[200, 201][..], &[201][..]));
     assert_eq!(seen.seen_headers["B"], HeaderTest::Absent);

@@ -145,6 +145,7 @@ pub(super) const MORE: &[Case] = &[
     case("enforces-without-certificates", no_certificate, says, WAITS, ENFORCED),
     case("enforces-mismatched-certificates", certificate_for_others, says, WAITS, ENFORCED),
     case("waits-for-records-that-nothing-asks-for", no_records, says, ENFORCED, WAITS),
+    case("hides-unready-records", one_not_ready, says, "is partially enforced", "is enforced"),
     case("waits-for-every-record", one_not_ready, says, ENFORCED, WAITS),
     case("overlooks-one-sick-record", one_sick, says, "SubResourcesHealthy=False", "SubResourcesHealthy=True"),
     case("lists-no-sick-records", sick_record, says, "\"recordConditions\":{", "\"recordConditions\":null"),

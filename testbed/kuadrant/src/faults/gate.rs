@@ -1,7 +1,7 @@
 //! Mistakes in the data path.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "acts-by-the-first-rules",
         summary: "Goes on to act by the rules that a path had first, after an edit.",
-        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21", "KUADRANT-K21"],
+        clauses: &["KUADRANT-K34", "KUADRANT-07", "KUADRANT-21", "KUADRANT-K21", "KUADRANT-K35", "KUADRANT-22"],
         seam: Seam::Outcome(|| {
             let mut first = BTreeMap::new();
             Box::new(move |_, _, outcome| {
@@ -160,6 +160,31 @@ pub(super) const FAULTS: &[Fault] = &[
         Verdict::Deny { status: 429, .. } => deny(503),
         other => other,
     }),
+    Fault {
+        name: "answers-once-more-by-the-old-rules",
+        summary: "Answers the first request after a change of who may pass as before it.",
+        clauses: &["KUADRANT-22"],
+        seam: Seam::Exchange(|| {
+            let known: Mutex<BTreeMap<[String; 4], Verdict>> = Mutex::default();
+            Arc::new(move |facts, verdict| {
+                if matches!(verdict, Verdict::Deny { status: 429, .. }) {
+                    return verdict;
+                }
+                let what = ["/method", "/host", "/path", "/headers/authorization"];
+                let key = what.map(|pointer| asks(facts, pointer).to_owned());
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.insert(key, verdict.clone()).unwrap_or(verdict)
+            })
+        }),
+    },
+    edit!(
+        "counts-to-one",
+        "Stops nobody where a limit lets more than one request through.",
+        ["KUADRANT-K35"],
+        |_, _, outcome| {
+            rates(outcome, |limit| if limit > 1 { u64::MAX } else { limit });
+        }
+    ),
     alter!("trusts-every-key", "Lets everybody pass who shows any key.", ["KUADRANT-K34"], |facts, verdict| {
         match verdict {
             Verdict::Deny { status: 401, .. } if !asks(facts, "/headers/authorization").is_empty() => Verdict::Pass,

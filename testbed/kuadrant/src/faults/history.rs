@@ -207,7 +207,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "renews-times",
         summary: "Writes the time of the write as lastTransitionTime, time and again.",
-        clauses: &["KUADRANT-INV-6", "KUADRANT-19"],
+        clauses: &["KUADRANT-INV-6", "KUADRANT-19", "KUADRANT-INV-11"],
         seam: Seam::Restless(|| {
             let mut ages = Ages::default();
             Box::new(move |live, status| {

@@ -196,8 +196,20 @@ pub(super) const FAULTS: &[Fault] = &[
         ["KUADRANT-K37"],
         |_, _, outcome| {
             each(outcome, "Enforced", |kind, one| {
-                if one.message.contains("partially") {
+                if kind != Kind::DnsPolicy && one.message.contains("partially") {
                     one.message = format!("{} is enforced", kind.name())
+                }
+            });
+        }
+    ),
+    edit!(
+        "hides-unready-records",
+        "Does not say of a DNSPolicy that some of its records are not ready.",
+        ["KUADRANT-K38"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |kind, one| {
+                if kind == Kind::DnsPolicy && one.message.contains("partially") {
+                    one.message = "DNSPolicy is enforced".to_owned();
                 }
             });
         }

@@ -131,6 +131,13 @@ pub(super) fn answers(round: &mut Round) -> String {
     verdicts(round).iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
+/// What is answered once nobody is asked for a key any more.
+fn answers_after_an_edit(round: &mut Round) -> String {
+    verdicts(round);
+    round.outcome.gate.guards.values_mut().for_each(|guard| guard.auth.clear());
+    answers(round)
+}
+
 fn reasons(round: &mut Round) -> String {
     format!("{:?}", verdicts(round))
 }
@@ -287,6 +294,11 @@ fn guarded(world: &mut Snapshot) {
     );
 }
 
+fn few(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::RateLimitPolicy, |one| one["spec"]["limits"]["l"]["rates"][0]["limit"] = json!(2));
+}
+
 fn counted(world: &mut Snapshot) {
     base(world);
     world.edit(Kind::RateLimitPolicy, |one| {
@@ -403,6 +415,8 @@ const FAULTS: &[Case] = &[
     Case { then: no_quota, ..case("acts-by-the-first-rules", guarded, answers, "401 401 403 429 429", USUAL) },
     case("fails-closed-without-limitador", no_limitador, answers, "401 401 403 pass pass", "401 401 403 403 403"),
     case("answers-403-without-key", guarded, answers, USUAL, "403 403 403 pass 429"),
+    case("answers-once-more-by-the-old-rules", guarded, answers_after_an_edit, "pass 429", "401 429"),
+    case("counts-to-one", few, answers, "pass pass 429", "pass pass pass pass pass"),
     case("answers-503-for-limits", guarded, answers, USUAL, "401 401 403 pass 503"),
     case("lets-one-more-through", guarded, answers, USUAL, "401 401 403 pass pass"),
     case("stops-one-early", guarded, answers, USUAL, "401 401 403 429 429"),
