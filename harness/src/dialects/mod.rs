@@ -11,7 +11,7 @@ mod implied;
 mod protocol;
 mod reference;
 
-pub use data::{Dialect, DialectKind, Generation, Releases, Role, Scope, Settles, Standing};
+pub use data::{Dialect, DialectKind, FallsBack, Generation, Releases, Role, Scope, Settles, Standing};
 pub use edition::Edition;
 pub use entries::{Addresses, Entries, Entry};
 pub use error::DialectError;

@@ -308,6 +308,15 @@ impl Contract {
     pub fn rules_proving(&self, clause: &str) -> Vec<&'static str> {
         let states = |terms: &Terms| terms.clauses.iter().any(|own| own == clause);
         self.rules.iter().filter(|(_, terms)| states(terms)).map(|(rule, _)| rule.name()).collect()
+    /// What a kind always says in its entries for parents when all is well: each type with its first reason.
+    pub fn well_in_parents(&self, kind: &str) -> Vec<(&str, &str)> {
+        let subjects = self.kinds.iter().filter(|of| of.kind == kind).flat_map(|of| &of.subjects);
+        let conditions =
+            subjects.filter(|subject| subject.at == Place::Parents).flat_map(|subject| &subject.conditions);
+        let always = conditions.filter(|(_, terms)| terms.presence == Presence::Always);
+        always.filter_map(|(type_, terms)| Some((&**type_, &*terms.reasons.get("True")?.first()?.name))).collect()
+    }
+
     }
 
     /// Its name, which is that of its dialect.

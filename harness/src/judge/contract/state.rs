@@ -18,7 +18,7 @@ use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
 use super::wording::Wording;
 use crate::dialects::Dialect;
-use crate::judge::conditions::{array, fell_back, generation, uid};
+use crate::judge::conditions::{array, generation, may_be_older, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::scenario::{Basis, ObjectRef, SubjectExpectation};
@@ -176,7 +176,7 @@ impl ContractState {
                     continue;
                 }
                 let good = condition.observed_generation == Some(generation)
-                    || (condition.type_ == "Accepted" && fell_back(&list.conditions));
+                    || may_be_older(condition, &list.conditions, dialect);
                 let path = list.path_of(condition.type_);
                 found.push(held(Rule::ObservedGenerationCurrent, path, good, || {
                     format!("{condition} at generation {generation}")
@@ -324,7 +324,6 @@ impl ContractState {
                 found.extend(self.presence(list, before));
                 visited.insert(list.path.clone(), list.conditions.iter().map(|c| c.type_.to_owned()).collect());
             }
-            let fallen = fell_back(&list.conditions);
             for condition in &list.conditions {
                 let path = list.path_of(condition.type_);
                 let before = seen.memories.get(&path);
@@ -333,9 +332,9 @@ impl ContractState {
                 }
                 if let (Some(before), Some(terms)) = (before, list.terms(condition.type_, self.basis)) {
                     found.extend(graded::step(&path, &before.raw, condition, terms));
-                    let may_fall_back = fallen && condition.type_ == "Accepted";
+                    let may_be_older = may_be_older(condition, &list.conditions, self.contract.dialect());
                     let transition = self.contract.transition;
-                    found.extend(times::check(&path, before, condition, version, transition, may_fall_back));
+                    found.extend(times::check(&path, before, condition, version, transition, may_be_older));
                 }
                 memories.insert(path, Memory::of(condition, before, version));
             }
@@ -428,7 +427,8 @@ impl ContractState {
 /// Whether an object is as a run waits for it, at its current generation: before, a controller may have more to say,
 /// however long it has been silent.
 fn is_ready(key: &ObjectKey, object: &Value, dialect: &Dialect) -> bool {
-    let wanted = if dialect.is_entry(&key.kind) { dialect.ready() } else { "Accepted" };
+    let wanted = if dialect.is_entry(&key.kind) { Some(dialect.ready()) } else { dialect.accepted() };
+    let Some(wanted) = wanted else { return false };
     array(object.pointer("/status/conditions")).iter().any(|condition| {
         condition["type"] == wanted
             && condition["status"] == "True"
