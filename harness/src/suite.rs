@@ -212,7 +212,7 @@ impl Files {
         let named = edition_of(&plain, edition)?.map(str::to_owned);
         let (dialect, edition) = (Arc::new(plain.in_edition(named.as_deref())), named.as_deref());
         let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text).map_err(|error| {
-            let line = nearest(&contract_text, &error.at());
+            let line = nearest(&contract_text, &and_of_edition(error.at(), edition));
             SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
         })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
@@ -254,6 +254,18 @@ fn edition_of<'a>(dialect: &'a Dialect, asked: Option<&str>) -> Result<Option<&'
             known: known.to_vec(),
         }),
     }
+/// The places of a contract, and the same ones in what an edition has otherwise.
+fn and_of_edition(mut at: Vec<Vec<String>>, edition: Option<&str>) -> Vec<Vec<String>> {
+    let Some(edition) = edition else { return at };
+    let within = |path: &Vec<String>| {
+        let rest = path.strip_prefix(&["spec".to_owned()])?;
+        Some([&["spec", "editions", edition].map(str::to_owned), rest].concat())
+    };
+    let others: Vec<_> = at.iter().filter_map(within).collect();
+    at.extend(others);
+    at
+}
+
 }
 
 fn read_table<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, SuiteError> {
