@@ -79,12 +79,12 @@ impl Observer {
         let mut around: Vec<AroundWatcher> = Vec::new();
         if let Some(dialect) = others {
             around.extend(resources.iter().filter_map(|(kind, selector)| match selector {
-                Selector::Run(id) if kind.group == dialect.group() => {
+                Selector::Run(id) if dialect.has_group(&kind.group) => {
                     Some(AroundWatcher::others(kind.clone(), id, &scopes, api, log))
                 }
                 _ => None,
             }));
-            around.push(AroundWatcher::definitions(dialect.group(), api, log));
+            around.push(AroundWatcher::definitions(dialect.groups(), api, log));
         }
         let lists = resources.into_iter().map(|(kind, selector)| {
             let mut watcher = Watcher {
