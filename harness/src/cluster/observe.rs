@@ -58,6 +58,8 @@ struct Watcher {
     kind: Kind,
     /// The only one that is looked at, if not all are.
     namespace: Option<String>,
+    /// The scenario that it concerns, if that is known without its labels and its namespace.
+    scenario: Option<Arc<str>>,
     query: String,
     known: HashSet<ObjectKey>,
     /// Since when it is not open.
@@ -94,6 +96,7 @@ impl Observer {
                 scopes: Arc::clone(&scopes),
                 kind,
                 namespace: selector.namespace().map(str::to_owned),
+                scenario: selector.token().and_then(|token| scopes.get(token)).cloned(),
                 query: selector.query(),
                 known: HashSet::new(),
                 blind: None,
@@ -231,7 +234,10 @@ impl Watcher {
     }
 
     fn append(&self, key: ObjectKey, change: Change, object: Arc<Value>) {
-        let scope = scope_of(&object, &self.scopes);
+        let scope = match &self.scenario {
+            Some(scenario) => Scope::Scenario(Arc::clone(scenario)),
+            None => scope_of(&object, &self.scopes),
+        };
         self.log.append(scope, Body::Observed { key, change, object });
     }
 
