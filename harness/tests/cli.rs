@@ -46,7 +46,7 @@ fn a_good_scenario_of_the_user_passes() {
 #[case::wrong_type("[Gateway, HTTPRoute]", "HTTPRoute", "case.yaml:6:13", &["expected a list, each item a string, found a string"])]
 #[case::duplicate_key("  features:", "  summary: Again.\n  features:", "case.yaml:6:3", &["key `summary` is given twice", "line 5"])]
 #[case::duplicate_key_in_an_object("hostnames:", "parentRefs: []\n            hostnames:", "case.yaml:16:13", &["key `parentRefs` is given twice", "line 15"])]
-#[case::object_of_another_dialect("- apply:\n", "- apply:\n        - {apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: a}}\n", "case.yaml:11:24", &["this is an object of the dialect `kuadrant`, and the scenario is one of `gateway-api`", "--dialect kuadrant"])]
+#[case::object_of_another_dialect("- apply:\n", "- apply:\n        - {apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: a}}\n", "case.yaml:11:24", &["this is an object of the dialect `kuadrant`, and the scenario is one of `gateway-api`", "name it with --dialect kuadrant, which has kinds of both"])]
 #[case::feature("HTTPRoute]", "HTTPRout]", "case.yaml:6:23", &["unknown feature `HTTPRout`", "did you mean `HTTPRoute`?"])]
 #[case::requirement("GEP1364-47", "GEP1364-99", "case.yaml:19:16", &["unknown clause `GEP1364-99`"])]
 #[case::placeholder("[\"${host}\"]", "[\"${hots}\"]", "case.yaml:16:25", &["unknown placeholder `${hots}`", "did you mean `host`?"])]

@@ -16,7 +16,7 @@ pub use edition::Edition;
 pub use entries::{Addresses, Entries, Entry};
 pub use error::DialectError;
 pub use feature::DialectFeature;
-pub use foreign::dialect_of;
+pub use foreign::{dialect_of, has_both};
 pub use implied::Implied;
 pub use protocol::Protocol;
 pub use reference::Reference;
