@@ -368,7 +368,7 @@ async fn features_are_as_the_user_says() {
         (vec!["--features", "HTTPRoute"], "there is no feature `HTTPRoute`"),
         (
             vec!["--features-from", "report.yaml"],
-            "--features-from means nothing in the dialect `lamps`: it has no conformance profiles",
+            "--features-from means nothing in the dialect `lamps`: it has no ConformanceReports",
         ),
     ] {
         let ended = bench.ask("plan", &words).await;

@@ -8,6 +8,7 @@ mod error;
 mod feature;
 mod foreign;
 mod implied;
+mod profile;
 mod protocol;
 mod reference;
 
@@ -18,5 +19,6 @@ pub use error::DialectError;
 pub use feature::DialectFeature;
 pub use foreign::{dialect_of, has_both};
 pub use implied::Implied;
+pub use profile::Profile;
 pub use protocol::Protocol;
 pub use reference::Reference;
