@@ -9,7 +9,8 @@ use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::bindings::{Names, bindings};
-use super::execute::{Environment, Execution, execute};
+use super::environment::Environment;
+use super::execute::{Execution, execute};
 use super::lag::{self, Lateness};
 use super::options::RunOptions;
 use super::permissions::Permissions;

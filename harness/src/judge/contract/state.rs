@@ -16,6 +16,7 @@ use super::list::{Finding, List, check, entries, held, lists, part};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
+use super::whole::{listeners_complete, quiescent, resource_version, unique_entries};
 use super::wording::Wording;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{array, generation, may_be_older, uid};
@@ -434,80 +435,4 @@ fn is_ready(key: &ObjectKey, object: &Value, dialect: &Dialect) -> bool {
             && condition["status"] == "True"
             && condition["observedGeneration"].as_i64() == Some(generation(object))
     })
-}
-
-fn resource_version(object: &Value) -> Option<&str> {
-    object.pointer("/metadata/resourceVersion").and_then(Value::as_str)
-}
-
-fn unique_entries(at: Place, object: &Value, dialect: &Dialect) -> Vec<Finding> {
-    let keys: Vec<String> = match at {
-        Place::Object => return Vec::new(),
-        Place::Listeners => array(object.pointer("/status/listeners"))
-            .iter()
-            .map(|entry| entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
-            .collect(),
-        Place::Parents | Place::Ancestors => entries(at, object, dialect)
-            .into_iter()
-            .map(|(entry, parent)| {
-                let controller = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
-                format!("{parent} by {controller}")
-            })
-            .collect(),
-    };
-    let mut known = HashSet::new();
-    keys.iter()
-        .map(|key| {
-            let path = format!("status.{}[{key}]", part(at));
-            held(Rule::EntryUnique, path, known.insert(key.clone()), || "more than one entry".to_owned())
-        })
-        .collect()
-}
-
-fn listeners_complete(object: &Value) -> Vec<Finding> {
-    let named = |pointer: &str| -> Vec<String> {
-        let names = array(object.pointer(pointer)).iter().filter_map(|l| l.get("name").and_then(Value::as_str));
-        names.map(str::to_owned).collect()
-    };
-    let (specified, reported) = (named("/spec/listeners"), named("/status/listeners"));
-    let missing = specified.iter().map(|name| {
-        let there = reported.contains(name);
-        held(Rule::ListenersComplete, format!("status.listeners[{name}]"), there, || "no entry".to_owned())
-    });
-    let surplus = reported.iter().filter(|name| !specified.contains(name)).map(|name| {
-        let seen = || "an entry of a listener that is not in the spec".to_owned();
-        held(Rule::ListenersComplete, format!("status.listeners[{name}]"), false, seen)
-    });
-    missing.chain(surplus).collect()
-}
-
-/// Whether a write changed anything beside times.
-fn quiescent(before: &Value, after: &Value) -> Option<Finding> {
-    if resource_version(before) == resource_version(after) {
-        return None;
-    }
-    let same = without_times(before) == without_times(after);
-    Some(held(Rule::Quiescent, "status".to_owned(), !same, || "a write that changed nothing but times".to_owned()))
-}
-
-fn without_times(object: &Value) -> Value {
-    fn strip(value: &mut Value) {
-        match value {
-            Value::Array(items) => items.iter_mut().for_each(strip),
-            Value::Object(fields) => {
-                fields.remove("lastTransitionTime");
-                fields.values_mut().for_each(strip);
-            }
-            _ => {}
-        }
-    }
-    let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("resourceVersion");
-        metadata.remove("managedFields");
-    }
-    if let Some(status) = object.get_mut("status") {
-        strip(status);
-    }
-    object
 }
