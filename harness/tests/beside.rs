@@ -363,6 +363,8 @@ async fn features_are_as_the_user_says() {
     }
     let ended = bench.ask("run", &["lamp-heated", "--features", "Heating"]).await;
     assert_eq!(outcomes(&ended)["lamp-heated"].0, "passed", "{}", ended.said());
+    // Conformance profiles are Gateway API's, and so is what they leave out.
+    assert!(!ended.out.contains("outsideProfiles"), "{}", ended.out);
     for (words, told) in [
         (vec!["--features", "Heatin"], "there is no feature `Heatin` help: did you mean `Heating`?"),
         (vec!["--features", "HTTPRoute"], "there is no feature `HTTPRoute`"),

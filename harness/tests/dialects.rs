@@ -385,6 +385,7 @@ fn lint(dialect: &Path) -> Ended {
 #[case::identity(&["run", "--dialect", "aso", "--organization", "a"], &["what is said for a ConformanceReport means nothing in the dialect `aso`"])]
 #[case::profile(&["run", "--dialect", "LAMPS", "--context", "a", "--profile", "GATEWAY-HTTP"], &["the dialect `lamps` has no profiles"])]
 #[case::profiles(&["list", "profiles", "--dialect", "kuadrant"], &["the dialect `kuadrant` has no profiles"])]
+#[case::profile_of_another(&["list", "scenarios", "GATEWAY-HTTP", "--dialect", "kuadrant"], &["`GATEWAY-HTTP` is no scenario"])]
 #[case::compare(&["plan", "--dialect", "aso", "--compare", "v1.6,v1.7"], &["--compare means nothing in the dialect `aso`: it has no releases"])]
 #[case::definitions(&["run", "--dialect", "LAMPS", "--context", "a", "--crds", "dialect.yaml"], &["--crds says what the embedded target serves, and a cluster is named"])]
 fn a_dialect_is_named_with_its_target(#[case] words: &[&str], #[case] told: &[&str]) {

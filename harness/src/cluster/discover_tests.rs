@@ -81,3 +81,13 @@ fn what_the_controller_says_is_kept(#[case] conditions: Value, #[case] expected:
     let class = json!({"metadata": {"generation": 2}, "status": {"conditions": conditions}});
     assert_eq!(acceptance(&class, &Dialect::gateway_api()), expected);
 }
+
+/// Where classes do not say whether they are accepted, nothing is waited for.
+#[test]
+fn a_class_that_is_not_asked_is_taken_as_it_is() {
+    let dialect = "{apiVersion: gateproof.dev/v1alpha1, kind: Dialect, metadata: {name: a}, spec: {title: A, groups: [a.test], \
+                   kinds: [{kind: A, plural: as, role: class}]}}";
+    let dialect = Dialect::parse(dialect).unwrap();
+    let class = json!({"metadata": {"generation": 2}, "status": {}});
+    assert_eq!((acceptance(&class, &dialect), is_accepted(&class, &dialect)), (Acceptance::Unasked, true));
+}
