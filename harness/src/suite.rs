@@ -3,6 +3,7 @@
 mod clauses;
 mod definitions;
 mod error;
+mod profiles;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ const DIALECT: &str = "dialect.yaml";
 const CONTRACT: &str = "contract.yaml";
 const REQUIREMENTS: &str = "requirements.yaml";
 const FEATURES: &str = "features.yaml";
+const PROFILES: &str = "profiles.yaml";
 const DEFINITIONS: &str = "crds.yaml";
 const CANARY: &str = "canary.yaml";
 const PREFLIGHT: &str = "preflight.yaml";
@@ -74,8 +76,8 @@ impl Suite {
         })
     }
 
-    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `crds.yaml`,
-    /// `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
+    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `profiles.yaml`,
+    /// `crds.yaml`, `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
     ///
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
@@ -97,10 +99,12 @@ impl Suite {
             contract: text(CONTRACT)?,
             requirements: optional(REQUIREMENTS)?,
             features: optional(FEATURES)?,
+            profiles: optional(PROFILES)?,
             definitions: optional(DEFINITIONS)?,
             canary: optional(CANARY)?,
             preflight: optional(PREFLIGHT)?,
         };
+        let profiles = files.profiles.clone();
         let mut suite = files.assemble(edition)?;
         definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT))?;
         // Whatever a folder calls itself: what its objects make is as real.
@@ -111,6 +115,10 @@ impl Suite {
             return Err(SuiteError::Read { path, source: std::io::ErrorKind::NotFound.into() });
         }
         suite.folder = Some(folder.to_owned());
+        // Without manifests there is nothing to be told of but that.
+        if let (Some(file), Ok(manifests)) = (profiles, suite.manifests()) {
+            profiles::hold(&file, &suite.vocabulary.profiles, &manifests)?;
+        }
         Ok(suite)
     }
 
@@ -138,6 +146,7 @@ impl Suite {
             contract: file(CONTRACT, contract),
             requirements: Some(file(REQUIREMENTS, requirements)),
             features: None,
+            profiles: None,
             definitions: None,
             canary: canary.map(|text| file(CANARY, text)),
             preflight: preflight.map(|text| file(PREFLIGHT, text)),
@@ -196,6 +205,7 @@ struct Files {
     contract: File,
     requirements: Option<File>,
     features: Option<File>,
+    profiles: Option<File>,
     definitions: Option<File>,
     canary: Option<File>,
     preflight: Option<File>,
@@ -212,7 +222,7 @@ impl Files {
         let named = edition_of(&plain, edition)?.map(str::to_owned);
         let (dialect, edition) = (Arc::new(plain.in_edition(named.as_deref())), named.as_deref());
         let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text).map_err(|error| {
-            let line = nearest(&contract_text, &error.at());
+            let line = nearest(&contract_text, &and_of_edition(error.at(), edition));
             SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
         })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
@@ -227,9 +237,11 @@ impl Files {
             Some((path, text)) => read_features(path, &text)?,
             None => Vec::new(),
         };
+        let profiles = self.profiles.map(|file| profiles::read(&file, &features)).transpose()?.unwrap_or_default();
         let names = features.iter().map(|feature| feature.name.clone()).collect();
         let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
         let mut vocabulary = Vocabulary::of(Arc::clone(&dialect), names, clauses);
+        vocabulary.profiles = profiles;
         if let Some(edition) = edition {
             vocabulary.edition = Edition::of(edition, &requirements);
         }
@@ -240,6 +252,18 @@ impl Files {
         let folder = None;
         Ok(Suite { vocabulary, dialect, contract, requirements, features, definitions, canary, preflight, folder })
     }
+}
+
+/// The places of a contract, and the same ones in what an edition has otherwise.
+fn and_of_edition(mut at: Vec<Vec<String>>, edition: Option<&str>) -> Vec<Vec<String>> {
+    let Some(edition) = edition else { return at };
+    let within = |path: &Vec<String>| {
+        let rest = path.strip_prefix(&["spec".to_owned()])?;
+        Some([&["spec", "editions", edition].map(str::to_owned), rest].concat())
+    };
+    let others: Vec<_> = at.iter().filter_map(within).collect();
+    at.extend(others);
+    at
 }
 
 /// The edition that is asked for, or else the first that there is.
@@ -268,7 +292,10 @@ fn read_features(path: PathBuf, text: &str) -> Result<Vec<DialectFeature>, Suite
         (twice || !one.can_be_named()).then(|| one.name.clone())
     };
     match read.iter().enumerate().find_map(wrong) {
-        Some(name) => Err(SuiteError::Feature { path, name }),
+        Some(name) => {
+            let line = line_of(text, &[format!("name={name}")]);
+            Err(SuiteError::Feature { path, line, name })
+        }
         None => Ok(read),
     }
 }

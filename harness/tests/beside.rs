@@ -19,7 +19,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use process::{Ended, TestbedProcess, run};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 const TOKEN: &str = "beside-secret-token";
 
@@ -325,8 +325,10 @@ async fn a_service_that_is_not_there_fails_nobody() {
     assert_eq!(outcome, "inconclusive");
     assert!(why.contains("it answered 401"), "{why}");
 
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let service = format!("arm=http://{free}");
+    // Bound and never listening: refused, and nobody else's meanwhile.
+    let refusing = TcpSocket::new_v4().unwrap();
+    refusing.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let service = format!("arm=http://{}", refusing.local_addr().unwrap());
     let (outcome, why, _) = reason(&bench.ask("run", &["arm-two", "--service", &service]).await);
     assert_eq!(outcome, "inconclusive");
     assert!(why.contains("no connection"), "{why}");
@@ -361,12 +363,14 @@ async fn features_are_as_the_user_says() {
     }
     let ended = bench.ask("run", &["lamp-heated", "--features", "Heating"]).await;
     assert_eq!(outcomes(&ended)["lamp-heated"].0, "passed", "{}", ended.said());
+    // Conformance profiles are Gateway API's, and so is what they leave out.
+    assert!(!ended.out.contains("outsideProfiles"), "{}", ended.out);
     for (words, told) in [
         (vec!["--features", "Heatin"], "there is no feature `Heatin` help: did you mean `Heating`?"),
         (vec!["--features", "HTTPRoute"], "there is no feature `HTTPRoute`"),
         (
             vec!["--features-from", "report.yaml"],
-            "--features-from means nothing in the dialect `lamps`: it has no conformance profiles",
+            "--features-from means nothing in the dialect `lamps`: it has no ConformanceReports",
         ),
     ] {
         let ended = bench.ask("plan", &words).await;

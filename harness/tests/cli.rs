@@ -10,6 +10,7 @@ use std::path::Path;
 use process::{Ended, run};
 use rstest::rstest;
 use serde_json::Value;
+use tokio::net::TcpSocket;
 
 /// A good scenario, for tests to spoil.
 const GOOD: &str = include_str!("cli/base.yaml");
@@ -45,7 +46,7 @@ fn a_good_scenario_of_the_user_passes() {
 #[case::wrong_type("[Gateway, HTTPRoute]", "HTTPRoute", "case.yaml:6:13", &["expected a list, each item a string, found a string"])]
 #[case::duplicate_key("  features:", "  summary: Again.\n  features:", "case.yaml:6:3", &["key `summary` is given twice", "line 5"])]
 #[case::duplicate_key_in_an_object("hostnames:", "parentRefs: []\n            hostnames:", "case.yaml:16:13", &["key `parentRefs` is given twice", "line 15"])]
-#[case::object_of_another_dialect("- apply:\n", "- apply:\n        - {apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: a}}\n", "case.yaml:11:24", &["this is an object of the dialect `kuadrant`, and the scenario is one of `gateway-api`", "--dialect kuadrant"])]
+#[case::object_of_another_dialect("- apply:\n", "- apply:\n        - {apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: a}}\n", "case.yaml:11:24", &["this is an object of the dialect `kuadrant`, and the scenario is one of `gateway-api`", "name it with --dialect kuadrant, which has kinds of both"])]
 #[case::feature("HTTPRoute]", "HTTPRout]", "case.yaml:6:23", &["unknown feature `HTTPRout`", "did you mean `HTTPRoute`?"])]
 #[case::requirement("GEP1364-47", "GEP1364-99", "case.yaml:19:16", &["unknown clause `GEP1364-99`"])]
 #[case::placeholder("[\"${host}\"]", "[\"${hots}\"]", "case.yaml:16:25", &["unknown placeholder `${hots}`", "did you mean `host`?"])]
@@ -151,8 +152,8 @@ fn a_bundle_that_is_none_is_refused(
 #[test]
 fn a_bundle_that_cannot_be_fetched_is_the_environment() {
     let dir = tempfile::tempdir().unwrap();
-    let port = free_port();
-    let url = format!("https://127.0.0.1:{port}/standard-install.yaml");
+    let refusing = refusing();
+    let url = format!("https://{}/standard-install.yaml", refusing.local_addr().unwrap());
     expect(&run(dir.path(), &["run", "--crds", &url]), 3, &["cannot fetch", "name the file instead"]);
 }
 
@@ -166,19 +167,25 @@ fn a_port_in_use_is_the_environment() {
     assert!(!dir.path().join("testbed.kubeconfig").exists());
 }
 
-/// A port at which nobody answers.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// A port at which nobody answers as long as this is kept: bound, so nobody else's, and never listening.
+fn refusing() -> TcpSocket {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    socket
 }
 
-fn kubeconfig(dir: &Path) {
-    let port = free_port();
+/// A kubeconfig of a cluster that nobody serves, as long as what comes is kept.
+#[must_use]
+fn kubeconfig(dir: &Path) -> TcpSocket {
+    let refusing = refusing();
+    let address = refusing.local_addr().unwrap();
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: one\n\
-         clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n\
          contexts: [{{name: one, context: {{cluster: c, user: u}}}}, {{name: two, context: {{cluster: c, user: u}}}}]\n"
     );
     write(dir, "kubeconfig", &text);
+    refusing
 }
 
 #[rstest]
@@ -193,7 +200,7 @@ fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
     #[values("run", "plan", "clean")] verb: &str,
 ) {
     let dir = tempfile::tempdir().unwrap();
-    kubeconfig(dir.path());
+    let _refusing = kubeconfig(dir.path());
     let mut all = vec![verb];
     if verb != "clean" {
         all.extend(["--gateway-class", "some"]);
@@ -276,7 +283,7 @@ fn a_file_of_something_else_is_refused(
 #[test]
 fn a_kubeconfig_of_something_else_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    kubeconfig(dir.path());
+    let _refusing = kubeconfig(dir.path());
     let before = std::fs::read_to_string(dir.path().join("kubeconfig")).unwrap();
     let ended = run(dir.path(), &["testbed", "--kubeconfig", "kubeconfig"]);
     expect(&ended, 2, &["kubeconfig is there already, and not a testbed's kubeconfig"]);
@@ -492,7 +499,7 @@ fn names(dir: &Path) -> Vec<String> {
 fn a_run_that_could_not_start_leaves_no_report_of_another(#[case] arguments: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let reports = dir.path().join("gateproof-report");
-    kubeconfig(dir.path());
+    let _refusing = kubeconfig(dir.path());
     write(dir.path(), "case.yaml", &GOOD.replacen("parentRefs:", "parentRef:", 1));
     std::fs::create_dir_all(reports.join("failures")).unwrap();
     write(&reports, "failures/mine.txt", "mine");

@@ -178,6 +178,11 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::nobodys_entries("dialect.yaml", "plural: lamps", "plural: lamps, conditions: ancestors", &["dialect.yaml:8: ", "the conditions of Lamp stand in `status.ancestors`", "no kind with the role `class`"])]
 #[case::clause_of_a_rule("contract.yaml", "tri-state: {level: MUST, clauses: [LAMP-3]}", "tri-state: {level: MUST, clauses: [LAMP-33]}", &["contract.yaml:14: the clause `LAMP-33` stands in no requirements.yaml", "did you mean `LAMP-3`?"])]
 #[case::clause_twice("requirements.yaml", "id: LAMP-4", "id: LAMP-1", &["requirements.yaml:16: the clause `LAMP-1` is there twice"])]
+#[case::reason("contract.yaml", "[Lit]", "[Lit sinc 1.2]", &["contract.yaml:24: `Lit sinc 1.2` is not a reason such as `Pending since 1.2 until 1.5`"])]
+#[case::release_of_a_reason("contract.yaml", "[Lit]", "[Lit since 1.x]", &["contract.yaml:24: `1.x`"])]
+#[case::release_of_a_condition("contract.yaml", "presence: always,", "presence: always, until: soon,", &["contract.yaml:24: `soon`"])]
+#[case::release_of_a_rule("contract.yaml", "tri-state: {level", "tri-state: {since: soon, level", &["contract.yaml:14: `soon`"])]
+#[case::form("contract.yaml", "'^[A-Z][A-Za-z0-9]*$'\n    type", "'['\n    type", &["contract.yaml:10: `forms.reasonLint` is no regular expression"])]
 #[case::status("contract.yaml", "\"True\": [Lit]", "\"Treu\": [Lit]", &["contract.yaml:24: the condition `Ready` of the set `lamp`", "the status `Treu`: there is True, False, Unknown"])]
 #[case::open_status("contract.yaml", "presence: always,", "presence: always, open: [\"true\"],", &["contract.yaml:24: the condition `Ready` of the set `lamp`", "the status `true`"])]
 #[case::type_("contract.yaml", "Ready: {presence", "Reddy: {presence", &["contract.yaml:24: the set `lamp` has the condition `Reddy`", "there is Ready"])]
@@ -205,9 +210,122 @@ fn what_is_built_in_has_no_problems(#[case] dialect: &str) {
     assert_eq!(ended.code, Some(0), "{}", ended.said());
 }
 
+/// A dialect may have kinds of another, and says so once for all of its scenarios.
+#[test]
+fn kinds_of_two_dialects_stand_in_one_manifest_if_the_dialect_has_them() {
+    let grant = "    - apply:\n        - {apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: grant}, spec: {}}\n";
+    let with_grant = format!("  steps:\n{grant}");
+    let copy = mangled("manifests/lamps.yaml", "  steps:\n", &with_grant);
+    let ended = lint(copy.path());
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    for told in [
+        "lamps.yaml:9:24",
+        "this is an object of the dialect `gateway-api`, and the scenario is one of `lamps`",
+        "name its group in `groups` and the kind in `kinds` of dialect.yaml",
+    ] {
+        assert!(ended.said().contains(told), "no `{told}` in {}", ended.said());
+    }
+    let path = copy.path().join("dialect.yaml");
+    let dialect = std::fs::read_to_string(&path).unwrap();
+    let kind = "  kinds:\n    - {kind: ReferenceGrant, group: gateway.networking.k8s.io, plural: referencegrants}\n";
+    let both = dialect.replace("[examples.gateproof.dev]", "[examples.gateproof.dev, gateway.networking.k8s.io]");
+    std::fs::write(&path, both.replace("  kinds:\n", kind)).unwrap();
+    assert_eq!(lint(copy.path()).code, Some(0), "{}", lint(copy.path()).said());
+}
+
+/// What of a lamp's scenarios counts in a profile, and nothing that there is not.
+#[test]
+fn profiles_of_a_folder_select_its_scenarios() {
+    let copy = mangled("manifests/lamps.yaml", "  features: []", "  features: [RootNamespaces]");
+    let write = |name: &str, text: &str| std::fs::write(copy.path().join(name), text).unwrap();
+    write("features.yaml", "- {name: RootNamespaces, about: a}\n- {name: Dimming, about: b}\n");
+    write(
+        "profiles.yaml",
+        "- {name: HOUSE, about: All of a house., core: [RootNamespaces], extended: [Dimming]}\n- {name: ROOM, about: A room.}\n\
+         - {name: NIGHT, about: By name., extended: [RootNamespaces], scenarios: [lamp-lit]}\n",
+    );
+    let dialect = copy.path().to_str().unwrap();
+    let json = |words: &[&str]| -> serde_json::Value {
+        let ended = run(copy.path(), &[words, &["--dialect", dialect, "--format", "json"]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.said());
+        serde_json::from_str(&ended.out).unwrap()
+    };
+    let profiles = json(&["list", "profiles"]);
+    let counted = |at: usize| (profiles[at]["coreScenarios"].clone(), profiles[at]["extendedScenarios"].clone());
+    assert_eq!(counted(0), (serde_json::json!(["lamp-lit", "lamp-without-socket"]), serde_json::json!([])));
+    assert_eq!(counted(1), (serde_json::json!(["lamp-without-socket"]), serde_json::json!([])));
+    assert_eq!(counted(2), (serde_json::json!([]), serde_json::json!(["lamp-lit"])));
+    assert_eq!(profiles[0]["extended"], serde_json::json!(["Dimming"]));
+    let names = |listed: serde_json::Value| -> Vec<String> {
+        let name = |item: &serde_json::Value| item["name"].as_str().unwrap().to_owned();
+        listed.as_array().unwrap().iter().map(name).collect()
+    };
+    for words in [&["list", "scenarios", "--profile", "room"][..], &["list", "scenarios", "ROOM"]] {
+        assert_eq!(names(json(words)), ["lamp-without-socket"], "{words:?}");
+    }
+    assert_eq!(names(json(&["list", "scenarios", "--profile", "ROOM", "--profile", "NIGHT"])).len(), 2);
+    assert_eq!(
+        json(&["list", "scenarios", "lamp-lit"])[0]["profiles"],
+        serde_json::json!({"HOUSE": "core", "NIGHT": "extended"})
+    );
+    let wrong = run(copy.path(), &["list", "scenarios", "--dialect", dialect, "--profile", "ROM"]);
+    assert_eq!(wrong.code, Some(2));
+    let told = "--profile ROM: the dialect `lamps` has no profile of this name help: did you mean `ROOM`?";
+    assert!(wrong.said().contains(told), "{}", wrong.said());
+}
+
+/// One clear error with its place.
+#[rstest]
+#[case::feature(
+    "- {name: A, about: b, core: [F]}\n- {name: B, about: b,\n   core: [G]}\n",
+    "profiles.yaml:3: the feature `G` of the profile B stands in no features.yaml beside it"
+)]
+#[case::near(
+    "- {name: A, about: b, extended: [Dimmin]}\n",
+    "profiles.yaml:1: the feature `Dimmin` of the profile A stands in no features.yaml beside it; did you mean `Dimming`?"
+)]
+#[case::scenario(
+    "- {name: A, about: b}\n- {name: B, about: b, scenarios: [lamp-lid]}\n",
+    "profiles.yaml:2: there is no scenario `lamp-lid` for the profile B; did you mean `lamp-lit`?"
+)]
+#[case::left_out(
+    "- {name: A, about: b, scenarios: [lamp-lit]}\n",
+    "profiles.yaml:1: the scenario `lamp-lit` needs the feature `F`, which is neither core nor extended in the profile A"
+)]
+#[case::twice("- {name: A, about: b}\n- {name: a, about: b}\n", "profiles.yaml:2: `a` cannot be the name of a profile")]
+#[case::name("- {name: a b, about: b}\n", "profiles.yaml:1: `a b` cannot be the name of a profile")]
+#[case::of_a_feature("- {name: F, about: b}\n", "profiles.yaml:1: `F` is the name of a feature, too")]
+#[case::both(
+    "- {name: A, about: b, core: [F], extended: [F]}\n",
+    "profiles.yaml:1: the feature `F` is core in the profile A, and extended"
+)]
+#[case::field("- {name: A, about: b, cor: [F]}\n", "unknown field `cor`")]
+fn what_is_wrong_with_profiles_is_told(#[case] text: &str, #[case] told: &str) {
+    let copy = mangled("manifests/lamps.yaml", "  features: []", "  features: [F]");
+    std::fs::write(copy.path().join("features.yaml"), "- {name: F, about: b}\n- {name: Dimming, about: b}\n").unwrap();
+    std::fs::write(copy.path().join("profiles.yaml"), text).unwrap();
+    let ended = lint(copy.path());
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    assert!(ended.said().contains("profiles.yaml") && ended.said().contains(told), "no `{told}` in {}", ended.said());
+}
+
+/// The place of a reason that does not read may be in what an edition has otherwise.
+#[test]
+fn what_is_wrong_with_an_edition_has_its_place_there() {
+    let copy = mangled("dialect.yaml", "  conditions: [Ready]", "  conditions: [Ready]\n  editions: [current, design]");
+    let path = copy.path().join("contract.yaml");
+    let mut contract = std::fs::read_to_string(&path).unwrap();
+    contract.push_str(
+        "  editions:\n    design:\n      conditions: {lamp: {Ready: {reasons: {\"True\": [Lit sinc 1.2]}}}}\n",
+    );
+    std::fs::write(path, contract).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(said.contains("contract.yaml:31: `Lit sinc 1.2` is not a reason"), "{said}");
+}
+
 /// A feature is named once, and by letters and digits.
 #[rstest]
-#[case::twice("- {name: A, about: b}\n- {name: A, about: c}\n", "`A` cannot be the name of a feature")]
+#[case::twice("- {name: A, about: b}\n- {name: A, about: c}\n", "features.yaml:2: `A` cannot be the name of a feature")]
 #[case::letters("- {name: a-b, about: b}\n", "`a-b` cannot be the name of a feature")]
 #[case::field("- {name: A, abuot: b}\n", "unknown field `abuot`")]
 fn what_is_wrong_with_features_is_told(#[case] text: &str, #[case] told: &str) {
@@ -265,8 +383,9 @@ fn lint(dialect: &Path) -> Ended {
 #[case::single_class(&["preflight", "--dialect", "LAMPS", "--context", "a", "--single-gateway-class", "a"], &["--single-gateway-class means nothing"])]
 #[case::port_forward(&["rbac", "--dialect", "LAMPS", "--port-forward"], &["--port-forward means nothing"])]
 #[case::identity(&["run", "--dialect", "aso", "--organization", "a"], &["what is said for a ConformanceReport means nothing in the dialect `aso`"])]
-#[case::profile(&["run", "--dialect", "LAMPS", "--context", "a", "--profile", "GATEWAY-HTTP"], &["the dialect `lamps` has no conformance profiles"])]
-#[case::profiles(&["list", "profiles", "--dialect", "kuadrant"], &["the dialect `kuadrant` has no conformance profiles"])]
+#[case::profile(&["run", "--dialect", "LAMPS", "--context", "a", "--profile", "GATEWAY-HTTP"], &["the dialect `lamps` has no profiles"])]
+#[case::profiles(&["list", "profiles", "--dialect", "kuadrant"], &["the dialect `kuadrant` has no profiles"])]
+#[case::profile_of_another(&["list", "scenarios", "GATEWAY-HTTP", "--dialect", "kuadrant"], &["`GATEWAY-HTTP` is no scenario"])]
 #[case::compare(&["plan", "--dialect", "aso", "--compare", "v1.6,v1.7"], &["--compare means nothing in the dialect `aso`: it has no releases"])]
 #[case::definitions(&["run", "--dialect", "LAMPS", "--context", "a", "--crds", "dialect.yaml"], &["--crds says what the embedded target serves, and a cluster is named"])]
 fn a_dialect_is_named_with_its_target(#[case] words: &[&str], #[case] told: &[&str]) {

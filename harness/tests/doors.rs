@@ -9,11 +9,19 @@ use futures::StreamExt;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
-use process::{TestbedProcess, run};
+use process::{Ended, TestbedProcess, run};
 use rstest::rstest;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+
+/// What somebody else does to the definition of Doors while a scenario asks one.
+async fn change_definition(client: &Client) {
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition"));
+    let definitions = Api::<DynamicObject>::all_with(client.clone(), &kind);
+    let patch = Patch::Merge(json!({"spec": {"names": {"categories": ["entrances"]}}}));
+    definitions.patch("doors.example.com", &PatchParams::default(), &patch).await.unwrap();
+}
 
 /// Opens every Door, and says where it is if it is to be found.
 async fn keep(client: Client, says_where: bool) {
@@ -37,9 +45,11 @@ async fn keep(client: Client, says_where: bool) {
     }
 }
 
-/// Answers every request in the same way, but for one path.
-async fn answer(listener: TcpListener, knock: &'static str) {
+/// Answers every request in the same way, but for one path, on which the definition of Doors is changed first if there is somebody for
+/// that.
+async fn answer(listener: TcpListener, knock: &'static str, somebody_else: Option<Client>) {
     while let Ok((mut stream, _)) = listener.accept().await {
+        let somebody_else = somebody_else.clone();
         tokio::spawn(async move {
             let mut request = Vec::new();
             while !request.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -47,7 +57,11 @@ async fn answer(listener: TcpListener, knock: &'static str) {
                     return;
                 }
             }
-            let status = if request.starts_with(b"GET /knock ") { knock } else { "200 OK" };
+            let is_knock = request.starts_with(b"GET /knock ");
+            if let Some(client) = somebody_else.filter(|_| is_knock) {
+                change_definition(&client).await;
+            }
+            let status = if is_knock { knock } else { "200 OK" };
             let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
         });
@@ -88,16 +102,34 @@ async fn traffic_comes_in_at_a_door(
     #[case] code: i32,
     #[case] told: &str,
 ) {
+    let ended = ran(group, knock, says_where, false).await;
+    assert!(ended.said().contains(told), "{}", ended.said());
+    assert_eq!(ended.code, Some(code));
+}
+
+/// Whoever changes what a Door may say makes what it says nobody's failure, whichever group of the dialect Doors are of.
+#[rstest]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_others_change_fails_nobody(#[values(FIRST, SECOND)] group: (&str, &str)) {
+    let ended = ran(group, "503 Service Unavailable", true, true).await;
+    let told = "doors.example.com was changed at metadata.generation";
+    assert!(ended.said().contains(told), "{}", ended.said());
+    assert!(ended.said().contains("0 passed, 0 failed, 1 inconclusive"), "{}", ended.said());
+}
+
+/// A run of the scenario of Doors, with somebody who keeps these, and perhaps somebody else who changes their definition meanwhile.
+async fn ran(group: (&str, &str), knock: &'static str, says_where: bool, others: bool) -> Ended {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let ports = format!("http={}", listener.local_addr().unwrap().port());
-    tokio::spawn(answer(listener, knock));
     let folder = copy(group);
     let dialect = folder.path().display().to_string();
     let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &dialect]);
     let config = kube::config::Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
     let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
-    let keeping = tokio::spawn(keep(Client::try_from(config).unwrap(), says_where));
+    let client = Client::try_from(config).unwrap();
+    tokio::spawn(answer(listener, knock, others.then(|| client.clone())));
+    let keeping = tokio::spawn(keep(client, says_where));
     let kubeconfig = testbed.kubeconfig.display().to_string();
     let dir = testbed.dir.path().to_owned();
     let words = ["run", "--dialect", &dialect, "--kubeconfig", &kubeconfig, "--ports", &ports];
@@ -105,8 +137,7 @@ async fn traffic_comes_in_at_a_door(
     let ended = tokio::task::spawn_blocking(move || run(&dir, &words.iter().map(String::as_str).collect::<Vec<_>>()));
     let ended = ended.await.unwrap();
     keeping.abort();
-    assert!(ended.said().contains(told), "{}", ended.said());
-    assert_eq!(ended.code, Some(code));
+    ended
 }
 
 #[rstest]

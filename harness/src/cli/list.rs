@@ -4,7 +4,7 @@ mod profiles;
 mod requirements;
 
 use clap::Subcommand;
-use gateproof_suites::{Feature, Membership, features, profiles_of};
+use gateproof_suites::{Feature, Membership, features};
 use gateproof_testbed::{KnownFault, KnownVariant};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(crate) use self::profiles::ProfileItem;
 pub(crate) use self::requirements::RequirementItem;
 use super::dialect::DialectArg;
-use super::options::Selection;
+use super::options::{Selected, Selection, counts, scenarios_of};
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
 use crate::dialects::{DialectFeature, Reference};
@@ -44,7 +44,7 @@ enum What {
     },
     /// Features that an implementation may claim, with the profiles that count them
     Features(Of),
-    /// Conformance profiles, with the features and scenarios that count in them
+    /// Profiles, of Gateway API those of conformance, with the features and scenarios that count in them
     Profiles(Of),
     /// Clauses of the specification and blind spots of upstream's tests, with who proves them
     Requirements(Of),
@@ -81,7 +81,7 @@ pub(crate) struct ScenarioItem {
     /// The first release at which it has none any more.
     until: Option<String>,
     /// The profiles that it counts in, and as what.
-    profiles: IndexMap<&'static str, Membership>,
+    profiles: IndexMap<String, Membership>,
     /// What it proves.
     proves: Vec<String>,
 }
@@ -155,17 +155,19 @@ pub(crate) struct VariantItem {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
         What::Scenarios { selection, format } => {
-            let items: Vec<ScenarioItem> = selection.scenarios()?.iter().map(scenario).collect();
+            let Selected { suite, chosen, .. } = selection.among_all()?;
+            let items: Vec<ScenarioItem> = chosen.iter().map(|one| scenario(one, &suite)).collect();
             list(*format, &items, |item| [item.name.clone(), item.features.join(", "), item.summary.clone()])
         }
         What::Features(Of { dialect, format }) => {
             list(*format, &FeatureItem::of(&dialect.suite()?), FeatureItem::cells)
         }
         What::Profiles(Of { dialect, format }) => {
-            super::own::profiles(&dialect.suite()?)?;
-            let scenarios = super::options::builtin_scenarios()?;
-            list(*format, &profiles::all(&scenarios), ProfileItem::cells)?;
-            note(*format, profiles::outside(&scenarios));
+            let suite = dialect.suite()?;
+            let all = super::own::profiles(&suite)?;
+            let scenarios = scenarios_of(&suite, &[])?;
+            list(*format, &profiles::all(&suite, &scenarios), ProfileItem::cells)?;
+            note(*format, profiles::outside(all, &scenarios));
             Ok(())
         }
         What::Requirements(Of { dialect, format }) => {
@@ -204,7 +206,9 @@ fn note(format: FormatArg, text: Option<String>) {
     }
 }
 
-fn scenario(scenario: &Scenario) -> ScenarioItem {
+fn scenario(scenario: &Scenario, suite: &Suite) -> ScenarioItem {
+    let counted = suite.vocabulary.profiles.iter();
+    let counted = counted.filter_map(|profile| Some((profile.name.clone(), counts(scenario, profile)?)));
     ScenarioItem {
         name: scenario.name.clone(),
         suite: scenario.suite.clone(),
@@ -213,7 +217,7 @@ fn scenario(scenario: &Scenario) -> ScenarioItem {
         features: scenario.features.clone(),
         since: scenario.bounds.since.map(|version| version.to_string()),
         until: scenario.bounds.until.map(|version| version.to_string()),
-        profiles: profiles_of(scenario.features.iter().map(String::as_str)),
+        profiles: counted.collect(),
         proves: select::clauses(scenario).iter().map(ToString::to_string).collect(),
     }
 }

@@ -10,16 +10,15 @@ use super::services::ServiceArgs;
 use super::{Failure, crds, own};
 use crate::cluster::connect::Source;
 use crate::cluster::schemas::Schemas;
-use crate::dialects::Reference;
+use crate::dialects::{Profile, Reference};
 use crate::run::{RunOptions, TargetChoice, embedded};
 use crate::scenario::known::{self, Nameable};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
 use crate::suite::Suite;
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use gateproof_report::known::KnownFailure;
-use gateproof_suites::{profiles, profiles_of};
+use gateproof_suites::Membership;
 use gateproof_testbed::UnknownBehaviour;
 
 /// Which scenarios.
@@ -29,8 +28,8 @@ pub(crate) struct Selection {
     #[arg(value_name = "SELECTION")]
     pub(crate) selectors: Vec<String>,
 
-    /// Of these only what counts in this profile, or in one of several
-    #[arg(long = "profile", value_name = "PROFILE", value_parser = profile_names(), ignore_case = true)]
+    /// Of these only what counts in this profile, or in one of several; `gateproof list profiles` names them
+    #[arg(long = "profile", value_name = "PROFILE")]
     pub(crate) profiles: Vec<String>,
 
     /// Scenario manifests (a file or a folder) instead of those of the dialect
@@ -52,11 +51,6 @@ pub(crate) struct Selected {
 }
 
 impl Selection {
-    /// The selected scenarios, in order.
-    pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
-        Ok(self.among_all()?.chosen)
-    }
-
     /// The selected scenarios, in order, and all that there are.
     pub(crate) fn among_all(&self) -> Result<Selected, Failure> {
         let suite = self.dialect.suite()?;
@@ -71,11 +65,8 @@ impl Selection {
             }
         };
         if !self.profiles.is_empty() {
-            own::profiles(&suite)?;
-            let wanted = |name: &str| self.profiles.iter().any(|profile| profile.eq_ignore_ascii_case(name));
-            chosen.retain(|index| {
-                profiles_of(all[*index].features.iter().map(String::as_str)).keys().any(|name| wanted(name))
-            });
+            let wanted = own::profiles_named(&self.profiles, &suite)?;
+            chosen.retain(|index| wanted.iter().any(|profile| counts(&all[*index], profile).is_some()));
             if chosen.is_empty() {
                 let error = format!("no selected scenario counts in {}", self.profiles.join(" or "));
                 return Err(Failure::usage(error, "`gateproof list scenarios --format json` shows what counts where"));
@@ -109,9 +100,9 @@ impl Selection {
     }
 }
 
-/// The names that --profile takes.
-fn profile_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(profiles().iter().map(|profile| profile.name.as_str()))
+/// How a scenario counts in a profile.
+pub(crate) fn counts(scenario: &Scenario, profile: &Profile) -> Option<Membership> {
+    profile.membership(&scenario.name, scenario.features.iter().map(String::as_str))
 }
 
 /// The scenarios of Gateway API that are built in.

@@ -7,8 +7,9 @@ use super::options::Target;
 use super::reports::IdentityArgs;
 use super::run::Args;
 use super::tuning::Tuning;
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, Profile};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
+use crate::scenario::suggest;
 use crate::suite::Suite;
 
 /// What a dialect has to have for an option to mean something.
@@ -17,7 +18,7 @@ enum Needs {
     Class,
     Entry,
     Releases,
-    Profiles,
+    Reports,
 }
 
 impl Needs {
@@ -26,8 +27,8 @@ impl Needs {
             Needs::Class => dialect.class().is_some(),
             Needs::Entry => dialect.entry().is_some(),
             Needs::Releases => dialect.releases().is_some(),
-            // What counts in a profile stands in the table of that dialect's features.
-            Needs::Profiles => *dialect == *Dialect::gateway_api(),
+            // Reports are of the conformance profiles of that one.
+            Needs::Reports => *dialect == *Dialect::gateway_api(),
         }
     }
 
@@ -36,7 +37,7 @@ impl Needs {
             Needs::Class => "it has no kind with the role `class`",
             Needs::Entry => "it has no kind with the role `entry`, where traffic comes in",
             Needs::Releases => "it has no releases",
-            Needs::Profiles => "it has no conformance profiles",
+            Needs::Reports => "it has no ConformanceReports",
         }
     }
 }
@@ -101,7 +102,7 @@ const TUNING: [Own<Tuning>; 9] = [
     },
     Own {
         name: "--features-from",
-        needs: Needs::Profiles,
+        needs: Needs::Reports,
         is_given: |tuning| tuning.features_from.is_some(),
         leave: |tuning| tuning.features_from = None,
     },
@@ -118,7 +119,7 @@ const TUNING: [Own<Tuning>; 9] = [
 
 const IDENTITY: [Own<IdentityArgs>; 1] = [Own {
     name: "what is said for a ConformanceReport",
-    needs: Needs::Profiles,
+    needs: Needs::Reports,
     is_given: IdentityArgs::is_given,
     leave: IdentityArgs::leave,
 }];
@@ -151,16 +152,30 @@ pub(super) fn releases(option: &'static str, suite: &Suite) -> Result<(), Failur
     foreign(&[own], &(), &suite.dialect)
 }
 
-/// Refuses conformance profiles of a dialect that has none.
-pub(super) fn profiles(suite: &Suite) -> Result<(), Failure> {
-    if Needs::Profiles.are_met_by(&suite.dialect) {
-        return Ok(());
+/// The profiles of a dialect; an error if it has none.
+pub(super) fn profiles(suite: &Suite) -> Result<&[Profile], Failure> {
+    let all = &suite.vocabulary.profiles;
+    if all.is_empty() {
+        let message = format!("the dialect `{}` has no profiles", suite.dialect.name());
+        let help = "a dialect from a folder has those of its profiles.yaml; `gateproof list features` shows what its targets may have";
+        return Err(Failure::usage(message, help));
     }
-    let message = format!("the dialect `{}` has no conformance profiles", suite.dialect.name());
-    Err(Failure::usage(
-        message,
-        "they are Gateway API's; `gateproof list features` shows what a target of this one may have",
-    ))
+    Ok(all)
+}
+
+/// Those of these names.
+pub(super) fn profiles_named<'s>(names: &[String], suite: &'s Suite) -> Result<Vec<&'s Profile>, Failure> {
+    let all = profiles(suite)?;
+    let named = |name: &String| {
+        all.iter().find(|profile| profile.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
+            let near = suggest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+            let message =
+                format!("--profile {name}: the dialect `{}` has no profile of this name", suite.dialect.name());
+            Failure::usage(message, near.unwrap_or_else(|| format!("there is {}", known.join(", "))))
+        })
+    };
+    names.iter().map(named).collect()
 }
 
 /// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.

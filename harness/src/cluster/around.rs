@@ -1,4 +1,4 @@
-//! What is around a run and not its own: the definitions of Gateway API, and other people's objects of that API. A run must know when
+//! What is around a run and not its own: the definitions of a dialect, and other people's objects of its groups. A run must know when
 //! somebody changes them, and of each its metadata is enough: definitions are large, and a generation tells of a change.
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ const ONE: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 /// Whose objects are watched.
 enum Of {
-    /// Definitions of Gateway API: what there is of them is logged.
+    /// Definitions of the dialect: what there is of them is logged.
     Definitions,
     /// Everything that is not of this run: that it changed is logged, with the scenario in whose namespace it did.
     Others { query: String, scopes: Arc<HashMap<String, Arc<str>>> },
@@ -33,17 +33,17 @@ pub(super) struct AroundWatcher {
     log: Arc<LogWriter>,
     kind: Kind,
     of: Of,
-    /// Whose annotations are kept, and definitions watched.
-    group: String,
+    /// The API groups whose annotations are kept, and definitions watched.
+    groups: Vec<String>,
     known: HashMap<ObjectKey, Arc<Value>>,
     /// Whether what there is from the beginning has been listed.
     began: bool,
 }
 
 impl AroundWatcher {
-    /// Of the definitions of an API group.
-    pub(super) fn definitions(group: &str, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
-        AroundWatcher::of(Of::Definitions, definition(), group, api, log)
+    /// Of the definitions of some API groups.
+    pub(super) fn definitions(groups: &[String], api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
+        AroundWatcher::of(Of::Definitions, definition(), groups.to_vec(), api, log)
     }
 
     /// Of the objects of a kind that are not of this run.
@@ -55,13 +55,13 @@ impl AroundWatcher {
         log: &Arc<LogWriter>,
     ) -> AroundWatcher {
         let query = format!("labelSelector={}&", encode(&format!("{RUN_LABEL}!={run_id}")));
-        let group = kind.group.clone();
-        AroundWatcher::of(Of::Others { query, scopes: Arc::clone(scopes) }, kind, &group, api, log)
+        let groups = vec![kind.group.clone()];
+        AroundWatcher::of(Of::Others { query, scopes: Arc::clone(scopes) }, kind, groups, api, log)
     }
 
-    fn of(of: Of, kind: Kind, group: &str, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
-        let (group, known) = (group.to_owned(), HashMap::new());
-        AroundWatcher { api: api.clone(), log: Arc::clone(log), kind, of, group, known, began: false }
+    fn of(of: Of, kind: Kind, groups: Vec<String>, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
+        let known = HashMap::new();
+        AroundWatcher { api: api.clone(), log: Arc::clone(log), kind, of, groups, known, began: false }
     }
 
     /// Takes in what is there, and says from which version to go on.
@@ -83,10 +83,10 @@ impl AroundWatcher {
     fn seen(&mut self, mut object: Value) -> Option<ObjectKey> {
         let key = self.key(&object)?;
         let is_definition = matches!(self.of, Of::Definitions);
-        if is_definition && key.name.split_once('.').is_none_or(|(_, group)| group != self.group) {
+        if is_definition && key.name.split_once('.').is_none_or(|(_, group)| !is_among(&self.groups, group)) {
             return None;
         }
-        let object = Arc::new(brief(&mut object, &self.kind, &self.group));
+        let object = Arc::new(brief(&mut object, &self.kind, &self.groups));
         let change = match self.known.get(&key) {
             Some(known) if known["metadata"]["uid"] != object["metadata"]["uid"] => {
                 self.lost(&key);
@@ -175,8 +175,12 @@ fn definition() -> Kind {
     }
 }
 
-/// What is kept of an object: which it is, its generation, the annotations of Gateway API, who wrote last.
-fn brief(object: &mut Value, kind: &Kind, group: &str) -> Value {
+fn is_among(groups: &[String], group: &str) -> bool {
+    groups.iter().any(|one| one == group)
+}
+
+/// What is kept of an object: which it is, its generation, the annotations of these groups, who wrote last.
+fn brief(object: &mut Value, kind: &Kind, groups: &[String]) -> Value {
     redact(object);
     let mut metadata = Map::new();
     for name in ["name", "namespace", "uid", "generation", "resourceVersion", "deletionTimestamp", "managedFields"] {
@@ -188,7 +192,7 @@ fn brief(object: &mut Value, kind: &Kind, group: &str) -> Value {
     let annotations: Map<String, Value> = annotations
         .into_iter()
         .flatten()
-        .filter(|(name, _)| name.split('/').next() == Some(group))
+        .filter(|(name, _)| name.split('/').next().is_some_and(|domain| is_among(groups, domain)))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     metadata.insert("annotations".to_owned(), annotations.into());
@@ -215,7 +219,8 @@ mod tests {
                 "kubectl.kubernetes.io/last-applied-configuration": "{}",
             },
         }});
-        let kept = brief(&mut object, &definition(), "gateway.networking.k8s.io");
+        let kept =
+            brief(&mut object, &definition(), &["example.com".to_owned(), "gateway.networking.k8s.io".to_owned()]);
         let annotations = json!({"gateway.networking.k8s.io/bundle-version": "v1.6.1"});
         let metadata = json!({
             "name": "httproutes.gateway.networking.k8s.io", "uid": "u", "generation": 2, "annotations": annotations,

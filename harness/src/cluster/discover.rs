@@ -111,6 +111,8 @@ pub enum Acceptance {
     Refused(String),
     /// Nothing.
     Silent,
+    /// Classes of this dialect say nothing of the kind.
+    Unasked,
 }
 
 /// Why a target cannot be tested, named for the phase that failed.
@@ -268,7 +270,7 @@ async fn classes(
         name: name.to_owned(),
         single: single.map(str::to_owned),
         controller_name,
-        acceptance: acceptance(&object),
+        acceptance: acceptance(&object, kinds.dialect()),
     };
     Ok((class, claimed(&object)))
 }
@@ -350,12 +352,14 @@ async fn class_of(api: &Api, kinds: &Kinds, name: &str, patience: &mut Patience<
     let Some(mut class) = items.iter().find(|item| name_of(item) == name).cloned() else {
         return Err(DiscoverError::ClassMissing { name: name.to_owned(), known: items.iter().map(name_of).collect() });
     };
+    let is_accepted = |class: &Value| is_accepted(class, kinds.dialect());
     // A class that nobody accepts within the budget is told of as it is.
     if !is_accepted(&class) {
+        let kind = kinds.dialect().class().map_or("", |class| &class.kind);
         let accepted = follow(api, &collection, name, &mut class, is_accepted);
         let accepted = tokio::time::timeout(patience.budget, accepted);
         let seconds = patience.budget.as_secs();
-        let tell = || (patience.tell)(&format!("GatewayClass `{name}` to be accepted, up to {seconds} s"));
+        let tell = || (patience.tell)(&format!("{kind} `{name}` to be accepted, up to {seconds} s"));
         clock::patiently(accepted, tell).await.unwrap_or(Ok(())).map_err(failed)?;
     }
     if is_accepted(&class) && claimed(&class).is_empty() {
@@ -400,9 +404,10 @@ async fn follow(
     }
 }
 
-fn acceptance(class: &Value) -> Acceptance {
+fn acceptance(class: &Value, dialect: &Dialect) -> Acceptance {
+    let Some(type_) = dialect.accepted() else { return Acceptance::Unasked };
     let conditions = class.pointer("/status/conditions").and_then(Value::as_array);
-    let accepted = conditions.into_iter().flatten().find(|c| c.get("type").and_then(Value::as_str) == Some("Accepted"));
+    let accepted = conditions.into_iter().flatten().find(|c| c.get("type").and_then(Value::as_str) == Some(type_));
     let text = |field: &str| accepted.and_then(|c| c.get(field)).and_then(Value::as_str).unwrap_or_default();
     match text("status") {
         "True" => Acceptance::Accepted,
@@ -411,11 +416,13 @@ fn acceptance(class: &Value) -> Acceptance {
     }
 }
 
-fn is_accepted(class: &Value) -> bool {
+/// Whether a class is accepted at its generation; in a dialect whose classes do not say so, whichever is there.
+fn is_accepted(class: &Value, dialect: &Dialect) -> bool {
+    let Some(type_) = dialect.accepted() else { return true };
     let generation = class.pointer("/metadata/generation").and_then(Value::as_i64);
     let conditions = class.pointer("/status/conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|condition| {
-        condition.get("type").and_then(Value::as_str) == Some("Accepted")
+        condition.get("type").and_then(Value::as_str) == Some(type_)
             && condition.get("status").and_then(Value::as_str) == Some("True")
             && condition.get("observedGeneration").and_then(Value::as_i64) == generation
     })

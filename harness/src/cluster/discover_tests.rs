@@ -67,7 +67,7 @@ fn a_class_is_accepted_at_its_own_generation(#[case] status: &str, #[case] obser
         "metadata": {"generation": 2},
         "status": {"conditions": [{"type": "Accepted", "status": status, "observedGeneration": observed}]},
     });
-    assert_eq!(is_accepted(&class), expected);
+    assert_eq!(is_accepted(&class, &Dialect::gateway_api()), expected);
 }
 
 #[rstest]
@@ -79,5 +79,15 @@ fn a_class_is_accepted_at_its_own_generation(#[case] status: &str, #[case] obser
 #[case::nothing(json!(null), Acceptance::Silent)]
 fn what_the_controller_says_is_kept(#[case] conditions: Value, #[case] expected: Acceptance) {
     let class = json!({"metadata": {"generation": 2}, "status": {"conditions": conditions}});
-    assert_eq!(acceptance(&class), expected);
+    assert_eq!(acceptance(&class, &Dialect::gateway_api()), expected);
+}
+
+/// Where classes do not say whether they are accepted, nothing is waited for.
+#[test]
+fn a_class_that_is_not_asked_is_taken_as_it_is() {
+    let dialect = "{apiVersion: gateproof.dev/v1alpha1, kind: Dialect, metadata: {name: a}, spec: {title: A, groups: [a.test], \
+                   kinds: [{kind: A, plural: as, role: class}]}}";
+    let dialect = Dialect::parse(dialect).unwrap();
+    let class = json!({"metadata": {"generation": 2}, "status": {}});
+    assert_eq!((acceptance(&class, &dialect), is_accepted(&class, &dialect)), (Acceptance::Unasked, true));
 }

@@ -58,6 +58,8 @@ struct Watcher {
     kind: Kind,
     /// The only one that is looked at, if not all are.
     namespace: Option<String>,
+    /// The scenario that it concerns, if that is known without its labels and its namespace.
+    scenario: Option<Arc<str>>,
     query: String,
     known: HashSet<ObjectKey>,
     /// Since when it is not open.
@@ -79,12 +81,12 @@ impl Observer {
         let mut around: Vec<AroundWatcher> = Vec::new();
         if let Some(dialect) = others {
             around.extend(resources.iter().filter_map(|(kind, selector)| match selector {
-                Selector::Run(id) if kind.group == dialect.group() => {
+                Selector::Run(id) if dialect.has_group(&kind.group) => {
                     Some(AroundWatcher::others(kind.clone(), id, &scopes, api, log))
                 }
                 _ => None,
             }));
-            around.push(AroundWatcher::definitions(dialect.group(), api, log));
+            around.push(AroundWatcher::definitions(dialect.groups(), api, log));
         }
         let lists = resources.into_iter().map(|(kind, selector)| {
             let mut watcher = Watcher {
@@ -94,6 +96,7 @@ impl Observer {
                 scopes: Arc::clone(&scopes),
                 kind,
                 namespace: selector.namespace().map(str::to_owned),
+                scenario: selector.token().and_then(|token| scopes.get(token)).cloned(),
                 query: selector.query(),
                 known: HashSet::new(),
                 blind: None,
@@ -231,7 +234,10 @@ impl Watcher {
     }
 
     fn append(&self, key: ObjectKey, change: Change, object: Arc<Value>) {
-        let scope = scope_of(&object, &self.scopes);
+        let scope = match &self.scenario {
+            Some(scenario) => Scope::Scenario(Arc::clone(scenario)),
+            None => scope_of(&object, &self.scopes),
+        };
         self.log.append(scope, Body::Observed { key, change, object });
     }
 

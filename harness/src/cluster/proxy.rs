@@ -94,7 +94,7 @@ impl Proxy {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use rstest::rstest;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpSocket};
 
     use super::super::dial::{Dialer, StaticDialer};
     use super::*;
@@ -161,7 +161,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_proxy_that_is_not_there_is_held_against_nobody() {
-        let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        // Bound and never listening: refused, and nobody else's meanwhile.
+        let refusing = TcpSocket::new_v4().unwrap();
+        refusing.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let port = refusing.local_addr().unwrap().port();
         let dialer = StaticDialer::default().through(Some(Proxy { host: "127.0.0.1".to_owned(), port }));
         assert!(matches!(dialer.dial("10.0.0.1", 80).await.err().unwrap(), DialError::Unreachable(_)));
     }

@@ -10,15 +10,22 @@ pub enum Selector {
     Run(String),
     /// The one object of this name.
     Name(String),
-    /// The one of this name in this namespace.
-    Within(String, String),
+    /// The one of this name that the target makes for the scenario of this token, perhaps in a namespace.
+    Made {
+        /// Whose it is.
+        token: String,
+        /// Where it is, unless there are no namespaces.
+        namespace: Option<String>,
+        /// Its name.
+        name: String,
+    },
 }
 
 impl Selector {
     pub(super) fn query(&self) -> String {
         match self {
             Selector::Run(id) => format!("labelSelector={}", encode(&format!("{RUN_LABEL}={id}"))),
-            Selector::Name(name) | Selector::Within(_, name) => {
+            Selector::Name(name) | Selector::Made { name, .. } => {
                 format!("fieldSelector={}", encode(&format!("metadata.name={name}")))
             }
         }
@@ -26,7 +33,15 @@ impl Selector {
 
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
-            Selector::Within(namespace, _) => Some(namespace),
+            Selector::Made { namespace, .. } => namespace.as_deref(),
+            Selector::Run(_) | Selector::Name(_) => None,
+        }
+    }
+
+    /// The token of the scenario that it concerns, whatever its labels and its namespace.
+    pub(super) fn token(&self) -> Option<&str> {
+        match self {
+            Selector::Made { token, .. } => Some(token),
             Selector::Run(_) | Selector::Name(_) => None,
         }
     }

@@ -18,6 +18,8 @@ pub struct Dialect {
     releases: Option<Releases>,
     entries: Option<Entries>,
     conditions: Vec<String>,
+    accepted: Option<String>,
+    falls_back: Option<FallsBack>,
     services: Vec<String>,
     editions: Vec<String>,
     without_generations: Vec<String>,
@@ -36,6 +38,16 @@ pub struct Releases {
     pub version: String,
     /// Its annotation with the channel.
     pub channel: String,
+}
+
+/// What a status says while its controller goes on with the last spec that was good.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FallsBack {
+    /// The condition that is True meanwhile.
+    pub condition: String,
+    /// How its message starts.
+    pub message: String,
 }
 
 /// A kind of a dialect.
@@ -178,6 +190,8 @@ struct Spec {
     entries: Option<Entries>,
     #[serde(default)]
     conditions: Vec<String>,
+    accepted: Option<String>,
+    falls_back: Option<FallsBack>,
     #[serde(default)]
     services: Vec<String>,
     #[serde(default)]
@@ -196,7 +210,7 @@ impl Dialect {
     pub fn parse(text: &str) -> Result<Dialect, DialectError> {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
-        let Spec { title, groups, kinds, releases, entries, conditions, services, .. } = spec;
+        let Spec { title, groups, kinds, releases, entries, conditions, accepted, falls_back, services, .. } = spec;
         let (editions, without_generations, implied) = (spec.editions, spec.without_generations, spec.implied);
         let name = metadata.name;
         if misnamed(std::slice::from_ref(&name)).is_some() {
@@ -243,6 +257,20 @@ impl Dialect {
         if let Some(problem) = problem {
             return Err(DialectError::Entries { dialect: name, problem });
         }
+        if falls_back.is_some() && accepted.is_none() {
+            return Err(DialectError::FallsBack(name));
+        }
+        let said = [
+            ("accepted", accepted.as_ref()),
+            ("fallsBack", falls_back.as_ref().map(|falls_back| &falls_back.condition)),
+            ("entries", entries.as_ref().map(|entries| &entries.ready)),
+        ];
+        // Without a list every type is one, and those with a domain need not be in it.
+        let is_none = |type_: &String| !conditions.is_empty() && !type_.contains('/') && !conditions.contains(type_);
+        if let Some((field, Some(type_))) = said.into_iter().find(|(_, type_)| type_.is_some_and(is_none)) {
+            let (type_, known) = (type_.clone(), conditions);
+            return Err(DialectError::UnknownType { dialect: name, field, type_, known });
+        }
         if class.is_none() {
             let place = |kind: &DialectKind| kind.conditions.entries().map(|place| (kind.kind.clone(), place));
             if let Some((kind, place)) = kinds.iter().find_map(place) {
@@ -257,6 +285,8 @@ impl Dialect {
             releases,
             entries,
             conditions,
+            accepted,
+            falls_back,
             services,
             editions,
             without_generations,
@@ -406,6 +436,16 @@ impl Dialect {
     /// Condition types without a domain that it defines.
     pub fn conditions(&self) -> &[String] {
         &self.conditions
+    }
+
+    /// The condition that says that an object is taken on, if there is one.
+    pub fn accepted(&self) -> Option<&str> {
+        self.accepted.as_deref()
+    }
+
+    /// What a status says while its controller goes on with the last spec that was good, if it may do so.
+    pub fn falls_back(&self) -> Option<&FallsBack> {
+        self.falls_back.as_ref()
     }
 
     /// Shapes of entries that a run makes for all of its scenarios.

@@ -47,6 +47,14 @@ use super::*;
     "settles: class}\n    - {kind: A, plural: as, conditions: ancestors}",
     "A stand in `status.ancestors`"
 )]
+#[case::accepted(
+    "accepted: Accepted",
+    "accepted: Acepted",
+    "says `Acepted` in `accepted`, which is not among its `conditions`"
+)]
+#[case::falls_back("condition: PartiallyInvalid", "condition: Partially", "says `Partially` in `fallsBack`")]
+#[case::nothing_falls_back("  accepted: Accepted\n", "", "says `fallsBack`, and not in `accepted`")]
+#[case::ready("ready: Programmed", "ready: Programed", "says `Programed` in `entries`")]
 #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
 fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
     let text = gateproof_suites::dialects::GATEWAY_API;

@@ -58,6 +58,26 @@ pub enum DialectError {
     /// A dialect that cannot be named: reports stand in folders of these names.
     #[error("`{0}` cannot be the name of a dialect: names are of lower-case letters, digits and dashes")]
     Name(String),
+    /// A condition type without a domain that it does not list.
+    #[error(
+        "the dialect `{dialect}` says `{type_}` in `{field}`, which is not among its `conditions`: there is {}",
+        known.join(", ")
+    )]
+    UnknownType {
+        /// The dialect.
+        dialect: String,
+        /// Where it stands.
+        field: &'static str,
+        /// As written.
+        type_: String,
+        /// Those that it lists.
+        known: Vec<String>,
+    },
+    /// What may be about an earlier generation while a controller falls back, and is not named.
+    #[error(
+        "the dialect `{0}` says `fallsBack`, and not in `accepted` which condition may be about an earlier generation meanwhile"
+    )]
+    FallsBack(String),
     /// Conditions that stand in the entries of a controller which nothing names.
     #[error(
         "the dialect `{dialect}` says that the conditions of {kind} stand in `status.{place}`, in the entries of one controller, and no kind with the role `class` says by its `spec.controllerName` which that is"
@@ -103,6 +123,8 @@ impl DialectError {
             | DialectError::Twice { kind, .. }
             | DialectError::NobodysEntries { kind, .. } => of_kind(kind),
             DialectError::Role { role, .. } => path(&["spec", "kinds", &format!("role={role}")]),
+            DialectError::UnknownType { field, type_, .. } => path(&["spec", field, type_]),
+            DialectError::FallsBack(_) => path(&["spec", "fallsBack"]),
             DialectError::Edition { name, .. } => path(&["spec", "editions", name]),
             DialectError::UnknownEdition { field, name, .. } => path(&["spec", field, name]),
             DialectError::Entries { .. } => path(&["spec", "entries"]),

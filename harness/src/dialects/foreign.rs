@@ -22,6 +22,13 @@ pub fn dialect_of(group: &str, own: &Dialect) -> Option<&'static str> {
     GROUPS.get(group).map(String::as_str).filter(|_| !own.has_group(group))
 }
 
+/// Whether a built-in dialect has the kinds of another beside its own: that which references without a group mean there is one of its
+/// groups.
+pub fn has_both(name: &str, other: &Dialect) -> bool {
+    let files = OTHERS.iter().find(|files| files.name == name);
+    files.and_then(|files| Dialect::parse(files.dialect).ok()).is_some_and(|dialect| dialect.has_group(other.group()))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -46,5 +53,12 @@ mod tests {
         #[case] dialect: Option<&str>,
     ) {
         assert_eq!(dialect_of(group, &named(own)), dialect);
+    }
+
+    #[test]
+    fn one_may_have_the_kinds_of_another() {
+        let gateway_api = Dialect::gateway_api();
+        assert!(has_both("kuadrant", &gateway_api) && !has_both("aso", &gateway_api));
+        assert!(!has_both("gateway-api", &named("aso")));
     }
 }

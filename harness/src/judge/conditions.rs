@@ -98,10 +98,14 @@ pub fn find<'a>(conditions: &[Condition<'a>], type_: &str) -> Option<Condition<'
     conditions.iter().find(|c| c.type_ == type_).copied()
 }
 
-/// Whether the list says that the controller fell back to the last good spec, which lets `Accepted` keep an older
-/// generation: `PartiallyInvalid` is True and its message starts with "Fall Back".
-pub fn fell_back(conditions: &[Condition<'_>]) -> bool {
-    find(conditions, "PartiallyInvalid").is_some_and(|c| c.status == "True" && c.message.starts_with("Fall Back"))
+/// Whether a condition may be about an older generation: it says that the object is taken on, and those beside it that the controller
+/// fell back to the last good spec.
+pub fn may_be_older(condition: &Condition<'_>, beside: &[Condition<'_>], dialect: &Dialect) -> bool {
+    dialect.accepted() == Some(condition.type_)
+        && dialect.falls_back().is_some_and(|falls_back| {
+            find(beside, &falls_back.condition)
+                .is_some_and(|c| c.status == "True" && c.message.starts_with(&falls_back.message))
+        })
 }
 
 /// The items of a list; nothing if it is missing or no list.

@@ -10,7 +10,7 @@ use gateproof_report::record::Severity;
 use serde_json::{Value, json};
 
 use super::action::Context;
-use super::conditions::{Condition, array, fell_back, find, generation, list, listener_entry, own, uid};
+use super::conditions::{Condition, array, find, generation, list, listener_entry, may_be_older, own, uid};
 use super::env::{any_of, severity};
 use super::history::Latest;
 use crate::dialects::{Implied, Standing};
@@ -295,7 +295,9 @@ impl Check<'_> {
         let Some(seen) = seen else {
             if expected.absent || expected.optional {
                 // Absence says something only once the controller has spoken of this generation.
-                let witness = find(conditions, "Accepted").filter(|c| self.is_stale(c, conditions));
+                let accepted = self.rules.scenario.dialect.accepted();
+                let witness =
+                    accepted.and_then(|type_| find(conditions, type_)).filter(|c| self.is_stale(c, conditions));
                 if let (Some(witness), true) = (witness, self.rules.strict_freshness) {
                     self.stale(part, words, format!("no {type_} yet, but {witness}"), expected.level);
                 }
@@ -342,7 +344,9 @@ impl Check<'_> {
     fn is_stale(&self, condition: &Condition<'_>, conditions: &[Condition<'_>]) -> bool {
         match condition.observed_generation {
             Some(observed) if observed == self.generation => false,
-            Some(observed) if observed < self.generation => !(condition.type_ == "Accepted" && fell_back(conditions)),
+            Some(observed) if observed < self.generation => {
+                !may_be_older(condition, conditions, &self.rules.scenario.dialect)
+            }
             _ => self.generation != 0,
         }
     }

@@ -1,4 +1,4 @@
-//! What others did to what the run made, to the class under test, or to the definitions of Gateway API: nothing but the target decides
+//! What others did to what the run made, to the class under test, or to the definitions of the dialect: nothing but the target decides
 //! a verdict.
 //!
 //! Known are an object's uid and the fields that the run sent. What the run did itself explains itself, and so do its
@@ -110,7 +110,7 @@ impl Others {
                     (Scope::Run, kind) if self.dialect.is_class(kind) => {
                         Some(object.get("spec").map(|spec| json!({"spec": spec})))
                     }
-                    (Scope::Run, DEFINITION) => Some(Some(definition(object, self.dialect.group()))),
+                    (Scope::Run, DEFINITION) => Some(Some(definition(object, &self.dialect))),
                     _ => None,
                 };
                 if let Some(sent) = sent.filter(|_| !self.made.contains_key(key)) {
@@ -230,9 +230,9 @@ impl Others {
 }
 
 /// What of a definition has to stay: what it serves, by its generation, and of which release it is.
-fn definition(object: &Value, group: &str) -> Value {
+fn definition(object: &Value, dialect: &Dialect) -> Value {
     let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
-    let is_own = |name: &str| name.split_once('/').is_some_and(|(domain, _)| domain == group);
+    let is_own = |name: &str| name.split_once('/').is_some_and(|(domain, _)| dialect.has_group(domain));
     let of_release = annotations.into_iter().flatten().filter(|(name, _)| is_own(name));
     let annotations: serde_json::Map<String, Value> =
         of_release.map(|(name, value)| (name.clone(), value.clone())).collect();

@@ -67,11 +67,13 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
     }
 }
 
-/// The kinds that a scenario creates and that have no namespaces, where only discovery tells.
+/// The kinds that a scenario creates, or the target for it, and that have no namespaces, where only discovery tells.
 fn cluster_scoped(scenario: &Scenario, kinds: &Kinds) -> Vec<String> {
-    let applied = applied(scenario).filter(|key| !is_cluster_scoped(&key.kind, &scenario.dialect));
-    let scoped = applied.filter(|key| kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced));
-    let mut found: Vec<String> = scoped.map(|key| key.kind).collect();
+    let made = scenario.made.iter().map(|made| (made.group.clone(), made.object.kind.clone()));
+    let all = applied(scenario).map(|key| (key.group, key.kind)).chain(made);
+    let untold = all.filter(|(_, kind)| !is_cluster_scoped(kind, &scenario.dialect));
+    let scoped = untold.filter(|(group, kind)| kinds.of(group, kind).is_some_and(|kind| !kind.namespaced));
+    let mut found: Vec<String> = scoped.map(|(_, kind)| kind).collect();
     found.sort();
     found.dedup();
     found

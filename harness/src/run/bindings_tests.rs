@@ -1,11 +1,12 @@
 #![allow(clippy::unwrap_used)]
 use std::sync::Arc;
 
+use rstest::rstest;
 use serde_json::json;
 
 use super::super::fixtures::{apply, facts, scenario};
 use super::*;
-use crate::scenario::{BackendDecl, BackendProtocol, NamespaceDecl};
+use crate::scenario::{BackendDecl, BackendProtocol, MadeObject, NamespaceDecl, ObjectRef};
 
 fn bound(scenario: &Scenario, gateways: &[(String, &Instance)]) -> Bindings {
     let (facts, ports) = (facts(), Ports::default());
@@ -52,4 +53,20 @@ fn a_layer_4_gateway_decides_its_port() {
     assert_eq!(bound.ports["tcp"], 9002);
     assert_eq!(bound.gateways["gw"].name, "tcp-own-2");
     assert_eq!(bound.gateways["gw"].shape, "tcp");
+}
+
+/// What the target makes may have no namespace either, and only discovery tells.
+#[rstest]
+#[case::namespaced(true, Some("gp-abcdef-7-ns"))]
+#[case::of_the_cluster(false, None)]
+fn what_a_target_makes_is_where_its_kind_lives(#[case] namespaced: bool, #[case] namespace: Option<&str>) {
+    let name = "w-${token}".to_owned();
+    let object = ObjectRef { kind: "Widget".to_owned(), namespace: None, name, pool: false };
+    let made = vec![MadeObject { group: "example.com".to_owned(), object }];
+    let scenario = Scenario { made, ..scenario("a") };
+    let (mut facts, ports) = (facts(), Ports::default());
+    facts.kinds.add("example.com", "v1", "Widget", "widgets", namespaced);
+    let bound = bindings(&scenario, &Names { run_id: "abcdef", index: 7, facts: &facts, ports: &ports }, &[]);
+    let made = crate::scenario::bind::made(&scenario, &bound).unwrap().remove(0).object;
+    assert_eq!((made.namespace.as_deref(), made.name.as_str()), (namespace, "w-abcdef-7"));
 }

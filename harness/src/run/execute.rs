@@ -1,37 +1,25 @@
 //! One execution of a scenario: a thin loop that does what the judge asks and logs what came of it.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::interrupt::Interrupt;
-use super::lag::{self, Lateness};
+use super::environment::Environment;
+use super::lag;
 use super::locks;
-use super::options::Bystander;
-use crate::cluster::api::Api;
-use crate::cluster::backends::{Backends, Running};
+use crate::cluster::backends::Running;
 use crate::cluster::clean::Leftover;
 use crate::cluster::clock;
-use crate::cluster::control::Services;
 use crate::cluster::definitions;
-use crate::cluster::discover::Facts;
-use crate::cluster::lease::{Held, LeaseError, Leases};
-use crate::cluster::log_writer::LogWriter;
-use crate::cluster::observe::Looker;
-use crate::cluster::pod_logs::LogSource;
+use crate::cluster::lease::{Held, LeaseError};
 use crate::cluster::pool;
 use crate::cluster::quiesce::Quiet;
-use crate::cluster::undo::Undo;
-use crate::cluster::view::View;
-use crate::cluster::write::{PatchType, Whose, Writer};
-use crate::judge::contract::Contract;
+use crate::cluster::write::{PatchType, Whose};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
-use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Role, Scope, Timing, WriteOutcome, WriteVerb};
-use crate::probe::Prober;
+use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Role, Scope, WriteOutcome, WriteVerb};
 use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
 use crate::scenario::scope::DEFINITION;
@@ -43,64 +31,6 @@ pub const LOST: &str = "the API server went away and did not come back";
 /// Attempts of one scenario under way at once: each has its own limit, which many more would eat up by waiting for each
 /// other.
 const AT_ONCE: usize = 20;
-
-/// What all executions of a run share.
-pub struct Environment {
-    /// The log.
-    pub log: Arc<LogWriter>,
-    /// The target's API server.
-    pub api: Api,
-    /// Writes to the target.
-    pub writer: Writer,
-    /// Restores what patches changed of objects that are not the run's own.
-    pub undo: Undo,
-    /// What one run at a time may have.
-    pub leases: Leases,
-    /// Attempts on its data path.
-    pub prober: Prober,
-    /// What is observed now.
-    pub view: Arc<View>,
-    /// Reads what the observer should have shown.
-    pub looker: Looker,
-    /// Backends.
-    pub backends: Backends,
-    /// The status contract.
-    pub contract: Arc<Contract>,
-    /// Limits.
-    pub timing: Timing,
-    /// How late this process runs.
-    pub lateness: Lateness,
-    /// The target.
-    pub facts: Facts,
-    /// Labels for every namespace.
-    pub namespace_labels: Vec<(String, String)>,
-    /// Most probes of one test of shares.
-    pub max_probes: u32,
-    /// Scripted services of the target.
-    pub services: Services,
-    /// Breaks executions off.
-    pub interrupt: Interrupt,
-    /// Whose logs are evidence of failures.
-    pub logs_from: Option<LogSource>,
-    /// Who is told of every step.
-    pub bystander: Option<Arc<dyn Bystander>>,
-    /// The slowest settle of all executions that have ended. Held while an execution is opened or closed in the log, so
-    /// that the log alone tells what each one was given.
-    pub slowest_settle: Mutex<Duration>,
-}
-
-impl Environment {
-    /// Opens an execution in the log; returns the slowest settle of those that ended before.
-    fn open(&self, scope: &Scope, bindings: &Bindings) -> Duration {
-        let slowest = self.slowest();
-        self.log.append(scope.clone(), Body::ScenarioStarted(Box::new(bindings.clone())));
-        *slowest
-    }
-
-    fn slowest(&self) -> MutexGuard<'_, Duration> {
-        self.slowest_settle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// An execution that is about to start.
 pub struct Execution {

@@ -10,6 +10,7 @@ pub mod bindings;
 mod definitions;
 pub mod embedded;
 mod endpoints;
+pub mod environment;
 pub mod execute;
 #[cfg(test)]
 mod fixtures;

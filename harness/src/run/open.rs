@@ -9,7 +9,8 @@ use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::bindings::{Names, bindings};
-use super::execute::{Environment, Execution, execute};
+use super::environment::Environment;
+use super::execute::{Execution, execute};
 use super::lag::{self, Lateness};
 use super::options::RunOptions;
 use super::permissions::Permissions;
@@ -28,13 +29,13 @@ use crate::cluster::lease::{Held, Leases};
 use crate::cluster::log_writer::LogWriter;
 use crate::cluster::observe::{Observer, Selector};
 use crate::cluster::pool::{self, Demand, Instance};
-use crate::cluster::shape::Shape;
+use crate::cluster::shape::{Ports, Shape};
 use crate::cluster::undo::Undo;
 use crate::cluster::write::Writer;
 use crate::cluster::{clock, names};
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
-use crate::scenario::{MadeObject, Scenario};
+use crate::scenario::{MadeObject, ObjectRef, Scenario, bind};
 
 /// What it is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +174,7 @@ pub async fn open(
     target.api.reach().watch(Arc::clone(&log), timing.write);
     let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref()).chain(canary.as_deref());
     let mut watched = resources(facts, watched, &run_id);
-    watched.extend(slots.iter().flat_map(|slot| made(facts, slot, &run_id)));
+    watched.extend(slots.iter().flat_map(|slot| made(facts, slot, &run_id, &options.ports)));
     if let Some(bystander) = &options.bystander {
         bystander.before_watches().await;
     }
@@ -417,15 +418,16 @@ fn resources<'s>(facts: &Facts, scenarios: impl Iterator<Item = &'s Scenario>, r
     watched
 }
 
-/// What the target makes in the namespaces of an execution, which has no label of the run.
-fn made(facts: &Facts, slot: &Slot, run_id: &str) -> Vec<(Kind, Selector)> {
-    let token = names::token(run_id, slot.index);
-    let within = |made: &MadeObject| {
-        let namespace = names::namespace(&token, made.object.namespace.as_deref().unwrap_or("ns"));
+/// What the target makes for an execution, which has no label of the run.
+fn made(facts: &Facts, slot: &Slot, run_id: &str, ports: &Ports) -> Vec<(Kind, Selector)> {
+    let bindings = bindings(&slot.scenario, &Names { run_id, index: slot.index, facts, ports }, &[]);
+    let selected = |made: MadeObject| {
+        let ObjectRef { namespace, name, .. } = made.object;
         let kind = facts.kinds.of(&made.group, &made.object.kind)?;
-        Some((kind.clone(), Selector::Within(namespace, made.object.name.clone())))
+        Some((kind.clone(), Selector::Made { token: bindings.token.clone(), namespace, name }))
     };
-    slot.scenario.made.iter().filter_map(within).collect()
+    // What cannot be bound is told of when the scenario begins.
+    bind::made(&slot.scenario, &bindings).unwrap_or_default().into_iter().filter_map(selected).collect()
 }
 
 fn run_started(

@@ -320,10 +320,14 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
         for key in applied(scenario) {
             add(&key.group, &key.kind, dialect);
         }
+        for made in &scenario.made {
+            add(&made.group, &made.object.kind, dialect);
+        }
         // What is not applied by the scenario, and not named above, is of its dialect.
         for object in references(scenario) {
             let known = ["Namespace", "Service", "EndpointSlice", "CustomResourceDefinition", "Secret", "ConfigMap"];
-            if !known.contains(&object.kind.as_str()) && !applied(scenario).any(|key| key.kind == object.kind) {
+            let is_named = scenario.is_made(object) || applied(scenario).any(|key| key.kind == object.kind);
+            if !known.contains(&object.kind.as_str()) && !is_named {
                 add(dialect.group_of(&object.kind), &object.kind, dialect);
             }
         }

@@ -100,3 +100,17 @@ fn what_is_needed_stays_needed() {
     assert!(permissions.iter().all(|permission| permission.need == Need::Run));
     assert_eq!(permissions.iter().count(), 2);
 }
+
+/// By the group that `made` names, whichever the dialect would mean, and for nothing but looking.
+#[test]
+fn what_a_target_makes_is_looked_at() {
+    let text = "apiVersion: gateproof.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec:\n  summary: A.\n  features: []\n  \
+                made: [{apiVersion: apps/v1, kind: Deployment, name: \"proxy-${token}\"}]\n  steps:\n    - settle: \
+                {\"Deployment/proxy-${token}\": {fields: [{at: /spec/replicas, equals: 1}]}}\n";
+    let scenario = crate::scenario::parse("a.yaml", text, &Vocabulary::builtin()).unwrap().remove(0);
+    let all = || std::iter::once(&scenario);
+    let found = Permissions::of(all(), &kinds_of(all()), Ways::default());
+    let of_it: Vec<String> =
+        found.iter().map(|one| one.to_string()).filter(|one| one.contains("deployments")).collect();
+    assert_eq!(of_it, ["list deployments.apps", "watch deployments.apps"]);
+}

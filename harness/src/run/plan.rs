@@ -9,8 +9,8 @@ use crate::cluster::kinds::Kind;
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
 use crate::scenario::pattern::matches;
-use crate::scenario::scope::{DEFINITION, cluster_change, definitions, is_cluster_scoped, is_unique};
-use crate::scenario::{Channel, Release, Scenario, Version};
+use crate::scenario::scope::{DEFINITION, cluster_change, definitions, is_cluster_scoped, is_of_scenario, is_unique};
+use crate::scenario::{Channel, MadeObject, Release, Scenario, Version};
 
 use super::definitions::beyond;
 use super::endpoints::only_hosted;
@@ -154,10 +154,20 @@ pub fn shared_name(scenario: &Scenario, facts: &Facts) -> Option<String> {
         is_cluster_scoped(&key.kind, &scenario.dialect)
             || facts.kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced)
     };
-    applied(scenario)
-        // The name of a definition is given; where somebody has it, its creation is refused.
-        .find(|key| scoped(key) && key.kind != DEFINITION && !is_unique(&key.name))
-        .map(|key| format!("{} has no namespace on this target, and `{}` may be somebody else's", key.kind, key.name))
+    let told =
+        |kind: &str, name: &str| format!("{kind} has no namespace on this target, and `{name}` may be somebody else's");
+    // The name of a definition is given; where somebody has it, its creation is refused.
+    let mut applied = applied(scenario).filter(|key| key.kind != DEFINITION && !is_unique(&key.name));
+    let applied = applied.find(|key| scoped(key)).map(|key| told(&key.kind, &key.name));
+    applied.or_else(|| {
+        // Of those that are known to have no namespace the parser has seen to it.
+        let is_scoped = |made: &&MadeObject| {
+            facts.kinds.of(&made.group, &made.object.kind).is_some_and(|kind| !kind.namespaced)
+                && !is_cluster_scoped(&made.object.kind, &scenario.dialect)
+        };
+        let mut made = scenario.made.iter().filter(|made| !is_of_scenario(&made.object.name));
+        made.find(is_scoped).map(|made| told(&made.object.kind, &made.object.name))
+    })
 }
 
 /// What may run on a cluster of which nothing is known but what the options say, in order: all that some release and channel of

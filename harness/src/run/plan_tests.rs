@@ -6,7 +6,7 @@ use super::super::fixtures::{apply, facts, scenario};
 use super::*;
 use crate::cluster::definitions;
 use crate::cluster::served::Definitions;
-use crate::scenario::{Bounds, Channel, Ending, Isolation, Script, Verb, Vocabulary, load};
+use crate::scenario::{Bounds, Channel, Ending, Isolation, ObjectRef, Script, Verb, Vocabulary, load};
 
 fn policy() -> Policy {
     Policy {
@@ -277,4 +277,20 @@ fn options() -> RunOptions {
     let target = crate::run::TargetChoice::embedded(crate::dialects::Reference::GatewayApi, None);
     let contract = crate::judge::contract::Contract::parse(gateproof_suites::contracts::GATEWAY_API).unwrap();
     RunOptions::new(target, Arc::new(contract))
+}
+
+/// What only discovery tells to have no namespace has to have a name of its own, too.
+#[rstest]
+#[case("proxy", Some("Widget has no namespace on this target, and `proxy` may be somebody else's"))]
+#[case("proxy-${token}", None)]
+fn what_a_target_makes_is_nobody_elses(#[case] name: &str, #[case] problem: Option<&str>) {
+    let object = ObjectRef { kind: "Widget".to_owned(), namespace: None, name: name.to_owned(), pool: false };
+    let made = vec![MadeObject { group: "example.com".to_owned(), object }];
+    let scenario = Scenario { made, ..scenario("a") };
+    let told = |namespaced: bool| {
+        let mut facts = facts();
+        facts.kinds.add("example.com", "v1", "Widget", "widgets", namespaced);
+        shared_name(&scenario, &facts)
+    };
+    assert_eq!((told(true), told(false).as_deref()), (None, problem));
 }

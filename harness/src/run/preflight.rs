@@ -135,6 +135,7 @@ impl Preflight {
         };
         match acceptance {
             Acceptance::Accepted => found.good(Question::Class, format!("`{class}` is accepted by {controller}")),
+            Acceptance::Unasked => found.good(Question::Class, format!("`{class}` is of {controller}")),
             Acceptance::Refused(says) => found.bad(
                 Question::Class,
                 format!("`{class}` is not accepted by {controller}: {says}"),

@@ -39,6 +39,7 @@ fn the_scenario_of_preflight_is_sound() {
 
 #[rstest]
 #[case::accepted(Acceptance::Accepted, None)]
+#[case::unasked(Acceptance::Unasked, None)]
 #[case::refused(Acceptance::Refused("InvalidParameters (\"no map\")".to_owned()), Some("InvalidParameters (\"no map\")"))]
 #[case::silent(Acceptance::Silent, Some("no controller answers for `example.com/controller`"))]
 fn a_class_must_be_accepted(#[case] acceptance: Acceptance, #[case] told: Option<&str>) {

@@ -329,7 +329,8 @@ pub fn watched<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<(&'k Kind, Opti
     for object in references(scenario) {
         let Some(kind) = kinds.named(&object.kind) else { continue };
         let own = applied.iter().any(|key| key.kind == object.kind && key.name == object.name);
-        // Placeholders stand for names of the run, or for the GatewayClass, which is watched anyway.
+        // Placeholders stand for names of the run, or for the GatewayClass, which is watched anyway; and so is what the target makes.
+        let own = own || scenario.is_made(object);
         let foreign = !kind.namespaced && kind.kind != "Namespace" && !own && !object.name.contains("${");
         found.push((kind, foreign.then(|| object.name.clone())));
     }

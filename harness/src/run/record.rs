@@ -7,6 +7,7 @@ use gateproof_report::record::{Breach, ContractRecord, LeftoverRecord, Outcome, 
 use gateproof_suites::profiles_of;
 
 use super::known;
+use crate::dialects::Dialect;
 use crate::judge::Verdict;
 use crate::judge::contract::{Contract, ContractState, records};
 use crate::log::{Body, Event, RunStarted, Scope, Timing};
@@ -88,7 +89,10 @@ pub fn run_record(
     known::excuse_contract(&in_force, &mut contract);
     let known_failures = known::account(&started.known_failures, &started.date, &scenarios, &contract);
     scenarios.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
-    let in_no_profile = |s: &&ScenarioRecord| profiles_of(s.features.iter().map(String::as_str)).is_empty();
+    // ConformanceReports are Gateway API's alone.
+    let is_reported = started.dialect == Dialect::gateway_api().name();
+    let in_no_profile =
+        |s: &&ScenarioRecord| is_reported && profiles_of(s.features.iter().map(String::as_str)).is_empty();
     let outside_profiles = scenarios.iter().filter(in_no_profile).map(|s| s.name.clone()).collect();
     RunRecord {
         format: RECORD_FORMAT,

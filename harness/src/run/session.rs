@@ -8,7 +8,8 @@ use tokio::task::JoinSet;
 
 use super::Progress;
 use super::bindings::{Names, bindings};
-use super::execute::{Environment, Execution, LOST, cluster_scoped, execute, unscript};
+use super::environment::Environment;
+use super::execute::{Execution, LOST, cluster_scoped, execute, unscript};
 use super::open::SetUp;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::model::{
-    Answer, ConditionExpectation, Ending, FieldTest, Hold, ObjectRef, Parents, Probe, Scenario, Settle,
+    Answer, ConditionExpectation, Ending, FieldTest, Hold, MadeObject, ObjectRef, Parents, Probe, Scenario, Settle,
     SubjectExpectation, Verb,
 };
 use super::scope::is_cluster_scoped;
@@ -89,7 +89,7 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
             }
         }
     }
-    bound.made.iter_mut().try_for_each(|made| binder.reference(&mut made.object))?;
+    bound.made = binder.made(scenario)?;
     for decl in bound.namespaces.values_mut() {
         for value in decl.labels.values_mut() {
             *value = binder.resolver.text(value)?;
@@ -97,6 +97,15 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
     }
     bound.labels = binder.labels;
     Ok(bound)
+}
+
+/// What the target makes, by the names of an execution. They are known before it has its Gateways.
+///
+/// # Errors
+/// If a name is not bound.
+pub fn made(scenario: &Scenario, bindings: &Bindings) -> Result<Vec<MadeObject>, BindError> {
+    let dialect = &scenario.dialect;
+    Binder { resolver: Resolver { bindings, dialect }, labels: IndexMap::new() }.made(scenario)
 }
 
 struct Binder<'b> {
@@ -121,6 +130,12 @@ impl Binder<'_> {
     fn is_namespaced(&self, kind: &str) -> bool {
         let found = self.resolver.bindings.cluster_scoped.iter().any(|scoped| scoped == kind);
         !found && !is_cluster_scoped(kind, self.resolver.dialect)
+    }
+
+    fn made(&mut self, scenario: &Scenario) -> Result<Vec<MadeObject>, BindError> {
+        let mut made = scenario.made.clone();
+        made.iter_mut().try_for_each(|made| self.reference(&mut made.object))?;
+        Ok(made)
     }
 
     /// Resolves a reference, and remembers how the manifest writes it.

@@ -9,11 +9,11 @@ pub(crate) fn line_of(text: &str, path: &[String]) -> Option<usize> {
     depth_and_line(text, path).map(|(_, line)| line)
 }
 
-/// The line of the path of which most is there.
+/// The line of the path of which least is missing.
 pub(crate) fn nearest(text: &str, paths: &[Vec<String>]) -> Option<usize> {
-    let found = paths.iter().filter_map(|path| depth_and_line(text, path));
+    let missing = |path: &Vec<String>| depth_and_line(text, path).map(|(depth, line)| (path.len() - depth, line));
     // The first of several that lead as far.
-    found.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, line)| line)
+    paths.iter().filter_map(missing).min_by_key(|(missing, _)| *missing).map(|(_, line)| line)
 }
 
 fn depth_and_line(text: &str, path: &[String]) -> Option<(usize, usize)> {

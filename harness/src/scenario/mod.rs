@@ -10,6 +10,7 @@ mod line;
 pub mod lint;
 pub mod load;
 pub mod model;
+mod outline;
 mod parentless;
 mod parse;
 pub mod pattern;
@@ -34,5 +35,6 @@ pub use model::{
     ParentExpectation, Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario,
     Script, Seen, Settle, Share, Since, Step, SubCondition, SubjectExpectation, Times, Verb, Version,
 };
+pub(crate) use outline::{Outline, outlines};
 pub use parse::parse;
 pub use vocabulary::{Vocabulary, suggest};

@@ -61,6 +61,17 @@ pub fn is_unique(name: &str) -> bool {
     }
 }
 
+/// Whether a name has something of the run and scenario in it, so that nobody else's object is called so.
+pub fn is_of_scenario(name: &str) -> bool {
+    template::parts(name).unwrap_or_default().iter().any(|part| match part {
+        Part::Slot(inside) => matches!(
+            template::slot(inside, |_| false),
+            Ok(Slot::Token | Slot::Namespace(_) | Slot::Host(_) | Slot::Name(_))
+        ),
+        Part::Text(_) => false,
+    })
+}
+
 /// The name of the definition that an object of a manifest stands for: it is one and says nothing but its name, because what it says
 /// depends on the release of the target.
 pub fn defined(object: &Value) -> Option<&str> {
@@ -122,6 +133,17 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case("${name:own}", true)]
+    #[case("proxy-${token}", true)]
+    #[case("${ns}-x", true)]
+    #[case("${class}", false)]
+    #[case("proxy", false)]
+    #[case("${", false)]
+    fn a_name_has_something_of_the_scenario(#[case] name: &str, #[case] has: bool) {
+        assert_eq!(is_of_scenario(name), has);
+    }
 
     #[rstest]
     #[case("${name:own}", true)]

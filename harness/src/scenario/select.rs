@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gateproof_suites::{Profile, profiles, upstream_tests};
+use gateproof_suites::upstream_tests;
 use regex::Regex;
 
 use super::expectations::enumerate;
 use super::model::Scenario;
 use super::vocabulary::{Vocabulary, suggest};
+use crate::dialects::Profile;
 
 /// Why nothing is selected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,18 +75,18 @@ pub fn select(
     Ok(chosen.into_iter().collect())
 }
 
-enum Selector {
+enum Selector<'v> {
     Glob(Regex),
     Clause(String),
     /// A feature that is also the name of an upstream test, such as `UDPRoute`, means both.
     Feature(String),
-    Profile(&'static Profile),
+    Profile(&'v Profile),
     Suite(String),
 }
 
-impl Selector {
-    fn read(text: &str, scenarios: &[Scenario], vocabulary: &Vocabulary) -> Result<Selector, SelectError> {
-        if let Some(profile) = profiles().iter().find(|p| p.name.eq_ignore_ascii_case(text)) {
+impl Selector<'_> {
+    fn read<'v>(text: &str, scenarios: &[Scenario], vocabulary: &'v Vocabulary) -> Result<Selector<'v>, SelectError> {
+        if let Some(profile) = vocabulary.profiles.iter().find(|p| p.name.eq_ignore_ascii_case(text)) {
             return Ok(Selector::Profile(profile));
         }
         if vocabulary.features.contains(text) {
@@ -109,7 +110,9 @@ impl Selector {
             Selector::Glob(pattern) => pattern.is_match(&scenario.name),
             Selector::Clause(clause) => proves(clause),
             Selector::Feature(name) => scenario.features.contains(name) || proves(&format!("upstream:{name}")),
-            Selector::Profile(profile) => profile.membership(scenario.features.iter().map(String::as_str)).is_some(),
+            Selector::Profile(profile) => {
+                profile.membership(&scenario.name, scenario.features.iter().map(String::as_str)).is_some()
+            }
             Selector::Suite(suite) => scenario.suite == *suite,
         }
     }
@@ -123,7 +126,8 @@ fn glob(text: &str) -> Option<Regex> {
 
 fn unknown(written: &str, scenarios: &[Scenario], vocabulary: &Vocabulary) -> SelectError {
     let known = scenarios.iter().flat_map(|s| [s.name.as_str(), s.suite.as_str()]);
-    let known = known.chain(upstream_tests().iter().map(|t| t.name)).chain(profiles().iter().map(|p| p.name.as_str()));
+    let known =
+        known.chain(upstream_tests().iter().map(|t| t.name)).chain(vocabulary.profiles.iter().map(|p| p.name.as_str()));
     let known = known.chain(vocabulary.features.iter().chain(&vocabulary.clauses).map(String::as_str));
     SelectError::Unknown { written: written.to_owned(), near: suggest(written, known).map(str::to_owned) }
 }

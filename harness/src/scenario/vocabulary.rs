@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::dialects::{Dialect, Edition};
+use crate::dialects::{Dialect, Edition, Profile};
 
 /// The names that manifests may use. Anything else is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Vocabulary {
     pub edition: Edition,
     /// Features.
     pub features: BTreeSet<String>,
+    /// Profiles.
+    pub profiles: Vec<Profile>,
     /// Requirement IDs, `upstream:TEST` and `blind:TEST.n`.
     pub clauses: BTreeSet<String>,
     /// Shapes of pool Gateways.
@@ -35,14 +37,16 @@ impl Vocabulary {
         let upstream = gateproof_suites::upstream_tests().iter().map(|t| format!("upstream:{}", t.name));
         let blind = gateproof_suites::blind_spots().iter().map(gateproof_suites::BlindSpot::clause);
         let features = gateproof_suites::features().iter().map(|f| f.name.clone()).collect();
-        Vocabulary::of(dialect, features, requirements.chain(upstream).chain(blind).collect())
+        let own = Vocabulary::of(dialect, features, requirements.chain(upstream).chain(blind).collect());
+        Vocabulary { profiles: Profile::of_gateway_api(), ..own }
     }
 
-    /// What a dialect defines, with these features and clauses.
+    /// What a dialect defines, with these features and clauses, and no profiles.
     pub fn of(dialect: Arc<Dialect>, features: BTreeSet<String>, clauses: BTreeSet<String>) -> Vocabulary {
         Vocabulary {
             edition: Edition::first(&dialect),
             features,
+            profiles: Vec::new(),
             clauses,
             shapes: dialect.shapes().iter().cloned().collect(),
             services: dialect.services().iter().cloned().collect(),

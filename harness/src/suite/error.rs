@@ -93,7 +93,7 @@ pub enum SuiteError {
         /// Those that it has.
         known: Vec<String>,
     },
-    /// Its requirements or features.
+    /// Its requirements, features or profiles.
     #[error("{}: {error}", path.display())]
     Table {
         /// The file.
@@ -104,13 +104,25 @@ pub enum SuiteError {
     /// A feature that is there twice, or cannot be named.
     #[error(
         "{}: `{name}` cannot be the name of a feature: names are of letters and digits, a letter first, and each is there once",
-        path.display()
+        place(path, *line)
     )]
     Feature {
         /// The file.
         path: PathBuf,
+        /// Where.
+        line: Option<usize>,
         /// As written.
         name: String,
+    },
+    /// A profile that cannot be named, or names what there is not.
+    #[error("{}: {problem}", place(path, *line))]
+    Profile {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: Option<usize>,
+        /// What is wrong.
+        problem: String,
     },
     /// Its definitions.
     #[error("{}: {error}", path.display())]

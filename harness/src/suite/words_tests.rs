@@ -39,6 +39,7 @@ fn explains(page: &str, word: &str) -> bool {
 #[case::settles("kinds: [{kind: A, plural: a, settles: xx}]")]
 #[case::generation("kinds: [{kind: A, plural: a, generation: xx}]")]
 #[case::releases("releases: {xx: 1}")]
+#[case::falls_back("fallsBack: {xx: 1}")]
 #[case::implied("implied: {xx: 1}")]
 fn every_word_of_a_dialect_is_explained(#[case] with: &str) {
     let spec = if with.starts_with("kinds") {

@@ -30,7 +30,8 @@ async fn a_kept_connection_sees_the_new_configuration() {
 #[tokio::test]
 async fn a_removed_listener_finishes_what_it_began_and_frees_its_port() {
     let bed = Bed::new(&["one"]).await;
-    let config = rules(vec![route("rule", vec![bed.backend(0)])]);
+    let mut config = rules(vec![route("rule", vec![bed.backend(0)])]);
+    config.listeners[0].address = loopback_of_its_own();
     let address = bed.apply(config.clone()).await;
     let mut idle = Client::connect(address).await;
     idle.get("example.com", "/").await.unwrap();
@@ -75,7 +76,8 @@ async fn a_hitch_resets_new_connections_until_it_is_over() {
 #[tokio::test]
 async fn a_silent_port_neither_takes_nor_refuses_and_can_be_served_again() {
     let bed = Bed::new(&["one"]).await;
-    let config = rules(vec![route("rule", vec![bed.backend(0)])]);
+    let mut config = rules(vec![route("rule", vec![bed.backend(0)])]);
+    config.listeners[0].address = loopback_of_its_own();
     let before = bed.apply(config.clone()).await;
     let [silent] = &config.listeners[..] else { panic!("one listener") };
     let silent = [(silent.address, silent.port)].into();
@@ -92,7 +94,8 @@ async fn a_silent_port_neither_takes_nor_refuses_and_can_be_served_again() {
 
 #[tokio::test]
 async fn bind_failures_are_data_and_retried() {
-    let occupied = std::net::TcpListener::bind((LOOPBACK, 0)).unwrap();
+    let own = loopback_of_its_own();
+    let occupied = std::net::TcpListener::bind((own, 0)).unwrap();
     let taken = occupied.local_addr().unwrap();
     let bed = Bed::new(&["one"]).await;
     let at = |address, port| Listener {
@@ -103,11 +106,11 @@ async fn bind_failures_are_data_and_retried() {
     // 192.0.2.0/24 is reserved for documentation: no host has an address of it.
     let foreign = Ipv4Addr::new(192, 0, 2, 1).into();
     let config =
-        Config { listeners: vec![at(LOOPBACK, taken.port()), at(foreign, 8080), at(LOOPBACK, 0)], ..Config::default() };
+        Config { listeners: vec![at(own, taken.port()), at(foreign, 8080), at(LOOPBACK, 0)], ..Config::default() };
     let outcome = bed.proxy.apply(config.clone()).await;
     let failures: Vec<_> =
         outcome.failures().map(|(listener, failure)| (listener.key.address, failure.clone())).collect();
-    assert_eq!(failures, [(LOOPBACK, BindFailure::PortInUse), (foreign, BindFailure::AddressNotAvailable)]);
+    assert_eq!(failures, [(own, BindFailure::PortInUse), (foreign, BindFailure::AddressNotAvailable)]);
     assert!(outcome.listeners[0].bound.is_ok(), "one port in use does not keep the others closed");
     drop(occupied);
     let again = bed.proxy.apply(config).await;
@@ -119,13 +122,13 @@ async fn bind_failures_are_data_and_retried() {
 #[tokio::test]
 async fn an_offset_moves_the_bound_port_but_not_the_declared_one() {
     let offset = 20_000;
-    let free = std::net::TcpListener::bind((LOOPBACK, 0)).unwrap().local_addr().unwrap();
+    let free = std::net::TcpListener::bind((loopback_of_its_own(), 0)).unwrap().local_addr().unwrap();
     let proxy = Proxy::new(ProxyOptions { port_offset: Some(offset) });
     let redirect = RequestRedirect { scheme: None, hostname: None, path: None, port: None, status: 302 };
     let mut rule = route("rule", vec![]);
     rule.filters = vec![Filter::RequestRedirect(redirect)];
     let mut config = rules(vec![rule]);
-    config.listeners[0].port = free.port() - offset;
+    (config.listeners[0].address, config.listeners[0].port) = (free.ip(), free.port() - offset);
     let mut above = config.listeners[0].clone();
     above.port = 60_000;
     config.listeners.push(above);

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::document::{ApiVersion, Conditions, Document, DocumentKind, RawCondition, RawKind, RawTerms};
-use super::error::ContractError;
+use super::error::{ContractError, in_set, path};
 use super::graded::Graded;
 use super::merged;
 use super::rule::Rule;
@@ -190,13 +190,13 @@ impl Reason {
 }
 
 impl FromStr for Reason {
-    type Err = ContractError;
-    fn from_str(text: &str) -> Result<Reason, ContractError> {
-        let bad = || ContractError::Reason(text.to_owned());
+    type Err = String;
+    fn from_str(text: &str) -> Result<Reason, String> {
+        let bad = || format!("`{text}` is not a reason such as `Pending since 1.2 until 1.5`");
         let mut words = text.split_whitespace();
         let mut reason = Reason { name: words.next().ok_or_else(bad)?.to_owned(), since: None, until: None };
         while let Some(word) = words.next() {
-            let version = version(words.next().ok_or_else(bad)?)?;
+            let version = words.next().ok_or_else(bad)?.parse::<Version>()?;
             match word {
                 "since" => reason.since = Some(version),
                 "until" => reason.until = Some(version),
@@ -207,8 +207,9 @@ impl FromStr for Reason {
     }
 }
 
-fn version(text: &str) -> Result<Version, ContractError> {
-    text.parse().map_err(ContractError::Version)
+/// The release that stands at one of these places.
+fn version(text: Option<&str>, at: impl FnOnce() -> Vec<Vec<String>>) -> Result<Option<Version>, ContractError> {
+    text.map(str::parse).transpose().map_err(|error| ContractError::Version { at: at(), error })
 }
 
 /// A list that must be sorted.
@@ -251,7 +252,10 @@ impl Contract {
             let rule = Rule::named(&name).ok_or_else(|| unknown_rule(&name))?;
             let Some(RawTerms { level, clauses, since }) = terms else { continue };
             let level = said(level, || format!("rules.{name}.level"))?;
-            rules.insert(rule, Terms { level, clauses, since: since.as_deref().map(version).transpose()? });
+            rules.insert(
+                rule,
+                Terms { level, clauses, since: version(since.as_deref(), || vec![path(&["rules", &name, "since"])])? },
+            );
         }
         let kinds: Vec<Kind> =
             spec.kinds.into_iter().map(|kind| read_kind(kind, &spec.conditions)).collect::<Result<_, _>>()?;
@@ -278,8 +282,8 @@ impl Contract {
             reason_form: form(spec.forms.reason, "reason")?,
             reason_lint: form(spec.forms.reason_lint, "reasonLint")?,
             type_form: form(spec.forms.r#type, "type")?,
-            controller_form: spec.forms.controller_name.as_deref().map(regex).transpose()?,
-            time_form: spec.forms.time.as_deref().map(regex).transpose()?,
+            controller_form: spec.forms.controller_name.map(|text| regex(&text, "controllerName")).transpose()?,
+            time_form: spec.forms.time.map(|text| regex(&text, "time")).transpose()?,
         })
     }
 
@@ -302,6 +306,15 @@ impl Contract {
     pub fn is_configured(&self, kind: &str, type_: &str) -> bool {
         let subjects = self.kinds.iter().filter(|of| of.kind == kind).flat_map(|of| &of.subjects);
         subjects.filter_map(|subject| subject.conditions.get(type_)).any(|terms| terms.configured)
+    }
+
+    /// What a kind always says in its entries for parents when all is well: each type with its first reason.
+    pub fn well_in_parents(&self, kind: &str) -> Vec<(&str, &str)> {
+        let subjects = self.kinds.iter().filter(|of| of.kind == kind).flat_map(|of| &of.subjects);
+        let conditions =
+            subjects.filter(|subject| subject.at == Place::Parents).flat_map(|subject| &subject.conditions);
+        let always = conditions.filter(|(_, terms)| terms.presence == Presence::Always);
+        always.filter_map(|(type_, terms)| Some((&**type_, &*terms.reasons.get("True")?.first()?.name))).collect()
     }
 
     /// Names of the rules that state a clause.
@@ -359,11 +372,11 @@ fn said<T>(value: Option<T>, field: impl FnOnce() -> String) -> Result<T, Contra
 }
 
 fn form(text: Option<String>, name: &str) -> Result<Regex, ContractError> {
-    regex(&said(text, || format!("forms.{name}"))?)
+    regex(&said(text, || format!("forms.{name}"))?, name)
 }
 
-fn regex(text: &str) -> Result<Regex, ContractError> {
-    Regex::new(text).map_err(|e| ContractError::Parse(e.to_string()))
+fn regex(text: &str, name: &str) -> Result<Regex, ContractError> {
+    Regex::new(text).map_err(|error| ContractError::Form { name: name.to_owned(), error: Box::new(error) })
 }
 
 fn unknown_rule(name: &str) -> ContractError {
@@ -417,7 +430,13 @@ fn read_condition(set: &str, type_: &str, raw: &RawCondition) -> Result<Conditio
         .reasons
         .iter()
         .map(|(status, reasons)| {
-            let reasons = reasons.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+            let reasons = reasons.iter().map(|text| {
+                text.parse().map_err(|why| {
+                    let (set, type_, status) = (set.to_owned(), type_.to_owned(), status.clone());
+                    ContractError::Reason { set, type_, status, text: text.clone(), why }
+                })
+            });
+            let reasons = reasons.collect::<Result<_, _>>()?;
             Ok((status.clone(), reasons))
         })
         .collect::<Result<_, ContractError>>()?;
@@ -429,8 +448,8 @@ fn read_condition(set: &str, type_: &str, raw: &RawCondition) -> Result<Conditio
         configured: raw.configured,
         asked_by: raw.asked_by.clone(),
         needs: raw.needs.clone(),
-        since: raw.since.as_deref().map(version).transpose()?,
-        until: raw.until.as_deref().map(version).transpose()?,
+        since: version(raw.since.as_deref(), || in_set(set, &[type_, "since"]))?,
+        until: version(raw.until.as_deref(), || in_set(set, &[type_, "until"]))?,
         reasons,
         open: raw.open.clone(),
         graded: raw.graded.clone(),

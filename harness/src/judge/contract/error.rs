@@ -42,8 +42,19 @@ pub enum ContractError {
         type_: String,
     },
     /// A reason that is not `Name [since V] [until V]`.
-    #[error("`{0}` is not a reason such as `Pending since 1.2 until 1.5`")]
-    Reason(String),
+    #[error("{why}")]
+    Reason {
+        /// The set.
+        set: String,
+        /// The condition.
+        type_: String,
+        /// The status.
+        status: String,
+        /// As written.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A status that no condition has.
     #[error("the condition `{type_}` of the set `{set}` says something of the status `{status}`: there is {known}", known = super::data::STATUSES.join(", "))]
     UnknownStatus {
@@ -78,9 +89,22 @@ pub enum ContractError {
     /// Of something else.
     #[error("the contract is of the dialect `{0}`, which is another")]
     UnknownDialect(String),
-    /// A version that is none.
-    #[error("{0}")]
-    Version(String),
+    /// A release that is none.
+    #[error("{error}")]
+    Version {
+        /// Where it may stand.
+        at: Vec<Vec<String>>,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// A form that is no regular expression.
+    #[error("`forms.{name}` is no regular expression: {error}")]
+    Form {
+        /// Which.
+        name: String,
+        /// What is wrong with it.
+        error: Box<regex::Error>,
+    },
     /// An edition that the dialect does not name.
     #[error("the dialect `{dialect}` has no edition `{edition}`")]
     UnknownEdition {
@@ -94,29 +118,36 @@ pub enum ContractError {
 impl ContractError {
     /// Where the file may say so: keys, and `key=value` for an item of a list. Whatever could not be read has its place in words.
     pub fn at(&self) -> Vec<Vec<String>> {
-        let path = |path: &[&str]| path.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
-        // A set that is made of several says so in the last of them that says it.
-        let in_set = |set: &str, rest: &[&str]| -> Vec<Vec<String>> {
-            let sets = set.rsplit(SEPARATOR);
-            sets.map(|set| path(&[&["spec", "conditions", set], rest].concat())).collect()
-        };
         match self {
-            ContractError::Parse(_) | ContractError::Reason(_) | ContractError::Version(_) => Vec::new(),
-            ContractError::UnknownRule { name, .. } => vec![path(&["spec", "rules", name])],
+            ContractError::Parse(_) => Vec::new(),
+            ContractError::Reason { set, type_, status, text, .. } => in_set(set, &[type_, "reasons", status, text]),
+            ContractError::Version { at, .. } => at.clone(),
+            ContractError::Form { name, .. } => vec![path(&["forms", name])],
+            ContractError::UnknownRule { name, .. } => vec![path(&["rules", name])],
             ContractError::UnknownConditions { kind, .. } | ContractError::UnknownKind { kind, .. } => {
-                vec![path(&["spec", "kinds", &format!("kind={kind}")])]
+                vec![path(&["kinds", &format!("kind={kind}")])]
             }
             ContractError::UnusedConditions(set) => in_set(set, &[]),
-            ContractError::UnknownGround(_) => vec![path(&["spec", "refines"])],
-            ContractError::Unsaid(field) => vec![path(&[&["spec"], &*field.split('.').collect::<Vec<_>>()].concat())],
+            ContractError::UnknownGround(_) => vec![path(&["refines"])],
+            ContractError::Unsaid(field) => vec![path(&field.split('.').collect::<Vec<_>>())],
             ContractError::UnknownNeed { set, .. } => in_set(set, &[]),
             ContractError::UnknownType { set, type_, .. } => in_set(set, &[type_]),
             ContractError::UnknownStatus { set, type_, status } => ["reasons", "open", "graded"]
                 .into_iter()
                 .flat_map(|field| in_set(set, &[type_, field, status]))
                 .collect(),
-            ContractError::UnknownDialect(_) => vec![path(&["metadata", "name"])],
-            ContractError::UnknownEdition { edition, .. } => vec![path(&["spec", "editions", edition])],
+            ContractError::UnknownDialect(_) => vec![vec!["metadata".to_owned(), "name".to_owned()]],
+            ContractError::UnknownEdition { edition, .. } => vec![path(&["editions", edition])],
         }
     }
+}
+
+/// A place in the spec.
+pub(super) fn path(below: &[&str]) -> Vec<String> {
+    std::iter::once("spec").chain(below.iter().copied()).map(str::to_owned).collect()
+}
+
+/// The places in a set of conditions: one that is made of several says so in the last of them that says it.
+pub(super) fn in_set(set: &str, rest: &[&str]) -> Vec<Vec<String>> {
+    set.rsplit(SEPARATOR).map(|set| path(&[&["conditions", set], rest].concat())).collect()
 }

@@ -176,15 +176,8 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, basis:
             }
         }
     }
-    programmed(list, basis, &mut found);
     found.extend(needs::check(list, basis));
-    // A class that is refused need not say of which release the definitions are.
-    let accepted = find(&list.conditions, "Accepted").is_some_and(|accepted| accepted.status == "True");
-    if accepted && list.terms("SupportedVersion", basis).is_some_and(|t| t.presence == Presence::WithAccepted) {
-        let there = find(&list.conditions, "SupportedVersion").is_some();
-        let path = list.path_of("SupportedVersion");
-        found.push(held(Rule::SupportedVersionPresent, path, there, || "Accepted without it".to_owned()));
-    }
+    found.extend(accepted(list, contract.dialect(), basis));
     if let Some(entry) = list.entry {
         for count in &list.subject.counts {
             let path = format!("{}.{count}", list.path.trim_end_matches(".conditions"));
@@ -290,21 +283,34 @@ fn generations(list: &List<'_>, condition: &Condition<'_>, generation: i64, foun
     }
 }
 
-/// Programmed=True needs Accepted=True of the same generation. What Accepted says of a later one is no word about this.
-fn programmed(list: &List<'_>, basis: Basis, found: &mut Vec<Finding>) {
-    if list.terms("Programmed", basis).is_none() || list.terms("Accepted", basis).is_none() {
-        return;
+/// What the condition says that an object is taken on by: what is there with it, and what serves no sooner.
+fn accepted(list: &List<'_>, dialect: &Dialect, basis: Basis) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let Some(type_) = dialect.accepted().filter(|type_| list.terms(type_, basis).is_some()) else { return found };
+    let accepted = find(&list.conditions, type_);
+    // What is refused need not say more.
+    if accepted.is_some_and(|accepted| accepted.status == "True") {
+        for with in list.subject.conditions.keys() {
+            if list.terms(with, basis).is_some_and(|terms| terms.presence == Presence::WithAccepted) {
+                let there = find(&list.conditions, with).is_some();
+                found.push(held(Rule::SupportedVersionPresent, list.path_of(with), there, || {
+                    format!("{type_} without it")
+                }));
+            }
+        }
     }
-    let Some(programmed) = find(&list.conditions, "Programmed").filter(|c| c.status == "True") else { return };
-    let accepted = find(&list.conditions, "Accepted");
+    // What serves is accepted, of the same generation. What that says of a later one is no word about this.
+    let serves = list.terms(dialect.ready(), basis).and_then(|_| find(&list.conditions, dialect.ready()));
+    let Some(programmed) = serves.filter(|serves| serves.status == "True") else { return found };
     let good =
         accepted.is_some_and(|accepted| match accepted.observed_generation.cmp(&programmed.observed_generation) {
             Ordering::Less => false,
             Ordering::Equal => accepted.status == "True",
             Ordering::Greater => true,
         });
-    found.push(held(Rule::ProgrammedAfterAccepted, list.path_of("Programmed"), good, || match accepted {
+    found.push(held(Rule::ProgrammedAfterAccepted, list.path_of(dialect.ready()), good, || match accepted {
         Some(accepted) => format!("{programmed}, but {accepted}"),
-        None => format!("{programmed} without Accepted"),
+        None => format!("{programmed} without {type_}"),
     }));
+    found
 }

@@ -17,6 +17,7 @@ mod state;
 mod steady;
 mod times;
 mod typed;
+mod whole;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};

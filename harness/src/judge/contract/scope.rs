@@ -16,9 +16,9 @@ impl Contract {
         };
         let in_use = |test: &dyn Fn(&ConditionTerms) -> bool| term(&|t| t.presence != Presence::Retired && test(t));
         let shared = || any(&|subject| matches!(subject.at, Place::Parents | Place::Ancestors));
-        let known = |subject: &Subject, type_: &str, test: &dyn Fn(&ConditionTerms) -> bool| {
-            subject.conditions.get(type_).is_some_and(|terms| terms.known_at(basis) && test(terms))
-        };
+        let known =
+            |subject: &Subject, type_: &str| subject.conditions.get(type_).is_some_and(|terms| terms.known_at(basis));
+        let has_accepted = |subject: &Subject| self.dialect().accepted().is_some_and(|type_| known(subject, type_));
         match rule {
             Rule::UniqueType
             | Rule::TriState
@@ -52,7 +52,7 @@ impl Contract {
             | Rule::NoStepBack => in_use(&|terms| terms.graded.has(rule)),
             Rule::AlwaysFromFirstWrite | Rule::AlwaysPresent => in_use(&|terms| terms.presence == Presence::Always),
             Rule::SupportedVersionPresent => {
-                any(&|subject| known(subject, "SupportedVersion", &|t| t.presence == Presence::WithAccepted))
+                any(&|subject| has_accepted(subject)) && in_use(&|terms| terms.presence == Presence::WithAccepted)
             }
             Rule::NegativeOnlyWhileTrue => in_use(&|terms| terms.negative),
             Rule::ReasonListed => in_use(&|terms| !terms.closed && !terms.reasons.is_empty()),
@@ -61,7 +61,7 @@ impl Contract {
             Rule::EntryUnique => any(&|subject| subject.at != Place::Object),
             Rule::ListenersComplete => any(&|subject| subject.one_per_listener),
             Rule::ProgrammedAfterAccepted => {
-                any(&|subject| known(subject, "Programmed", &|_| true) && known(subject, "Accepted", &|_| true))
+                any(&|subject| known(subject, self.dialect().ready()) && has_accepted(subject))
             }
             Rule::CountPresent => any(&|subject| !subject.counts.is_empty()),
             Rule::Sorted => !kind.sorted.is_empty(),

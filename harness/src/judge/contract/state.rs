@@ -16,9 +16,10 @@ use super::list::{Finding, List, check, entries, held, lists, part};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
+use super::whole::{listeners_complete, quiescent, resource_version, unique_entries};
 use super::wording::Wording;
 use crate::dialects::Dialect;
-use crate::judge::conditions::{array, fell_back, generation, uid};
+use crate::judge::conditions::{array, generation, may_be_older, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::scenario::{Basis, ObjectRef, SubjectExpectation};
@@ -176,7 +177,7 @@ impl ContractState {
                     continue;
                 }
                 let good = condition.observed_generation == Some(generation)
-                    || (condition.type_ == "Accepted" && fell_back(&list.conditions));
+                    || may_be_older(condition, &list.conditions, dialect);
                 let path = list.path_of(condition.type_);
                 found.push(held(Rule::ObservedGenerationCurrent, path, good, || {
                     format!("{condition} at generation {generation}")
@@ -324,7 +325,6 @@ impl ContractState {
                 found.extend(self.presence(list, before));
                 visited.insert(list.path.clone(), list.conditions.iter().map(|c| c.type_.to_owned()).collect());
             }
-            let fallen = fell_back(&list.conditions);
             for condition in &list.conditions {
                 let path = list.path_of(condition.type_);
                 let before = seen.memories.get(&path);
@@ -333,9 +333,9 @@ impl ContractState {
                 }
                 if let (Some(before), Some(terms)) = (before, list.terms(condition.type_, self.basis)) {
                     found.extend(graded::step(&path, &before.raw, condition, terms));
-                    let may_fall_back = fallen && condition.type_ == "Accepted";
+                    let may_be_older = may_be_older(condition, &list.conditions, self.contract.dialect());
                     let transition = self.contract.transition;
-                    found.extend(times::check(&path, before, condition, version, transition, may_fall_back));
+                    found.extend(times::check(&path, before, condition, version, transition, may_be_older));
                 }
                 memories.insert(path, Memory::of(condition, before, version));
             }
@@ -428,86 +428,11 @@ impl ContractState {
 /// Whether an object is as a run waits for it, at its current generation: before, a controller may have more to say,
 /// however long it has been silent.
 fn is_ready(key: &ObjectKey, object: &Value, dialect: &Dialect) -> bool {
-    let wanted = if dialect.is_entry(&key.kind) { dialect.ready() } else { "Accepted" };
+    let wanted = if dialect.is_entry(&key.kind) { Some(dialect.ready()) } else { dialect.accepted() };
+    let Some(wanted) = wanted else { return false };
     array(object.pointer("/status/conditions")).iter().any(|condition| {
         condition["type"] == wanted
             && condition["status"] == "True"
             && condition["observedGeneration"].as_i64() == Some(generation(object))
     })
-}
-
-fn resource_version(object: &Value) -> Option<&str> {
-    object.pointer("/metadata/resourceVersion").and_then(Value::as_str)
-}
-
-fn unique_entries(at: Place, object: &Value, dialect: &Dialect) -> Vec<Finding> {
-    let keys: Vec<String> = match at {
-        Place::Object => return Vec::new(),
-        Place::Listeners => array(object.pointer("/status/listeners"))
-            .iter()
-            .map(|entry| entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
-            .collect(),
-        Place::Parents | Place::Ancestors => entries(at, object, dialect)
-            .into_iter()
-            .map(|(entry, parent)| {
-                let controller = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
-                format!("{parent} by {controller}")
-            })
-            .collect(),
-    };
-    let mut known = HashSet::new();
-    keys.iter()
-        .map(|key| {
-            let path = format!("status.{}[{key}]", part(at));
-            held(Rule::EntryUnique, path, known.insert(key.clone()), || "more than one entry".to_owned())
-        })
-        .collect()
-}
-
-fn listeners_complete(object: &Value) -> Vec<Finding> {
-    let named = |pointer: &str| -> Vec<String> {
-        let names = array(object.pointer(pointer)).iter().filter_map(|l| l.get("name").and_then(Value::as_str));
-        names.map(str::to_owned).collect()
-    };
-    let (specified, reported) = (named("/spec/listeners"), named("/status/listeners"));
-    let missing = specified.iter().map(|name| {
-        let there = reported.contains(name);
-        held(Rule::ListenersComplete, format!("status.listeners[{name}]"), there, || "no entry".to_owned())
-    });
-    let surplus = reported.iter().filter(|name| !specified.contains(name)).map(|name| {
-        let seen = || "an entry of a listener that is not in the spec".to_owned();
-        held(Rule::ListenersComplete, format!("status.listeners[{name}]"), false, seen)
-    });
-    missing.chain(surplus).collect()
-}
-
-/// Whether a write changed anything beside times.
-fn quiescent(before: &Value, after: &Value) -> Option<Finding> {
-    if resource_version(before) == resource_version(after) {
-        return None;
-    }
-    let same = without_times(before) == without_times(after);
-    Some(held(Rule::Quiescent, "status".to_owned(), !same, || "a write that changed nothing but times".to_owned()))
-}
-
-fn without_times(object: &Value) -> Value {
-    fn strip(value: &mut Value) {
-        match value {
-            Value::Array(items) => items.iter_mut().for_each(strip),
-            Value::Object(fields) => {
-                fields.remove("lastTransitionTime");
-                fields.values_mut().for_each(strip);
-            }
-            _ => {}
-        }
-    }
-    let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("resourceVersion");
-        metadata.remove("managedFields");
-    }
-    if let Some(status) = object.get_mut("status") {
-        strip(status);
-    }
-    object
 }

@@ -80,10 +80,10 @@ pub(super) fn check(
     now: &Condition<'_>,
     look: Look,
     transition: Transition,
-    may_fall_back: bool,
+    may_be_older: bool,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let (Some(old), Some(new), false) = (before.generation, now.observed_generation, may_fall_back) {
+    if let (Some(old), Some(new), false) = (before.generation, now.observed_generation, may_be_older) {
         let seen = || format!("observedGeneration {new} after {old}");
         found.push(held(Rule::ObservedGenerationNotBackwards, path.to_owned(), new >= old, seen));
     }

@@ -469,8 +469,10 @@ fn what_a_contract_does_not_know_is_an_error() {
         broken("conditions: gatewayclass}", "conditions: other}"),
         ContractError::UnknownConditions { .. }
     ));
-    assert!(matches!(broken("Unsupported since 1.2", "Unsupported from 1.2"), ContractError::Reason(_)));
-    assert!(matches!(broken("Unsupported since 1.2", "Unsupported since x"), ContractError::Version(_)));
+    assert!(matches!(broken("Unsupported since 1.2", "Unsupported from 1.2"), ContractError::Reason { .. }));
+    assert!(matches!(broken("Unsupported since 1.2", "Unsupported since x"), ContractError::Reason { .. }));
+    assert!(matches!(broken("since: \"0.8.1\"", "since: x"), ContractError::Version { .. }));
+    assert!(matches!(broken("controllerName: '^", "controllerName: '("), ContractError::Form { .. }));
 }
 
 #[test]

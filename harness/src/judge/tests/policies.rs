@@ -1,4 +1,4 @@
-//! Conditions that build on one another, in a dialect whose statuses say their generation once.
+//! Conditions that build on one another, in a dialect whose statuses say their generation once, and call things by names of their own.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::dialects::Dialect;
-use crate::judge::contract::{Contract, ContractError, ContractState, Rule};
+use crate::judge::contract::{Contract, ContractError, ContractState, Rule, records};
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, TimingProfile};
 use crate::scenario::{Basis, ObjectRef};
 
@@ -18,10 +18,12 @@ spec:
   title: Seals
   groups: [seals.example]
   kinds:
-    - {kind: Seal, plural: seals, generation: status}
+    - {kind: Seal, plural: seals, role: entry, generation: status}
     - {kind: Maker, plural: makers, scope: Cluster, role: class}
     - {kind: Door, plural: doors, conditions: parents}
-  conditions: [Taken, Tight]
+  conditions: [Taken, Tight, Marked]
+  accepted: Taken
+  entries: {ready: Tight, addresses: {at: /status/places, values: [ip]}}
 ";
 
 const CONTRACT: &str = r#"
@@ -34,6 +36,8 @@ spec:
   forms: {reason: '.', reasonLint: '.', type: '.'}
   rules:
     needs-met: {level: MUST, clauses: [S-1]}
+    programmed-after-accepted: {level: MUST, clauses: [S-1]}
+    supported-version-present: {level: MUST, clauses: [S-1]}
     reasons-stay: {level: MUST, clauses: [S-2]}
     message-does-not-grow: {level: MUST, clauses: [S-3]}
     reason-closed: {level: MUST, clauses: [S-4]}
@@ -45,6 +49,7 @@ spec:
     seal:
       Taken: {presence: always, configured: true, reasons: {"True": [Taken], "False": [Lost, Torn]}}
       Tight: {presence: optional, needs: [Taken]}
+      Marked: {presence: withAccepted}
     door:
       seals.example/Sealed: {presence: optional, closed: true, reasons: {"True": [Sealed]}}
   kinds:
@@ -147,7 +152,7 @@ fn door(controller: &str, status: &str) -> Value {
     })
 }
 
-const GOOD: [&str; 2] = ["Taken=True:Taken", "Tight=True:Tight"];
+const GOOD: [&str; 3] = ["Taken=True:Taken", "Tight=True:Tight", "Marked=False:Blank"];
 const LOST: &str = "Taken=False:Lost:gone";
 
 /// A history that breaks a rule, and one that is as near to it as can be and does not.
@@ -178,6 +183,12 @@ const LOST: &str = "Taken=False:Lost:gone";
     vec![(0, seal_at(2, Some(2), &GOOD)), (5, seal_at(2, Some(1), &GOOD))], vec![(0, seal_at(2, Some(1), &GOOD)), (5, seal_at(2, Some(2), &GOOD))])]
 #[case::behind(Rule::ObservedGenerationCurrent,
     vec![(0, seal_at(2, Some(1), &GOOD))], vec![(0, seal_at(2, Some(1), &GOOD)), (5, seal_at(2, Some(2), &GOOD))])]
+#[case::serves_too_soon(Rule::ProgrammedAfterAccepted,
+    vec![(0, seal(&[LOST, GOOD[1]]))], vec![(0, seal(&[LOST, "Tight=False:Loose"]))])]
+#[case::serves_unaccepted(Rule::ProgrammedAfterAccepted,
+    vec![(0, seal(&[GOOD[1]]))], vec![(0, seal(&GOOD))])]
+#[case::unmarked(Rule::SupportedVersionPresent,
+    vec![(0, seal(&GOOD[..2]))], vec![(0, seal(&[LOST]))])]
 #[case::of_another_controller(Rule::ReasonClosed,
     vec![(0, door("seals.example/other", "False"))], vec![(0, door("seals.example/ours", "False"))])]
 fn a_history_of_seals(#[case] rule: Rule, #[case] bad: Vec<(u64, Value)>, #[case] good: Vec<(u64, Value)>) {
@@ -189,6 +200,12 @@ fn a_history_of_seals(#[case] rule: Rule, #[case] bad: Vec<(u64, Value)>, #[case
 
 #[test]
 fn healthy_seals_break_nothing() {
+    let watched = (Vec::new(), [ObjectKey::of(&seal(&GOOD)).unwrap()].into());
+    let held: Vec<String> =
+        records(&contract(), Basis::default(), &[watched]).into_iter().map(|one| one.name).collect();
+    for rule in [Rule::ProgrammedAfterAccepted, Rule::SupportedVersionPresent] {
+        assert!(held.contains(&format!("contract/Seal/{}", rule.name())), "{held:?}");
+    }
     assert_eq!(breaches(&[(0, seal(&[LOST])), (5, seal(&GOOD))]), Vec::<String>::new());
 }
 

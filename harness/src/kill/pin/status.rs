@@ -1,6 +1,6 @@
 //! Statuses that are wrong in one value.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use gateproof_controllers::faults::tamper::StatusEdit;
 use gateproof_controllers::settings::CONTROLLER_NAME;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::OTHER;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{ParentRef, array, generation, namespace};
+use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::expectations::{Aspect, Holder};
 use crate::scenario::{
     ConditionExpectation, FieldTest, ListenerExpectation, Parents, SubCondition, SubjectExpectation,
@@ -250,11 +251,14 @@ fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value, control
     if entries.iter().any(|entry| is_of(entry, &wanted, controller, object)) {
         return;
     }
-    let condition = |r#type: &str| {
+    static CONTRACT: LazyLock<Option<Contract>> = LazyLock::new(|| Contract::parse(GATEWAY_API).ok());
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let well = CONTRACT.as_ref().map(|contract| contract.well_in_parents(kind)).unwrap_or_default();
+    let condition = |(r#type, reason): (&str, &str)| {
         json!({
             "type": r#type,
             "status": "True",
-            "reason": r#type,
+            "reason": reason,
             "message": "",
             "observedGeneration": generation(object),
             "lastTransitionTime": object["metadata"]["creationTimestamp"],
@@ -263,7 +267,7 @@ fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value, control
     entries.push(json!({
         "parentRef": parent_ref,
         "controllerName": controller,
-        "conditions": [condition("Accepted"), condition("ResolvedRefs")],
+        "conditions": well.into_iter().map(condition).collect::<Vec<_>>(),
     }));
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::model::{Answer, Ending, FieldTest, Parents, Scenario, Settle, SubjectExpectation, Verb};
+use super::super::scope::is_cluster_scoped;
 use super::super::template::{self, Part, Slot};
 
 /// The aliases that a scenario uses, beside its namespaces, Gateways and backends, which it declares.
@@ -23,6 +24,13 @@ pub struct Needs {
 /// The aliases that a scenario uses.
 pub fn needs(scenario: &Scenario) -> Needs {
     let mut needs = Needs::default();
+    for made in &scenario.made {
+        needs.text(&made.object.name);
+        // An alias alone is known by itself, as that of what is applied.
+        if made.object.namespace.is_none() && is_cluster_scoped(&made.object.kind, &scenario.dialect) {
+            needs.names.extend(Some(&made.object.name).filter(|name| !name.contains("${")).cloned());
+        }
+    }
     for step in &scenario.steps {
         match &step.verb {
             Verb::Apply(apply) => apply.objects.iter().for_each(|object| needs.value(object)),

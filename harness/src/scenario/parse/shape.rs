@@ -205,14 +205,22 @@ static NAMESPACE: Table = Table {
 
 static MADE: Table = Table {
     name: "Made",
-    doc: "An object that the target makes in a namespace of the scenario. Until it is there, and once it is gone, it has no fields.",
+    doc: "An object that the target makes for the scenario. Until it is there, and once it is gone, it has no fields.",
     conditions: false,
     one_of: &[],
     fields: &[
         must("apiVersion", Shape::Text, "such as apps/v1"),
         must("kind", Shape::Text, "such as Deployment"),
-        must("name", Shape::Text, "its name, without placeholders"),
-        may("namespace", Shape::Text, "alias of its namespace; the scenario's own without it"),
+        must(
+            "name",
+            Shape::Text,
+            "its name; without a namespace, one that only this scenario can mean, by a placeholder",
+        ),
+        may(
+            "namespace",
+            Shape::Text,
+            "alias of its namespace; the scenario's own without it, or none if its kind has none",
+        ),
     ],
 };
 

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod probes;
+
 use rstest::rstest;
 
 use super::*;
@@ -421,98 +423,4 @@ fn writes_may_have_several_ends() {
 fn admission_may_be_all_that_a_write_is_about() {
     let step = step("{patch: {target: HTTPRoute/route, merge: {spec: {hostnames: []}}}, admitted: true}");
     assert_eq!(step.either, [Ending::Admitted]);
-}
-
-#[test]
-fn calls_are_read() {
-    let Verb::Probe(probe) = step(
-        "probe: {grpc: \"https://${host}/a.B/C\", headers: {a: b}, sends: [x, \"\"], among: [/a.B/D], expect: {code: [UNAVAILABLE, NOT_FOUND], \
-         trailers: {x: late}, messages: 2, backend: echo, seen: {messages: [x, \"\"]}}}",
-    )
-    .verb
-    else {
-        panic!("not a probe")
-    };
-    assert_eq!((probe.method.as_deref(), probe.path.as_str()), (Some("POST"), "/a.B/C"));
-    assert!(probe.grpc && probe.http2 && probe.tls);
-    assert_eq!((probe.sends.join(","), probe.among.join(",")), ("x,".to_owned(), "/a.B/D".to_owned()));
-    let Answer::Http(seen) = &probe.answer else { panic!("not HTTP") };
-    assert_eq!((seen.code.as_slice(), seen.messages), (&[GrpcCode(14), GrpcCode(5)][..], Some(2)));
-    assert_eq!(seen.seen_messages.as_deref(), Some(&["x".to_owned(), String::new()][..]));
-    assert!(seen.status.is_empty() && seen.trailers["x"] == HeaderTest::Equals("late".to_owned()));
-    let Verb::Probe(probe) =
-        step("probe: {grpc: \"http://${host}/a.B/C\", expect: {shares: {echo: 3, UNAVAILABLE: 1}}}").verb
-    else {
-        panic!("not a probe")
-    };
-    let parts = vec![(Share::Backend("echo".to_owned()), 3), (Share::Code(GrpcCode(14)), 1)];
-    assert_eq!(probe.answer, Answer::Shares { parts, margin: 10.0 });
-}
-
-#[test]
-fn probes_are_read() {
-    let Verb::Probe(probe) = step(
-        "probe: {post: \"http://a.${host}/x?y=%2F\", headers: {A: b}, body: c, contrast: false, once: true, level: SHOULD, expect: {backend: echo, \
-         status: [200, 201], prefer: 201, seen: {path: /x, headers: {A: b, B: absent}}, headers: {Location: {equals: absent}}, mirrored: [echo]}}",
-    )
-    .verb
-    else {
-        panic!("not a probe")
-    };
-    assert_eq!(
-        (probe.method.as_deref(), probe.host.as_deref(), probe.path.as_str()),
-        (Some("POST"), Some("a.${host}"), "/x?y=%2F")
-    );
-    assert!(!probe.tls && !probe.contrast && probe.once && probe.level == Level::Should);
-    let Answer::Http(seen) = &probe.answer else { panic!("not HTTP") };
-    assert_eq!((seen.status.as_slice(), seen.preferred.as_slice()), (&[200, 201][..], &[201][..]));
-    assert_eq!(seen.seen_headers["B"], HeaderTest::Absent);
-    assert_eq!(seen.headers["Location"], HeaderTest::Equals("absent".into()));
-    assert_eq!(seen.mirrored_to, ["echo"]);
-}
-
-#[test]
-fn shares_are_read() {
-    let Verb::Probe(probe) =
-        step("probe: {get: \"http://${host}/\", expect: {shares: {echo: 3, \"500\": 1}, margin: 5}}").verb
-    else {
-        panic!("not a probe")
-    };
-    let Answer::Shares { parts, margin } = &probe.answer else { panic!("not shares") };
-    assert_eq!(parts, &[(Share::Backend("echo".into()), 3), (Share::Status(500), 1)]);
-    assert!((margin - 5.0).abs() < f64::EPSILON);
-}
-
-#[test]
-fn copies_are_shares_of_the_requests() {
-    let Verb::Probe(probe) = step("probe: {get: \"http://${host}/\", expect: {copies: {echo: 20}}}").verb else {
-        panic!("not a probe")
-    };
-    let parts = vec![(Share::Copied("echo".into()), 20), (Share::NotCopied, 80)];
-    assert_eq!(probe.answer, Answer::Shares { parts, margin: 10.0 });
-}
-
-#[test]
-fn tcp_probes_are_read() {
-    let Verb::Probe(probe) = step("probe: {tcp: gw, listener: tcp, expect: refused}").verb else {
-        panic!("not a probe")
-    };
-    assert_eq!((probe.method, probe.answer), (None, Answer::TcpRefused));
-    assert_eq!(probe.target.listener.as_deref(), Some("tcp"));
-}
-
-proptest::proptest! {
-    /// Whatever the text, there is an answer and no panic.
-    #[test]
-    fn no_text_breaks_the_parser(text in "[ -~\n]{0,200}") {
-        let _ = parse("a.yaml", &text, &vocabulary());
-    }
-
-    /// Any change of a line of a good manifest is answered without panic, too.
-    #[test]
-    fn no_change_breaks_the_parser(line in 0usize..14, with in "[ -~]{0,40}") {
-        let mut lines = HEAD.lines().map(str::to_owned).collect::<Vec<_>>();
-        lines[line] = with;
-        let _ = parse("a.yaml", &lines.join("\n"), &Vocabulary::builtin());
-    }
 }

@@ -9,7 +9,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::support::{outside, raw, refused, server};
 
@@ -67,7 +67,10 @@ async fn bytes_are_forwarded_both_ways_until_every_port_is_closed() {
 async fn a_port_where_nobody_listens_is_told_on_its_own_channel() {
     let server = server().await;
     let pods = pod(&server).await;
-    let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    // Bound and never listening: refused, and nobody else's meanwhile.
+    let refusing = TcpSocket::new_v4().unwrap();
+    refusing.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = refusing.local_addr().unwrap().port();
     let mut forwarder = pods.portforward("p", &[port]).await.unwrap();
     let error = tokio::time::timeout(LIMIT, forwarder.take_error(port).unwrap()).await.unwrap().unwrap();
     assert!(error.contains(&port.to_string()) && error.contains("refused"), "{error}");

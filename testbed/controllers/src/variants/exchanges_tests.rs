@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use std::net::Ipv4Addr;
 use std::time::Instant;
 
 use gateproof_proxy::{
@@ -140,7 +141,6 @@ async fn a_refused_connection_is_ended_in_order() {
 /// What a backend gets and what a client gets, as it stands on the wire.
 async fn on_the_wire(exchange: Arc<dyn Exchange>) -> (String, String) {
     let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let to = Backend {
         id: "raw".to_owned(),
         weight: 1,
@@ -158,16 +158,17 @@ async fn on_the_wire(exchange: Arc<dyn Exchange>) -> (String, String) {
     };
     let host = VirtualHost { listener: "http".to_owned(), hostname: Hostname::Any, routes: vec![rule] };
     let protocol = Protocol::Http(HttpListener { virtual_hosts: vec![host] });
-    let listener = Listener { id: "http".to_owned(), address: free.ip(), port: free.port(), protocol };
+    let listener = Listener { id: "http".to_owned(), address: Ipv4Addr::LOCALHOST.into(), port: 0, protocol };
     let proxy = Proxy::with_exchange(ProxyOptions::default(), exchange);
-    proxy.apply(Config { listeners: vec![listener], ..Config::default() }).await;
+    let applied = proxy.apply(Config { listeners: vec![listener], ..Config::default() }).await;
+    let address = applied.listeners[0].bound.clone().unwrap();
     let answering = tokio::spawn(async move {
         let (mut stream, _) = backend.accept().await.unwrap();
         let got = head(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\nX-From-Backend: 1\r\nContent-Length: 0\r\n\r\n").await.unwrap();
         got
     });
-    let mut client = TcpStream::connect(free).await.unwrap();
+    let mut client = TcpStream::connect(address).await.unwrap();
     client.write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\nX-From-Client: 1\r\n\r\n").await.unwrap();
     let answer = head(&mut client).await;
     (answering.await.unwrap(), answer)

@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol as EchoProtocol};
 use gateproof_proxy::config::*;
@@ -16,6 +17,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 pub const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// A loopback address that nobody else binds, for a test that lets go of a port and goes on counting on it: at the one that all use,
+/// another could get that meanwhile.
+pub fn loopback_of_its_own() -> IpAddr {
+    static GIVEN: AtomicU8 = AtomicU8::new(0);
+    let [.., high, low] = std::process::id().to_be_bytes();
+    IpAddr::from([127, 100 + GIVEN.fetch_add(1, Ordering::Relaxed), high, low])
+}
 
 /// A proxy with its backends.
 pub struct Bed {

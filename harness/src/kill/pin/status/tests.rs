@@ -7,6 +7,7 @@ use crate::scenario::BelowExpectation;
 
 fn route() -> (Value, Value) {
     let object = json!({
+        "kind": "HTTPRoute",
         "metadata": {"namespace": "ns", "generation": 2, "creationTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {"parentRefs": [{"name": "one"}, {"name": "two"}]},
     });
@@ -117,4 +118,15 @@ fn entries_are_added_and_taken_away(#[case] edit: StatusEdit, #[case] count: usi
     let once = status.clone();
     edit(&object, &mut status);
     assert_eq!(status, once, "a second time changes something");
+}
+
+/// An entry that ought not to be there says all that one has to say: nothing else is wrong with it.
+#[test]
+fn an_entry_too_many_lacks_nothing() {
+    let (object, mut status) = (route().0, json!({}));
+    parents(&Parents::Absent)(&object, &mut status);
+    let conditions = status["parents"][0]["conditions"].as_array().unwrap();
+    let told: Vec<_> =
+        conditions.iter().map(|one| [&one["type"], &one["reason"]].map(|it| it.as_str().unwrap())).collect();
+    assert_eq!(told, [["Accepted", "Accepted"], ["ResolvedRefs", "ResolvedRefs"]]);
 }

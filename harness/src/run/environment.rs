@@ -1,0 +1,81 @@
+//! What all executions of a run share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::interrupt::Interrupt;
+use super::lag::Lateness;
+use super::options::Bystander;
+use crate::cluster::api::Api;
+use crate::cluster::backends::Backends;
+use crate::cluster::control::Services;
+use crate::cluster::discover::Facts;
+use crate::cluster::lease::Leases;
+use crate::cluster::log_writer::LogWriter;
+use crate::cluster::observe::Looker;
+use crate::cluster::pod_logs::LogSource;
+use crate::cluster::undo::Undo;
+use crate::cluster::view::View;
+use crate::cluster::write::Writer;
+use crate::judge::contract::Contract;
+use crate::log::{Bindings, Body, Scope, Timing};
+use crate::probe::Prober;
+
+/// What all executions of a run share.
+pub struct Environment {
+    /// The log.
+    pub log: Arc<LogWriter>,
+    /// The target's API server.
+    pub api: Api,
+    /// Writes to the target.
+    pub writer: Writer,
+    /// Restores what patches changed of objects that are not the run's own.
+    pub undo: Undo,
+    /// What one run at a time may have.
+    pub leases: Leases,
+    /// Attempts on its data path.
+    pub prober: Prober,
+    /// What is observed now.
+    pub view: Arc<View>,
+    /// Reads what the observer should have shown.
+    pub looker: Looker,
+    /// Backends.
+    pub backends: Backends,
+    /// The status contract.
+    pub contract: Arc<Contract>,
+    /// Limits.
+    pub timing: Timing,
+    /// How late this process runs.
+    pub lateness: Lateness,
+    /// The target.
+    pub facts: Facts,
+    /// Labels for every namespace.
+    pub namespace_labels: Vec<(String, String)>,
+    /// Most probes of one test of shares.
+    pub max_probes: u32,
+    /// Scripted services of the target.
+    pub services: Services,
+    /// Breaks executions off.
+    pub interrupt: Interrupt,
+    /// Whose logs are evidence of failures.
+    pub logs_from: Option<LogSource>,
+    /// Who is told of every step.
+    pub bystander: Option<Arc<dyn Bystander>>,
+    /// The slowest settle of all executions that have ended. Held while an execution is opened or closed in the log, so
+    /// that the log alone tells what each one was given.
+    pub slowest_settle: Mutex<Duration>,
+}
+
+impl Environment {
+    /// Opens an execution in the log; returns the slowest settle of those that ended before.
+    pub(super) fn open(&self, scope: &Scope, bindings: &Bindings) -> Duration {
+        let slowest = self.slowest();
+        self.log.append(scope.clone(), Body::ScenarioStarted(Box::new(bindings.clone())));
+        *slowest
+    }
+
+    /// The slowest settle so far; until it is dropped no execution is opened or closed.
+    pub(super) fn slowest(&self) -> MutexGuard<'_, Duration> {
+        self.slowest_settle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
