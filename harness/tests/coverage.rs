@@ -189,6 +189,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
     names.sort_unstable();
     let known = [
         "gateway-conflicting-protocols",
+        "gateway-of-conflicts-alone",
         "gateway-refused-kind-of-route",
         "gateway-tcp-supported-kinds",
         "grpcroute-attached-beside-httproute",
