@@ -11,7 +11,7 @@ use gateproof::judge::contract::Contract;
 use gateproof::scenario::select::clauses;
 use gateproof::scenario::{Vocabulary, load};
 use gateproof_controllers::variants;
-use gateproof_suites::{blind_spots, profiles_of, requirement, requirements};
+use gateproof_suites::{blind_spots, profiles_of, requirement, requirements, upstream_tests};
 use regex::Regex;
 use rstest::rstest;
 use serde::Deserialize;
@@ -189,6 +189,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
     names.sort_unstable();
     let known = [
         "gateway-conflicting-protocols",
+        "gateway-of-conflicts-alone",
         "gateway-refused-kind-of-route",
         "gateway-tcp-supported-kinds",
         "grpcroute-attached-beside-httproute",
@@ -201,4 +202,23 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "httproute-websocket-beside-grpcroute",
     ];
     assert_eq!(names, known);
+}
+
+/// Upstream asks a test only of who claims its features; so does a scenario that is to stand for it.
+#[test]
+fn a_scenario_that_names_a_test_of_upstream_needs_its_features() {
+    // What a release later calls otherwise, or a part of which has a feature of its own since.
+    const RENAMED: [(&str, &str); 1] = [("httproute-retry-of-v1-6", "HTTPRouteRetry")];
+    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let mut lacking = Vec::new();
+    for scenario in &scenarios {
+        for test in upstream_tests() {
+            let is_named = clauses(scenario).iter().any(|clause| clause.strip_prefix("upstream:") == Some(test.name));
+            let has_all = test.features.iter().all(|feature| scenario.features.iter().any(|own| own == feature));
+            if is_named && !has_all && !RENAMED.contains(&(scenario.name.as_str(), test.name)) {
+                lacking.push(format!("{}: {}", scenario.name, test.name));
+            }
+        }
+    }
+    assert_eq!(lacking, Vec::<String>::new());
 }

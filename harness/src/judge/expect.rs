@@ -324,7 +324,8 @@ impl Check<'_> {
             self.miss(&format!("{part}.status"), expected.level, words, seen.to_string());
             return;
         }
-        if !expected.reason.is_empty() && !expected.reason.iter().any(|r| r == seen.reason) {
+        let listed = expected.reason.is_empty() || expected.reason.iter().any(|r| r == seen.reason);
+        if !listed || expected.other_than.iter().any(|r| r == seen.reason) {
             let level = expected.reason_level.unwrap_or(expected.level).min(expected.level);
             self.miss(&format!("{part}.reason"), level, words.clone(), seen.to_string());
         }
@@ -385,6 +386,9 @@ fn in_words(type_: &str, expected: &ConditionExpectation, subject: &str) -> Stri
     if !expected.reason.is_empty() {
         // Writing to a String cannot fail.
         let _ = write!(words, " with reason {}", any_of(&expected.reason));
+    }
+    if !expected.other_than.is_empty() {
+        let _ = write!(words, " with another reason than {}", any_of(&expected.other_than));
     }
     if expected.optional {
         words.push_str(", or is absent");

@@ -120,7 +120,7 @@ impl Settling {
                 end.lost += 1;
                 end.flapped |= end.turned(env);
             }
-            end.met = match (end.seen.iter().all(Evaluation::met), still) {
+            end.met = match (end.seen.iter().all(Evaluation::met) && end.is_of_age(env), still) {
                 (true, true) => end.met.or(Some(now)),
                 (true, false) => Some(now),
                 (false, _) => None,
@@ -240,11 +240,17 @@ impl Settling {
             let checked: u64 = end.seen.iter().map(|e| e.checked).sum();
             misses * 100 / checked.max(1)
         };
-        let nearest = self.ends.iter().min_by_key(missing);
+        // Of what has another age, an end of one age tells nothing, unless there is no other.
+        let nearest = self.ends.iter().min_by_key(|end| (!end.is_of_age(env), missing(end)));
         let Some(end) = nearest else {
             return Report::inconclusive(format!("steps[{}] has no legal end at this version", env.step.index));
         };
         let mut report = self.report(end);
+        if !end.is_of_age(env) {
+            let why =
+                format!("steps[{}] has no end for objects that were created in different seconds", env.step.index);
+            return Report::inconclusive(why);
+        }
         let misses: Vec<&Miss> = end.seen.iter().flat_map(|e| &e.misses).collect();
         if let Some(blind) = misses.iter().find(|m| m.blind) {
             report.inconclusive = Some(format!("{}: {}", blind.expectation, blind.seen));
@@ -282,6 +288,17 @@ impl End {
     /// Whether it was met only behind that moment, or at it and never before.
     fn came_after(&self, asked: Elapsed) -> bool {
         self.met > Some(asked) || (self.met == Some(asked) && self.first_met == Some(asked))
+    }
+
+    /// Whether the API server gave what it is about one time of creation, where it is an end of such objects only.
+    fn is_of_age(&self, env: &Env<'_>) -> bool {
+        let age = |subject: &SubjectExpectation| match env.history.latest(&subject.subject) {
+            Latest::Current(version) => version.object.pointer("/metadata/creationTimestamp").cloned(),
+            _ => None,
+        };
+        let mut ages = self.settle.subjects.iter().map(age);
+        let first = ages.next().flatten();
+        !self.settle.same_age || (first.is_some() && ages.all(|age| age == first))
     }
 
     /// How long the state that is met has to stand still.

@@ -323,10 +323,12 @@ pub struct Refusal {
 }
 
 /// A state to be reached and kept for the quiet window.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settle {
     /// Each must hold, all at one time.
     pub subjects: Vec<SubjectExpectation>,
+    /// As an end of a write: it is one only where all of these were created in the same second.
+    pub same_age: bool,
 }
 
 /// A watch for things that must not, or must all the time, be so. Asked of every version seen meanwhile.

@@ -17,7 +17,8 @@ impl Judge {
         let subjects = self.contract.unspoken(theirs);
         let Some(last) = self.scenario.steps.last().filter(|_| !subjects.is_empty()) else { return false };
         let Some(env) = self.env_of(last) else { return false };
-        let settling = Settling::new(vec![(None, Settle { subjects: subjects.clone() })], now, &env);
+        let settling =
+            Settling::new(vec![(None, Settle { subjects: subjects.clone(), ..Settle::default() })], now, &env);
         // What is read meanwhile belongs to a step.
         self.cursor = last.index;
         self.unspoken = subjects;

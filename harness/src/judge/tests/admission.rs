@@ -20,7 +20,10 @@ fn expected(field: Option<&str>) -> Ending {
 }
 
 fn settled() -> Ending {
-    Ending::Settle(Settle { subjects: vec![route_subject(&["Accepted=False"])] }, Bounds::default())
+    Ending::Settle(
+        Settle { subjects: vec![route_subject(&["Accepted=False"])], ..Settle::default() },
+        Bounds::default(),
+    )
 }
 
 fn with(either: Vec<Ending>) -> Scenario {
@@ -90,8 +93,9 @@ fn either_end_is_legal_by_what_happened() {
 
 #[test]
 fn of_ends_that_were_not_reached_the_one_that_lacks_the_smallest_part_is_told() {
-    let end =
-        |conditions: &[&str]| Ending::Settle(Settle { subjects: vec![route_subject(conditions)] }, Bounds::default());
+    let end = |conditions: &[&str]| {
+        Ending::Settle(Settle { subjects: vec![route_subject(conditions)], ..Settle::default() }, Bounds::default())
+    };
     let large = end(&["Accepted=False", "ResolvedRefs=True", "PartiallyInvalid=False", "Odd=True"]);
     let version = route_version(
         1,
@@ -103,6 +107,23 @@ fn of_ends_that_were_not_reached_the_one_that_lacks_the_smallest_part_is_told() 
     let told: Vec<_> = play.run().findings.into_iter().map(|finding| finding.expectation).collect();
 
     assert_eq!(told, ["steps[0].either[1].settle.HTTPRoute/route.Accepted.status"]);
+}
+
+#[rstest]
+#[case::one(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:01Z"], true, Outcome::Passed)]
+#[case::two(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"], true, Outcome::Inconclusive)]
+#[case::of_no_account(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"], false, Outcome::Passed)]
+fn an_end_may_be_for_objects_of_one_age(#[case] ages: &[&str], #[case] same_age: bool, #[case] outcome: Outcome) {
+    let mut versions = [route_version(1, &["http"], &[("http", &["Accepted=False/A"])]), pool_gateway()];
+    for (version, age) in versions.iter_mut().zip(ages) {
+        version["metadata"]["creationTimestamp"] = (*age).into();
+    }
+    let subjects = vec![route_subject(&["Accepted=False"]), subject(gateway_ref(), &[])];
+    let end = Ending::Settle(Settle { subjects, same_age }, Bounds::default());
+    let [route, gateway] = versions;
+    let mut play = Play::new(with(vec![end]))
+        .writes(move |_, _| (admitted(1), vec![(5, modified(&gateway)), (5, modified(&route))]));
+    assert_eq!(play.run().outcome, outcome);
 }
 
 #[test]

@@ -197,7 +197,7 @@ pub(super) fn apply(objects: Vec<Value>) -> Verb {
 }
 
 pub(super) fn settle(subjects: Vec<SubjectExpectation>) -> Verb {
-    Verb::Settle(Settle { subjects })
+    Verb::Settle(Settle { subjects, ..Settle::default() })
 }
 
 pub(super) fn delete(objects: Vec<ObjectRef>) -> Verb {

@@ -44,7 +44,7 @@ fn change(conditions: &mut Vec<Value>, object: &Value, r#type: &str, expected: &
                 ["False", "True", "Unknown"].into_iter().find(|s| !expected.status.iter().any(|legal| legal == s));
             found["status"] = json!(other);
         }
-        Aspect::Reason => found["reason"] = json!(OTHER_REASON),
+        Aspect::Reason => found["reason"] = json!(expected.other_than.first().map_or(OTHER_REASON, String::as_str)),
         Aspect::Message => found["message"] = json!(""),
         Aspect::Field(name) => match expected.fields.get(name) {
             Some(FieldTest::NotEmpty) => drop(found.as_object_mut().and_then(|fields| fields.remove(name))),

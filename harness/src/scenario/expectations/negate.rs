@@ -85,11 +85,13 @@ fn negate_condition(condition: &mut ConditionExpectation, aspect: &Aspect) {
                 ["True", "False", "Unknown"].map(str::to_owned).into_iter().filter(|s| !legal.contains(s)).collect();
             // The reasons of the old statuses would fail for a cause of their own.
             condition.reason.clear();
+            condition.other_than.clear();
             condition.message = None;
             condition.optional = false;
         }
         Aspect::Reason => {
             condition.reason = vec!["GateproofInverted".to_owned()];
+            condition.other_than.clear();
             condition.reason_level = None;
             condition.optional = false;
         }

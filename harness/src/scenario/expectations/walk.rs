@@ -352,7 +352,7 @@ impl Conditions<'_> {
                 if !condition.status.is_empty() {
                     aspects.push((Aspect::Status, condition.level));
                 }
-                if !condition.reason.is_empty() {
+                if !condition.reason.is_empty() || !condition.other_than.is_empty() {
                     aspects.push((Aspect::Reason, reason_level));
                 }
                 if aspects.is_empty() && !condition.optional {

@@ -85,6 +85,8 @@ pub struct ConditionExpectation {
     pub status: Vec<String>,
     /// Legal reasons.
     pub reason: Vec<String>,
+    /// Reasons that are not, where every other is.
+    pub other_than: Vec<String>,
     /// The message.
     pub message: Option<MessageExpectation>,
     /// Further fields of the condition, by name.

@@ -260,7 +260,7 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
         return Some(Verb::Delete(Delete { objects, awaited: boolean(node, "awaited").unwrap_or(true) }));
     }
     if let Some(settle) = node.get("settle") {
-        return Some(Verb::Settle(Settle { subjects: expect::subjects(settle, names, checker) }));
+        return Some(Verb::Settle(Settle { subjects: expect::subjects(settle, names, checker), ..Settle::default() }));
     }
     if let Some(hold) = node.get("hold") {
         return Some(Verb::Hold(hold::hold(hold, names, checker)));
@@ -300,7 +300,8 @@ fn ending(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Endin
         return Some(Ending::Refused(refusal(refused), bounds(node)));
     }
     let subjects = expect::subjects(node.get("settle")?, names, checker);
-    Some(Ending::Settle(Settle { subjects }, bounds(node)))
+    let same_age = boolean(node, "sameAge").unwrap_or(false);
+    Some(Ending::Settle(Settle { subjects, same_age }, bounds(node)))
 }
 
 fn refusal(node: &Node) -> Refusal {

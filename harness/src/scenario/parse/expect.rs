@@ -139,8 +139,13 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
     }
     let absent = boolean(node, "absent").or_else(|| boolean(node, "present").map(|there| !there)).unwrap_or(false);
     let status = strings(node.get("status"));
-    if absent && (!status.is_empty() || node.get("reason").is_some()) {
+    let reason = node.get("reason").or_else(|| node.get("otherThan"));
+    if absent && (!status.is_empty() || reason.is_some()) {
         checker.report(node.mark, "an absent condition has neither status nor reason".to_owned(), None);
+    }
+    if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "otherThan" && node.get("reason").is_some()) {
+        let help = Some("leave out one of them".to_owned());
+        checker.report(key.mark, "`otherThan` beside the reasons that are legal says nothing".to_owned(), help);
     }
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| absent && ["fields", "below"].contains(&&*k.name)) {
         checker.report(key.mark, format!("an absent condition has no `{}`", key.name), None);
@@ -163,6 +168,7 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
     ConditionExpectation {
         status,
         reason: strings(node.get("reason")),
+        other_than: strings(node.get("otherThan")),
         message,
         fields: node.get("fields").map(|fields| extra(fields, checker)).unwrap_or_default(),
         below: node.get("below").map(|lists| below(lists, checker)).unwrap_or_default(),

@@ -19,6 +19,9 @@ const MARGIN: f64 = 10.0;
 /// How many bytes the text of a message may have: the log has them for every attempt.
 const LONGEST_MESSAGE: usize = 100;
 
+/// How long the lines of a body are that is made up.
+const LINE: usize = 16;
+
 /// What a URL says.
 struct Url<'u> {
     tls: bool,
@@ -51,7 +54,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
     if let Some(tcp) = node.get("tcp") {
-        for name in ["via", "headers", "body", "sends", "among", "over", "http2", "method"] {
+        for name in ["via", "headers", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
             }
@@ -119,6 +122,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     if let (Some(given), Some(path)) = (node.get("among"), among.iter().find(|path| !path.starts_with('/'))) {
         checker.report(given.mark, format!("`{path}` is no path"), Some("such as /slow?delay=100ms".to_owned()));
     }
+    if let Some((given, _)) = node.entries().iter().find(|(k, _)| k.name == "bodyBytes" && node.get("body").is_some()) {
+        checker.report(given.mark, "`bodyBytes` beside `body`".to_owned(), Some("leave out one of them".to_owned()));
+    }
     let is_websocket = key.name == WEBSOCKET;
     let replies = node.get("expect").and_then(|expect| expect.get("replies"));
     if let Some(replies) = replies.filter(|_| !is_websocket) {
@@ -139,7 +145,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         host: Some(url.host.to_owned()),
         tls: url.tls,
         headers: lists_by_key(node.get("headers")),
-        body: text(node, "body").unwrap_or_default().to_owned(),
+        body: integer(node, "bodyBytes").map_or_else(|| text(node, "body").unwrap_or_default().to_owned(), made_up),
         sends,
         among,
         over: text(node, "over").map(str::to_owned),
@@ -161,6 +167,14 @@ fn once(node: &Node, checker: &mut Checker<'_>) -> bool {
         }
     }
     boolean(node, "once").unwrap_or(false)
+}
+
+/// A body of so many bytes, no part of which is like the one before.
+fn made_up(bytes: i64) -> String {
+    let bytes = usize::try_from(bytes).unwrap_or_default();
+    let mut body: String = (0..bytes / LINE).map(|line| format!("{line:0width$}\n", width = LINE - 1)).collect();
+    body.extend(std::iter::repeat_n('.', bytes - body.len()));
+    body
 }
 
 fn url(text: &str) -> Option<Url<'_>> {
@@ -196,6 +210,7 @@ fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
     }
     for (name, why) in [
         ("body", "a call carries messages; say them with `sends`"),
+        ("bodyBytes", "a call carries messages; say them with `sends`"),
         ("http2", "a call is always over HTTP/2"),
         ("method", "a call is always a POST"),
     ] {

@@ -410,6 +410,45 @@ fn conditions_have_a_short_and_a_long_form() {
 }
 
 #[test]
+fn a_reason_may_be_any_but_some() {
+    let condition = |text: &str| with(&format!("settle: {{HTTPRoute/route: {{Accepted: {text}}}}}"));
+    let Verb::Settle(settle) =
+        step("settle: {HTTPRoute/route: {Accepted: {status: \"False\", otherThan: [A, B]}}}").verb
+    else {
+        panic!("not a settle")
+    };
+    assert_eq!(settle.subjects[0].conditions["Accepted"].other_than, ["A", "B"]);
+    let told = problems(&condition("{status: \"False\", reason: C, otherThan: A}"));
+    assert_eq!(told[0].1, "`otherThan` beside the reasons that are legal says nothing");
+    assert_eq!(problems(&condition("{absent: true, otherThan: A}")).len(), 1);
+}
+
+#[test]
+fn an_end_may_be_for_one_age() {
+    let end = "{settle: {HTTPRoute/route: {Accepted: \"True\"}}, sameAge: true}";
+    let step = step(&format!("{{delete: [Service/echo], either: [{end}]}}"));
+    assert!(matches!(&step.either[..], [Ending::Settle(Settle { same_age: true, .. }, _)]), "{step:?}");
+}
+
+#[test]
+fn bodies_are_given_or_made_up() {
+    let body = |text: &str| {
+        let Verb::Probe(probe) =
+            step(&format!("probe: {{put: \"http://${{host}}/\", {text}, expect: {{backend: echo}}}}")).verb
+        else {
+            panic!("not a probe")
+        };
+        probe.body
+    };
+    assert_eq!(body("body: all of it"), "all of it");
+    let made = body("bodyBytes: 50");
+    assert_eq!((made.len(), made.lines().next()), (50, Some("000000000000000")));
+    assert_eq!(made.lines().last(), Some(".."));
+    let both = with("probe: {put: \"http://${host}/\", body: a, bodyBytes: 1, expect: {backend: echo}}");
+    assert_eq!(problems(&both)[0].1, "`bodyBytes` beside `body`");
+}
+
+#[test]
 fn writes_may_have_several_ends() {
     let step = step(
         "{delete: [Service/echo], either: [{refused: {field: spec}}, {settle: {HTTPRoute/route: {Accepted: \"True\"}}, since: \"1.2\"}]}",

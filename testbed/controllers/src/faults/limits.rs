@@ -78,6 +78,18 @@ fn conflicts(conditions: &[Condition]) -> bool {
     is(conditions, "Conflicted", Truth::True)
 }
 
+/// Accepts Gateways that have nothing but listeners which conflict.
+fn accept_conflicts(statuses: &mut [StatusUpdate]) {
+    for update in statuses {
+        if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status
+            && !listeners.is_empty()
+            && listeners.iter().all(|listener| conflicts(&listener.conditions))
+        {
+            set(conditions, "Accepted", Truth::True, "ListenersNotValid");
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "refuses-large-routes-in-words-alone",
@@ -102,5 +114,11 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Serves nothing of a Gateway with listeners that conflict, which it says it has accepted.",
         clauses: &["GEP1364-18"],
         seam: Seam::Config(|| serve(|seen, config| stop_beside(seen, config, conflicts))),
+    },
+    Fault {
+        name: "accepts-gateways-of-conflicts-alone",
+        summary: "Accepts a Gateway all of whose listeners conflict.",
+        clauses: &["GEP1364-14", "GEP1364-35"],
+        seam: Seam::Statuses(|| say(|_, statuses| accept_conflicts(statuses))),
     },
 ];

@@ -3,6 +3,7 @@
 //! A fault sits in exactly one seam, so the implementation itself knows of none. It declares the clauses that it
 //! breaks; a suite that does not notice has a hole there.
 
+mod arrivals;
 mod bugs;
 mod config;
 pub(crate) mod exchange;
@@ -142,6 +143,7 @@ pub fn catalogue() -> &'static [Fault] {
     static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         let made_up = [
             snapshot::FAULTS,
+            arrivals::FAULTS,
             http::websocket::SNAPSHOT,
             statuses::gateways::FAULTS,
             statuses::listeners::FAULTS,

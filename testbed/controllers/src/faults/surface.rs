@@ -135,7 +135,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "crds-with-any-condition-status",
         summary: "Serves CRDs that store any text as the status of a condition.",
-        clauses: &["GEP1364-04", "GEP1364-06"],
+        clauses: &["K8S-02", "GEP1364-04", "GEP1364-06"],
         seam: Seam::ApiSurface(|crds| {
             condition_lists(crds, |list| {
                 if let Some(status) = list.pointer_mut("/items/properties/status") {
@@ -147,7 +147,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "crds-with-any-condition-reason",
         summary: "Serves CRDs that store any text, also none, as the reason of a condition.",
-        clauses: &["GEP1364-07"],
+        clauses: &["K8S-03", "GEP1364-07"],
         seam: Seam::ApiSurface(|crds| {
             condition_lists(crds, |list| {
                 if let Some(reason) = list.pointer_mut("/items/properties/reason") {
@@ -160,7 +160,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "crds-with-repeated-condition-types",
         summary: "Serves CRDs that store two conditions of one type in a list.",
-        clauses: &["GEP1364-03"],
+        clauses: &["K8S-01", "GEP1364-03"],
         seam: Seam::ApiSurface(|crds| {
             condition_lists(crds, |list| {
                 drop_field(list, "x-kubernetes-list-type");

@@ -9,7 +9,7 @@ use gateproof_proxy::{
 };
 use http::{
     HeaderValue, Method, Request, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
     request::Parts,
 };
 use http_body_util::BodyExt;
@@ -51,6 +51,28 @@ fn halved(sent: Request<Body>) -> Request<Body> {
     parts.headers.remove(CONTENT_LENGTH);
     let halves = whole.map_frame(|frame| frame.map_data(|data| data.slice(..data.len() / 2)));
     Request::from_parts(parts, body::of_unknown_length(body::stream(halves)))
+}
+
+/// No more of a body than this many bytes.
+fn cut_behind(sent: Request<Body>, bytes: usize) -> Request<Body> {
+    let (mut parts, whole) = sent.into_parts();
+    parts.headers.remove(CONTENT_LENGTH);
+    let mut left = bytes;
+    let begun = whole.map_frame(move |frame| {
+        frame.map_data(|mut data| {
+            data.truncate(left);
+            left -= data.len();
+            data
+        })
+    });
+    Request::from_parts(parts, body::of_unknown_length(body::stream(begun)))
+}
+
+/// The most of a body that is forwarded by who has room for no more.
+const ROOM: usize = 64 * 1024;
+
+fn has_body(request: &RequestHead) -> bool {
+    [Method::POST, Method::PUT, Method::PATCH].contains(&request.method) && !grpc::is_grpc(&request.headers)
 }
 
 fn is_plain_post(request: &RequestHead) -> bool {
@@ -168,6 +190,25 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["OWN-07", "blind:Generic.6"],
         seam: Seam::Exchange(|| {
             Arc::new(Sends(|request, sent| if is_plain_post(request) { halved(sent) } else { sent }))
+        }),
+    },
+    Fault {
+        name: "cuts-large-bodies",
+        summary: "Forwards the first 64 KiB of a body, unless it is that of a call.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Sends(|request, sent| if has_body(request) { cut_behind(sent, ROOM) } else { sent }))
+        }),
+    },
+    Fault {
+        name: "loses-bodies-without-length",
+        summary: "Forwards nothing of a body whose length was not told before it, unless it is that of a call.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Sends(|request, sent| {
+                let is_chunked = has_body(request) && request.headers.contains_key(TRANSFER_ENCODING);
+                if is_chunked { cut_behind(sent, 0) } else { sent }
+            }))
         }),
     },
     Fault {

@@ -3,7 +3,7 @@
 use gateproof_proxy::Config;
 use serde_json::Value;
 
-use super::{Place, Variant};
+use super::{Place, Variant, say::say};
 use crate::{
     faults::tools,
     runtime::seams::{ConfigSeam, Seen, StatusesSeam},
@@ -78,13 +78,38 @@ fn without(seen: Seen<'_>, routes: &[ObjectKey]) -> crate::reconcile::Outcome {
     seen.otherwise(|snapshot| routes.iter().for_each(|key| drop(snapshot.remove(Kind::HttpRoute, key))))
 }
 
-pub(super) const VARIANTS: &[Variant] = &[Variant {
-    name: "has-limits",
-    summary: "Refuses routes with very many matches, a very long hostname or a backoff, and Gateways with very long names.",
-    source: "RouteReasonUnsupportedValue: a value that is not recognised, or not supported; of a Gateway's name no text says that \
-             there must be room for it.",
-    place: Place::Runtime(|seams| {
-        seams.statuses.push(Box::new(HasLimits));
-        seams.config.push(Box::new(HasLimits));
-    }),
-}];
+/// Says of Gateways with very long names that they are taken, and why nothing of them will be there.
+fn tell_long_names(_: &Snapshot, update: &mut StatusUpdate) {
+    if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status
+        && update.key.name.len() > NAME
+    {
+        let lists = listeners.iter_mut().map(|listener| (&mut listener.conditions, "Invalid"));
+        for (conditions, reason) in lists.chain([(conditions, "NameTooLong")]) {
+            for condition in conditions.iter_mut().filter(|condition| condition.r#type == "Programmed") {
+                condition.status = Truth::False;
+                condition.reason = reason.to_owned();
+                condition.message = format!("no name may have more than {NAME} characters here");
+            }
+        }
+    }
+}
+
+pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "has-limits",
+        summary: "Refuses routes with very many matches, a very long hostname or a backoff, and Gateways with very long names.",
+        source: "RouteReasonUnsupportedValue: a value that is not recognised, or not supported; of a Gateway's name no text says that \
+                 there must be room for it.",
+        place: Place::Runtime(|seams| {
+            seams.statuses.push(Box::new(HasLimits));
+            seams.config.push(Box::new(HasLimits));
+        }),
+    },
+    Variant {
+        name: "lacks-room-for-long-names",
+        summary: "Accepts Gateways with very long names, and says for good, with a reason of its own, that it cannot program them.",
+        source: "Gateway conditions, Programmed: controllers may give reasons beyond those listed, though they should prefer these; of a \
+                 Gateway's name no text says that there must be room for it.",
+        place: Place::Runtime(|seams| say(seams, tell_long_names)),
+    },
+];

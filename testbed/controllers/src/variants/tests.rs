@@ -190,6 +190,11 @@ async fn every_variant_of_the_runtime_does_something() {
             "metadata": {"name": "long", "namespace": "n", "uid": "long", "generation": 1},
             "spec": {"parentRefs": [{"name": "g"}], "hostnames": ["long.".repeat(45) + "test"]}});
         snapshot.put(Kind::HttpRoute, beyond).unwrap();
+        let listener = json!({"name": "http", "port": 82, "protocol": "HTTP"});
+        let long = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+            "metadata": {"name": "long-".repeat(45) + "name", "namespace": "n", "uid": "long-name", "generation": 1},
+            "spec": {"gatewayClassName": "c", "listeners": [listener]}});
+        snapshot.put(Kind::Gateway, long).unwrap();
         for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()) {
             snapshot.put(kind, object).unwrap();
         }

@@ -2,6 +2,9 @@
 
 use super::{CODE, COUNT, LEVEL, STATUS, Shape, TEXT_OR_TEXTS, TEXTS, Table, may, must};
 
+/// The longest body that is made up, in bytes: the log has it for every attempt.
+const MOST_OF_A_BODY: i64 = 1024 * 1024;
+
 pub(super) static PROBE: Table = Table {
     name: "Probe",
     doc: "A request and the answer that it must get.",
@@ -30,6 +33,7 @@ pub(super) static PROBE: Table = Table {
         ),
         may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
         may("body", Shape::Text, "request body"),
+        may("bodyBytes", Shape::Integer(1, MOST_OF_A_BODY), "a request body of so many bytes, which are made up"),
         may("sends", TEXTS, "texts of the messages of a call, in this order; one empty message unless given"),
         may(
             "among",

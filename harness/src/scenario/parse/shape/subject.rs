@@ -79,6 +79,7 @@ pub(in crate::scenario) static CONDITION: Table = Table {
     fields: &[
         may("status", TEXT_OR_TEXTS, "True, False or Unknown; several are alternatives"),
         may("reason", TEXT_OR_TEXTS, "several are alternatives"),
+        may("otherThan", TEXT_OR_TEXTS, "any reason but these"),
         may("message", Shape::Table(&MESSAGE), "what the message must say"),
         may("fields", Shape::Map(&MIRROR), "further fields of the condition, by name"),
         may(

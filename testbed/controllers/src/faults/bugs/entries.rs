@@ -152,7 +152,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "takes-over-entries-for-its-parents",
             summary: "Replaces what another controller says of a parent by what it says itself.",
-            clauses: &["IMPL-20"],
+            clauses: &["blind:HTTPRoutePreserveForeignStatus.3", "IMPL-20"],
             seam: Seam::StatusWriter(|inner| {
                 merge(inner, |_, desired, status| {
                     if let Some(entries) = entries(status) {

@@ -50,7 +50,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "cuts-names-of-listeners",
             summary: "Takes two listeners for one if the first 63 characters of their names are the same.",
-            clauses: &["GEP1364-14"],
+            clauses: &["blind:GatewayNameMaximumLength.3", "GEP1364-14"],
             seam: Seam::Config(|| serve(|_, config| serve_by_name(config, |name| name.chars().take(NAME).collect()))),
         },
         reported: &["istio/istio#61258"],

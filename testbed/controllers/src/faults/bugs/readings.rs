@@ -200,7 +200,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "lets-slashed-prefixes-beat-exact-paths",
             summary: "Lets a prefix that ends in a slash win against the exact path without it.",
-            clauses: &["blind:HTTPRoutePathMatchOrder.2"],
+            clauses: &["upstream:HTTPRoutePathMatchOrder", "blind:HTTPRoutePathMatchOrder.2"],
             seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(prefer_slashed_prefixes))),
         },
         reported: &["envoyproxy/gateway#2112"],

@@ -189,7 +189,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "drops-redirects-from-https-to-https",
             summary: "Has no rule on an HTTPS listener that redirects to https.",
-            clauses: &["upstream:HTTPRouteRedirectPortAndScheme"],
+            clauses: &["IMPL-37", "upstream:HTTPRouteRedirectScheme"],
             seam: Seam::Config(|| {
                 serve(|_, config| {
                     let https = config.listeners.iter_mut().filter(|lane| matches!(lane.protocol, Protocol::Https(_)));

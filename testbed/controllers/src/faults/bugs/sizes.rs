@@ -108,7 +108,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "cuts-names-of-routes",
             summary: "Takes two routes for one if the first 63 characters of their names are the same.",
-            clauses: &["GEP1364-14"],
+            clauses: &["blind:GatewayNameMaximumLength.3", "GEP1364-14"],
             seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(cut_names))),
         },
         reported: &["apache/apisix-ingress-controller#2311"],

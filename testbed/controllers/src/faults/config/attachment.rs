@@ -176,6 +176,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "ignores-listener-hostnames",
         summary: "Lets the listeners of one port share their routes.",
         clauses: &[
+            "upstream:HTTPRouteHostnameIntersection",
             "upstream:GatewayHTTPListenerIsolation",
             "upstream:GRPCRouteListenerHostnameMatching",
             "GEP1364-14",

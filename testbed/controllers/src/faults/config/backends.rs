@@ -192,13 +192,13 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-after-grants-are-revoked",
         summary: "Sends traffic on after the ReferenceGrant is gone, while status says RefNotPermitted.",
-        clauses: &["IMPL-42", "GEP1364-50"],
+        clauses: &["upstream:HTTPRouteReferenceGrant", "IMPL-42", "GEP1364-50"],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant))),
     },
     Fault {
         name: "forwards-tcp-of-missing-backends",
         summary: "Sends the share of a TCP backend that does not resolve to another one.",
-        clauses: &["blind:TCPRouteInvalidBackendRefNonexistent.1"],
+        clauses: &["GEP1364-51", "blind:TCPRouteInvalidBackendRefNonexistent.1"],
         seam: Seam::Config(|| {
             serve_from(|snapshot| {
                 let mut ports: Vec<(String, Value, Value)> = Vec::new();

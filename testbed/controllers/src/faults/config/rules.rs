@@ -28,7 +28,11 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "reads-exact-paths-as-prefixes",
         summary: "Lets an Exact path match everything below it.",
-        clauses: &["upstream:HTTPRouteExactPathMatching", "blind:HTTPRoutePathMatchOrder.2"],
+        clauses: &[
+            "upstream:HTTPRoutePathMatchOrder",
+            "upstream:HTTPRouteExactPathMatching",
+            "blind:HTTPRoutePathMatchOrder.2",
+        ],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for one in rules(config).flat_map(|rule| &mut rule.matches) {

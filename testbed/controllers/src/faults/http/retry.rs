@@ -83,7 +83,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "retries-past-the-timeout",
         summary: "Goes on with retries when the time for the request is over.",
-        clauses: &["blind:HTTPRouteRetry.2"],
+        clauses: &["upstream:HTTPRouteRetryWithRequestTimeout", "blind:HTTPRouteRetry.2"],
         seam: Seam::Config(|| serve(|_, config| with_retry(config).for_each(|rule| rule.timeouts.request = None))),
     },
     Fault {
@@ -116,7 +116,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "takes-no-retry-for-one",
         summary: "Tries once again where a route asks for no further attempt.",
-        clauses: &["blind:HTTPRouteRetry.6"],
+        clauses: &["blind:HTTPRouteRetryWithRequestTimeout.2", "blind:HTTPRouteRetry.6"],
         seam: Seam::Config(|| {
             serve(|_, config| each_retry(config).for_each(|retry| retry.attempts = retry.attempts.max(1)))
         }),
@@ -124,7 +124,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "takes-one-retry-for-none",
         summary: "Does not try again where a route does not say how often.",
-        clauses: &["blind:HTTPRouteRetry.6"],
+        clauses: &["blind:HTTPRouteRetryWithRequestTimeout.2", "blind:HTTPRouteRetry.6"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for retry in each_retry(config).filter(|retry| retry.attempts == 1) {

@@ -122,6 +122,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "GEP1364-57",
             "IMPL-21",
             "GEP1364-15",
+            "GEP1364-18",
             "IMPL-22",
             "IMPL-20",
             "GEP1364-22",

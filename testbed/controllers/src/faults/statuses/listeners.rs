@@ -65,7 +65,6 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "blind:GatewayWithAttachedRoutes.1",
             "blind:HTTPRouteInvalidCrossNamespaceParentRef.2",
             "GEP1364-15",
-            "upstream:HTTPRouteDisallowedKind",
             "upstream:HTTPRouteInvalidParentRefSectionNameNotMatchingPort",
         ],
         seam: Seam::Statuses(|| {

@@ -382,7 +382,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "shares-one-refusal-with-all-parents",
         summary: "Refuses a route at every parent as soon as one refuses it.",
-        clauses: &["blind:HTTPRouteMultipleGateways.1", "upstream:HTTPRouteDisallowedKind"],
+        clauses: &["blind:HTTPRouteMultipleGateways.1", "GEP1364-35"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for update in statuses {
@@ -402,7 +402,6 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         summary: "Says Accepted=True for a parentRef whose sectionName and port match no listener.",
         clauses: &[
             "upstream:HTTPRouteInvalidParentRefNotMatchingSectionName",
-            "upstream:HTTPRouteInvalidParentRefNotMatchingListenerPort",
             "upstream:HTTPRouteInvalidParentRefSectionNameNotMatchingPort",
             "GRPC-07",
             "GEP1364-36",
@@ -441,7 +440,6 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         summary: "Says Accepted=True for a route from a namespace that the listener does not let in.",
         clauses: &[
             "upstream:HTTPRouteInvalidCrossNamespaceParentRef",
-            "upstream:HTTPRouteDisallowedKind",
             "blind:HTTPRouteCrossNamespace.1",
             "GRPC-07",
             "GEP1364-35",
