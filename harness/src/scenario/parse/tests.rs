@@ -251,6 +251,11 @@ fn a_definition_may_be_created_and_deleted_again() {
 )]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
 #[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
+#[case(
+    "probe: {tcp: gw, expect: {shares: {refused: 1}}}",
+    "nobody else has a share beside `refused`",
+    Some("write `expect: refused`")
+)]
 #[case("probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}", "`listens` is for TCP", None)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",
@@ -476,6 +481,23 @@ fn shares_are_read() {
     let Answer::Shares { parts, margin } = &probe.answer else { panic!("not shares") };
     assert_eq!(parts, &[(Share::Backend("echo".into()), 3), (Share::Status(500), 1)]);
     assert!((margin - 5.0).abs() < f64::EPSILON);
+}
+
+#[rstest]
+#[case::statuses("get: \"http://${host}/\"", "500|503", Share::Either(vec![Share::Status(500), Share::Status(503)]))]
+#[case::codes(
+    "grpc: \"http://${host}/a.B/C\"",
+    "UNAVAILABLE|UNKNOWN",
+    Share::Either(vec![Share::Code(GrpcCode(14)), Share::Code(GrpcCode(2))])
+)]
+#[case::connections("tcp: gw", "refused", Share::Refused)]
+fn shares_of_nobody_are_read(#[case] of: &str, #[case] name: &str, #[case] share: Share) {
+    let Verb::Probe(probe) = step(&format!("probe: {{{of}, expect: {{shares: {{echo: 3, \"{name}\": 1}}}}}}")).verb
+    else {
+        panic!("not a probe")
+    };
+    let parts = vec![(Share::Backend("echo".to_owned()), 3), (share, 1)];
+    assert_eq!(probe.answer, Answer::Shares { parts, margin: 10.0 });
 }
 
 #[test]
