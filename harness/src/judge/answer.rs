@@ -38,10 +38,7 @@ pub(super) fn compare(
             }
         }
         Answer::TcpRefused => {
-            let refused = matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte))
-                || matches!(exchange.error, Some(ProbeError::ConnectRefused(_)))
-                || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none();
-            if !refused {
+            if !is_refused(exchange) {
                 let expected = "the connection is refused, reset or closed before any byte".to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
@@ -367,9 +364,13 @@ fn is_turned_away(exchange: &Exchange) -> bool {
 /// The share that an answer counts for.
 pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &Bindings) -> Option<usize> {
     let backend = answered_by(exchange, bindings);
+    parts.iter().position(|(share, _)| counts_for(share, exchange, backend))
+}
+
+fn counts_for(share: &Share, exchange: &Exchange, backend: Option<&str>) -> bool {
     let status = exchange.http.as_ref().map(|answer| answer.status);
     let code = exchange.http.as_ref().filter(|_| grpc::is_call(exchange)).and_then(grpc::code);
-    parts.iter().position(|(share, _)| match share {
+    match share {
         Share::Backend(_) | Share::AnyOf(_) => {
             backend.is_some_and(|backend| share.backends().any(|one| one == backend))
                 && status.is_none_or(|s| s < 400)
@@ -377,9 +378,18 @@ pub(super) fn share_of(exchange: &Exchange, parts: &[(Share, u32)], bindings: &B
         }
         Share::Code(wanted) => backend.is_none() && code == Some(*wanted),
         Share::Status(code) => backend.is_none() && status == Some(*code),
+        Share::Either(codes) => codes.iter().any(|one| counts_for(one, exchange, backend)),
+        Share::Refused => is_refused(exchange),
         // That is in the journals.
         Share::Copied(_) | Share::NotCopied => false,
-    })
+    }
+}
+
+/// Whether a connection was refused, reset or closed before any byte.
+fn is_refused(exchange: &Exchange) -> bool {
+    matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte))
+        || matches!(exchange.error, Some(ProbeError::ConnectRefused(_)))
+        || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none()
 }
 
 fn echo_of(exchange: &Exchange) -> Option<Value> {

@@ -41,6 +41,10 @@ pub enum Share {
     Status(u16),
     /// This code of gRPC from the gateway itself.
     Code(GrpcCode),
+    /// Any of these status codes or codes of gRPC from the gateway itself, which together have the share.
+    Either(Vec<Share>),
+    /// Over TCP: refused, reset or closed before any byte.
+    Refused,
     /// Answered, and copied to this backend once.
     Copied(String),
     /// Answered, and not copied.
@@ -53,7 +57,12 @@ impl Share {
         let (one, several) = match self {
             Share::Backend(name) => (Some(name), None),
             Share::AnyOf(names) => (None, Some(names)),
-            Share::Status(_) | Share::Code(_) | Share::Copied(_) | Share::NotCopied => (None, None),
+            Share::Status(_)
+            | Share::Code(_)
+            | Share::Either(_)
+            | Share::Refused
+            | Share::Copied(_)
+            | Share::NotCopied => (None, None),
         };
         one.into_iter().chain(several.into_iter().flatten()).map(String::as_str)
     }
@@ -66,6 +75,10 @@ impl fmt::Display for Share {
             Share::AnyOf(names) => f.write_str(&names.join(" or ")),
             Share::Status(code) => write!(f, "status {code}"),
             Share::Code(code) => write!(f, "{code}"),
+            Share::Either(codes) => {
+                f.write_str(&codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "))
+            }
+            Share::Refused => f.write_str("refused"),
             Share::Copied(mirror) => write!(f, "copied to {mirror}"),
             Share::NotCopied => f.write_str("not copied"),
         }

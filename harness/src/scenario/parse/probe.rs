@@ -370,6 +370,10 @@ fn shares(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     if !parts.iter().any(|(_, weight)| *weight > 0) {
         checker.report(node.mark, "somebody must have a share".to_owned(), None);
     }
+    if matches!(parts[..], [(Share::Refused, _)]) {
+        let help = Some("write `expect: refused`".to_owned());
+        checker.report(node.mark, "nobody else has a share beside `refused`".to_owned(), help);
+    }
     let mut counted: Vec<&str> = parts.iter().flat_map(|(share, _)| share.backends()).collect();
     counted.sort_unstable();
     if let Some(pair) = counted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -391,15 +395,17 @@ fn copies(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Vec<(
 }
 
 fn share(name: &str, mark: Mark, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {
-    if over == Over::Grpc
-        && let Some(code) = GrpcCode::named(name)
-    {
-        return Some(Share::Code(code));
+    if over == Over::Tcp && name == "refused" {
+        return Some(Share::Refused);
     }
-    if let Ok(code) = name.parse::<u16>() {
-        return Some(Share::Status(code));
-    }
+    let code = |one: &str| match GrpcCode::named(one).filter(|_| over == Over::Grpc) {
+        Some(code) => Some(Share::Code(code)),
+        None => one.parse::<u16>().ok().map(Share::Status),
+    };
     let backends: Vec<&str> = name.split('|').collect();
+    if let Some(mut codes) = backends.iter().map(|one| code(one)).collect::<Option<Vec<Share>>>() {
+        return if codes.len() > 1 { Some(Share::Either(codes)) } else { codes.pop() };
+    }
     if !backends.iter().all(|one| names.backend(one, mark, checker)) {
         return None;
     }

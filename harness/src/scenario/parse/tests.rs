@@ -258,6 +258,11 @@ fn a_definition_may_be_created_and_deleted_again() {
 )]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
 #[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
+#[case(
+    "probe: {tcp: gw, expect: {shares: {refused: 1}}}",
+    "nobody else has a share beside `refused`",
+    Some("write `expect: refused`")
+)]
 #[case("probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}", "`listens` is for TCP", None)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",

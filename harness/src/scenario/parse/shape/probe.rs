@@ -78,7 +78,7 @@ static ANSWER: Table = Table {
         may(
             "shares",
             Shape::Map(&Shape::Integer(0, 1_000_000)),
-            "weights by backend (`a|b` for what several have together), status code or code of a call",
+            "weights by backend (`a|b` for what several have together), status code or code of a call (`500|503` likewise), or over TCP `refused`",
         ),
         may(
             "copies",

@@ -63,6 +63,23 @@ fn shares_are_read() {
     assert!((margin - 5.0).abs() < f64::EPSILON);
 }
 
+#[rstest]
+#[case::statuses("get: \"http://${host}/\"", "500|503", Share::Either(vec![Share::Status(500), Share::Status(503)]))]
+#[case::codes(
+    "grpc: \"http://${host}/a.B/C\"",
+    "UNAVAILABLE|UNKNOWN",
+    Share::Either(vec![Share::Code(GrpcCode(14)), Share::Code(GrpcCode(2))])
+)]
+#[case::connections("tcp: gw", "refused", Share::Refused)]
+fn shares_of_nobody_are_read(#[case] of: &str, #[case] name: &str, #[case] share: Share) {
+    let Verb::Probe(probe) = step(&format!("probe: {{{of}, expect: {{shares: {{echo: 3, \"{name}\": 1}}}}}}")).verb
+    else {
+        panic!("not a probe")
+    };
+    let parts = vec![(Share::Backend("echo".to_owned()), 3), (share, 1)];
+    assert_eq!(probe.answer, Answer::Shares { parts, margin: 10.0 });
+}
+
 #[test]
 fn copies_are_shares_of_the_requests() {
     let Verb::Probe(probe) = step("probe: {get: \"http://${host}/\", expect: {copies: {echo: 20}}}").verb else {

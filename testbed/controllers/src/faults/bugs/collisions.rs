@@ -1,6 +1,6 @@
 //! Names, parts of names and numbers that two things have in common, and that are taken for what tells them apart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use gateproof_proxy::config::{BackendTarget, Config, Route};
 use serde_json::Value;
@@ -31,6 +31,12 @@ fn join_services(config: &mut Config) {
 fn repeats_a_service(rule: &Route) -> bool {
     let mut known = BTreeSet::new();
     rule.backends.iter().any(|backend| !known.insert(&backend.id))
+}
+
+/// Whether the route of a rule names a hostname more than once.
+fn repeats_a_hostname(rule: &Route) -> bool {
+    let mut known = HashSet::new();
+    rule.hostnames.iter().any(|hostname| !known.insert(hostname))
 }
 
 /// Gives every port of a Service whose target port has a name what is behind the first of those.
@@ -85,6 +91,15 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| Chokes::on(repeats_a_service)),
         },
         reported: &["Kong/kubernetes-ingress-controller#5761"],
+    },
+    Bug {
+        fault: Fault {
+            name: "chokes-on-hostnames-named-twice",
+            summary: "Takes no change up on a port where a route names a hostname twice.",
+            clauses: &["blind:HTTPRouteObservedGenerationBump.1"],
+            seam: Seam::Config(|| Chokes::on(repeats_a_hostname)),
+        },
+        reported: &["nginx/nginx-gateway-fabric#478", "istio/istio#24455"],
     },
     Bug {
         fault: Fault {

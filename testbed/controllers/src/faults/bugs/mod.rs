@@ -11,14 +11,17 @@ mod entries;
 mod handshakes;
 mod holding;
 mod hostless;
+mod idle;
 mod judging;
 mod leaving;
 mod leftovers;
 mod merging;
+mod misdirected;
 mod naming;
 pub(super) mod paths;
 mod readings;
 mod references;
+mod renaming;
 mod room;
 mod routing;
 mod services;
@@ -27,6 +30,7 @@ mod sizes;
 mod together;
 mod transports;
 mod upgrades;
+mod values;
 
 use super::Fault;
 
@@ -66,6 +70,10 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         collisions::BUGS,
         changing::BUGS,
         transports::BUGS,
+        idle::BUGS,
+        values::BUGS,
+        misdirected::BUGS,
+        renaming::BUGS,
     ];
     all.into_iter().flatten()
 }

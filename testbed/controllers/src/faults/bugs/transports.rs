@@ -28,6 +28,14 @@ fn names_in_capitals(one: &RequestMatch) -> bool {
     matches!(one.path, PathMatch::Rpc { .. }) && one.headers.iter().any(|header| has_capital(&header.name))
 }
 
+/// Whether a rule is for calls and has no backend.
+fn calls_nobody(rule: &Route) -> bool {
+    let is_nobody =
+        |target: &BackendTarget| matches!(target, BackendTarget::Fail { reason, .. } if reason == "it has no backend");
+    let is_for_calls = rule.matches.iter().any(|one| matches!(one.path, PathMatch::Rpc { .. }));
+    is_for_calls && rule.backends.iter().any(|backend| is_nobody(&backend.target))
+}
+
 /// Takes the matches of calls out that no call can meet whose names are all in lower case, with what had no others.
 fn compare_names_as_written(config: &mut Config) {
     for host in hosts(config) {
@@ -37,6 +45,15 @@ fn compare_names_as_written(config: &mut Config) {
 }
 
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "chokes-on-calls-without-backends",
+            summary: "Takes no change up on a port where a GRPCRoute has a rule without backends.",
+            clauses: &["blind:HTTPRouteObservedGenerationBump.1"],
+            seam: Seam::Config(|| Chokes::on(calls_nobody)),
+        },
+        reported: &["envoyproxy/gateway#2733"],
+    },
     Bug {
         fault: Fault {
             name: "chokes-on-cors-over-tls",
