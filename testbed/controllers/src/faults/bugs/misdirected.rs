@@ -39,8 +39,7 @@ impl LooksAtPlainListeners {
 
 impl Exchange for LooksAtPlainListeners {
     fn choose_config(&self, of: &Connection, current: &Arc<Compiled>, _: &[Arc<Compiled>]) -> Arc<Compiled> {
-        let is_secure =
-            current.listener(of.listener).is_some_and(|lane| matches!(lane.service, Service::Https { .. }));
+        let is_secure = current.listener(of.listener).is_some_and(|lane| matches!(lane.service, Service::Https { .. }));
         if is_secure {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(current));
         }
