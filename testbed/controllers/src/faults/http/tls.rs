@@ -38,12 +38,14 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "takes-unknown-hosts-for-misdirection",
-        summary: "Answers 421 over TLS for a host that no route has, if the handshake was for another.",
+        summary: "Answers 421 over TLS for a host that a listener takes and no route has, if the handshake was for another.",
         clauses: &["upstream:HTTPRouteHTTPSListenerDetectMisdirectedRequests"],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, routing, found| {
                 let is_other = request.server_name.as_ref().is_some_and(|name| *name != request.host);
-                let is_unknown = matches!(found, MatchOutcome::NoRule) && !is_known(routing, &request.host);
+                let has_listener = routing.virtual_host(&request.host).is_some();
+                let is_unknown =
+                    matches!(found, MatchOutcome::NoRule) && has_listener && !is_known(routing, &request.host);
                 if is_other && is_unknown { MatchOutcome::Misdirected } else { found }
             }))
         }),
