@@ -1,5 +1,6 @@
 //! What a target of a dialect is judged by: the suite of Gateway API, which is built in, or one that stands in a folder.
 
+mod canary;
 mod clauses;
 mod definitions;
 mod error;
@@ -107,13 +108,7 @@ impl Suite {
         let profiles = files.profiles.clone();
         let mut suite = files.assemble(edition)?;
         definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT))?;
-        // Whatever a folder calls itself: what its objects make is as real.
-        let shares = |other: Dialect| other.groups().iter().any(|group| suite.dialect.has_group(group));
-        let guarded = |other: &DialectFiles| other.canary.is_some() && Dialect::parse(other.dialect).is_ok_and(shares);
-        if suite.canary.is_none() && OTHERS.iter().any(guarded) {
-            let path = folder.join(CANARY);
-            return Err(SuiteError::Read { path, source: std::io::ErrorKind::NotFound.into() });
-        }
+        canary::hold(&suite, &folder.join(CANARY))?;
         suite.folder = Some(folder.to_owned());
         // Without manifests there is nothing to be told of but that.
         if let (Some(file), Ok(manifests)) = (profiles, suite.manifests()) {

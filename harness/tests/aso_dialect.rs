@@ -72,6 +72,30 @@ fn clauses_are_told_and_sourced() {
     assert_eq!(numbered, expected);
 }
 
+/// What stands beside its groups is of the same cloud.
+#[rstest::rstest]
+#[case::a_neighbour("keyvault.azure.com", true)]
+#[case::somebody_else("keyvault.example.com", false)]
+fn a_group_of_its_domain_needs_a_canary(#[case] group: &str, #[case] is_guarded: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let head = "apiVersion: gateproof.dev/v1alpha1\nmetadata: {name: vaults}\n";
+    write(
+        "dialect.yaml",
+        &format!(
+            "{head}kind: Dialect\nspec:\n  title: Vaults\n  groups: [{group}]\n  kinds: [{{kind: Vault, plural: vaults}}]\n"
+        ),
+    );
+    write("contract.yaml", &format!("{head}kind: Contract\nspec:\n  objects: {{Vault: {{ready: vault}}}}\n"));
+    let read = Suite::read(folder.path(), None);
+    assert_eq!(
+        read.as_ref().is_err_and(|error| error.to_string().contains("needs a canary")),
+        is_guarded,
+        "{:?}",
+        read.err()
+    );
+}
+
 /// Whoever copies the dialect copies what guards it.
 #[test]
 fn it_is_not_read_without_its_canary() {
@@ -79,6 +103,17 @@ fn it_is_not_read_without_its_canary() {
     assert!(Suite::read(folder.path(), None).unwrap().canary.is_some());
     std::fs::remove_file(folder.path().join("canary.yaml")).unwrap();
     assert!(Suite::read(folder.path(), None).unwrap_err().to_string().contains("canary.yaml"));
+    // One that asks nobody passes wherever it is applied.
+    let canary = folder.path().join("canary.yaml");
+    std::fs::write(
+        &canary,
+        "apiVersion: gateproof.dev/v1alpha1\nkind: Scenario\nmetadata: {name: quiet}\nspec:\n  summary: It is there.\n  features: []\n  steps:\n    \
+         - apply: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\n    - requests: {service: arm, count: 0}\n",
+    )
+    .unwrap();
+    let error = Suite::read(folder.path(), None).unwrap_err().to_string();
+    assert!(error.contains("canary.yaml") && error.contains("atLeast") && error.contains("`aso`"), "{error}");
+    std::fs::remove_file(canary).unwrap();
     // By another name it would make the same.
     for file in ["dialect.yaml", "contract.yaml"] {
         let text = std::fs::read_to_string(folder.path().join(file)).unwrap();

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use gateproof::dialects::Reference;
 use gateproof::judge::contract::Contract;
-use gateproof::run::{self, FeatureChoice, RunOptions, Silent, TargetChoice, embedded};
+use gateproof::run::{self, RunOptions, Silent, TargetChoice, embedded};
 use gateproof::scenario::scope::by_definitions;
 use gateproof::scenario::{Basis, Channel, Scenario, Vocabulary, load};
 use gateproof_report::record::{Outcome, RunRecord, Severity};
@@ -81,12 +81,7 @@ async fn run_some(
     let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).expect("the contract is well-formed");
     let options = RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), Arc::new(contract));
     let jobs = jobs.unwrap_or(options.jobs);
-    // Parameters it looks at as those do who claim the whole feature.
-    let FeatureChoice::Only(mut features) = embedded::held_to(Reference::GatewayApi) else {
-        panic!("the reference is held to a list")
-    };
-    features.push("GatewayInfrastructure".to_owned());
-    let features = FeatureChoice::Only(features);
+    let features = embedded::held_to(Reference::GatewayApi);
     let options = RunOptions { without_crds: without_crds.to_vec(), jobs, features, ..options };
     let all = scenarios.clone();
     let record = match run::run(options, scenarios, &mut Silent).await {

@@ -12,7 +12,7 @@ use super::clock::{self, Backoff};
 use super::kinds::Kinds;
 use super::resources::{Wanted, wanted_kinds};
 use super::served::{self, Definitions};
-use crate::dialects::{Dialect, Releases};
+use crate::dialects::{Dialect, Releases, is_borrowed};
 use crate::scenario::{Basis, Channel, Release, Version};
 
 /// Facts about a target that the plan and the reports need.
@@ -228,8 +228,8 @@ pub async fn discover(
     mut patience: Patience<'_>,
 ) -> Result<Facts, DiscoverError> {
     let kinds = wanted_kinds(api, wanted).await.map_err(DiscoverError::Discovery)?;
-    if !kinds.serves_dialect() {
-        return Err(not_served(&wanted.dialect));
+    if let Some(group) = kinds.lacks() {
+        return Err(not_served(&wanted.dialect, group));
     }
     let bundle = match wanted.dialect.releases() {
         Some(releases) => Some(bundle(api, &kinds, releases, given).await?),
@@ -275,8 +275,10 @@ async fn classes(
     Ok((class, claimed(&object)))
 }
 
-fn not_served(dialect: &Dialect) -> DiscoverError {
-    DiscoverError::NotServed { group: dialect.group().to_owned(), title: dialect.title().to_owned() }
+fn not_served(dialect: &Dialect, group: &str) -> DiscoverError {
+    // Who builds upon another dialect has not its definitions.
+    let title = if is_borrowed(group, dialect) { group } else { dialect.title() };
+    DiscoverError::NotServed { group: group.to_owned(), title: title.to_owned() }
 }
 
 /// The release to judge by.
@@ -345,7 +347,8 @@ fn choose(crd: &Value, releases: &Releases, given: Option<GivenBundle>) -> Resul
 /// The class, once it is accepted or the budget is used up, and if it claims nothing then, a little later.
 async fn class_of(api: &Api, kinds: &Kinds, name: &str, patience: &mut Patience<'_>) -> Result<Value, DiscoverError> {
     let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
-    let collection = kinds.class().ok_or_else(|| not_served(kinds.dialect()))?.collection(None);
+    let collection =
+        kinds.class().ok_or_else(|| not_served(kinds.dialect(), kinds.dialect().group()))?.collection(None);
     let list = api.get(&collection).await.map_err(failed)?;
     let items = list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let name_of = |item: &Value| item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();

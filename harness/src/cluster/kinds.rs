@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, is_borrowed};
 use crate::log::ObjectKey;
 
 /// A served kind.
@@ -92,14 +92,18 @@ impl Kinds {
         self.of_dialect(&self.dialect.entry()?.kind)
     }
 
-    /// Whether anything of the dialect is served: where traffic comes in, if that is part of it, else any of its kinds.
-    pub fn serves_dialect(&self) -> bool {
-        match self.dialect.entry() {
-            Some(_) => self.entry().is_some(),
-            None => {
-                self.iter().any(|kind| self.dialect.has_group(&kind.group) && self.dialect.kind(&kind.kind).is_some())
-            }
+    /// A group of the dialect without which nothing of it can be tried: that of where traffic comes in, if that is part of it and
+    /// not there, or else one of its own, if none of its own kinds is there. What it has of another dialect is not its own, unless
+    /// all is.
+    pub fn lacks(&self) -> Option<&str> {
+        let dialect = &self.dialect;
+        if let Some(entry) = dialect.entry().filter(|_| self.entry().is_none()) {
+            return Some(dialect.group_of(&entry.kind));
         }
+        let own: Vec<&String> = dialect.groups().iter().filter(|group| !is_borrowed(group, dialect)).collect();
+        let own = if own.is_empty() { dialect.groups().iter().collect() } else { own };
+        let is_own = |kind: &Kind| own.contains(&&kind.group) && dialect.kind(&kind.kind).is_some();
+        if self.iter().any(is_own) { None } else { own.first().map(|group| group.as_str()) }
     }
 
     /// Those of the dialect's own groups.

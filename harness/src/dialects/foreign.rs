@@ -9,6 +9,16 @@ use super::Dialect;
 
 /// The built-in dialect that an API group is of, if it is not one of this dialect's own. What several have is the first one's.
 pub fn dialect_of(group: &str, own: &Dialect) -> Option<&'static str> {
+    first_with(group).filter(|_| !own.has_group(group))
+}
+
+/// Whether the kinds of a group, which this dialect has too, are those of another built-in dialect that it builds upon.
+pub fn is_borrowed(group: &str, by: &Dialect) -> bool {
+    first_with(group).is_some_and(|first| first != by.name())
+}
+
+/// The first built-in dialect that has a group.
+fn first_with(group: &str) -> Option<&'static str> {
     static GROUPS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
         let others = OTHERS.iter().filter_map(|files| Dialect::parse(files.dialect).ok());
         let mut groups = BTreeMap::new();
@@ -19,7 +29,7 @@ pub fn dialect_of(group: &str, own: &Dialect) -> Option<&'static str> {
         }
         groups
     });
-    GROUPS.get(group).map(String::as_str).filter(|_| !own.has_group(group))
+    GROUPS.get(group).map(String::as_str)
 }
 
 /// Whether a built-in dialect has the kinds of another beside its own: that which references without a group mean there is one of its
@@ -53,6 +63,14 @@ mod tests {
         #[case] dialect: Option<&str>,
     ) {
         assert_eq!(dialect_of(group, &named(own)), dialect);
+    }
+
+    #[rstest]
+    #[case::what_another_had_first("gateway.networking.k8s.io", "kuadrant", true)]
+    #[case::its_own("kuadrant.io", "kuadrant", false)]
+    #[case::nobodys("example.com", "kuadrant", false)]
+    fn what_a_dialect_builds_upon_is_of_another(#[case] group: &str, #[case] by: &str, #[case] is_borrowed: bool) {
+        assert_eq!(super::is_borrowed(group, &named(by)), is_borrowed);
     }
 
     #[test]

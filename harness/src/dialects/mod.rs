@@ -17,7 +17,7 @@ pub use edition::Edition;
 pub use entries::{Addresses, Entries, Entry};
 pub use error::DialectError;
 pub use feature::DialectFeature;
-pub use foreign::{dialect_of, has_both};
+pub use foreign::{dialect_of, has_both, is_borrowed};
 pub use implied::Implied;
 pub use profile::Profile;
 pub use protocol::Protocol;

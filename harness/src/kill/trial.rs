@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::drive::{Plan, Watcher};
 use crate::log::Timing;
-use crate::run::{self, Bystander, RunError, Silent, TargetChoice};
+use crate::run::{self, Bystander, RunError, Silent, TargetChoice, embedded};
 use crate::scenario::expectations::Expectation;
 use crate::scenario::scope::definitions;
 use crate::scenario::{Basis, Channel, Scenario};
@@ -130,6 +130,7 @@ async fn attempt(
     let runs = futures::stream::iter(batches.map(|batch| async move {
         let (target, bystander) = method.target(batch);
         let mut options = plan.run_against(target);
+        options.features = embedded::held_to(plan.reference);
         options.jobs = effort.jobs;
         options.bystander = bystander;
         // Who creates definitions changes the cluster, and has a target alone.

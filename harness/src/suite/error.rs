@@ -43,6 +43,24 @@ pub enum SuiteError {
     /// Its canary, or what preflight asks.
     #[error("{0}")]
     Scenario(String),
+    /// Nothing keeps its objects from what is real.
+    #[error(
+        "{}: a cluster acts on something real for objects of {group}, as for those of the dialect `{guarded}`, so a run needs a canary \
+         here: a scenario with a step `requests` in which `count: {{atLeast: 1}}` says that the request for a first object reaches a \
+         service of the run{}",
+        path.display(),
+        if *is_there { ", behind no choice of ends; this one has none" } else { "" }
+    )]
+    Unguarded {
+        /// Where the canary belongs.
+        path: PathBuf,
+        /// The group.
+        group: String,
+        /// The built-in dialect that is guarded.
+        guarded: String,
+        /// Whether there is one that asks for too little.
+        is_there: bool,
+    },
     /// A clause that it names and does not list.
     #[error("{}: the clause `{clause}` stands in no {REQUIREMENTS} beside it{}", place(path, *line), known(clauses, clause))]
     UnknownClause {

@@ -185,6 +185,18 @@ pub(super) const FAULTS: &[Fault] = &[
             rates(outcome, |limit| if limit > 1 { u64::MAX } else { limit });
         }
     ),
+    edit!(
+        "never-begins-another-window",
+        "Goes on counting for a day where a window ends sooner.",
+        ["KUADRANT-K35"],
+        |_, _, outcome| {
+            limits(outcome, |rule| {
+                for rate in rule.body.get_mut("rates").and_then(Value::as_array_mut).into_iter().flatten() {
+                    rate["window"] = json!("24h");
+                }
+            });
+        }
+    ),
     alter!("trusts-every-key", "Lets everybody pass who shows any key.", ["KUADRANT-K34"], |facts, verdict| {
         match verdict {
             Verdict::Deny { status: 401, .. } if !asks(facts, "/headers/authorization").is_empty() => Verdict::Pass,

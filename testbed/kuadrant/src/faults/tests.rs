@@ -416,6 +416,7 @@ const FAULTS: &[Case] = &[
     case("fails-closed-without-limitador", no_limitador, answers, "401 401 403 pass pass", "401 401 403 403 403"),
     case("answers-403-without-key", guarded, answers, USUAL, "403 403 403 pass 429"),
     case("answers-once-more-by-the-old-rules", guarded, answers_after_an_edit, "pass 429", "401 429"),
+    case("never-begins-another-window", base, in_force, "\"window\":\"10s\"", "\"window\":\"24h\""),
     case("counts-to-one", few, answers, "pass pass 429", "pass pass pass pass pass"),
     case("answers-503-for-limits", guarded, answers, USUAL, "401 401 403 pass 503"),
     case("lets-one-more-through", guarded, answers, USUAL, "401 401 403 pass pass"),

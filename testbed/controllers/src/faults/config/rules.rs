@@ -281,6 +281,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteRequestMirror",
             "upstream:HTTPRouteRequestMultipleMirrors",
             "upstream:HTTPRouteRequestPercentageMirror",
+            "blind:HTTPRouteRequestPercentageMirror.1",
         ],
         seam: Seam::Config(|| {
             serve(|_, config| {
