@@ -222,6 +222,7 @@ impl Files {
         })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
         definitions::hold(&definitions, &dialect, &path)?;
+        definitions::hold_pointers(&definitions, &dialect, &path, &dialect_text)?;
         definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,

@@ -9,7 +9,7 @@ use gateproof_apiserver::schema::{CompiledSchema, builtin};
 use serde_json::Value;
 
 use super::definitions;
-use crate::scenario::lint::{ObjectSchemas, WrongType};
+use crate::scenario::lint::{Missing, ObjectSchemas, WrongType};
 use crate::scenario::{Channel, Version};
 
 /// The built-in release, in both channels, and definitions of a dialect: a set of them for each edition.
@@ -74,10 +74,13 @@ impl Schemas {
         Schemas { own: definitions.into_iter().map(compile).collect() }
     }
 
-    /// What is known of a kind, in every version and channel.
-    fn of_kind(&self, kind: &str) -> impl Iterator<Item = &(CompiledSchema, Value)> {
+    /// What is known of a kind, in every version and channel. Kinds of several groups may have one name.
+    fn of_kind(&self, group: Option<&str>, kind: &str) -> impl Iterator<Item = &(CompiledSchema, Value)> {
         let all = self.own.iter().flatten().chain(schemas(Channel::Standard)).chain(schemas(Channel::Experimental));
-        all.filter(move |((_, name), _)| name == kind).map(|(_, schema)| schema)
+        let is_of = move |api_version: &str| {
+            group.is_none_or(|group| api_version.split_once('/').is_some_and(|(own, _)| own == group))
+        };
+        all.filter(move |((api_version, name), _)| name == kind && is_of(api_version)).map(|(_, schema)| schema)
     }
 
     /// What the dialect's own definitions say of an object.
@@ -130,14 +133,14 @@ impl ObjectSchemas for Schemas {
         each.min_by_key(Vec::len).unwrap_or_default()
     }
 
-    fn unknown_in_patch(&self, kind: &str, patch: &Value) -> Vec<(String, Vec<String>)> {
-        let each = self.of_kind(kind).map(|(schema, _)| unknown(schema, patch));
+    fn unknown_in_patch(&self, group: Option<&str>, kind: &str, patch: &Value) -> Vec<(String, Vec<String>)> {
+        let each = self.of_kind(group, kind).map(|(schema, _)| unknown(schema, patch));
         each.min_by_key(Vec::len).unwrap_or_default()
     }
 
-    fn missing_at(&self, kind: &str, pointer: &str) -> Option<String> {
+    fn missing_at(&self, group: Option<&str>, kind: &str, pointer: &str) -> Option<Missing> {
         let mut missing = None;
-        for (_, source) in self.of_kind(kind) {
+        for (_, source) in self.of_kind(group, kind) {
             missing = Some(first_missing(source, pointer)?);
         }
         missing
@@ -150,8 +153,8 @@ fn unknown(schema: &CompiledSchema, object: &Value) -> Vec<(String, Vec<String>)
     unknown.into_iter().map(|path| (path.clone(), owned(schema.fields_beside(&path)))).collect()
 }
 
-/// The part of a JSON pointer up to the first token that a schema has no place for.
-fn first_missing(schema: &Value, pointer: &str) -> Option<String> {
+/// Where a JSON pointer comes to a token that a schema has no place for.
+fn first_missing(schema: &Value, pointer: &str) -> Option<Missing> {
     let (mut schema, mut path) = (schema, String::new());
     for token in pointer.split('/').skip(1) {
         let name = token.replace("~1", "/").replace("~0", "~");
@@ -164,7 +167,10 @@ fn first_missing(schema: &Value, pointer: &str) -> Option<String> {
         let named = schema["properties"].get(&name).or_else(|| schema.get("additionalProperties"));
         match named.or_else(|| schema.get("items").filter(|_| is_index)) {
             Some(below) => schema = below,
-            None => return Some(path),
+            None => {
+                let names = schema["properties"].as_object().into_iter().flatten();
+                return Some(Missing { pointer: path, known: names.map(|(name, _)| name.clone()).collect() });
+            }
         }
     }
     None

@@ -53,16 +53,38 @@ pub trait ObjectSchemas {
     }
 
     /// Paths of fields that a merge patch of an object of this kind has and no known schema of the kind, each with the names that the
-    /// schema has in that place. Empty for kinds that are not known.
-    fn unknown_in_patch(&self, _kind: &str, _patch: &Value) -> Vec<(String, Vec<String>)> {
+    /// schema has in that place. Empty for kinds that are not known. Without a group the kind is that of any.
+    fn unknown_in_patch(&self, _group: Option<&str>, _kind: &str, _patch: &Value) -> Vec<(String, Vec<String>)> {
         Vec::new()
     }
 
-    /// The part of a JSON pointer up to the first token that no known schema of this kind has a place for; `None` if one has a place
-    /// for all of it, or the kind is not known.
-    fn missing_at(&self, _kind: &str, _pointer: &str) -> Option<String> {
+    /// Where a JSON pointer leads to nothing that a known schema of this kind has; `None` if one has a place for all of it, or the kind
+    /// is not known. Without a group the kind is that of any.
+    fn missing_at(&self, _group: Option<&str>, _kind: &str, _pointer: &str) -> Option<Missing> {
         None
     }
+}
+
+/// Where a JSON pointer leads to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The part of it up to the first token that there is no place for.
+    pub pointer: String,
+    /// The names that there are instead of that token.
+    pub known: Vec<String>,
+}
+
+impl Missing {
+    /// The name that may have been meant.
+    pub fn near(&self) -> Option<&str> {
+        let written = self.pointer.rsplit('/').next().unwrap_or_default();
+        suggest(written, self.known.iter().map(String::as_str))
+    }
+}
+
+/// The JSON pointer to a field of what another one leads to.
+pub fn pointer_below(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// A value of another type than its schema has.
@@ -138,7 +160,7 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
             }
         }
     }
-    problems.extend(documents.iter().flat_map(|document| places::problems(document, &source, schemas)));
+    problems.extend(documents.iter().flat_map(|document| places::problems(document, &source, schemas, dialect)));
     problems.sort_by_key(|p| (p.line, p.column));
     problems
 }

@@ -4,7 +4,7 @@ pub(in crate::scenario) mod build;
 pub(in crate::scenario) mod check;
 mod component;
 mod expect;
-mod field;
+pub(in crate::scenario) mod field;
 mod hold;
 mod made;
 pub(in crate::scenario) mod names;

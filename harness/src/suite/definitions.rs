@@ -6,11 +6,12 @@ use gateproof_apiserver::crds::parse_bundle;
 use serde_json::Value;
 
 use super::error::SuiteError;
-use super::{DEFINITIONS, File};
+use super::{DEFINITIONS, File, and_of_edition};
 use crate::cluster::schemas::Schemas;
-use crate::dialects::{Dialect, DialectKind, Entries, Scope};
-use crate::judge::contract::Contract;
-use crate::scenario::lint::ObjectSchemas;
+use crate::dialects::{Addresses, Dialect, DialectKind, Entries, Generation, Scope};
+use crate::judge::contract::{Contract, NamedPlace};
+use crate::scenario::lint::{Missing, ObjectSchemas, pointer_below};
+use crate::scenario::{line_of, nearest};
 
 /// Reads them.
 pub(super) fn read((path, text): File) -> Result<Vec<Value>, SuiteError> {
@@ -82,11 +83,57 @@ pub(super) fn hold_places(
     text: &str,
 ) -> Result<(), SuiteError> {
     let schemas = Schemas::with([definitions]);
-    for (kind, pointer) in contract.places() {
-        if let Some(missing) = schemas.missing_at(kind, pointer) {
-            let line = text.lines().position(|line| line.contains(pointer)).map(|line| line + 1);
-            let problem = format!("{kind} has nothing at `{missing}`, by its definition in {DEFINITIONS}");
+    for NamedPlace { group, kind, pointer, at } in contract.places() {
+        if let Some(missing) = schemas.missing_at(Some(group), kind, &pointer) {
+            let line = nearest(text, &and_of_edition(at, contract.edition()));
+            let problem = leads_nowhere(kind, &missing, definitions);
             return Err(SuiteError::Undefined { path: path.to_owned(), line, problem });
+        }
+    }
+    Ok(())
+}
+
+fn leads_nowhere(kind: &str, missing: &Missing, definitions: &[Value]) -> String {
+    let is_here = definitions.iter().any(|one| one["spec"]["names"]["kind"] == kind);
+    let here = if is_here { format!(" in {DEFINITIONS}") } else { String::new() };
+    let near = missing.near().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    format!("{kind} has nothing at `{}`, by its definition{here}{near}", missing.pointer)
+}
+
+/// Holds what a dialect looks for in objects against the schemas of its kinds: which generation a status is about, and how what traffic
+/// comes in by can be reached.
+pub(super) fn hold_pointers(
+    definitions: &[Value],
+    dialect: &Dialect,
+    path: &Path,
+    text: &str,
+) -> Result<(), SuiteError> {
+    let schemas = Schemas::with([definitions]);
+    let missing_at = |kind: &str, pointer: &str| schemas.missing_at(Some(dialect.group_of(kind)), kind, pointer);
+    let wrong = |at: &[&str], problem| {
+        let at: Vec<_> = ["spec"].iter().chain(at).map(|step| (*step).to_owned()).collect();
+        Err(SuiteError::Undefined { path: path.to_owned(), line: line_of(text, &at), problem })
+    };
+    for DialectKind { kind, .. } in dialect.kinds().filter(|kind| kind.generation == Generation::Status) {
+        if missing_at(kind, "/status/observedGeneration").is_some() {
+            let problem = format!(
+                "{kind} has `generation: status` here, and no `status.observedGeneration` by its definition: leave `generation` \
+                 out if its conditions say it, or let it be `unsaid`"
+            );
+            return wrong(&["kinds", &format!("kind={kind}"), "generation"], problem);
+        }
+    }
+    let (Some(entry), Some(entries)) = (dialect.entry(), dialect.entries()) else { return Ok(()) };
+    let Addresses { at, values, type_ } = &entries.addresses;
+    let in_address = |field: &str| pointer_below(&format!("{at}/0"), field);
+    let list = (at.clone(), vec!["addresses", "at"]);
+    let fields = values.iter().map(|value| (in_address(value), vec!["addresses", "values", value]));
+    let type_ = type_.iter().map(|type_| (in_address(type_), vec!["addresses", "type"]));
+    let port = entries.port.iter().map(|port| (port.clone(), vec!["port"]));
+    for (pointer, within) in std::iter::once(list).chain(fields).chain(type_).chain(port) {
+        if let Some(missing) = missing_at(&entry.kind, &pointer) {
+            let at = [vec!["entries"], within].concat();
+            return wrong(&at, leads_nowhere(&entry.kind, &missing, definitions));
         }
     }
     Ok(())
@@ -95,9 +142,11 @@ pub(super) fn hold_places(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gateproof_suites::dialects::OTHERS;
     use rstest::rstest;
 
     use super::*;
+    use crate::judge::contract::GATEWAY_API;
     use crate::run::embedded;
     use crate::suite::Suite;
 
@@ -113,13 +162,17 @@ mod tests {
         let definitions = embedded::definitions(suite.reference().unwrap(), edition);
         hold(&definitions, &suite.dialect, Path::new(name)).unwrap();
         hold_entries(&definitions, &suite.dialect, Path::new(name)).unwrap();
+        hold_pointers(&definitions, &suite.dialect, Path::new(name), "").unwrap();
         let schemas = Schemas::with([&definitions[..]]);
+        let mut places = suite.contract.places();
+        assert!(!places.is_empty());
         // What there was before the newest release.
-        let is_newest = |place: &(&str, &str)| *place != ("XBackend", "/status/parents");
-        let missing = |(kind, pointer): (&str, &str)| Some((kind.to_owned(), schemas.missing_at(kind, pointer)?));
-        let missing: Vec<_> = suite.contract.places().filter(is_newest).filter_map(missing).collect();
+        places.retain(|place| (place.kind, &*place.pointer) != ("XBackend", "/status/parents"));
+        let missing: Vec<_> = places
+            .iter()
+            .filter_map(|place| schemas.missing_at(Some(place.group), place.kind, &place.pointer))
+            .collect();
         assert_eq!(missing, []);
-        assert!(suite.contract.places().count() > 0);
     }
 
     #[rstest]
@@ -137,5 +190,85 @@ mod tests {
         let wrong = Dialect::parse(&text.replacen(from, to, 1)).unwrap();
         let error = hold_entries(&definitions, &wrong, Path::new("dialect.yaml")).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
+    }
+
+    /// Fields that a contract names in conditions, in entries and in lists.
+    #[rstest]
+    #[case::count(
+        "gateway-api",
+        "counts: [attachedRoutes]",
+        "counts: [attachedRoute]",
+        ("Gateway", "/status/listeners/0/attachedRoute", "attachedRoutes")
+    )]
+    #[case::sorted(
+        "gateway-api",
+        "by: name}",
+        "by: nam}",
+        ("GatewayClass", "/status/supportedFeatures/0/nam", "name")
+    )]
+    #[case::grade("aso", "by: severity", "by: severty", ("ResourceGroup", "/status/conditions/0/severty", "severity"))]
+    #[case::succession(
+        "aso",
+        "after: {severity:",
+        "after: {severty:",
+        ("ResourceGroup", "/status/conditions/0/severty", "severity")
+    )]
+    #[case::exception(
+        "aso",
+        "comes: {reason:",
+        "comes: {reasn:",
+        ("ResourceGroup", "/status/conditions/0/reasn", "reason")
+    )]
+    fn what_a_contract_names_leads_somewhere(
+        #[case] name: &str,
+        #[case] from: &str,
+        #[case] to: &str,
+        #[case] (kind, pointer, near): (&str, &str, &str),
+    ) {
+        let suite = Suite::named(name).unwrap().unwrap();
+        let other = OTHERS.into_iter().find(|other| other.name == name);
+        let text = other.map_or(GATEWAY_API, |other| other.contract);
+        assert!(text.contains(from));
+        let text = text.replacen(from, to, 1);
+        let edition = other.map(|_| "current");
+        let contract = Contract::of(suite.dialect.clone(), edition, &text).unwrap();
+        let definitions = other.map(|_| embedded::definitions(suite.reference().unwrap(), edition));
+        let path = Path::new("contract.yaml");
+        let error = hold_places(&definitions.unwrap_or_default(), &contract, path, &text).unwrap_err().to_string();
+        // Of a succession the list is told.
+        let line = text.lines().position(|line| line.contains(to)).unwrap() + 1;
+        let list = text.lines().position(|line| line.trim() == "never:").unwrap_or(line) + 1;
+        let here = if other.is_some() { " in crds.yaml" } else { "" };
+        let told = |line| {
+            format!(
+                "contract.yaml:{line}: {kind} has nothing at `{pointer}`, by its definition{here}; did you mean `{near}`?"
+            )
+        };
+        assert!([told(line), told(list)].contains(&error), "{error}");
+    }
+
+    #[rstest]
+    #[case::generation(
+        "settles: entry",
+        "settles: entry, generation: status",
+        "9: Door has `generation: status` here, and no `status.observedGeneration` by its definition: leave"
+    )]
+    #[case::addresses("at: /status/places", "at: /status/place", "13: Door has nothing at `/status/place`, by")]
+    #[case::value("[ip, hostname]", "[ip, hostnam]", "13: Door has nothing at `/status/places/0/hostnam`, by")]
+    #[case::type_(
+        "[ip, hostname]",
+        "[ip, hostname], type: sort",
+        "13: Door has nothing at `/status/places/0/sort`, by"
+    )]
+    #[case::port("port: /spec/port", "port: /spec/prot", "14: Door has nothing at `/spec/prot`, by")]
+    fn what_a_dialect_looks_for_leads_somewhere(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
+        let text = include_str!("../../tests/doors/dialect.yaml");
+        let (path, crds) = (Path::new("dialect.yaml"), include_str!("../../tests/doors/crds.yaml"));
+        let definitions = read((path.to_owned(), crds.to_owned())).unwrap();
+        let held = |text: &str| hold_pointers(&definitions, &Dialect::parse(text).unwrap(), path, text);
+        held(text).unwrap();
+        assert!(text.contains(from));
+        let error = held(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("dialect.yaml:{told}")), "{error}");
     }
 }

@@ -14,6 +14,7 @@ use super::merged;
 use super::rule::Rule;
 use super::typed::TypedValues;
 use crate::dialects::Dialect;
+use crate::scenario::lint::pointer_below;
 use crate::scenario::{Basis, Level, Version};
 
 /// A status contract: which kinds have which conditions, and which rules hold.
@@ -73,6 +74,55 @@ pub(super) struct Kind {
     pub(super) handled_by: Option<String>,
 }
 
+/// A place in objects of a kind that a contract names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedPlace<'c> {
+    /// The group of the kind.
+    pub group: &'c str,
+    /// The kind.
+    pub kind: &'c str,
+    /// The place, as JSON pointer.
+    pub pointer: String,
+    /// Where the contract may say so.
+    pub at: Vec<Vec<String>>,
+}
+
+impl Kind {
+    /// The places that it names, lists before what is in them.
+    fn places(&self) -> Vec<NamedPlace<'_>> {
+        let mut places = Vec::new();
+        let mut add =
+            |pointer: String, at| places.push(NamedPlace { group: &self.group, kind: &self.kind, pointer, at });
+        let own = |rest: &[&str]| vec![path(&[&["kinds", &format!("kind={}", self.kind)], rest].concat())];
+        for Subject { at, set, conditions, counts, .. } in &self.subjects {
+            let item = format!("at={}", at.word());
+            add(at.pointer().to_owned(), own(&["subjects", &item, "at"]));
+            // Counted is in entries, and what stands for the object has none.
+            for count in counts.iter().filter(|_| *at != Place::Object) {
+                let pointer = pointer_below(&format!("{}/0", at.pointer()), count);
+                add(pointer, own(&["subjects", &item, "counts", count]));
+            }
+            for (type_, terms) in conditions {
+                for (word, field) in terms.graded.fields() {
+                    add(pointer_below(&at.condition(), field), in_set(set, &[type_, "graded", word]));
+                }
+            }
+        }
+        for SortedField { at, by } in &self.sorted {
+            let item = format!("at={at}");
+            add(at.clone(), own(&["sorted", &item, "at"]));
+            add(pointer_below(&format!("{at}/0"), by), own(&["sorted", &item, "by"]));
+        }
+        for typed in &self.typed {
+            add(typed.at().to_owned(), own(&["typed", &format!("at={}", typed.at()), "at"]));
+        }
+        if let Some(pointer) = &self.handled_by {
+            add(pointer.clone(), own(&["handledBy"]));
+        }
+        places
+    }
+}
+
 /// One place in the status where conditions stand.
 #[derive(Debug)]
 pub(super) struct Subject {
@@ -118,6 +168,24 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// As a contract calls it.
+    fn word(self) -> &'static str {
+        match self {
+            Place::Object => "object",
+            Place::Listeners => "listeners",
+            Place::Parents => "parents",
+            Place::Ancestors => "ancestors",
+        }
+    }
+
+    /// One of the conditions there.
+    fn condition(self) -> String {
+        match self {
+            Place::Object => format!("{}/0", self.pointer()),
+            Place::Listeners | Place::Parents | Place::Ancestors => format!("{}/0/conditions/0", self.pointer()),
+        }
+    }
+
     /// The list in which the conditions are, or the entries that have them.
     fn pointer(self) -> &'static str {
         match self {
@@ -350,15 +418,9 @@ impl Contract {
         self.kinds.iter().flat_map(|kind| -> Vec<String> { of(kind) }).collect()
     }
 
-    /// The places that it names, as kind and JSON pointer.
-    pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.kinds.iter().flat_map(|kind| {
-            let lists = kind.subjects.iter().map(|subject| subject.at.pointer());
-            let sorted = kind.sorted.iter().map(|field| &*field.at);
-            let typed = kind.typed.iter().map(TypedValues::at);
-            let all = lists.chain(sorted).chain(typed).chain(kind.handled_by.as_deref());
-            all.map(|pointer| (&*kind.kind, pointer))
-        })
+    /// The places that it names.
+    pub fn places(&self) -> Vec<NamedPlace<'_>> {
+        self.kinds.iter().flat_map(Kind::places).collect()
     }
 
     pub(super) fn kind(&self, group: &str, kind: &str) -> Option<&Kind> {

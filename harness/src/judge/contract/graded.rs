@@ -78,6 +78,15 @@ impl Graded {
         self.values.keys().chain(&self.silent)
     }
 
+    /// The fields of a condition that it names, each with the word under which it does.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let by = Some(&*self.by).filter(|by| !by.is_empty()).map(|by| ("by", by));
+        let exceptions = self.never.iter().filter_map(|one| one.unless.as_ref());
+        let shapes = self.never.iter().flat_map(|one| [&one.after, &one.comes]);
+        let shapes = shapes.chain(exceptions.flat_map(|one| [&one.after, &one.comes]));
+        by.into_iter().chain(shapes.flat_map(|Shape(fields)| fields.keys().map(|name| ("never", &**name))))
+    }
+
     /// Whether a rule has anything to hold here.
     pub(super) fn has(&self, rule: Rule) -> bool {
         match rule {

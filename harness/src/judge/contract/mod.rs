@@ -29,7 +29,7 @@ use super::env::severity;
 use crate::log::{Event, ObjectKey};
 use crate::scenario::Basis;
 
-pub use data::Contract;
+pub use data::{Contract, NamedPlace};
 pub use error::ContractError;
 pub use rule::Rule;
 pub use state::ContractState;

@@ -1,86 +1,274 @@
-//! Places within objects that steps name by pointer or patch: a misspelt one is looked at in vain, or dropped without a word.
+//! Places within objects that steps name by pointer, by patch or as a field of a status: a misspelt one is looked at in vain, or dropped
+//! without a word.
 
 use std::sync::Arc;
 
 use super::super::diagnostic::{Diagnostic, Report, Source};
-use super::super::parse::tree::{Document, Mark, Node};
-use super::{ObjectSchemas, locate, near};
+use super::super::parse::check::is_condition_type;
+use super::super::parse::field::mirrored;
+use super::super::parse::tree::{Document, Key, Mark, Node};
+use super::{ObjectSchemas, locate, near, pointer_below};
+use crate::dialects::{Dialect, Standing};
+
+/// Lists of conditions, by where they stand.
+const OF_OBJECTS: &str = "/status/conditions";
+const OF_PARENTS: &str = "/status/parents/0/conditions";
+const OF_ANCESTORS: &str = "/status/ancestors/0/conditions";
+const OF_LISTENERS: &str = "/status/listeners/0/conditions";
 
 /// What steps expect, keep or patch at places that no schema of the kind has.
-pub(super) fn problems(document: &Document, source: &Arc<Source>, schemas: &dyn ObjectSchemas) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    let steps = document.root.get("spec").and_then(|spec| spec.get("steps"));
-    in_steps(steps, &mut |kind, what| match what {
-        Named::Pointer(mark, pointer) => {
-            if let Some(missing) = schemas.missing_at(kind, pointer) {
-                found.push(source.problem(mark, format!("{kind} has nothing at `{missing}`"), None));
+pub(super) fn problems(
+    document: &Document,
+    source: &Arc<Source>,
+    schemas: &dyn ObjectSchemas,
+    dialect: &Dialect,
+) -> Vec<Diagnostic> {
+    let mut search = Search { source, schemas, dialect, found: Vec::new() };
+    search.steps(document.root.get("spec").and_then(|spec| spec.get("steps")));
+    search.found
+}
+
+struct Search<'s> {
+    source: &'s Arc<Source>,
+    schemas: &'s dyn ObjectSchemas,
+    dialect: &'s Dialect,
+    found: Vec<Diagnostic>,
+}
+
+impl Search<'_> {
+    fn steps(&mut self, steps: Option<&Node>) {
+        for step in steps.map(Node::list).unwrap_or_default() {
+            // A refusal may be what is wanted.
+            let may_be_refused = step.get("refused").is_some() || step.get("either").is_some();
+            if let Some(patch) = step.get("patch").filter(|_| !may_be_refused) {
+                self.patch(patch);
+            }
+            let held = ["never", "always"].map(|part| step.get("hold").and_then(|hold| hold.get(part)));
+            for subjects in [step.get("settle")].into_iter().chain(held).flatten() {
+                self.subjects(subjects);
+            }
+            for end in step.get("either").map(Node::list).unwrap_or_default() {
+                self.steps(end.get("then"));
+                if let Some(subjects) = end.get("settle") {
+                    self.subjects(subjects);
+                }
             }
         }
-        Named::Merge(patch) => {
-            for (path, known) in schemas.unknown_in_patch(kind, &patch.value()) {
+    }
+
+    fn patch(&mut self, patch: &Node) {
+        let Some(kind) = patch.get("target").and_then(Node::text).and_then(kind) else { return };
+        if let Some(merge) = patch.get("merge") {
+            for (path, known) in self.schemas.unknown_in_patch(self.group(kind), kind, &merge.value()) {
                 let message = format!("{kind} has no field `{path}`");
-                found.push(source.problem(locate(patch, &path), message, near(&path, &known)));
+                self.found.push(self.source.problem(locate(merge, &path), message, near(&path, &known)));
             }
         }
-    });
-    found
-}
-
-/// How a step names a place.
-enum Named<'n> {
-    /// By JSON pointer.
-    Pointer(Mark, &'n str),
-    /// By a merge patch.
-    Merge(&'n Node),
-}
-
-fn in_steps<'n>(steps: Option<&'n Node>, take: &mut dyn FnMut(&str, Named<'n>)) {
-    for step in steps.map(Node::list).unwrap_or_default() {
-        // A refusal may be what is wanted.
-        let may_be_refused = step.get("refused").is_some() || step.get("either").is_some();
-        if let Some(patch) = step.get("patch").filter(|_| !may_be_refused) {
-            in_patch(patch, take);
-        }
-        let held = ["never", "always"].map(|part| step.get("hold").and_then(|hold| hold.get(part)));
-        for subjects in [step.get("settle")].into_iter().chain(held).flatten() {
-            in_subjects(subjects, take);
-        }
-        for end in step.get("either").map(Node::list).unwrap_or_default() {
-            in_steps(end.get("then"), take);
-            if let Some(subjects) = end.get("settle") {
-                in_subjects(subjects, take);
+        // What adds says by itself that nothing is there.
+        let changes = patch.get("json").map(Node::list).unwrap_or_default().iter();
+        let changes = changes.filter(|change| change.get("op").and_then(Node::text) != Some("add"));
+        for path in changes.filter_map(|change| change.get("path")) {
+            if let Some(pointer) = path.text() {
+                self.pointer(kind, path.mark, pointer);
             }
         }
     }
-}
 
-fn in_patch<'n>(patch: &'n Node, take: &mut dyn FnMut(&str, Named<'n>)) {
-    let Some(kind) = patch.get("target").and_then(Node::text).and_then(kind) else { return };
-    if let Some(merge) = patch.get("merge") {
-        take(kind, Named::Merge(merge));
-    }
-    // What adds says by itself that nothing is there.
-    let changes = patch.get("json").map(Node::list).unwrap_or_default().iter();
-    let changes = changes.filter(|change| change.get("op").and_then(Node::text) != Some("add"));
-    for path in changes.filter_map(|change| change.get("path")) {
-        if let Some(pointer) = path.text() {
-            take(kind, Named::Pointer(path.mark, pointer));
-        }
-    }
-}
-
-fn in_subjects<'n>(subjects: &'n Node, take: &mut dyn FnMut(&str, Named<'n>)) {
-    for (key, subject) in subjects.entries() {
-        let Some(kind) = kind(&key.name) else { continue };
-        for at in subject.get("fields").map(Node::list).unwrap_or_default().iter().filter_map(|field| field.get("at")) {
-            if let Some(pointer) = at.text() {
-                take(kind, Named::Pointer(at.mark, pointer));
+    fn subjects(&mut self, subjects: &Node) {
+        for (key, subject) in subjects.entries() {
+            let Some(kind) = kind(&key.name) else { continue };
+            for at in list(subject, "fields").iter().filter_map(|field| field.get("at")) {
+                if let Some(pointer) = at.text() {
+                    self.pointer(kind, at.mark, pointer);
+                }
+            }
+            for (key, _) in entries(subject, "mirrors") {
+                self.pointer(kind, key.mark, &mirrored(&key.name));
+            }
+            let places: &[&str] = match self.dialect.standing(kind) {
+                Standing::Object => &[OF_OBJECTS],
+                Standing::Parents => &[OF_PARENTS],
+                Standing::Ancestors => &[OF_OBJECTS, OF_ANCESTORS],
+                Standing::Shown => &[OF_OBJECTS, OF_PARENTS, OF_ANCESTORS],
+            };
+            self.conditions(kind, places, subject);
+            for parent in list(subject, "parents") {
+                self.conditions(kind, &[OF_PARENTS, OF_ANCESTORS], parent);
+            }
+            for (_, listener) in entries(subject, "listeners") {
+                self.conditions(kind, &[OF_LISTENERS], listener);
             }
         }
     }
+
+    /// Further fields and lists in the conditions of a subject, which stand in one of these places.
+    fn conditions(&mut self, kind: &str, places: &[&str], of: &Node) {
+        for (_, condition) in of.entries().iter().filter(|(key, _)| is_condition_type(&key.name)) {
+            for (key, _) in ["fields", "below"].into_iter().flat_map(|field| entries(condition, field)) {
+                self.field(kind, places, key);
+            }
+        }
+    }
+
+    fn field(&mut self, kind: &str, places: &[&str], Key { mark, name }: &Key) {
+        let missing = |pointer: &str| self.schemas.missing_at(self.group(kind), kind, pointer);
+        // Of a kind that has no conditions there nothing can be said.
+        let lists = places.iter().filter(|place| missing(place).is_none());
+        let in_each: Option<Vec<_>> = lists.map(|list| missing(&pointer_below(&format!("{list}/0"), name))).collect();
+        if let Some(missing) = in_each.and_then(|mut in_each| in_each.pop()) {
+            let message = format!("conditions of {kind} have no field `{name}`");
+            self.found.push(self.source.problem(*mark, message, near(name, &missing.known)));
+        }
+    }
+
+    fn pointer(&mut self, kind: &str, mark: Mark, pointer: &str) {
+        if let Some(missing) = self.schemas.missing_at(self.group(kind), kind, pointer) {
+            let help = missing.near().map(|near| format!("did you mean `{near}`?"));
+            let message = format!("{kind} has nothing at `{}`", missing.pointer);
+            self.found.push(self.source.problem(mark, message, help));
+        }
+    }
+
+    /// The group of a kind, if that is one of the dialect's.
+    fn group(&self, kind: &str) -> Option<&str> {
+        self.dialect.kind(kind).map(|_| self.dialect.group_of(kind))
+    }
+}
+
+fn list<'n>(node: &'n Node, name: &str) -> &'n [Node] {
+    node.get(name).map(Node::list).unwrap_or_default()
+}
+
+fn entries<'n>(node: &'n Node, name: &str) -> &'n [(Key, Node)] {
+    node.get(name).map(Node::entries).unwrap_or_default()
 }
 
 /// The kind of a reference such as `HTTPRoute/route`; none if it stands for something that is known later.
 fn kind(reference: &str) -> Option<&str> {
     reference.split_once('/').map(|(kind, _)| kind).filter(|kind| !kind.contains('$'))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::super::objects;
+    use super::*;
+    use crate::cluster::schemas::Schemas;
+
+    const DIALECT: &str = "apiVersion: gateproof.dev/v1alpha1\nkind: Dialect\nmetadata: {name: lamps}\nspec:\n  title: Lamps\n  \
+                           groups: [example.com]\n  kinds:\n    - {kind: House, plural: houses, scope: Cluster, role: class}\n    - \
+                           {kind: Lamp, plural: lamps}\n    - {kind: Cable, plural: cables, conditions: parents}\n    - {kind: \
+                           Shade, plural: shades, conditions: ancestors}\n    - {kind: Bulb, plural: bulbs}\n    - {kind: Gateway, \
+                           plural: gateways}\n";
+
+    fn definition(kind: &str, status: &Value) -> Value {
+        let schema =
+            json!({"type": "object", "properties": {"status": {"type": "object", "properties": status.clone()}}});
+        json!({"spec": {
+            "group": "example.com",
+            "names": {"kind": kind},
+            "versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}],
+        }})
+    }
+
+    fn definitions() -> Vec<Value> {
+        let errors = json!({"type": "array", "items": {"type": "object", "properties": {"type": {"type": "string"}}}});
+        let properties = json!({"type": {"type": "string"}, "severity": {"type": "string"}, "errors": errors});
+        let conditions = json!({"type": "array", "items": {"type": "object", "properties": properties}});
+        let open = json!({"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+        let entries = json!({"type": "array", "items": {"type": "object", "properties": {"conditions": conditions}}});
+        let phase = json!({"type": "string"});
+        vec![
+            definition("House", &json!({"phase": phase})),
+            definition("Lamp", &json!({"conditions": conditions, "listeners": entries, "phase": phase, "a/b": phase})),
+            definition("Cable", &json!({"parents": entries})),
+            definition("Shade", &json!({"ancestors": entries})),
+            definition("Bulb", &json!({"conditions": open})),
+            definition("Gateway", &json!({"conditions": conditions, "phase": phase})),
+        ]
+    }
+
+    #[rstest]
+    #[case::field("Lamp/a: {Ready: {fields: {severity: {empty: true}}}}", None)]
+    #[case::misspelt_field(
+        "Lamp/a: {Ready: {fields: {severty: {empty: true}}}}",
+        Some(("severty", "conditions of Lamp have no field `severty`", Some("severity")))
+    )]
+    #[case::unknown_field(
+        "Lamp/a: {Ready: {fields: {importance: absent}}}",
+        Some(("importance", "conditions of Lamp have no field `importance`", None))
+    )]
+    #[case::list("Lamp/a: {Ready: {below: {errors: []}}}", None)]
+    #[case::misspelt_list(
+        "Lamp/a: {Ready: {below: {error: []}}}",
+        Some(("error:", "conditions of Lamp have no field `error`", Some("errors")))
+    )]
+    #[case::of_a_listener(
+        "Lamp/a: {listeners: {l: {Ready: {fields: {severty: High}}}}}",
+        Some(("severty", "conditions of Lamp have no field `severty`", Some("severity")))
+    )]
+    #[case::in_parents("Cable/a: {Ready: {fields: {severity: High}}}", None)]
+    #[case::misspelt_in_parents(
+        "Cable/a: {Ready: {fields: {severty: High}}}",
+        Some(("severty", "conditions of Cable have no field `severty`", Some("severity")))
+    )]
+    #[case::misspelt_of_a_parent(
+        "Cable/a: {parents: [{ref: Lamp/a, Ready: {fields: {severty: High}}}]}",
+        Some(("severty", "conditions of Cable have no field `severty`", Some("severity")))
+    )]
+    #[case::in_ancestors("Shade/a: {Ready: {fields: {severity: High}}}", None)]
+    #[case::misspelt_in_ancestors(
+        "Shade/a: {Ready: {fields: {severty: High}}}",
+        Some(("severty", "conditions of Shade have no field `severty`", Some("severity")))
+    )]
+    #[case::whatever_there_may_be("Bulb/a: {Ready: {fields: {severty: High}}}", None)]
+    #[case::no_conditions("House/a: {Ready: {fields: {severty: High}}}", None)]
+    #[case::no_kind("${lamp}: {Ready: {fields: {severty: High}}}", None)]
+    #[case::mirror("Lamp/a: {mirrors: {phase: absent, /phase: On, a/b: On, /conditions/0/severity: High}}", None)]
+    #[case::misspelt_mirror(
+        "Lamp/a: {mirrors: {phaze: absent}}",
+        Some(("phaze", "Lamp has nothing at `/status/phaze`", Some("phase")))
+    )]
+    #[case::misspelt_pointer(
+        "Lamp/a: {mirrors: {/conditions/0/severty: absent}}",
+        Some(("/conditions/0/severty", "Lamp has nothing at `/status/conditions/0/severty`", Some("severity")))
+    )]
+    #[case::below_a_text(
+        "Lamp/a: {mirrors: {/phase/0: absent}}",
+        Some(("/phase/0", "Lamp has nothing at `/status/phase/0`", None))
+    )]
+    #[case::misspelt_place(
+        "Lamp/a: {fields: [{at: /status/phaze, absent: true}]}",
+        Some(("/status/phaze", "Lamp has nothing at `/status/phaze`", Some("phase")))
+    )]
+    #[case::of_the_dialects_group("Gateway/a: {mirrors: {phase: On}}", None)]
+    #[case::not_of_another_group(
+        "Gateway/a: {fields: [{at: /status/listeners, empty: true}]}",
+        Some(("/status/listeners", "Gateway has nothing at `/status/listeners`", None))
+    )]
+    fn what_is_asked_of_a_status_leads_somewhere(
+        #[case] subject: &str,
+        #[case] wrong: Option<(&str, &str, Option<&str>)>,
+    ) {
+        let definitions = definitions();
+        let schemas = Schemas::with([&definitions[..]]);
+        let dialect = Dialect::parse(DIALECT).unwrap();
+        let held = |step: &str, indent: usize| {
+            let text = format!("spec:\n  steps:\n    - {step}\n{}{subject}\n", " ".repeat(indent));
+            let found = objects("a.yaml", &text, &schemas, &dialect);
+            found.into_iter().map(|d| (d.line, d.column - indent, d.message, d.help)).collect::<Vec<_>>()
+        };
+        let wrong = wrong.map(|(written, message, near)| {
+            let column = subject.find(written).unwrap() + 1;
+            (4, column, message.to_owned(), near.map(|near| format!("did you mean `{near}`?")))
+        });
+        let wrong: Vec<_> = wrong.into_iter().collect();
+        assert_eq!(held("settle:", 8), wrong);
+        assert_eq!(held("hold:\n        never:", 10).len(), wrong.len());
+        assert_eq!(held("hold:\n        always:", 10).len(), wrong.len());
+        assert_eq!(held("either:\n        - settle:", 12).len(), wrong.len());
+    }
 }

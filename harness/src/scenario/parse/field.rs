@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::super::lint::pointer_below;
 use super::super::model::{BelowExpectation, FieldExpectation, FieldTest, Level, SubCondition};
 use super::build::{boolean, text};
 use super::check::Checker;
@@ -100,16 +101,18 @@ pub(super) fn mirrors(node: &Node, checker: &mut Checker<'_>) -> Vec<(Mark, Fiel
     for (key, given) in node.entries() {
         let test = if given.text() == Some(CURRENT) { Some(FieldTest::Current) } else { value(given, checker) };
         let Some(test) = test else { continue };
-        // A name as it stands, or a pointer below the status.
-        let path = if key.name.starts_with('/') {
-            key.name.clone()
-        } else {
-            format!("/{}", key.name.replace('~', "~0").replace('/', "~1"))
-        };
-        let field = FieldExpectation { pointer: format!("/status{path}"), test, level: Level::Must };
+        let field = FieldExpectation { pointer: mirrored(&key.name), test, level: Level::Must };
         all.push((key.mark, field));
     }
     all
+}
+
+/// Where the field of a mirror stands: below the status by its name as it is, or by a pointer.
+pub(in crate::scenario) fn mirrored(name: &str) -> String {
+    match name.starts_with('/') {
+        true => format!("/status{name}"),
+        false => pointer_below("/status", name),
+    }
 }
 
 fn nothing_asked(node: &Node, what: &str, checker: &mut Checker<'_>) {
