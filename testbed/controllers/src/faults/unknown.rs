@@ -151,7 +151,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "calls-its-addresses-hostnames",
         summary: "Gives IP addresses of Gateways as hostnames.",
-        clauses: &["OWN-21", "blind:GatewayOptionalAddressValue.1"],
+        clauses: &["OWN-21"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for update in statuses {
