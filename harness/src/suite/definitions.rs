@@ -185,7 +185,7 @@ mod tests {
     fn what_a_run_makes_fits_its_definition(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
         let suite = Suite::named("kuadrant").unwrap().unwrap();
         let definitions = embedded::definitions(suite.reference().unwrap(), Some("current"));
-        let text = gateproof_suites::dialects::OTHERS[1].dialect;
+        let text = OTHERS[1].dialect;
         assert!(text.contains(from));
         let wrong = Dialect::parse(&text.replacen(from, to, 1)).unwrap();
         let error = hold_entries(&definitions, &wrong, Path::new("dialect.yaml")).unwrap_err().to_string();
