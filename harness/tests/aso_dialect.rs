@@ -78,22 +78,14 @@ fn clauses_are_told_and_sourced() {
 #[case::somebody_else("keyvault.example.com", false)]
 fn a_group_of_its_domain_needs_a_canary(#[case] group: &str, #[case] is_guarded: bool) {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    let head = "apiVersion: gateproof.dev/v1alpha1\nmetadata: {name: vaults}\n";
-    write(
-        "dialect.yaml",
-        &format!(
-            "{head}kind: Dialect\nspec:\n  title: Vaults\n  groups: [{group}]\n  kinds: [{{kind: Vault, plural: vaults}}]\n"
-        ),
-    );
-    write("contract.yaml", &format!("{head}kind: Contract\nspec:\n  objects: {{Vault: {{ready: vault}}}}\n"));
-    let read = Suite::read(folder.path(), None);
-    assert_eq!(
-        read.as_ref().is_err_and(|error| error.to_string().contains("needs a canary")),
-        is_guarded,
-        "{:?}",
-        read.err()
-    );
+    let lamps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/lamps/dialect");
+    for file in std::fs::read_dir(lamps).unwrap().map(|file| file.unwrap().path()).filter(|file| file.is_file()) {
+        let text = std::fs::read_to_string(&file).unwrap().replace("examples.gateproof.dev", group);
+        std::fs::write(folder.path().join(file.file_name().unwrap()), text).unwrap();
+    }
+    let read = Suite::read(folder.path(), None).map(|_| ()).map_err(|error| error.to_string());
+    assert_eq!(read.as_ref().is_err_and(|error| error.contains("a run needs a canary here")), is_guarded, "{read:?}");
+    assert_eq!(read.is_err(), is_guarded, "{read:?}");
 }
 
 /// Whoever copies the dialect copies what guards it.

@@ -77,9 +77,13 @@ impl Search<'_> {
     fn subjects(&mut self, subjects: &Node) {
         for (key, subject) in subjects.entries() {
             let Some(kind) = kind(&key.name) else { continue };
-            for at in list(subject, "fields").iter().filter_map(|field| field.get("at")) {
-                if let Some(pointer) = at.text() {
-                    self.pointer(kind, at.mark, pointer);
+            for field in list(subject, "fields") {
+                let Some((at, pointer)) = field.get("at").and_then(|at| Some((at, at.text()?))) else { continue };
+                let leads_somewhere = self.pointer(kind, at.mark, pointer);
+                if let Some((by, name)) = field.get("sortedBy").and_then(|by| Some((by, by.text()?)))
+                    && leads_somewhere
+                {
+                    self.pointer(kind, by.mark, &pointer_below(&format!("{pointer}/0"), name));
                 }
             }
             for (key, _) in entries(subject, "mirrors") {
@@ -121,12 +125,13 @@ impl Search<'_> {
         }
     }
 
-    fn pointer(&mut self, kind: &str, mark: Mark, pointer: &str) {
-        if let Some(missing) = self.schemas.missing_at(self.group(kind), kind, pointer) {
-            let help = missing.near().map(|near| format!("did you mean `{near}`?"));
-            let message = format!("{kind} has nothing at `{}`", missing.pointer);
-            self.found.push(self.source.problem(mark, message, help));
-        }
+    /// Whether it leads somewhere.
+    fn pointer(&mut self, kind: &str, mark: Mark, pointer: &str) -> bool {
+        let Some(missing) = self.schemas.missing_at(self.group(kind), kind, pointer) else { return true };
+        let help = missing.near().map(|near| format!("did you mean `{near}`?"));
+        let message = format!("{kind} has nothing at `{}`", missing.pointer);
+        self.found.push(self.source.problem(mark, message, help));
+        false
     }
 
     /// The group of a kind, if that is one of the dialect's.
@@ -243,6 +248,15 @@ mod tests {
     #[case::misspelt_place(
         "Lamp/a: {fields: [{at: /status/phaze, absent: true}]}",
         Some(("/status/phaze", "Lamp has nothing at `/status/phaze`", Some("phase")))
+    )]
+    #[case::sorted("Lamp/a: {fields: [{at: /status/conditions, sortedBy: severity}]}", None)]
+    #[case::misspelt_key_of_a_sorted_list(
+        "Lamp/a: {fields: [{at: /status/conditions, sortedBy: severty}]}",
+        Some(("severty", "Lamp has nothing at `/status/conditions/0/severty`", Some("severity")))
+    )]
+    #[case::told_once(
+        "Lamp/a: {fields: [{at: /status/condition, sortedBy: severty}]}",
+        Some(("/status/condition", "Lamp has nothing at `/status/condition`", Some("conditions")))
     )]
     #[case::of_the_dialects_group("Gateway/a: {mirrors: {phase: On}}", None)]
     #[case::not_of_another_group(

@@ -287,7 +287,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "skips-gateway-parameters",
         summary: "Accepts a Gateway with an infrastructure.parametersRef that it cannot follow.",
-        clauses: &["OWN-12"],
+        clauses: &["OWN-12", "upstream:GatewayInvalidParametersRef"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_at(gateway, "/spec", "infrastructure")))
         }),

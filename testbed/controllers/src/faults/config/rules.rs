@@ -282,6 +282,8 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteRequestMultipleMirrors",
             "upstream:HTTPRouteRequestPercentageMirror",
             "blind:HTTPRouteRequestPercentageMirror.1",
+            "blind:HTTPRouteRequestMirror.7",
+            "blind:HTTPRouteServiceTypes.1",
         ],
         seam: Seam::Config(|| {
             serve(|_, config| {
