@@ -128,8 +128,8 @@ fn files() -> tempfile::TempDir {
     let pair = "{type: object, properties: {type: {type: string}, reason: {type: string}}}";
     let indent = " ".repeat(22);
     let crd = crd
-        .replace(reason, &format!("{reason}{indent}severity: {{type: string}}\n{indent}errors: {{type: array, items: {pair}}}\n"))
-        .replace(status, &format!("{status}                phase: {{type: string}}\n                observedGeneration: {{type: integer, format: int64}}\n"));
+        .replace(reason, &format!("{reason}{indent}severity: {{type: string}}\n{indent}hint: {{type: string}}\n{indent}errors: {{type: array, items: {pair}}}\n"))
+        .replace(status, &format!("{status}                phase: {{type: string}}\n                ending: {{type: string}}\n                observedGeneration: {{type: integer, format: int64}}\n"));
     write("crds.yaml", &crd);
     write("features.yaml", "- {name: Heating, about: Lamps can be warm.}\n");
     write("token", &format!("{TOKEN}\n"));
