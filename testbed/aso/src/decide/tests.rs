@@ -147,7 +147,10 @@ pub(crate) fn moment(name: &str) -> Moment {
             annotate(&mut facts, LATEST_GENERATION, "2");
         }
         "edited" => {
-            object(&mut facts, |object| object["status"] = ready("False", "Error", "BadRequest"));
+            object(&mut facts, |object| {
+                object["status"] = ready("False", "Error", "BadRequest");
+                object["status"]["conditions"][0]["observedGeneration"] = json!(1);
+            });
             annotate(&mut facts, LATEST_GENERATION, "1");
         }
         "resync" => {
