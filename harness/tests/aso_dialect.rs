@@ -75,6 +75,8 @@ fn clauses_are_told_and_sourced() {
 /// What stands beside its groups is of the same cloud.
 #[rstest::rstest]
 #[case::a_neighbour("keyvault.azure.com", true)]
+#[case::below_a_neighbour("secrets.keyvault.azure.com", true)]
+#[case::one_that_ends_alike("notazure.com", false)]
 #[case::somebody_else("keyvault.example.com", false)]
 fn a_group_of_its_domain_needs_a_canary(#[case] group: &str, #[case] is_guarded: bool) {
     let folder = tempfile::tempdir().unwrap();

@@ -29,7 +29,10 @@ pub(super) fn hold(suite: &Suite, path: &Path) -> Result<(), SuiteError> {
 /// The first group of a dialect whose domain a guarded one has groups in.
 fn guarded_by<'d>(guarded: &DialectFiles, dialect: &'d Dialect) -> Option<&'d str> {
     let guarded = Dialect::parse(guarded.dialect).ok()?;
-    let is_guarded = |group: &&String| guarded.groups().iter().any(|other| domain(other) == domain(group));
+    let is_within = |group: &str, domain: &str| {
+        group.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    let is_guarded = |group: &&String| guarded.groups().iter().any(|other| is_within(group, domain(other)));
     dialect.groups().iter().find(is_guarded).map(String::as_str)
 }
 

@@ -14,7 +14,6 @@ use super::merged;
 use super::rule::Rule;
 use super::typed::TypedValues;
 use crate::dialects::Dialect;
-use crate::scenario::lint::pointer_below;
 use crate::scenario::{Basis, Level, Version};
 
 /// A status contract: which kinds have which conditions, and which rules hold.
@@ -74,61 +73,12 @@ pub(super) struct Kind {
     pub(super) handled_by: Option<String>,
 }
 
-/// A place in objects of a kind that a contract names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedPlace<'c> {
-    /// The group of the kind.
-    pub group: &'c str,
-    /// The kind.
-    pub kind: &'c str,
-    /// The place, as JSON pointer.
-    pub pointer: String,
-    /// Where the contract may say so.
-    pub at: Vec<Vec<String>>,
-}
-
-impl Kind {
-    /// The places that it names, lists before what is in them.
-    fn places(&self) -> Vec<NamedPlace<'_>> {
-        let mut places = Vec::new();
-        let mut add =
-            |pointer: String, at| places.push(NamedPlace { group: &self.group, kind: &self.kind, pointer, at });
-        let own = |rest: &[&str]| vec![path(&[&["kinds", &format!("kind={}", self.kind)], rest].concat())];
-        for Subject { at, set, conditions, counts, .. } in &self.subjects {
-            let item = format!("at={}", at.word());
-            add(at.pointer().to_owned(), own(&["subjects", &item, "at"]));
-            // Counted is in entries, and what stands for the object has none.
-            for count in counts.iter().filter(|_| *at != Place::Object) {
-                let pointer = pointer_below(&format!("{}/0", at.pointer()), count);
-                add(pointer, own(&["subjects", &item, "counts", count]));
-            }
-            for (type_, terms) in conditions {
-                for (word, field) in terms.graded.fields() {
-                    add(pointer_below(&at.condition(), field), in_set(set, &[type_, "graded", word]));
-                }
-            }
-        }
-        for SortedField { at, by } in &self.sorted {
-            let item = format!("at={at}");
-            add(at.clone(), own(&["sorted", &item, "at"]));
-            add(pointer_below(&format!("{at}/0"), by), own(&["sorted", &item, "by"]));
-        }
-        for typed in &self.typed {
-            add(typed.at().to_owned(), own(&["typed", &format!("at={}", typed.at()), "at"]));
-        }
-        if let Some(pointer) = &self.handled_by {
-            add(pointer.clone(), own(&["handledBy"]));
-        }
-        places
-    }
-}
-
 /// One place in the status where conditions stand.
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) at: Place,
     /// The set of its conditions, as the contract calls it.
-    set: String,
+    pub(super) set: String,
     pub(super) conditions: IndexMap<String, ConditionTerms>,
     pub(super) counts: Vec<String>,
     pub(super) one_per_listener: bool,
@@ -168,26 +118,8 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// As a contract calls it.
-    fn word(self) -> &'static str {
-        match self {
-            Place::Object => "object",
-            Place::Listeners => "listeners",
-            Place::Parents => "parents",
-            Place::Ancestors => "ancestors",
-        }
-    }
-
-    /// One of the conditions there.
-    fn condition(self) -> String {
-        match self {
-            Place::Object => format!("{}/0", self.pointer()),
-            Place::Listeners | Place::Parents | Place::Ancestors => format!("{}/0/conditions/0", self.pointer()),
-        }
-    }
-
     /// The list in which the conditions are, or the entries that have them.
-    fn pointer(self) -> &'static str {
+    pub(super) fn pointer(self) -> &'static str {
         match self {
             Place::Object => "/status/conditions",
             Place::Listeners => "/status/listeners",
@@ -416,11 +348,6 @@ impl Contract {
         let of =
             |kind: &Kind| self.rules.keys().map(|rule| format!("contract/{}/{}", kind.kind, rule.name())).collect();
         self.kinds.iter().flat_map(|kind| -> Vec<String> { of(kind) }).collect()
-    }
-
-    /// The places that it names.
-    pub fn places(&self) -> Vec<NamedPlace<'_>> {
-        self.kinds.iter().flat_map(Kind::places).collect()
     }
 
     pub(super) fn kind(&self, group: &str, kind: &str) -> Option<&Kind> {

@@ -11,6 +11,7 @@ mod graded;
 mod list;
 mod merged;
 mod needs;
+mod places;
 mod rule;
 mod scope;
 mod state;
@@ -29,8 +30,9 @@ use super::env::severity;
 use crate::log::{Event, ObjectKey};
 use crate::scenario::Basis;
 
-pub use data::{Contract, NamedPlace};
+pub use data::Contract;
 pub use error::ContractError;
+pub use places::NamedPlace;
 pub use rule::Rule;
 pub use state::ContractState;
 

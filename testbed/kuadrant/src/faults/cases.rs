@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::tests::{
-    ACCEPTED, Case, ENFORCED, MISSING, REPLACED, Round, answers, base, case, conflict, enforced_late, merged, no_paths,
-    no_target, overridden, says, sick_record, targets, written,
+    ACCEPTED, Case, ENFORCED, MISSING, REPLACED, Round, answers, base, case, conflict, enforced_late, guarded,
+    in_force, merged, no_paths, no_target, overridden, says, sick_record, targets, verdicts, written,
 };
 use crate::object::{Kind, Snapshot};
 use crate::reconcile::tests::{gw, limits, policy, route};
@@ -20,7 +20,19 @@ fn types(round: &mut Round) -> String {
     types.collect::<Vec<_>>().join(" ")
 }
 
+/// What is answered once nobody is asked for a key any more.
+fn answers_after_an_edit(round: &mut Round) -> String {
+    verdicts(round);
+    round.outcome.gate.guards.values_mut().for_each(|guard| guard.auth.clear());
+    answers(round)
+}
+
 // What the cluster has.
+
+fn few(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::RateLimitPolicy, |one| one["spec"]["limits"]["l"]["rates"][0]["limit"] = json!(2));
+}
 
 fn put(world: &mut Snapshot, name: &str, target: Value, created: u32, body: Value) {
     world.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, name, target, created, body));
@@ -139,6 +151,9 @@ pub(super) const MORE: &[Case] = &[
     case("merges-overrides-as-defaults", merging_overrides, says, ENFORCED, REPLACED),
     Case { then: without_the_other, ..case("stays-overridden", overridden, says, WAITS, REPLACED) },
     Case { then: without_the_other, ..case("stays-conflicted", conflict, says, ACCEPTED, "Accepted=False/Conflicted") },
+    case("never-begins-another-window", base, in_force, "\"window\":\"10s\"", "\"window\":\"24h\""),
+    case("answers-once-more-by-the-old-rules", guarded, answers_after_an_edit, "pass 429", "401 429"),
+    case("counts-to-one", few, answers, "pass pass 429", "pass pass pass pass pass"),
     case("acts-beyond-sections", on_a_rule, answers, "pass pass pass pass pass", "pass 429 429 429 429"),
     case("enforces-without-service-objects", no_service, says, "Enforced=False/MissingResource", ENFORCED),
     case("knows-every-controller", unknown_controller, says, WAITS, ENFORCED),
