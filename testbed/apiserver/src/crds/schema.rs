@@ -99,6 +99,7 @@ impl<'a> Expander<'a> {
             "boolean" => ("boolean", None, "", ""),
             "integer" => ("integer", None, "minimum", "maximum"),
             "int32" | "int64" => ("integer", Some(name), "minimum", "maximum"),
+            "any" if bounds == Bounds::default() => return Ok(anything()),
             _ if bounds != Bounds::default() => {
                 return Err(Problem::Shape("bounds belong to a builtin type").at(at));
             }
@@ -180,6 +181,11 @@ impl<'a> Expander<'a> {
         }
         Ok(())
     }
+}
+
+/// A value of any type, whose fields nobody names.
+fn anything() -> Schema {
+    Map::from_iter([("x-kubernetes-preserve-unknown-fields".to_owned(), json!(true))])
 }
 
 fn of_type(name: &str) -> Schema {
