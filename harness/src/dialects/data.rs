@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::entries::Entries;
 use super::error::DialectError;
 use super::implied::{Implied, ImpliedClauses};
+use super::standing::Standing;
 
 /// A status language.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,33 +111,6 @@ pub enum Role {
     Class,
     /// Where traffic comes in.
     Entry,
-}
-
-/// Where conditions stand.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Standing {
-    /// In `status.conditions`.
-    #[default]
-    Object,
-    /// In `status.parents`, for each parent and controller.
-    Parents,
-    /// In `status.ancestors`, for each ancestor and controller, unless in `status.conditions`.
-    Ancestors,
-    /// Wherever an object has them: of a kind that no dialect knows.
-    #[serde(skip)]
-    Shown,
-}
-
-impl Standing {
-    /// The list of entries that have them, each of one controller, if they stand in entries.
-    fn entries(self) -> Option<&'static str> {
-        match self {
-            Standing::Parents => Some("parents"),
-            Standing::Ancestors => Some("ancestors"),
-            Standing::Object | Standing::Shown => None,
-        }
-    }
 }
 
 /// Which limit of time there is for a status to settle.

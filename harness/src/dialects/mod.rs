@@ -11,8 +11,9 @@ mod implied;
 mod profile;
 mod protocol;
 mod reference;
+mod standing;
 
-pub use data::{Dialect, DialectKind, FallsBack, Generation, Releases, Role, Scope, Settles, Standing};
+pub use data::{Dialect, DialectKind, FallsBack, Generation, Releases, Role, Scope, Settles};
 pub use edition::Edition;
 pub use entries::{Addresses, Entries, Entry};
 pub use error::DialectError;
@@ -22,3 +23,4 @@ pub use implied::Implied;
 pub use profile::Profile;
 pub use protocol::Protocol;
 pub use reference::Reference;
+pub use standing::{Standing, StatusList};

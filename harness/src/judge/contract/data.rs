@@ -13,7 +13,7 @@ use super::graded::Graded;
 use super::merged;
 use super::rule::Rule;
 use super::typed::TypedValues;
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, StatusList};
 use crate::scenario::{Basis, Level, Version};
 
 /// A status contract: which kinds have which conditions, and which rules hold.
@@ -76,7 +76,7 @@ pub(super) struct Kind {
 /// One place in the status where conditions stand.
 #[derive(Debug)]
 pub(super) struct Subject {
-    pub(super) at: Place,
+    pub(super) at: StatusList,
     /// The set of its conditions, as the contract calls it.
     pub(super) set: String,
     pub(super) conditions: IndexMap<String, ConditionTerms>,
@@ -99,32 +99,6 @@ impl Subject {
                 Err(ContractError::UnknownType { set, type_, known: known.to_vec() })
             }
             None => Ok(()),
-        }
-    }
-}
-
-/// Where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Place {
-    /// `status.conditions`.
-    Object,
-    /// `status.listeners[].conditions`, keyed by name.
-    Listeners,
-    /// `status.parents[].conditions`, keyed by parentRef and controllerName.
-    Parents,
-    /// `status.ancestors[].conditions`, keyed by ancestorRef and controllerName.
-    Ancestors,
-}
-
-impl Place {
-    /// The list in which the conditions are, or the entries that have them.
-    pub(super) fn pointer(self) -> &'static str {
-        match self {
-            Place::Object => "/status/conditions",
-            Place::Listeners => "/status/listeners",
-            Place::Parents => "/status/parents",
-            Place::Ancestors => "/status/ancestors",
         }
     }
 }
@@ -312,7 +286,7 @@ impl Contract {
     pub fn well_in_parents(&self, kind: &str) -> Vec<(&str, &str)> {
         let subjects = self.kinds.iter().filter(|of| of.kind == kind).flat_map(|of| &of.subjects);
         let conditions =
-            subjects.filter(|subject| subject.at == Place::Parents).flat_map(|subject| &subject.conditions);
+            subjects.filter(|subject| subject.at == StatusList::Parents).flat_map(|subject| &subject.conditions);
         let always = conditions.filter(|(_, terms)| terms.presence == Presence::Always);
         always.filter_map(|(type_, terms)| Some((&**type_, &*terms.reasons.get("True")?.first()?.name))).collect()
     }

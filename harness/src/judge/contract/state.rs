@@ -9,16 +9,16 @@ use gateproof_report::record::Breach;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::data::{Contract, Kind, Place};
+use super::data::{Contract, Kind};
 use super::foreign::Marks;
 use super::graded;
-use super::list::{Finding, List, check, entries, held, lists, part};
+use super::list::{Finding, List, check, entries, held, lists};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
 use super::whole::{listeners_complete, quiescent, resource_version, unique_entries};
 use super::wording::Wording;
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, StatusList};
 use crate::judge::conditions::{array, generation, may_be_older, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
@@ -385,15 +385,15 @@ impl ContractState {
             .collect()
     }
 
-    fn controller_names(&self, at: Place, object: &Value) -> Vec<Finding> {
-        if !matches!(at, Place::Parents | Place::Ancestors) {
+    fn controller_names(&self, at: StatusList, object: &Value) -> Vec<Finding> {
+        if !matches!(at, StatusList::Parents | StatusList::Ancestors) {
             return Vec::new();
         }
         entries(at, object, self.contract.dialect())
             .into_iter()
             .map(|(entry, parent)| {
                 let name = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
-                let path = format!("status.{}[{parent}].controllerName", part(at));
+                let path = format!("status.{}[{parent}].controllerName", at.field());
                 let good = self.contract.controller_form.as_ref().is_none_or(|form| form.is_match(name));
                 held(Rule::ControllerNameForm, path, good, || format!("{name:?}"))
             })

@@ -8,13 +8,7 @@ use super::super::parse::check::is_condition_type;
 use super::super::parse::field::mirrored;
 use super::super::parse::tree::{Document, Key, Mark, Node};
 use super::{ObjectSchemas, locate, near, pointer_below};
-use crate::dialects::{Dialect, Standing};
-
-/// Lists of conditions, by where they stand.
-const OF_OBJECTS: &str = "/status/conditions";
-const OF_PARENTS: &str = "/status/parents/0/conditions";
-const OF_ANCESTORS: &str = "/status/ancestors/0/conditions";
-const OF_LISTENERS: &str = "/status/listeners/0/conditions";
+use crate::dialects::{Dialect, StatusList};
 
 /// What steps expect, keep or patch at places that no schema of the kind has.
 pub(super) fn problems(
@@ -89,36 +83,30 @@ impl Search<'_> {
             for (key, _) in entries(subject, "mirrors") {
                 self.pointer(kind, key.mark, &mirrored(&key.name));
             }
-            let places: &[&str] = match self.dialect.standing(kind) {
-                Standing::Object => &[OF_OBJECTS],
-                Standing::Parents => &[OF_PARENTS],
-                Standing::Ancestors => &[OF_OBJECTS, OF_ANCESTORS],
-                Standing::Shown => &[OF_OBJECTS, OF_PARENTS, OF_ANCESTORS],
-            };
-            self.conditions(kind, places, subject);
+            self.conditions(kind, self.dialect.standing(kind).lists(), subject);
             for parent in list(subject, "parents") {
-                self.conditions(kind, &[OF_PARENTS, OF_ANCESTORS], parent);
+                self.conditions(kind, &[StatusList::Parents, StatusList::Ancestors], parent);
             }
             for (_, listener) in entries(subject, "listeners") {
-                self.conditions(kind, &[OF_LISTENERS], listener);
+                self.conditions(kind, &[StatusList::Listeners], listener);
             }
         }
     }
 
-    /// Further fields and lists in the conditions of a subject, which stand in one of these places.
-    fn conditions(&mut self, kind: &str, places: &[&str], of: &Node) {
+    /// Further fields and lists in the conditions of a subject, which stand in one of these lists.
+    fn conditions(&mut self, kind: &str, lists: &[StatusList], of: &Node) {
         for (_, condition) in of.entries().iter().filter(|(key, _)| is_condition_type(&key.name)) {
             for (key, _) in ["fields", "below"].into_iter().flat_map(|field| entries(condition, field)) {
-                self.field(kind, places, key);
+                self.field(kind, lists, key);
             }
         }
     }
 
-    fn field(&mut self, kind: &str, places: &[&str], Key { mark, name }: &Key) {
+    fn field(&mut self, kind: &str, lists: &[StatusList], Key { mark, name }: &Key) {
         let missing = |pointer: &str| self.schemas.missing_at(self.group(kind), kind, pointer);
         // Of a kind that has no conditions there nothing can be said.
-        let lists = places.iter().filter(|place| missing(place).is_none());
-        let in_each: Option<Vec<_>> = lists.map(|list| missing(&pointer_below(&format!("{list}/0"), name))).collect();
+        let lists = lists.iter().filter(|list| missing(&list.conditions()).is_none());
+        let in_each: Option<Vec<_>> = lists.map(|list| missing(&pointer_below(&list.condition(), name))).collect();
         if let Some(missing) = in_each.and_then(|mut in_each| in_each.pop()) {
             let message = format!("conditions of {kind} have no field `{name}`");
             self.found.push(self.source.problem(*mark, message, near(name, &missing.known)));
