@@ -19,7 +19,7 @@ use super::times::{self, Memory};
 use super::whole::{listeners_complete, quiescent, resource_version, unique_entries};
 use super::wording::Wording;
 use crate::dialects::{Dialect, StatusList};
-use crate::judge::conditions::{array, generation, may_be_older, uid};
+use crate::judge::conditions::{array, generation, may_be_older, own, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::scenario::{Basis, ObjectRef, SubjectExpectation};
@@ -430,9 +430,9 @@ impl ContractState {
 fn is_ready(key: &ObjectKey, object: &Value, dialect: &Dialect) -> bool {
     let wanted = if dialect.is_entry(&key.kind) { Some(dialect.ready()) } else { dialect.accepted() };
     let Some(wanted) = wanted else { return false };
-    array(object.pointer("/status/conditions")).iter().any(|condition| {
-        condition["type"] == wanted
-            && condition["status"] == "True"
-            && condition["observedGeneration"].as_i64() == Some(generation(object))
+    own(object, dialect).iter().any(|condition| {
+        condition.type_ == wanted
+            && condition.status == "True"
+            && condition.observed_generation == Some(generation(object))
     })
 }
