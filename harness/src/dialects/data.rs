@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::entries::Entries;
 use super::error::DialectError;
+use super::groups::unfit_group;
 use super::implied::{Implied, ImpliedClauses};
 use super::standing::Standing;
 
@@ -49,6 +50,19 @@ pub struct FallsBack {
     pub condition: String,
     /// How its message starts.
     pub message: String,
+}
+
+impl FallsBack {
+    /// The field that lets too much pass, and why: a message that any starts with, or a condition that would excuse itself.
+    fn problem(&self, accepted: Option<&str>) -> Option<(&'static str, &'static str)> {
+        if self.message.trim().is_empty() {
+            return Some(("message", "nothing with which a message has to start: every one does; say how it starts"));
+        }
+        (accepted == Some(&*self.condition)).then_some((
+            "condition",
+            "the condition of `accepted`, which cannot say of itself that it may be about an earlier generation; name another one",
+        ))
+    }
 }
 
 /// A kind of a dialect.
@@ -193,6 +207,9 @@ impl Dialect {
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
         }
+        if let Some((group, problem)) = unfit_group(&groups, &kinds) {
+            return Err(DialectError::Group { dialect: name, group: group.clone(), problem });
+        }
         for (index, one) in kinds.iter().enumerate() {
             if kinds[..index].iter().any(|other| other.kind == one.kind) {
                 return Err(DialectError::Twice { dialect: name, kind: one.kind.clone() });
@@ -233,6 +250,9 @@ impl Dialect {
         }
         if falls_back.is_some() && accepted.is_none() {
             return Err(DialectError::FallsBack(name));
+        }
+        if let Some((field, problem)) = falls_back.as_ref().and_then(|one| one.problem(accepted.as_deref())) {
+            return Err(DialectError::FallsBackOn { dialect: name, field, problem });
         }
         let said = [
             ("accepted", accepted.as_ref()),

@@ -58,10 +58,13 @@ impl Search<'_> {
                 self.found.push(self.source.problem(locate(merge, &path), message, near(&path, &known)));
             }
         }
-        // What adds says by itself that nothing is there.
+        // What adds needs a place that the definition has, too: an API server drops the rest without a word. Where there are releases, that
+        // may be meant: it has the place in another one.
+        let adds = |change: &Node| change.get("op").and_then(Node::text) == Some("add");
+        let may_be_new = self.dialect.releases().is_some();
         let changes = patch.get("json").map(Node::list).unwrap_or_default().iter();
-        let changes = changes.filter(|change| change.get("op").and_then(Node::text) != Some("add"));
-        for path in changes.filter_map(|change| change.get("path")) {
+        let changes = changes.filter(|change| !(may_be_new && adds(change)));
+        for path in changes.flat_map(|change| [change.get("path"), change.get("from")]).flatten() {
             if let Some(pointer) = path.text() {
                 self.pointer(kind, path.mark, pointer);
             }
@@ -182,6 +185,31 @@ mod tests {
             definition("Bulb", &json!({"conditions": open})),
             definition("Gateway", &json!({"conditions": conditions, "phase": phase})),
         ]
+    }
+
+    /// Whatever it does there.
+    #[rstest]
+    #[case::add("{op: add, path: /status/phase, value: On}", None)]
+    #[case::append("{op: add, path: /status/conditions/-, value: {}}", None)]
+    #[case::label("{op: add, path: /metadata/labels/a, value: b}", None)]
+    #[case::copied("{op: copy, path: /status/phase, from: /status/a~1b}", None)]
+    #[case::misspelt_add("{op: add, path: /status/phaze, value: On}", Some(("/status/phaze", "Lamp has nothing at `/status/phaze`")))]
+    #[case::misspelt_replace("{op: replace, path: /status/phaze, value: On}", Some(("/status/phaze", "Lamp has nothing at `/status/phaze`")))]
+    #[case::misspelt_from("{op: copy, path: /status/phase, from: /status/c}", Some(("/status/c}", "Lamp has nothing at `/status/c`")))]
+    #[case::no_list("{op: add, path: /status/phase/-, value: On}", Some(("/status/phase/-", "Lamp has nothing at `/status/phase/-`")))]
+    fn what_is_patched_leads_somewhere(#[case] change: &str, #[case] wrong: Option<(&str, &str)>) {
+        let definitions = definitions();
+        let schemas = Schemas::with([&definitions[..]]);
+        let text =
+            format!("spec:\n  steps:\n    - patch:\n        target: Lamp/a\n        json:\n          - {change}\n");
+        let found = objects("a.yaml", &text, &schemas, &Dialect::parse(DIALECT).unwrap());
+        let told: Vec<_> = found.into_iter().map(|d| (d.line, d.column, d.message)).collect();
+        let releases = "  releases: {definition: lamps.example.com, version: a, channel: b}\n";
+        let released = Dialect::parse(&format!("{DIALECT}{releases}")).unwrap();
+        let of_releases = objects("a.yaml", &text, &schemas, &released);
+        assert_eq!(of_releases.is_empty(), wrong.is_none() || change.contains("op: add"), "{of_releases:?}");
+        let wrong = wrong.map(|(at, message)| (6, change.find(at).unwrap() + 13, message.to_owned()));
+        assert_eq!(told, wrong.into_iter().collect::<Vec<_>>());
     }
 
     #[rstest]
