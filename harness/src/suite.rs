@@ -105,9 +105,9 @@ impl Suite {
             canary: optional(CANARY)?,
             preflight: optional(PREFLIGHT)?,
         };
-        let profiles = files.profiles.clone();
+        let (profiles, (_, dialect_text)) = (files.profiles.clone(), files.dialect.clone());
         let mut suite = files.assemble(edition)?;
-        definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT))?;
+        definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT), &dialect_text)?;
         canary::hold(&suite, &folder.join(CANARY))?;
         suite.folder = Some(folder.to_owned());
         // Without manifests there is nothing to be told of but that.
@@ -221,7 +221,7 @@ impl Files {
             SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
         })?;
         let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
-        definitions::hold(&definitions, &dialect, &path)?;
+        definitions::hold(&definitions, &dialect, &path, &dialect_text)?;
         definitions::hold_pointers(&definitions, &dialect, &path, &dialect_text)?;
         definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
@@ -233,7 +233,8 @@ impl Files {
             Some((path, text)) => read_features(path, &text)?,
             None => Vec::new(),
         };
-        let profiles = self.profiles.map(|file| profiles::read(&file, &features)).transpose()?.unwrap_or_default();
+        let profiles =
+            self.profiles.map(|file| profiles::read(&file, &features, &requirements)).transpose()?.unwrap_or_default();
         let names = features.iter().map(|feature| feature.name.clone()).collect();
         let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
         let mut vocabulary = Vocabulary::of(Arc::clone(&dialect), names, clauses);
@@ -300,12 +301,14 @@ fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec
     let read: Vec<Requirement> = read_table(&path, text)?;
     clauses::once(&path, text, &read)?;
     if let Some(one) = read.iter().find(|one| one.editions.as_ref().is_some_and(Vec::is_empty)) {
-        return Err(SuiteError::ClauseOfNone { path, clause: one.id.clone() });
+        let line = line_of(text, &[format!("id={}", one.id), "editions".to_owned()]);
+        return Err(SuiteError::ClauseOfNone { path, line, clause: one.id.clone() });
     }
     let named = read.iter().flat_map(|one| one.editions.iter().flatten().map(|edition| (&one.id, edition)));
     match named.into_iter().find(|(_, edition)| !dialect.editions().contains(edition)) {
         Some((clause, edition)) => {
-            Err(SuiteError::ClauseOfNoEdition { path, clause: clause.clone(), edition: edition.clone() })
+            let line = line_of(text, &[format!("id={clause}"), "editions".to_owned(), edition.clone()]);
+            Err(SuiteError::ClauseOfNoEdition { path, line, clause: clause.clone(), edition: edition.clone() })
         }
         None => Ok(read),
     }
@@ -318,9 +321,11 @@ fn one_scenario(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scen
     let told = |one: &Diagnostic| format!("{file}:{}:{}: {}", one.line, one.column, one.message);
     let parsed = parse(&file, text, vocabulary)
         .map_err(|problems| wrong(problems.iter().map(told).collect::<Vec<_>>().join("\n")))?;
-    let count = parsed.len();
-    let [one] = <[Scenario; 1]>::try_from(parsed)
-        .map_err(|_| wrong(format!("{file}: there has to be one scenario in it, and there are {count}")))?;
+    let (count, second) = (parsed.len(), parsed.get(1).and_then(|second| second.steps.first()));
+    let line = second.map(|step| format!(":{}", step.place.line)).unwrap_or_default();
+    let [one] = <[Scenario; 1]>::try_from(parsed).map_err(|_| {
+        wrong(format!("{file}{line}: there has to be one scenario in it, and there are {count}; leave the others out"))
+    })?;
     Ok(one)
 }
 
@@ -332,7 +337,8 @@ fn read_preflight(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Sc
         return Ok(scenario);
     }
     let why = "it is to have one entry in `gateways`, and a step that probes it";
-    Err(SuiteError::Scenario(format!("{}: {why}", path.display())))
+    let line = line_of(text, &["spec", "steps"].map(str::to_owned)).map(|line| format!(":{line}"));
+    Err(SuiteError::Scenario(format!("{}{}: {why}", path.display(), line.unwrap_or_default())))
 }
 
 #[cfg(test)]

@@ -22,25 +22,28 @@ pub(super) fn read((path, text): File) -> Result<Vec<Value>, SuiteError> {
 }
 
 /// Holds the kinds of a dialect against the definitions of their groups.
-pub(super) fn hold(definitions: &[Value], dialect: &Dialect, path: &Path) -> Result<(), SuiteError> {
-    let wrong = dialect.kinds().find_map(|kind| problem(definitions, kind, dialect.group_of(&kind.kind)));
-    match wrong {
-        Some(problem) => Err(SuiteError::Undefined { path: path.to_owned(), line: None, problem }),
-        None => Ok(()),
-    }
+pub(super) fn hold(definitions: &[Value], dialect: &Dialect, path: &Path, text: &str) -> Result<(), SuiteError> {
+    let of = |kind: &DialectKind| {
+        let (field, problem) = problem(definitions, kind, dialect.group_of(&kind.kind))?;
+        let line = line_of(text, &["spec", "kinds", &format!("kind={}", kind.kind), field].map(str::to_owned));
+        Some(SuiteError::Undefined { path: path.to_owned(), line, problem })
+    };
+    dialect.kinds().find_map(of).map_or(Ok(()), Err)
 }
 
-fn problem(definitions: &[Value], kind: &DialectKind, group: &str) -> Option<String> {
+/// The field of a kind that its definition has otherwise, and how.
+fn problem(definitions: &[Value], kind: &DialectKind, group: &str) -> Option<(&'static str, String)> {
     let mut of_group = definitions.iter().filter(|one| one["spec"]["group"] == group).peekable();
     // Who defines a group elsewhere, as Kubernetes does, need not do so here.
     of_group.peek()?;
     let DialectKind { kind, plural, scope, .. } = kind;
     let Some(found) = of_group.find(|one| one["spec"]["names"]["kind"] == kind.as_str()) else {
-        return Some(format!("{DEFINITIONS} defines kinds of the group `{group}`, and no {kind}"));
+        return Some(("kind", format!("{DEFINITIONS} defines kinds of the group `{group}`, and no {kind}")));
     };
-    let differs = |what: &str, said: &str, pointer: &str| {
+    let differs = |what: &'static str, said: &str, pointer: &str| {
         let defined = found.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        (defined != said).then(|| format!("{kind} has the {what} `{said}` here, and `{defined}` in {DEFINITIONS}"))
+        (defined != said)
+            .then(|| (what, format!("{kind} has the {what} `{said}` here, and `{defined}` in {DEFINITIONS}")))
     };
     let scope = match scope {
         Scope::Namespaced => "Namespaced",
@@ -50,19 +53,32 @@ fn problem(definitions: &[Value], kind: &DialectKind, group: &str) -> Option<Str
 }
 
 /// Holds what a run makes where traffic comes in against the schemas of its kind.
-pub(super) fn hold_entries(definitions: &[Value], dialect: &Dialect, path: &Path) -> Result<(), SuiteError> {
+pub(super) fn hold_entries(
+    definitions: &[Value],
+    dialect: &Dialect,
+    path: &Path,
+    text: &str,
+) -> Result<(), SuiteError> {
     let schemas = Schemas::with([definitions]);
     let mut manifests = dialect.entries().into_iter().flat_map(Entries::manifests);
-    match manifests.find_map(|manifest| misfit(&schemas, manifest)) {
-        Some(misfit) => {
-            let problem = format!("a manifest of `entries` {misfit}");
-            Err(SuiteError::Undefined { path: path.to_owned(), line: None, problem })
+    match manifests.find_map(|(protocol, manifest)| Some((protocol, misfit(&schemas, manifest)?))) {
+        Some((protocol, misfit)) => {
+            let protocol = protocol.listener();
+            let line = line_of(text, &["spec", "entries", "manifests", protocol].map(str::to_owned));
+            let problem = format!("the manifest `{protocol}` of `entries` {misfit}");
+            Err(SuiteError::Undefined { path: path.to_owned(), line, problem })
         }
         None => Ok(()),
     }
 }
 
 fn misfit(schemas: &Schemas, manifest: &Value) -> Option<String> {
+    let text = |field: &str| manifest[field].as_str().unwrap_or_default();
+    if let Some((group, version)) = text("apiVersion").split_once('/')
+        && schemas.served(group, text("kind")).is_some_and(|served| !served.contains(version))
+    {
+        return Some(format!("is of `{group}/{version}`, as which its definition does not serve it"));
+    }
     let own = schemas.unknown_beside_releases(manifest).into_iter().map(|(field, _)| field);
     let (mut unknown, mut wrong) = (own.collect::<Vec<_>>(), schemas.wrong_types_beside_releases(manifest));
     // Kinds of Gateway API are built in, with all that they have in the last channel.
@@ -123,6 +139,16 @@ pub(super) fn hold_pointers(
             return wrong(&["kinds", &format!("kind={kind}"), "generation"], problem);
         }
     }
+    // By that a run knows whose a class is, and which entries of a status are the target's.
+    if let Some(DialectKind { kind, .. }) = dialect.class()
+        && missing_at(kind, "/spec/controllerName").is_some()
+    {
+        let problem = format!(
+            "{kind} has `role: class` here, and no `spec.controllerName` by its definition: a run could not know whose it is; leave \
+             `role` out, or give it to the kind whose objects name their controller so"
+        );
+        return wrong(&["kinds", &format!("kind={kind}"), "role"], problem);
+    }
     let (Some(entry), Some(entries)) = (dialect.entry(), dialect.entries()) else { return Ok(()) };
     let Addresses { at, values, type_ } = &entries.addresses;
     let in_address = |field: &str| pointer_below(&format!("{at}/0"), field);
@@ -160,8 +186,8 @@ mod tests {
     fn what_is_built_in_is_as_its_definitions_are(#[case] name: &str, #[case] edition: Option<&str>) {
         let suite = Suite::named_in(name, edition).unwrap().unwrap();
         let definitions = embedded::definitions(suite.reference().unwrap(), edition);
-        hold(&definitions, &suite.dialect, Path::new(name)).unwrap();
-        hold_entries(&definitions, &suite.dialect, Path::new(name)).unwrap();
+        hold(&definitions, &suite.dialect, Path::new(name), "").unwrap();
+        hold_entries(&definitions, &suite.dialect, Path::new(name), "").unwrap();
         hold_pointers(&definitions, &suite.dialect, Path::new(name), "").unwrap();
         let schemas = Schemas::with([&definitions[..]]);
         let mut places = suite.contract.places();
@@ -187,9 +213,22 @@ mod tests {
         let definitions = embedded::definitions(suite.reference().unwrap(), Some("current"));
         let text = OTHERS[1].dialect;
         assert!(text.contains(from));
-        let wrong = Dialect::parse(&text.replacen(from, to, 1)).unwrap();
-        let error = hold_entries(&definitions, &wrong, Path::new("dialect.yaml")).unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        let text = text.replacen(from, to, 1);
+        let line = text.lines().position(|line| line == "      http:").unwrap() + 1;
+        let wrong = Dialect::parse(&text).unwrap();
+        let error = hold_entries(&definitions, &wrong, Path::new("dialect.yaml"), &text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("dialect.yaml:{line}: ")) && error.contains(told), "{error}");
+    }
+
+    #[test]
+    fn what_a_run_makes_is_served() {
+        let text = include_str!("../../tests/doors/dialect.yaml")
+            .replace("apiVersion: example.com/v1\n", "apiVersion: example.com/v2\n");
+        let (path, crds) = (Path::new("dialect.yaml"), include_str!("../../tests/doors/crds.yaml"));
+        let definitions = read((path.to_owned(), crds.to_owned())).unwrap();
+        let error = hold_entries(&definitions, &Dialect::parse(&text).unwrap(), path, &text).unwrap_err().to_string();
+        let told = "dialect.yaml:17: the manifest `http` of `entries` is of `example.com/v2`, as which its definition does not serve it";
+        assert_eq!(error, told);
     }
 
     /// Fields that a contract names in conditions, in entries and in lists.

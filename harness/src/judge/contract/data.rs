@@ -10,9 +10,10 @@ use serde::Deserialize;
 use super::document::{ApiVersion, Conditions, Document, DocumentKind, RawCondition, RawKind, RawTerms};
 use super::error::{ContractError, in_set, path};
 use super::graded::Graded;
-use super::merged;
+use super::merged::{self, Merged};
 use super::rule::Rule;
 use super::typed::TypedValues;
+use super::words;
 use crate::dialects::{Dialect, StatusList};
 use crate::scenario::{Basis, Level, Version};
 
@@ -218,7 +219,7 @@ impl Contract {
         edition: Option<&str>,
         dialect: impl FnOnce(&str) -> Option<Arc<Dialect>>,
     ) -> Result<Contract, ContractError> {
-        let (document, unused) = merged::document(text, edition)?;
+        let Merged { document, unused, rules: listed } = merged::document(text, edition)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } =
             document;
         let mut rules = IndexMap::new();
@@ -246,7 +247,7 @@ impl Contract {
             return Err(ContractError::UnknownKind { kind: kind.clone(), group: group.clone() });
         }
         kinds.iter().flat_map(|kind| &kind.subjects).try_for_each(|subject| subject.is_known(&dialect))?;
-        Ok(Contract {
+        let contract = Contract {
             dialect,
             edition: edition.map(str::to_owned),
             rules,
@@ -258,7 +259,9 @@ impl Contract {
             type_form: form(spec.forms.r#type, "type")?,
             controller_form: spec.forms.controller_name.map(|text| regex(&text, "controllerName")).transpose()?,
             time_form: spec.forms.time.map(|text| regex(&text, "time")).transpose()?,
-        })
+        };
+        words::hold(&contract, |rule| listed.contains(rule.name()))?;
+        Ok(contract)
     }
 
     /// Leaves out clauses that do not hold, and rules that none is left of.

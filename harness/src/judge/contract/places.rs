@@ -62,7 +62,7 @@ impl Kind {
 }
 
 /// As a contract calls it.
-fn word(at: StatusList) -> &'static str {
+pub(super) fn word(at: StatusList) -> &'static str {
     match at {
         StatusList::Object => "object",
         StatusList::Listeners | StatusList::Parents | StatusList::Ancestors => at.field(),
