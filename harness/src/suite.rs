@@ -19,6 +19,7 @@ use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, nearest, parse};
 
+use definitions::Editions;
 pub use error::SuiteError;
 
 /// The files of a suite in a folder.
@@ -45,8 +46,10 @@ pub struct Suite {
     pub requirements: Vec<Requirement>,
     /// What a target may support or not, as its user says, and scenarios need.
     pub features: Vec<DialectFeature>,
-    /// The definitions of its kinds, as far as they are known: none of what is built in.
+    /// The definitions of its kinds in the edition that is meant, as far as they are known: none of what is built in.
     pub definitions: Vec<Value>,
+    /// Those that hold in other editions, if they are other ones.
+    definitions_of_others: Vec<Vec<Value>>,
     /// What a cluster has to pass before anything else is applied to it.
     pub canary: Option<Arc<Scenario>>,
     /// What a cluster is asked before any scenario, by way of what traffic comes in by.
@@ -72,13 +75,14 @@ impl Suite {
             requirements: gateproof_suites::requirements().to_vec(),
             features: Vec::new(),
             definitions: Vec::new(),
+            definitions_of_others: Vec::new(),
             canary: None,
             folder: None,
         })
     }
 
     /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `profiles.yaml`,
-    /// `crds.yaml`, `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
+    /// `crds.yaml` (`crds.EDITION.yaml` where an edition has it otherwise), `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
     ///
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
@@ -102,6 +106,7 @@ impl Suite {
             features: optional(FEATURES)?,
             profiles: optional(PROFILES)?,
             definitions: optional(DEFINITIONS)?,
+            definitions_of_editions: definitions::of_editions(folder)?,
             canary: optional(CANARY)?,
             preflight: optional(PREFLIGHT)?,
         };
@@ -143,6 +148,7 @@ impl Suite {
             features: None,
             profiles: None,
             definitions: None,
+            definitions_of_editions: Vec::new(),
             canary: canary.map(|text| file(CANARY, text)),
             preflight: preflight.map(|text| file(PREFLIGHT, text)),
         };
@@ -174,6 +180,12 @@ impl Suite {
         }
     }
 
+    /// Sets of definitions of its kinds, those of the edition that is meant first, as far as they are known: a manifest may hold what any
+    /// edition has.
+    pub fn definitions_of_editions(&self) -> impl Iterator<Item = &[Value]> {
+        std::iter::once(&self.definitions).chain(&self.definitions_of_others).map(Vec::as_slice)
+    }
+
     /// The edition, unless it is the one that is meant first.
     pub fn other_edition(&self) -> Option<&str> {
         let first = self.dialect.editions().first().map(String::as_str);
@@ -202,6 +214,7 @@ struct Files {
     features: Option<File>,
     profiles: Option<File>,
     definitions: Option<File>,
+    definitions_of_editions: Vec<(String, File)>,
     canary: Option<File>,
     preflight: Option<File>,
 }
@@ -220,10 +233,11 @@ impl Files {
             let line = nearest(&contract_text, &and_of_edition(error.at(), edition));
             SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
         })?;
-        let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
-        definitions::hold(&definitions, &dialect, &path, &dialect_text)?;
-        definitions::hold_pointers(&definitions, &dialect, &path, &dialect_text)?;
-        definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
+        let (whole, single) = (self.definitions.as_ref(), &self.definitions_of_editions);
+        let all = Editions::of(whole, single, &dialect, edition)?;
+        definitions::hold(all.named(), &dialect, &path, &dialect_text)?;
+        definitions::hold_pointers(all.named(), &dialect, &path, &dialect_text)?;
+        definitions::hold_places(all.named(), &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,
             None => Vec::new(),
@@ -246,8 +260,19 @@ impl Files {
         let canary = self.canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
         let preflight =
             self.preflight.map(|(path, text)| read_preflight(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
-        let folder = None;
-        Ok(Suite { vocabulary, dialect, contract, requirements, features, definitions, canary, preflight, folder })
+        let Editions { meant: definitions, others: definitions_of_others, .. } = all;
+        Ok(Suite {
+            vocabulary,
+            dialect,
+            contract,
+            requirements,
+            features,
+            definitions,
+            definitions_of_others,
+            canary,
+            preflight,
+            folder: None,
+        })
     }
 }
 

@@ -356,6 +356,46 @@ fn what_is_wrong_with_an_edition_has_its_place_there(#[case] otherwise: &str, #[
     assert!(said.contains(told), "{said}");
 }
 
+/// What an edition ships has definitions of its own, and is held against them; a manifest may hold what any edition has.
+#[test]
+fn an_edition_may_have_other_definitions() {
+    let copy = mangled("dialect.yaml", "  conditions: [Ready]", "  conditions: [Ready]\n  editions: [current, design]");
+    let path = |name: &str| copy.path().join(name);
+    let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+    let crds = read("crds.yaml").replace("              required: [socket]\n", "");
+    let further = "                socket: {type: string, minLength: 1}\n                shade: {type: string}\n";
+    let crds = crds.replace("                socket: {type: string, minLength: 1}\n", further);
+    std::fs::write(path("crds.design.yaml"), &crds).unwrap();
+    let manifest = read("manifests/lamps.yaml");
+    let shaded = "    - editions: [design]\n      patch: {target: Lamp/lamp, json: [{op: add, path: /spec/shade, value: a}]}\n    - delete: [";
+    std::fs::write(path("manifests/lamps.yaml"), manifest.replace("    - delete: [", shaded)).unwrap();
+    assert_eq!(lint(copy.path()).code, Some(0), "{}", lint(copy.path()).said());
+    // What the contract names has to be there in each edition by itself.
+    let contract = read("contract.yaml");
+    let handled = contract.replace("      subjects: [", "      handledBy: /spec/shade\n      subjects: [");
+    std::fs::write(path("contract.yaml"), handled).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(
+        said.contains("contract.yaml:31: Lamp has nothing at `/spec/shade`, by its definition in crds.yaml"),
+        "{said}"
+    );
+    let only = run(copy.path(), &["lint", "--dialect", copy.path().to_str().unwrap(), "--edition", "design"]);
+    assert_eq!(only.code, Some(0), "{}", only.said());
+    std::fs::write(path("contract.yaml"), contract).unwrap();
+    std::fs::write(path("crds.design.yaml"), crds.replace("lamps", "lampen")).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(
+        said.contains("dialect.yaml:8: Lamp has the plural `lamps` here, and `lampen` in crds.design.yaml"),
+        "{said}"
+    );
+    std::fs::rename(path("crds.design.yaml"), path("crds.desing.yaml")).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(
+        said.contains("crds.desing.yaml: the dialect `lamps` has no edition `desing`: there is current, design"),
+        "{said}"
+    );
+}
+
 /// A feature is named once, and by letters and digits.
 #[rstest]
 #[case::twice("- {name: A, about: b}\n- {name: A, about: c}\n", "features.yaml:2: `A` cannot be the name of a feature")]
