@@ -14,10 +14,11 @@ use gateproof_suites::dialects::{DialectFiles, OTHERS};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::cluster::schemas::Schemas;
 use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
-use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, nearest, parse};
+use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, lint, nearest, parse};
 
 use definitions::Editions;
 pub use error::SuiteError;
@@ -111,8 +112,10 @@ impl Suite {
             preflight: optional(PREFLIGHT)?,
         };
         let (profiles, (_, dialect_text)) = (files.profiles.clone(), files.dialect.clone());
+        let single = [files.canary.clone(), files.preflight.clone()];
         let mut suite = files.assemble(edition)?;
         definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT), &dialect_text)?;
+        single.into_iter().flatten().try_for_each(|file| hold_objects(&file, &suite))?;
         canary::hold(&suite, &folder.join(CANARY))?;
         suite.folder = Some(folder.to_owned());
         // Without manifests there is nothing to be told of but that.
@@ -343,15 +346,29 @@ fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec
 fn one_scenario(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scenario, SuiteError> {
     let file = path.display().to_string();
     let wrong = |why: String| SuiteError::Scenario(why);
-    let told = |one: &Diagnostic| format!("{file}:{}:{}: {}", one.line, one.column, one.message);
-    let parsed = parse(&file, text, vocabulary)
-        .map_err(|problems| wrong(problems.iter().map(told).collect::<Vec<_>>().join("\n")))?;
+    let parsed = parse(&file, text, vocabulary).map_err(|problems| told(&problems))?;
     let (count, second) = (parsed.len(), parsed.get(1).and_then(|second| second.steps.first()));
     let line = second.map(|step| format!(":{}", step.place.line)).unwrap_or_default();
     let [one] = <[Scenario; 1]>::try_from(parsed).map_err(|_| {
         wrong(format!("{file}{line}: there has to be one scenario in it, and there are {count}; leave the others out"))
     })?;
     Ok(one)
+}
+
+/// Problems of a file that has a scenario of its own, each with its place.
+fn told(problems: &[Diagnostic]) -> SuiteError {
+    let one = |one: &Diagnostic| {
+        let help = one.help.iter().map(|help| format!("; {help}")).collect::<String>();
+        format!("{}:{}:{}: {}{help}", one.file, one.line, one.column, one.message)
+    };
+    SuiteError::Scenario(problems.iter().map(one).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether the objects of a file that has a scenario of its own are as their definitions are, as those of the manifests have to be.
+fn hold_objects((path, text): &File, suite: &Suite) -> Result<(), SuiteError> {
+    let schemas = Schemas::with(suite.definitions_of_editions());
+    let problems = lint::objects(&path.display().to_string(), text, &schemas, &suite.dialect);
+    if problems.is_empty() { Ok(()) } else { Err(told(&problems)) }
 }
 
 /// A scenario that asks one entry.

@@ -206,6 +206,7 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::presence_without_its_rule("contract.yaml", "    always-present: {level: MUST, clauses: [LAMP-1, LAMP-2]}\n", "", &["contract.yaml:26: `presence: always` has no effect", "list `always-present` or"])]
 #[case::word_alone("contract.yaml", "presence: always,", "presence: onlyTrue,", &["contract.yaml:27: `presence: onlyTrue` has no effect", "list `negative-only-while-true`"])]
 #[case::added("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - patch: {target: Lamp/lamp, json: [{op: add, path: /spec/sockets, value: a}]}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "Lamp has nothing at `/spec/sockets`", "did you mean `socket`?"])]
+#[case::clause_of_no_edition("requirements.yaml", "  level: must", "  editions: []\n  level: must", &["requirements.yaml:2: the clause `LAMP-1` holds in no edition"])]
 #[case::clause("manifests/lamps.yaml", "LAMP-1, LAMP-4", "LAMP-1, LAMP-44", &["lamps.yaml:12", "LAMP-44"])]
 fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     #[case] file: &str,
@@ -354,6 +355,28 @@ fn what_is_wrong_with_an_edition_has_its_place_there(#[case] otherwise: &str, #[
     std::fs::write(path, contract).unwrap();
     let said = lint(copy.path()).said();
     assert!(said.contains(told), "{said}");
+}
+
+/// What stands in a file of its own is held as manifests are.
+#[rstest]
+#[case::field("sockt: a", "canary.yaml:8:98: Lamp has no field `spec.sockt`; did you mean `socket`?")]
+#[case::second(
+    "socket: a",
+    "canary.yaml:17: there has to be one scenario in it, and there are 2; leave the others out"
+)]
+#[case::good("socket: b", "2 scenarios, no problems")]
+fn what_is_wrong_with_a_canary_is_told(#[case] spec: &str, #[case] told: &str) {
+    let copy = mangled("", "", "");
+    let one = |name: &str| {
+        format!(
+            "apiVersion: gateproof.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: {name}}}\nspec:\n  summary: A.\n  features: []\n  \
+             steps:\n    - apply: [{{apiVersion: examples.gateproof.dev/v1, kind: Lamp, metadata: {{name: lamp}}, spec: {{{spec}}}}}]\n"
+        )
+    };
+    let several = if spec == "socket: a" { format!("{}---\n{}", one("a"), one("b")) } else { one("a") };
+    std::fs::write(copy.path().join("canary.yaml"), several).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(said.contains(told), "no `{told}` in {said}");
 }
 
 /// What an edition ships has definitions of its own, and is held against them; a manifest may hold what any edition has.
