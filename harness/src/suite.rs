@@ -14,11 +14,13 @@ use gateproof_suites::dialects::{DialectFiles, OTHERS};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::cluster::schemas::Schemas;
 use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::load::{self, LoadError};
-use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, nearest, parse};
+use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, lint, nearest, parse};
 
+use definitions::Editions;
 pub use error::SuiteError;
 
 /// The files of a suite in a folder.
@@ -45,8 +47,10 @@ pub struct Suite {
     pub requirements: Vec<Requirement>,
     /// What a target may support or not, as its user says, and scenarios need.
     pub features: Vec<DialectFeature>,
-    /// The definitions of its kinds, as far as they are known: none of what is built in.
+    /// The definitions of its kinds in the edition that is meant, as far as they are known: none of what is built in.
     pub definitions: Vec<Value>,
+    /// Those that hold in other editions, if they are other ones.
+    definitions_of_others: Vec<Vec<Value>>,
     /// What a cluster has to pass before anything else is applied to it.
     pub canary: Option<Arc<Scenario>>,
     /// What a cluster is asked before any scenario, by way of what traffic comes in by.
@@ -72,13 +76,14 @@ impl Suite {
             requirements: gateproof_suites::requirements().to_vec(),
             features: Vec::new(),
             definitions: Vec::new(),
+            definitions_of_others: Vec::new(),
             canary: None,
             folder: None,
         })
     }
 
     /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `profiles.yaml`,
-    /// `crds.yaml`, `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
+    /// `crds.yaml` (`crds.EDITION.yaml` where an edition has it otherwise), `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
     ///
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
@@ -102,12 +107,15 @@ impl Suite {
             features: optional(FEATURES)?,
             profiles: optional(PROFILES)?,
             definitions: optional(DEFINITIONS)?,
+            definitions_of_editions: definitions::of_editions(folder)?,
             canary: optional(CANARY)?,
             preflight: optional(PREFLIGHT)?,
         };
-        let profiles = files.profiles.clone();
+        let (profiles, (_, dialect_text)) = (files.profiles.clone(), files.dialect.clone());
+        let single = [files.canary.clone(), files.preflight.clone()];
         let mut suite = files.assemble(edition)?;
-        definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT))?;
+        definitions::hold_entries(&suite.definitions, &suite.dialect, &folder.join(DIALECT), &dialect_text)?;
+        single.into_iter().flatten().try_for_each(|file| hold_objects(&file, &suite))?;
         canary::hold(&suite, &folder.join(CANARY))?;
         suite.folder = Some(folder.to_owned());
         // Without manifests there is nothing to be told of but that.
@@ -143,6 +151,7 @@ impl Suite {
             features: None,
             profiles: None,
             definitions: None,
+            definitions_of_editions: Vec::new(),
             canary: canary.map(|text| file(CANARY, text)),
             preflight: preflight.map(|text| file(PREFLIGHT, text)),
         };
@@ -174,6 +183,12 @@ impl Suite {
         }
     }
 
+    /// Sets of definitions of its kinds, those of the edition that is meant first, as far as they are known: a manifest may hold what any
+    /// edition has.
+    pub fn definitions_of_editions(&self) -> impl Iterator<Item = &[Value]> {
+        std::iter::once(&self.definitions).chain(&self.definitions_of_others).map(Vec::as_slice)
+    }
+
     /// The edition, unless it is the one that is meant first.
     pub fn other_edition(&self) -> Option<&str> {
         let first = self.dialect.editions().first().map(String::as_str);
@@ -202,6 +217,7 @@ struct Files {
     features: Option<File>,
     profiles: Option<File>,
     definitions: Option<File>,
+    definitions_of_editions: Vec<(String, File)>,
     canary: Option<File>,
     preflight: Option<File>,
 }
@@ -220,10 +236,11 @@ impl Files {
             let line = nearest(&contract_text, &and_of_edition(error.at(), edition));
             SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
         })?;
-        let definitions = self.definitions.map(definitions::read).transpose()?.unwrap_or_default();
-        definitions::hold(&definitions, &dialect, &path)?;
-        definitions::hold_pointers(&definitions, &dialect, &path, &dialect_text)?;
-        definitions::hold_places(&definitions, &contract, &contract_path, &contract_text)?;
+        let (whole, single) = (self.definitions.as_ref(), &self.definitions_of_editions);
+        let all = Editions::of(whole, single, &dialect, edition)?;
+        definitions::hold(all.named(), &dialect, &path, &dialect_text)?;
+        definitions::hold_pointers(all.named(), &dialect, &path, &dialect_text)?;
+        definitions::hold_places(all.named(), &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,
             None => Vec::new(),
@@ -233,7 +250,8 @@ impl Files {
             Some((path, text)) => read_features(path, &text)?,
             None => Vec::new(),
         };
-        let profiles = self.profiles.map(|file| profiles::read(&file, &features)).transpose()?.unwrap_or_default();
+        let profiles =
+            self.profiles.map(|file| profiles::read(&file, &features, &requirements)).transpose()?.unwrap_or_default();
         let names = features.iter().map(|feature| feature.name.clone()).collect();
         let clauses = requirements.iter().map(|requirement| requirement.id.clone()).collect();
         let mut vocabulary = Vocabulary::of(Arc::clone(&dialect), names, clauses);
@@ -245,8 +263,19 @@ impl Files {
         let canary = self.canary.map(|(path, text)| one_scenario(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
         let preflight =
             self.preflight.map(|(path, text)| read_preflight(&path, &text, &vocabulary)).transpose()?.map(Arc::new);
-        let folder = None;
-        Ok(Suite { vocabulary, dialect, contract, requirements, features, definitions, canary, preflight, folder })
+        let Editions { meant: definitions, others: definitions_of_others, .. } = all;
+        Ok(Suite {
+            vocabulary,
+            dialect,
+            contract,
+            requirements,
+            features,
+            definitions,
+            definitions_of_others,
+            canary,
+            preflight,
+            folder: None,
+        })
     }
 }
 
@@ -300,12 +329,14 @@ fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec
     let read: Vec<Requirement> = read_table(&path, text)?;
     clauses::once(&path, text, &read)?;
     if let Some(one) = read.iter().find(|one| one.editions.as_ref().is_some_and(Vec::is_empty)) {
-        return Err(SuiteError::ClauseOfNone { path, clause: one.id.clone() });
+        let line = line_of(text, &[format!("id={}", one.id), "editions".to_owned()]);
+        return Err(SuiteError::ClauseOfNone { path, line, clause: one.id.clone() });
     }
     let named = read.iter().flat_map(|one| one.editions.iter().flatten().map(|edition| (&one.id, edition)));
     match named.into_iter().find(|(_, edition)| !dialect.editions().contains(edition)) {
         Some((clause, edition)) => {
-            Err(SuiteError::ClauseOfNoEdition { path, clause: clause.clone(), edition: edition.clone() })
+            let line = line_of(text, &[format!("id={clause}"), "editions".to_owned(), edition.clone()]);
+            Err(SuiteError::ClauseOfNoEdition { path, line, clause: clause.clone(), edition: edition.clone() })
         }
         None => Ok(read),
     }
@@ -315,13 +346,29 @@ fn read_requirements(path: PathBuf, text: &str, dialect: &Dialect) -> Result<Vec
 fn one_scenario(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Scenario, SuiteError> {
     let file = path.display().to_string();
     let wrong = |why: String| SuiteError::Scenario(why);
-    let told = |one: &Diagnostic| format!("{file}:{}:{}: {}", one.line, one.column, one.message);
-    let parsed = parse(&file, text, vocabulary)
-        .map_err(|problems| wrong(problems.iter().map(told).collect::<Vec<_>>().join("\n")))?;
-    let count = parsed.len();
-    let [one] = <[Scenario; 1]>::try_from(parsed)
-        .map_err(|_| wrong(format!("{file}: there has to be one scenario in it, and there are {count}")))?;
+    let parsed = parse(&file, text, vocabulary).map_err(|problems| told(&problems))?;
+    let (count, second) = (parsed.len(), parsed.get(1).and_then(|second| second.steps.first()));
+    let line = second.map(|step| format!(":{}", step.place.line)).unwrap_or_default();
+    let [one] = <[Scenario; 1]>::try_from(parsed).map_err(|_| {
+        wrong(format!("{file}{line}: there has to be one scenario in it, and there are {count}; leave the others out"))
+    })?;
     Ok(one)
+}
+
+/// Problems of a file that has a scenario of its own, each with its place.
+fn told(problems: &[Diagnostic]) -> SuiteError {
+    let one = |one: &Diagnostic| {
+        let help = one.help.iter().map(|help| format!("; {help}")).collect::<String>();
+        format!("{}:{}:{}: {}{help}", one.file, one.line, one.column, one.message)
+    };
+    SuiteError::Scenario(problems.iter().map(one).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether the objects of a file that has a scenario of its own are as their definitions are, as those of the manifests have to be.
+fn hold_objects((path, text): &File, suite: &Suite) -> Result<(), SuiteError> {
+    let schemas = Schemas::with(suite.definitions_of_editions());
+    let problems = lint::objects(&path.display().to_string(), text, &schemas, &suite.dialect);
+    if problems.is_empty() { Ok(()) } else { Err(told(&problems)) }
 }
 
 /// A scenario that asks one entry.
@@ -332,7 +379,8 @@ fn read_preflight(path: &Path, text: &str, vocabulary: &Vocabulary) -> Result<Sc
         return Ok(scenario);
     }
     let why = "it is to have one entry in `gateways`, and a step that probes it";
-    Err(SuiteError::Scenario(format!("{}: {why}", path.display())))
+    let line = line_of(text, &["spec", "steps"].map(str::to_owned)).map(|line| format!(":{line}"));
+    Err(SuiteError::Scenario(format!("{}{}: {why}", path.display(), line.unwrap_or_default())))
 }
 
 #[cfg(test)]

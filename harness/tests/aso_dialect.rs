@@ -90,6 +90,58 @@ fn a_group_of_its_domain_needs_a_canary(#[case] group: &str, #[case] is_guarded:
     assert_eq!(read.is_err(), is_guarded, "{read:?}");
 }
 
+/// A canary that asks after something else passes wherever its first object makes something real.
+#[rstest::rstest]
+#[case::of_another(
+    "resourceGroups/${ns}*",
+    "resourceGroups/other*",
+    "canary.yaml:29",
+    "is not about ResourceGroup/canary, which is applied first, in line 11"
+)]
+#[case::of_one_that_starts_alike(
+    "resourceGroups/${ns}*",
+    "resourceGroups/${ns}-b*",
+    "canary.yaml:29",
+    "is not about ResourceGroup/canary"
+)]
+#[case::of_all(
+    ", path: \"/subscriptions/0badc0de-0000-4000-8000-00000000cafe/resourceGroups/${ns}*\"",
+    "",
+    "canary.yaml:29",
+    "is not about ResourceGroup/canary"
+)]
+#[case::of_nothing(
+    "resources.azure.com/v1api20200601",
+    "example.com/v1",
+    "canary.yaml:29",
+    "no object of such a group is applied before"
+)]
+#[case::of_the_second(
+    "    - requests:",
+    "    - apply:\n        - {apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: more}, spec: {location: westeurope}}\n    - requests:",
+    "canary.yaml:29",
+    "a second object is applied before the request for the first one"
+)]
+fn it_asks_for_its_first_object(#[case] from: &str, #[case] to: &str, #[case] place: &str, #[case] told: &str) {
+    let folder = folder();
+    let path = folder.path().join("canary.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from));
+    std::fs::write(path, text.replacen(from, to, 1)).unwrap();
+    let error = Suite::read(folder.path(), None).unwrap_err().to_string();
+    assert!(error.contains(&format!("{place}: ")) && error.contains(told), "{error}");
+}
+
+/// By the name of the object it may ask as well.
+#[test]
+fn it_may_ask_by_name() {
+    let folder = folder();
+    let path = folder.path().join("canary.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, text.replacen("resourceGroups/${ns}*", "resourceGroups/canary", 1)).unwrap();
+    assert!(Suite::read(folder.path(), None).is_ok());
+}
+
 /// Whoever copies the dialect copies what guards it.
 #[test]
 fn it_is_not_read_without_its_canary() {

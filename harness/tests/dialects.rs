@@ -148,7 +148,7 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::implied("dialect.yaml", "  conditions: [Ready]", "  implied: {fresh: [LAMP-44]}\n  conditions: [Ready]", &["dialect.yaml:9: the clause `LAMP-44` stands in no requirements.yaml"])]
 #[case::demand("dialect.yaml", "  conditions: [Ready]", "  implied: {frsh: [LAMP-1]}\n  conditions: [Ready]", &["dialect.yaml", "unknown field `frsh`"])]
 #[case::edition("manifests/lamps.yaml", "  features: []", "  features: []\n  editions: [design]", &["lamps.yaml:7", "the dialect `lamps` has one edition only"])]
-#[case::edition_of_a_clause("requirements.yaml", "  level: must", "  editions: [design]\n  level: must", &["requirements.yaml", "of the edition `design`, which the dialect does not name"])]
+#[case::edition_of_a_clause("requirements.yaml", "  level: must", "  editions: [design]\n  level: must", &["requirements.yaml:2: the clause `LAMP-1` is of the edition `design`, which the dialect does not name"])]
 #[case::rule("contract.yaml", "tri-state", "try-state", &["contract.yaml:14: no rule is named `try-state`; did you mean `tri-state`?"])]
 #[case::other("contract.yaml", "name: lamps", "name: candles", &["contract.yaml", "of the dialect `candles`, which is another"])]
 #[case::foreign_kind("contract.yaml", "kind: Lamp", "kind: Lamb", &["contract.yaml", "no kind Lamb of the group `examples.gateproof.dev`"])]
@@ -156,13 +156,13 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::condition("manifests/lamps.yaml", "Ready: \"True/Lit\"", "Reddy: \"True/Lit\"", &["lamps.yaml:11", "Reddy", "Ready"])]
 #[case::release("manifests/lamps.yaml", "  features: []", "  features: []\n  since: \"1.4\"", &["lamps.yaml:7", "the dialect `lamps` has no releases to be bound to"])]
 #[case::channel("manifests/lamps.yaml", "proves: [LAMP-1, LAMP-4]", "proves: [LAMP-1, LAMP-4]\n      channel: standard", &["lamps.yaml:13", "has no releases"])]
-#[case::plural("dialect.yaml", "plural: lamps", "plural: lampen", &["dialect.yaml: Lamp has the plural `lampen` here, and `lamps` in crds.yaml"])]
-#[case::scope("dialect.yaml", "plural: lamps", "plural: lamps, scope: Cluster", &["Lamp has the scope `Cluster` here, and `Namespaced` in crds.yaml"])]
-#[case::undefined("dialect.yaml", "    - {kind: Lamp, plural: lamps}", "    - {kind: Lamp, plural: lamps}\n    - {kind: Lantern, plural: lanterns}", &["crds.yaml defines kinds of the group `examples.gateproof.dev`, and no Lantern"])]
-#[case::place("contract.yaml", "      subjects: [", "      handledBy: /spec/sockets\n      subjects: [", &["contract.yaml:28: Lamp has nothing at `/spec/sockets`, by its definition in crds.yaml"])]
-#[case::list("contract.yaml", "at: object", "at: parents", &["contract.yaml:28: Lamp has nothing at `/status/parents`"])]
-#[case::grade("contract.yaml", "presence: always,", "presence: always, graded: {by: messag},", &["contract.yaml:24: Lamp has nothing at `/status/", "conditions/0/messag`, by its definition in crds.yaml; did you mean `message`?"])]
-#[case::sorted("contract.yaml", "      subjects: [", "      sorted: [{at: /status/conditions, by: typ}]\n      subjects: [", &["contract.yaml:28: Lamp has nothing at `/status/", "conditions/0/typ`, by", "did you mean `type`?"])]
+#[case::plural("dialect.yaml", "plural: lamps", "plural: lampen", &["dialect.yaml:8: Lamp has the plural `lampen` here, and `lamps` in crds.yaml"])]
+#[case::scope("dialect.yaml", "plural: lamps", "plural: lamps, scope: Cluster", &["dialect.yaml:8: Lamp has the scope `Cluster` here, and `Namespaced` in crds.yaml"])]
+#[case::undefined("dialect.yaml", "    - {kind: Lamp, plural: lamps}", "    - {kind: Lamp, plural: lamps}\n    - {kind: Lantern, plural: lanterns}", &["dialect.yaml:9: crds.yaml defines kinds of the group `examples.gateproof.dev`, and no Lantern"])]
+#[case::place("contract.yaml", "      subjects: [", "      handledBy: /spec/sockets\n      subjects: [", &["contract.yaml:31: Lamp has nothing at `/spec/sockets`, by its definition in crds.yaml"])]
+#[case::list("contract.yaml", "at: object", "at: parents", &["contract.yaml:31: Lamp has nothing at `/status/parents`"])]
+#[case::grade("contract.yaml", "  conditions:\n    lamp:\n      Ready: {presence: always,", "    grade-fits-status: {level: MUST}\n  conditions:\n    lamp:\n      Ready: {presence: always, graded: {by: messag},", &["contract.yaml:28: Lamp has nothing at `/status/", "conditions/0/messag`, by its definition in crds.yaml; did you mean `message`?"])]
+#[case::sorted("contract.yaml", "  conditions:\n    lamp:\n      Ready: {presence: always, reasons: {\"True\": [Lit], \"False\": [SocketNotFound]}}\n  kinds:\n    - kind: Lamp\n      group: examples.gateproof.dev\n", "    sorted: {level: MUST}\n  conditions:\n    lamp:\n      Ready: {presence: always, reasons: {\"True\": [Lit], \"False\": [SocketNotFound]}}\n  kinds:\n    - kind: Lamp\n      group: examples.gateproof.dev\n      sorted: [{at: /status/conditions, by: typ}]\n", &["contract.yaml:32: Lamp has nothing at `/status/", "conditions/0/typ`, by", "did you mean `type`?"])]
 #[case::generation("dialect.yaml", "plural: lamps", "plural: lamps, generation: status", &["dialect.yaml:8: Lamp has `generation: status` here, and no `status.observedGeneration`", "leave `generation` out"])]
 #[case::definitions("crds.yaml", "kind: CustomResourceDefinition", "kind: CustomResource", &["crds.yaml"])]
 #[case::object("manifests/lamps.yaml", "spec: {socket: socket}", "spec: {sockt: socket}", &["lamps.yaml:10", "Lamp has no field `spec.sockt`", "did you mean `socket`?"])]
@@ -183,14 +183,30 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::nobodys_entries("dialect.yaml", "plural: lamps", "plural: lamps, conditions: ancestors", &["dialect.yaml:8: ", "the conditions of Lamp stand in `status.ancestors`", "no kind with the role `class`"])]
 #[case::clause_of_a_rule("contract.yaml", "tri-state: {level: MUST, clauses: [LAMP-3]}", "tri-state: {level: MUST, clauses: [LAMP-33]}", &["contract.yaml:14: the clause `LAMP-33` stands in no requirements.yaml", "did you mean `LAMP-3`?"])]
 #[case::clause_twice("requirements.yaml", "id: LAMP-4", "id: LAMP-1", &["requirements.yaml:16: the clause `LAMP-1` is there twice"])]
-#[case::reason("contract.yaml", "[Lit]", "[Lit sinc 1.2]", &["contract.yaml:24: `Lit sinc 1.2` is not a reason such as `Pending since 1.2 until 1.5`"])]
-#[case::release_of_a_reason("contract.yaml", "[Lit]", "[Lit since 1.x]", &["contract.yaml:24: `1.x`"])]
-#[case::release_of_a_condition("contract.yaml", "presence: always,", "presence: always, until: soon,", &["contract.yaml:24: `soon`"])]
+#[case::reason("contract.yaml", "[Lit]", "[Lit sinc 1.2]", &["contract.yaml:27: `Lit sinc 1.2` is not a reason such as `Pending since 1.2 until 1.5`"])]
+#[case::release_of_a_reason("contract.yaml", "[Lit]", "[Lit since 1.x]", &["contract.yaml:27: `1.x`"])]
+#[case::release_of_a_condition("contract.yaml", "presence: always,", "presence: always, until: soon,", &["contract.yaml:27: `soon`"])]
 #[case::release_of_a_rule("contract.yaml", "tri-state: {level", "tri-state: {since: soon, level", &["contract.yaml:14: `soon`"])]
 #[case::form("contract.yaml", "'^[A-Z][A-Za-z0-9]*$'\n    type", "'['\n    type", &["contract.yaml:10: `forms.reasonLint` is no regular expression"])]
-#[case::status("contract.yaml", "\"True\": [Lit]", "\"Treu\": [Lit]", &["contract.yaml:24: the condition `Ready` of the set `lamp`", "the status `Treu`: there is True, False, Unknown"])]
-#[case::open_status("contract.yaml", "presence: always,", "presence: always, open: [\"true\"],", &["contract.yaml:24: the condition `Ready` of the set `lamp`", "the status `true`"])]
-#[case::type_("contract.yaml", "Ready: {presence", "Reddy: {presence", &["contract.yaml:24: the set `lamp` has the condition `Reddy`", "there is Ready"])]
+#[case::status("contract.yaml", "\"True\": [Lit]", "\"Treu\": [Lit]", &["contract.yaml:27: the condition `Ready` of the set `lamp`", "the status `Treu`: there is True, False, Unknown"])]
+#[case::open_status("contract.yaml", "presence: always,", "presence: always, open: [\"true\"],", &["contract.yaml:27: the condition `Ready` of the set `lamp`", "the status `true`"])]
+#[case::type_("contract.yaml", "Ready: {presence", "Reddy: {presence", &["contract.yaml:27: the set `lamp` has the condition `Reddy`", "there is Ready"])]
+#[case::applied_kind("manifests/lamps.yaml", "kind: Lamp, metadata", "kind: Lamb, metadata", &["lamps.yaml:10", "the dialect `lamps` has no kind `Lamb` of the group `examples.gateproof.dev`", "did you mean `Lamp`?"])]
+#[case::further_kind("manifests/lamps.yaml", "kind: Lamp, metadata", "kind: Torch, metadata", &["lamps.yaml:10", "no kind `Torch`", "there is Lamp; a further one has to stand in `kinds` of dialect.yaml"])]
+#[case::made_kind("manifests/lamps.yaml", "  features: []", "  features: []\n  made: [{apiVersion: examples.gateproof.dev/v1, kind: Lamb, name: a}]", &["lamps.yaml:7", "no kind `Lamb`"])]
+#[case::made_of_another("manifests/lamps.yaml", "  features: []", "  features: []\n  made: [{apiVersion: kuadrant.io/v1, kind: AuthPolicy, name: a}]", &["lamps.yaml:7", "an object of the dialect `kuadrant`"])]
+#[case::made_and_applied("manifests/lamps.yaml", "  features: []", "  features: []\n  made: [{apiVersion: v1, kind: ConfigMap, name: socket}]", &["lamps.yaml:10", "`ConfigMap/socket` stands in `made`", "take it out of `made`"])]
+#[case::version("manifests/lamps.yaml", "examples.gateproof.dev/v1,", "examples.gateproof.dev/v2,", &["lamps.yaml:10", "Lamp is not served as `examples.gateproof.dev/v2`", "there is `examples.gateproof.dev/v1`"])]
+#[case::version_of_made("manifests/lamps.yaml", "  features: []", "  features: []\n  made: [{apiVersion: examples.gateproof.dev/v2, kind: Lamp, name: a}]", &["lamps.yaml:7", "Lamp is not served as"])]
+#[case::core_group("dialect.yaml", "groups: [", "groups: ['', ", &["dialect.yaml:6: ", "`` among its `groups`, which is one of Kubernetes itself", "put that first"])]
+#[case::group_of_kubernetes("dialect.yaml", ".dev]", ".dev, apps]", &["dialect.yaml:6: ", "`apps` among its `groups`, which is one of Kubernetes itself, and no kind is of it"])]
+#[case::class_of_nobody("dialect.yaml", "plural: lamps", "plural: lamps, role: class", &["dialect.yaml:8: Lamp has `role: class` here, and no `spec.controllerName`"])]
+#[case::falls_back("dialect.yaml", "  conditions: [Ready]", "  conditions: [Ready]\n  accepted: Ready\n  fallsBack: {condition: Ready, message: a}", &["dialect.yaml:11: ", "in its `condition` the condition of `accepted`"])]
+#[case::word_without_its_rule("contract.yaml", "presence: always,", "presence: always, explains: true,", &["contract.yaml:27: `explains` has no effect", "list `message-explains` there"])]
+#[case::presence_without_its_rule("contract.yaml", "    always-present: {level: MUST, clauses: [LAMP-1, LAMP-2]}\n", "", &["contract.yaml:26: `presence: always` has no effect", "list `always-present` or"])]
+#[case::word_alone("contract.yaml", "presence: always,", "presence: onlyTrue,", &["contract.yaml:27: `presence: onlyTrue` has no effect", "list `negative-only-while-true`"])]
+#[case::added("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - patch: {target: Lamp/lamp, json: [{op: add, path: /spec/sockets, value: a}]}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "Lamp has nothing at `/spec/sockets`", "did you mean `socket`?"])]
+#[case::clause_of_no_edition("requirements.yaml", "  level: must", "  editions: []\n  level: must", &["requirements.yaml:2: the clause `LAMP-1` holds in no edition"])]
 #[case::clause("manifests/lamps.yaml", "LAMP-1, LAMP-4", "LAMP-1, LAMP-44", &["lamps.yaml:12", "LAMP-44"])]
 fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     #[case] file: &str,
@@ -300,6 +316,12 @@ fn profiles_of_a_folder_select_its_scenarios() {
 #[case::twice("- {name: A, about: b}\n- {name: a, about: b}\n", "profiles.yaml:2: `a` cannot be the name of a profile")]
 #[case::name("- {name: a b, about: b}\n", "profiles.yaml:1: `a b` cannot be the name of a profile")]
 #[case::of_a_feature("- {name: F, about: b}\n", "profiles.yaml:1: `F` is the name of a feature, too")]
+#[case::of_a_clause("- {name: lamp-4, about: b}\n", "profiles.yaml:1: `lamp-4` is the name of a clause, too")]
+#[case::of_a_scenario(
+    "- {name: A, about: b}\n- {name: Lamp-Lit, about: b}\n",
+    "profiles.yaml:2: `Lamp-Lit` is the name of a scenario, too"
+)]
+#[case::of_a_suite("- {name: local, about: b}\n", "profiles.yaml:1: `local` is the name of a suite")]
 #[case::both(
     "- {name: A, about: b, core: [F], extended: [F]}\n",
     "profiles.yaml:1: the feature `F` is core in the profile A, and extended"
@@ -315,17 +337,86 @@ fn what_is_wrong_with_profiles_is_told(#[case] text: &str, #[case] told: &str) {
 }
 
 /// The place of a reason that does not read may be in what an edition has otherwise.
-#[test]
-fn what_is_wrong_with_an_edition_has_its_place_there() {
+#[rstest]
+#[case::reason(
+    "conditions: {lamp: {Ready: {reasons: {\"True\": [Lit sinc 1.2]}}}}",
+    "contract.yaml:34: `Lit sinc 1.2` is not a reason"
+)]
+#[case::nothing_to_take(
+    "conditions: {lamp: {Redy: null}}",
+    "contract.yaml:34: reading the contract: in the edition `design`: there is no `conditions.lamp.Redy`"
+)]
+#[case::field("rulse: {}", "contract.yaml:33: reading the contract: in the edition `design`: unknown field `rulse`")]
+fn what_is_wrong_with_an_edition_has_its_place_there(#[case] otherwise: &str, #[case] told: &str) {
     let copy = mangled("dialect.yaml", "  conditions: [Ready]", "  conditions: [Ready]\n  editions: [current, design]");
     let path = copy.path().join("contract.yaml");
     let mut contract = std::fs::read_to_string(&path).unwrap();
-    contract.push_str(
-        "  editions:\n    design:\n      conditions: {lamp: {Ready: {reasons: {\"True\": [Lit sinc 1.2]}}}}\n",
-    );
+    contract.push_str(&format!("  editions:\n    design:\n      {otherwise}\n"));
     std::fs::write(path, contract).unwrap();
     let said = lint(copy.path()).said();
-    assert!(said.contains("contract.yaml:31: `Lit sinc 1.2` is not a reason"), "{said}");
+    assert!(said.contains(told), "{said}");
+}
+
+/// What stands in a file of its own is held as manifests are.
+#[rstest]
+#[case::field("sockt: a", "canary.yaml:8:98: Lamp has no field `spec.sockt`; did you mean `socket`?")]
+#[case::second(
+    "socket: a",
+    "canary.yaml:17: there has to be one scenario in it, and there are 2; leave the others out"
+)]
+#[case::good("socket: b", "2 scenarios, no problems")]
+fn what_is_wrong_with_a_canary_is_told(#[case] spec: &str, #[case] told: &str) {
+    let copy = mangled("", "", "");
+    let one = |name: &str| {
+        format!(
+            "apiVersion: gateproof.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: {name}}}\nspec:\n  summary: A.\n  features: []\n  \
+             steps:\n    - apply: [{{apiVersion: examples.gateproof.dev/v1, kind: Lamp, metadata: {{name: lamp}}, spec: {{{spec}}}}}]\n"
+        )
+    };
+    let several = if spec == "socket: a" { format!("{}---\n{}", one("a"), one("b")) } else { one("a") };
+    std::fs::write(copy.path().join("canary.yaml"), several).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(said.contains(told), "no `{told}` in {said}");
+}
+
+/// What an edition ships has definitions of its own, and is held against them; a manifest may hold what any edition has.
+#[test]
+fn an_edition_may_have_other_definitions() {
+    let copy = mangled("dialect.yaml", "  conditions: [Ready]", "  conditions: [Ready]\n  editions: [current, design]");
+    let path = |name: &str| copy.path().join(name);
+    let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+    let crds = read("crds.yaml").replace("              required: [socket]\n", "");
+    let further = "                socket: {type: string, minLength: 1}\n                shade: {type: string}\n";
+    let crds = crds.replace("                socket: {type: string, minLength: 1}\n", further);
+    std::fs::write(path("crds.design.yaml"), &crds).unwrap();
+    let manifest = read("manifests/lamps.yaml");
+    let shaded = "    - editions: [design]\n      patch: {target: Lamp/lamp, json: [{op: add, path: /spec/shade, value: a}]}\n    - delete: [";
+    std::fs::write(path("manifests/lamps.yaml"), manifest.replace("    - delete: [", shaded)).unwrap();
+    assert_eq!(lint(copy.path()).code, Some(0), "{}", lint(copy.path()).said());
+    // What the contract names has to be there in each edition by itself.
+    let contract = read("contract.yaml");
+    let handled = contract.replace("      subjects: [", "      handledBy: /spec/shade\n      subjects: [");
+    std::fs::write(path("contract.yaml"), handled).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(
+        said.contains("contract.yaml:31: Lamp has nothing at `/spec/shade`, by its definition in crds.yaml"),
+        "{said}"
+    );
+    let only = run(copy.path(), &["lint", "--dialect", copy.path().to_str().unwrap(), "--edition", "design"]);
+    assert_eq!(only.code, Some(0), "{}", only.said());
+    std::fs::write(path("contract.yaml"), contract).unwrap();
+    std::fs::write(path("crds.design.yaml"), crds.replace("lamps", "lampen")).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(
+        said.contains("dialect.yaml:8: Lamp has the plural `lamps` here, and `lampen` in crds.design.yaml"),
+        "{said}"
+    );
+    std::fs::rename(path("crds.design.yaml"), path("crds.desing.yaml")).unwrap();
+    let said = lint(copy.path()).said();
+    assert!(
+        said.contains("crds.desing.yaml: the dialect `lamps` has no edition `desing`: there is current, design"),
+        "{said}"
+    );
 }
 
 /// A feature is named once, and by letters and digits.

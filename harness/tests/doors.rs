@@ -145,13 +145,13 @@ async fn ran(group: (&str, &str), knock: &'static str, says_where: bool, others:
     "dialect.yaml",
     "certificate: ",
     "key: ",
-    "a manifest of `entries` has the field `spec.key`, which its definition has not"
+    "dialect.yaml:17: the manifest `http` of `entries` has the field `spec.key`, which its definition has not"
 )]
 #[case::no_probe(
     "preflight.yaml",
     "    - probe: {",
     "    - hold: {for: quiet, always: {\"${door}\": {Open: \"True\"}}} # {",
-    "preflight.yaml: it is to have one entry"
+    "preflight.yaml:8: it is to have one entry"
 )]
 #[case::two_entries(
     "preflight.yaml",

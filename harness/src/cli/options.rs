@@ -152,7 +152,7 @@ pub(crate) fn check(texts: &[(String, String)], suite: &Suite) -> Result<(Vec<Sc
 
 /// The schemas of what scenarios of a suite may hold, whichever edition they are of.
 fn schemas_of(suite: &Suite) -> Schemas {
-    let Some(reference) = suite.reference() else { return Schemas::with([&suite.definitions[..]]) };
+    let Some(reference) = suite.reference() else { return Schemas::with(suite.definitions_of_editions()) };
     let editions = suite.dialect.editions().iter().map(|edition| embedded::definitions(reference, Some(edition)));
     let definitions: Vec<_> = editions.collect();
     Schemas::with(definitions.iter().map(Vec::as_slice))

@@ -1,7 +1,7 @@
 //! The schemas of the Gateway API releases that are built in, of the kinds of Kubernetes itself and of a dialect's own, for checking
 //! manifests before anything is applied.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use gateproof_apiserver::crds::{self, BUNDLE_VERSION};
@@ -16,6 +16,8 @@ use crate::scenario::{Channel, Version};
 #[derive(Debug, Default)]
 pub struct Schemas {
     own: Vec<ByKind>,
+    /// The versions that those definitions serve, by group and kind.
+    served: HashMap<(String, String), BTreeSet<String>>,
 }
 
 /// The compiled schema, and what it was compiled from, by apiVersion and kind.
@@ -71,7 +73,17 @@ fn owned(names: Vec<&str>) -> Vec<String> {
 impl Schemas {
     /// With sets of definitions of a dialect beside those that are built in.
     pub fn with<'d>(definitions: impl IntoIterator<Item = &'d [Value]>) -> Schemas {
-        Schemas { own: definitions.into_iter().map(compile).collect() }
+        let (mut own, mut served) = (Vec::new(), HashMap::<_, BTreeSet<String>>::new());
+        for definitions in definitions {
+            own.push(compile(definitions));
+            for spec in definitions.iter().map(|definition| &definition["spec"]) {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let versions = spec["versions"].as_array().into_iter().flatten();
+                let names = versions.filter(|version| version["served"] != false).map(|version| text(&version["name"]));
+                served.entry((text(&spec["group"]), text(&spec["names"]["kind"]))).or_default().extend(names);
+            }
+        }
+        Schemas { own, served }
     }
 
     /// What is known of a kind, in every version and channel. Kinds of several groups may have one name.
@@ -136,6 +148,10 @@ impl ObjectSchemas for Schemas {
     fn unknown_in_patch(&self, group: Option<&str>, kind: &str, patch: &Value) -> Vec<(String, Vec<String>)> {
         let each = self.of_kind(group, kind).map(|(schema, _)| unknown(schema, patch));
         each.min_by_key(Vec::len).unwrap_or_default()
+    }
+
+    fn served(&self, group: &str, kind: &str) -> Option<BTreeSet<String>> {
+        self.served.get(&(group.to_owned(), kind.to_owned())).cloned()
     }
 
     fn missing_at(&self, group: Option<&str>, kind: &str, pointer: &str) -> Option<Missing> {

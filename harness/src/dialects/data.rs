@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use super::entries::Entries;
 use super::error::DialectError;
+use super::groups::unfit_group;
 use super::implied::{Implied, ImpliedClauses};
+use super::standing::Standing;
 
 /// A status language.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,19 @@ pub struct FallsBack {
     pub condition: String,
     /// How its message starts.
     pub message: String,
+}
+
+impl FallsBack {
+    /// The field that lets too much pass, and why: a message that any starts with, or a condition that would excuse itself.
+    fn problem(&self, accepted: Option<&str>) -> Option<(&'static str, &'static str)> {
+        if self.message.trim().is_empty() {
+            return Some(("message", "nothing with which a message has to start: every one does; say how it starts"));
+        }
+        (accepted == Some(&*self.condition)).then_some((
+            "condition",
+            "the condition of `accepted`, which cannot say of itself that it may be about an earlier generation; name another one",
+        ))
+    }
 }
 
 /// A kind of a dialect.
@@ -110,33 +125,6 @@ pub enum Role {
     Class,
     /// Where traffic comes in.
     Entry,
-}
-
-/// Where conditions stand.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Standing {
-    /// In `status.conditions`.
-    #[default]
-    Object,
-    /// In `status.parents`, for each parent and controller.
-    Parents,
-    /// In `status.ancestors`, for each ancestor and controller, unless in `status.conditions`.
-    Ancestors,
-    /// Wherever an object has them: of a kind that no dialect knows.
-    #[serde(skip)]
-    Shown,
-}
-
-impl Standing {
-    /// The list of entries that have them, each of one controller, if they stand in entries.
-    fn entries(self) -> Option<&'static str> {
-        match self {
-            Standing::Parents => Some("parents"),
-            Standing::Ancestors => Some("ancestors"),
-            Standing::Object | Standing::Shown => None,
-        }
-    }
 }
 
 /// Which limit of time there is for a status to settle.
@@ -219,6 +207,9 @@ impl Dialect {
         if groups.is_empty() {
             return Err(DialectError::NoGroup(name));
         }
+        if let Some((group, problem)) = unfit_group(&groups, &kinds) {
+            return Err(DialectError::Group { dialect: name, group: group.clone(), problem });
+        }
         for (index, one) in kinds.iter().enumerate() {
             if kinds[..index].iter().any(|other| other.kind == one.kind) {
                 return Err(DialectError::Twice { dialect: name, kind: one.kind.clone() });
@@ -259,6 +250,9 @@ impl Dialect {
         }
         if falls_back.is_some() && accepted.is_none() {
             return Err(DialectError::FallsBack(name));
+        }
+        if let Some((field, problem)) = falls_back.as_ref().and_then(|one| one.problem(accepted.as_deref())) {
+            return Err(DialectError::FallsBackOn { dialect: name, field, problem });
         }
         let said = [
             ("accepted", accepted.as_ref()),

@@ -8,6 +8,41 @@ use super::*;
     "groups: []",
     "names no API group"
 )]
+#[case::core_group(
+    "groups: [",
+    "groups: ['', ",
+    "has `` among its `groups`, which is one of Kubernetes itself: a dialect may"
+)]
+#[case::group_of_kubernetes(
+    "groups: [",
+    "groups: [networking.k8s.io, ",
+    "`networking.k8s.io` among its `groups`, which is one of"
+)]
+#[case::unused_group(
+    "k8s.io, gateway",
+    "k8s.io, apps, gateway",
+    "has `apps` among its `groups`, which is one of Kubernetes itself, and no kind"
+)]
+#[case::group_with_a_version(
+    "groups: [gateway.networking.k8s.io,",
+    "groups: [gateway.networking.k8s.io, a.test/v1,",
+    "`a.test/v1` among its `groups`, which is no API group"
+)]
+#[case::group_without_a_domain(
+    "groups: [gateway.networking.k8s.io,",
+    "groups: [gateway.networking.k8s.io, a,",
+    "`a` among its `groups`, which is no"
+)]
+#[case::group_in_capitals(
+    "groups: [gateway.networking.k8s.io,",
+    "groups: [gateway.networking.k8s.io, A.test,",
+    "`A.test` among its"
+)]
+#[case::group_twice(
+    "groups: [gateway.networking.k8s.io,",
+    "groups: [gateway.networking.k8s.io, gateway.networking.k8s.io,",
+    "which is there twice"
+)]
 #[case::twice("kind: TCPRoute", "kind: HTTPRoute", "names the kind HTTPRoute twice")]
 #[case::foreign(
     "{kind: TCPRoute, ",
@@ -53,6 +88,13 @@ use super::*;
     "says `Acepted` in `accepted`, which is not among its `conditions`"
 )]
 #[case::falls_back("condition: PartiallyInvalid", "condition: Partially", "says `Partially` in `fallsBack`")]
+#[case::falls_back_without_a_word("message: Fall Back", "message: ''", "in its `message` nothing with which")]
+#[case::falls_back_on_blanks("message: Fall Back", "message: '  '", "in its `message` nothing with which")]
+#[case::falls_back_on_itself(
+    "condition: PartiallyInvalid",
+    "condition: Accepted",
+    "in its `condition` the condition of `accepted`"
+)]
 #[case::nothing_falls_back("  accepted: Accepted\n", "", "says `fallsBack`, and not in `accepted`")]
 #[case::ready("ready: Programmed", "ready: Programed", "says `Programed` in `entries`")]
 #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
@@ -61,6 +103,17 @@ fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #
     assert!(text.contains(from));
     let error = Dialect::parse(&text.replacen(from, to, 1)).map_err(|error| error.to_string());
     assert!(error.as_ref().is_err_and(|error| error.contains(told)), "{error:?}");
+}
+
+/// Services and Deployments may be among what a dialect speaks of.
+#[test]
+fn kinds_of_kubernetes_may_be_borrowed() {
+    let text = gateproof_suites::dialects::GATEWAY_API;
+    let groups =
+        text.replacen("groups: [gateway.networking.k8s.io,", "groups: [gateway.networking.k8s.io, '', apps,", 1);
+    let kinds = "  kinds:\n    - {kind: Service, group: '', plural: services}\n    - {kind: Deployment, group: apps, plural: deployments}\n";
+    let dialect = Dialect::parse(&groups.replacen("  kinds:\n", kinds, 1)).map_err(|error| error.to_string());
+    assert_eq!(dialect.map(|dialect| dialect.group_of("Service").to_owned()), Ok(String::new()));
 }
 
 #[test]

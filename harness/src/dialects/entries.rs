@@ -100,9 +100,9 @@ impl Entries {
         Some(manifest)
     }
 
-    /// The manifests as they are written.
-    pub fn manifests(&self) -> impl Iterator<Item = &Value> {
-        self.manifests.values()
+    /// The manifests as they are written, each with what it speaks.
+    pub fn manifests(&self) -> impl Iterator<Item = (Protocol, &Value)> {
+        self.manifests.iter().map(|(protocol, manifest)| (*protocol, manifest))
     }
 
     /// Why no run could make them, if so. `is_own` says whether objects of this `apiVersion` are the dialect's.

@@ -9,6 +9,16 @@ pub enum DialectError {
     /// A reference without a group would mean nothing.
     #[error("the dialect `{0}` names no API group")]
     NoGroup(String),
+    /// A group that none is, or that is not a dialect's to own.
+    #[error("the dialect `{dialect}` has `{group}` among its `groups`, which {problem}")]
+    Group {
+        /// The dialect.
+        dialect: String,
+        /// As written.
+        group: String,
+        /// What is wrong, and what to do.
+        problem: &'static str,
+    },
     /// A kind of a group that is not one of its own.
     #[error("the dialect `{dialect}` says that {kind} is of the group `{group}`, which is not among its groups")]
     ForeignGroup {
@@ -78,6 +88,16 @@ pub enum DialectError {
         "the dialect `{0}` says `fallsBack`, and not in `accepted` which condition may be about an earlier generation meanwhile"
     )]
     FallsBack(String),
+    /// What would let a status be about an earlier generation whenever it likes, or say nothing.
+    #[error("the dialect `{dialect}` says `fallsBack`, and in its `{field}` {problem}")]
+    FallsBackOn {
+        /// The dialect.
+        dialect: String,
+        /// The field of it.
+        field: &'static str,
+        /// What is wrong, and what to do.
+        problem: &'static str,
+    },
     /// Conditions that stand in the entries of a controller which nothing names.
     #[error(
         "the dialect `{dialect}` says that the conditions of {kind} stand in `status.{place}`, in the entries of one controller, and no kind with the role `class` says by its `spec.controllerName` which that is"
@@ -119,12 +139,14 @@ impl DialectError {
             DialectError::Parse(_) => Vec::new(),
             DialectError::Name(_) => path(&["metadata", "name"]),
             DialectError::NoGroup(_) => path(&["spec", "groups"]),
+            DialectError::Group { group, .. } => path(&["spec", "groups", group]),
             DialectError::ForeignGroup { kind, .. }
             | DialectError::Twice { kind, .. }
             | DialectError::NobodysEntries { kind, .. } => of_kind(kind),
             DialectError::Role { role, .. } => path(&["spec", "kinds", &format!("role={role}")]),
             DialectError::UnknownType { field, type_, .. } => path(&["spec", field, type_]),
             DialectError::FallsBack(_) => path(&["spec", "fallsBack"]),
+            DialectError::FallsBackOn { field, .. } => path(&["spec", "fallsBack", field]),
             DialectError::Edition { name, .. } => path(&["spec", "editions", name]),
             DialectError::UnknownEdition { field, name, .. } => path(&["spec", field, name]),
             DialectError::Entries { .. } => path(&["spec", "entries"]),

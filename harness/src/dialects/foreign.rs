@@ -1,11 +1,12 @@
 //! Which API groups are of which built-in dialect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use gateproof_suites::dialects::OTHERS;
 
 use super::Dialect;
+use super::groups::is_of_kubernetes;
 
 /// The built-in dialect that an API group is of, if it is not one of this dialect's own. What several have is the first one's.
 pub fn dialect_of(group: &str, own: &Dialect) -> Option<&'static str> {
@@ -17,19 +18,37 @@ pub fn is_borrowed(group: &str, by: &Dialect) -> bool {
     first_with(group).is_some_and(|first| first != by.name())
 }
 
+/// The kinds of a group that objects of a dialect may be of; none if that is no group of its own, or one of Kubernetes itself, whose other
+/// kinds need no dialect. Of a group that it borrows those of the built-in dialects are there, too.
+pub fn kinds_in(group: &str, dialect: &Dialect) -> Option<BTreeSet<String>> {
+    if !dialect.has_group(group) || is_of_kubernetes(group) {
+        return None;
+    }
+    let borrowed = GROUPS.get(group).filter(|(first, _)| first != dialect.name()).map(|(_, kinds)| kinds);
+    Some(of_group(dialect, group).chain(borrowed.into_iter().flatten().cloned()).collect())
+}
+
+fn of_group<'d>(dialect: &'d Dialect, group: &'d str) -> impl Iterator<Item = String> + 'd {
+    dialect.kinds().filter(move |kind| dialect.group_of(&kind.kind) == group).map(|kind| kind.kind.clone())
+}
+
+/// Every group of a built-in dialect, with the name of the first that has it, and the kinds that any of them has in it.
+static GROUPS: LazyLock<BTreeMap<String, (String, BTreeSet<String>)>> = LazyLock::new(|| {
+    let others = OTHERS.iter().filter_map(|files| Dialect::parse(files.dialect).ok());
+    let mut groups = BTreeMap::new();
+    for dialect in std::iter::once((*Dialect::gateway_api()).clone()).chain(others) {
+        for group in dialect.groups() {
+            let first = || (dialect.name().to_owned(), BTreeSet::new());
+            let (_, kinds) = groups.entry(group.clone()).or_insert_with(first);
+            kinds.extend(of_group(&dialect, group));
+        }
+    }
+    groups
+});
+
 /// The first built-in dialect that has a group.
 fn first_with(group: &str) -> Option<&'static str> {
-    static GROUPS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-        let others = OTHERS.iter().filter_map(|files| Dialect::parse(files.dialect).ok());
-        let mut groups = BTreeMap::new();
-        for dialect in std::iter::once((*Dialect::gateway_api()).clone()).chain(others) {
-            for group in dialect.groups() {
-                groups.entry(group.clone()).or_insert_with(|| dialect.name().to_owned());
-            }
-        }
-        groups
-    });
-    GROUPS.get(group).map(String::as_str)
+    GROUPS.get(group).map(|(first, _)| first.as_str())
 }
 
 /// Whether a built-in dialect has the kinds of another beside its own: that which references without a group mean there is one of its
@@ -71,6 +90,18 @@ mod tests {
     #[case::nobodys("example.com", "kuadrant", false)]
     fn what_a_dialect_builds_upon_is_of_another(#[case] group: &str, #[case] by: &str, #[case] is_borrowed: bool) {
         assert_eq!(super::is_borrowed(group, &named(by)), is_borrowed);
+    }
+
+    /// Of its own group what it names, of a borrowed one what there is, and of others nothing is said.
+    #[rstest]
+    #[case::its_own("kuadrant.io", "AuthPolicy", Some(true))]
+    #[case::misspelt("kuadrant.io", "AuthPolice", Some(false))]
+    #[case::borrowed("gateway.networking.k8s.io", "ReferenceGrant", Some(true))]
+    #[case::misspelt_there("gateway.networking.k8s.io", "ReferenceGrand", Some(false))]
+    #[case::of_another_group("kuadrant.io", "HTTPRoute", Some(false))]
+    #[case::nobodys("example.com", "AuthPolicy", None)]
+    fn kinds_of_its_groups_are_known(#[case] group: &str, #[case] kind: &str, #[case] is_known: Option<bool>) {
+        assert_eq!(kinds_in(group, &named("kuadrant")).map(|kinds| kinds.contains(kind)), is_known);
     }
 
     #[test]

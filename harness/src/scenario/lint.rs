@@ -1,6 +1,7 @@
 //! Embedded Kubernetes objects, held against the schema of every release that the scenario is bound to.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -56,6 +57,11 @@ pub trait ObjectSchemas {
     /// schema has in that place. Empty for kinds that are not known. Without a group the kind is that of any.
     fn unknown_in_patch(&self, _group: Option<&str>, _kind: &str, _patch: &Value) -> Vec<(String, Vec<String>)> {
         Vec::new()
+    }
+
+    /// The versions in which the dialect's own definitions serve a kind; none if they do not define it.
+    fn served(&self, _group: &str, _kind: &str) -> Option<BTreeSet<String>> {
+        None
     }
 
     /// Where a JSON pointer leads to nothing that a known schema of this kind has; `None` if one has a place for all of it, or the kind
@@ -114,6 +120,7 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
                 let help = near(&path, &known);
                 problems.push(source.problem(locate(object, &path), format!("{kind} has no field `{path}`"), help));
             }
+            problems.extend(unserved(object, &source, schemas));
             for wrong in schemas.wrong_types_beside_releases(&value).into_iter().filter(|_| !may_be_refused) {
                 problems.push(source.problem(locate(object, &wrong.path), wrong_type(&kind, &wrong), None));
             }
@@ -160,9 +167,22 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
             }
         }
     }
+    let made = documents.iter().filter_map(|document| document.root.get("spec")?.get("made")).flat_map(Node::list);
+    problems.extend(made.filter_map(|object| unserved(object, &source, schemas)));
     problems.extend(documents.iter().flat_map(|document| places::problems(document, &source, schemas, dialect)));
     problems.sort_by_key(|p| (p.line, p.column));
     problems
+}
+
+/// An object of a kind that the dialect's definitions have in other versions alone: nothing is known of that one, and no cluster has it.
+fn unserved(object: &Node, source: &Arc<Source>, schemas: &dyn ObjectSchemas) -> Option<Diagnostic> {
+    let (at, kind) = (object.get("apiVersion")?, object.get("kind")?.text()?);
+    let (group, version) = at.text()?.split_once('/')?;
+    let served = schemas.served(group, kind).filter(|served| !served.contains(version))?;
+    let versions: Vec<String> = served.iter().map(|version| format!("`{group}/{version}`")).collect();
+    let help = if versions.is_empty() { "none is".to_owned() } else { format!("there is {}", versions.join(", ")) };
+    let message = format!("{kind} is not served as `{group}/{version}`, by its definition");
+    Some(source.problem(at.mark, message, Some(help)))
 }
 
 fn wrong_type(kind: &str, WrongType { path, wanted, found }: &WrongType) -> String {

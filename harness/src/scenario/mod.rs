@@ -35,6 +35,6 @@ pub use model::{
     ParentExpectation, Parents, Patch, PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario,
     Script, Seen, Settle, Share, Since, Step, SubCondition, SubjectExpectation, Times, Verb, Version,
 };
-pub(crate) use outline::{Outline, outlines};
+pub(crate) use outline::{Outline, outlines, suite_of};
 pub use parse::parse;
 pub use vocabulary::{Vocabulary, suggest};

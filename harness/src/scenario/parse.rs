@@ -5,6 +5,7 @@ pub(in crate::scenario) mod check;
 mod component;
 mod expect;
 pub(in crate::scenario) mod field;
+mod group;
 mod hold;
 mod made;
 pub(in crate::scenario) mod names;

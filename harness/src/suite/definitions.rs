@@ -13,34 +13,111 @@ use crate::judge::contract::{Contract, NamedPlace};
 use crate::scenario::lint::{Missing, ObjectSchemas, pointer_below};
 use crate::scenario::{line_of, nearest};
 
+/// Definitions, and the name of the file that they stand in.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'d>(pub(super) &'d [Value], pub(super) &'d str);
+
 /// Reads them.
-pub(super) fn read((path, text): File) -> Result<Vec<Value>, SuiteError> {
-    match parse_bundle(&text) {
+pub(super) fn read((path, text): &File) -> Result<Vec<Value>, SuiteError> {
+    match parse_bundle(text) {
         Ok(bundle) => Ok(bundle.definitions),
-        Err(error) => Err(SuiteError::Definitions { path, error: Box::new(error) }),
+        Err(error) => Err(SuiteError::Definitions { path: path.clone(), error: Box::new(error) }),
+    }
+}
+
+/// The files of a folder with the definitions of an edition, `crds.EDITION.yaml`, each with the name of that, in order of name.
+pub(super) fn of_editions(folder: &Path) -> Result<Vec<(String, File)>, SuiteError> {
+    let wrong = |path: &Path| {
+        let path = path.to_owned();
+        move |source| SuiteError::Read { path, source }
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(wrong(folder))? {
+        let path = entry.map_err(wrong(folder))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some(edition) = name.strip_prefix("crds.").and_then(|rest| rest.strip_suffix(".yaml")) else { continue };
+        let text = std::fs::read_to_string(&path).map_err(wrong(&path))?;
+        found.push((edition.to_owned(), (path.clone(), text)));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// All definitions of a folder: those of the edition that is meant, and sets of those that hold in others.
+#[derive(Debug, Default)]
+pub(super) struct Editions {
+    pub(super) meant: Vec<Value>,
+    pub(super) others: Vec<Vec<Value>>,
+    /// The file of those that are meant.
+    file: String,
+}
+
+impl Editions {
+    /// What the files say, of which one holds wherever its edition has none of its own.
+    ///
+    /// # Errors
+    /// One cannot be read, or is of an edition that there is not.
+    pub(super) fn of(
+        whole: Option<&File>,
+        single: &[(String, File)],
+        dialect: &Dialect,
+        edition: Option<&str>,
+    ) -> Result<Editions, SuiteError> {
+        if let Some((name, (path, _))) = single.iter().find(|(name, _)| !dialect.editions().contains(name)) {
+            let known = dialect.editions().join(", ");
+            let known =
+                if known.is_empty() { "it has one edition only".to_owned() } else { format!("there is {known}") };
+            let problem = format!("the dialect `{}` has no edition `{name}`: {known}", dialect.name());
+            return Err(SuiteError::Undefined { path: path.clone(), line: None, problem });
+        }
+        let mut all = Editions { file: DEFINITIONS.to_owned(), ..Editions::default() };
+        let own = single.iter().find(|(name, _)| Some(&**name) == edition);
+        for (name, file) in single {
+            let read = read(file)?;
+            if own.is_some_and(|(own, _)| own == name) {
+                (all.meant, all.file) = (read, format!("crds.{name}.yaml"));
+            } else {
+                all.others.push(read);
+            }
+        }
+        if let Some(whole) = whole {
+            let read = read(whole)?;
+            if own.is_some() {
+                all.others.push(read);
+            } else {
+                all.meant = read;
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) fn named(&self) -> Named<'_> {
+        Named(&self.meant, &self.file)
     }
 }
 
 /// Holds the kinds of a dialect against the definitions of their groups.
-pub(super) fn hold(definitions: &[Value], dialect: &Dialect, path: &Path) -> Result<(), SuiteError> {
-    let wrong = dialect.kinds().find_map(|kind| problem(definitions, kind, dialect.group_of(&kind.kind)));
-    match wrong {
-        Some(problem) => Err(SuiteError::Undefined { path: path.to_owned(), line: None, problem }),
-        None => Ok(()),
-    }
+pub(super) fn hold(definitions: Named<'_>, dialect: &Dialect, path: &Path, text: &str) -> Result<(), SuiteError> {
+    let of = |kind: &DialectKind| {
+        let (field, problem) = problem(definitions, kind, dialect.group_of(&kind.kind))?;
+        let line = line_of(text, &["spec", "kinds", &format!("kind={}", kind.kind), field].map(str::to_owned));
+        Some(SuiteError::Undefined { path: path.to_owned(), line, problem })
+    };
+    dialect.kinds().find_map(of).map_or(Ok(()), Err)
 }
 
-fn problem(definitions: &[Value], kind: &DialectKind, group: &str) -> Option<String> {
+/// The field of a kind that its definition has otherwise, and how.
+fn problem(Named(definitions, file): Named<'_>, kind: &DialectKind, group: &str) -> Option<(&'static str, String)> {
     let mut of_group = definitions.iter().filter(|one| one["spec"]["group"] == group).peekable();
     // Who defines a group elsewhere, as Kubernetes does, need not do so here.
     of_group.peek()?;
     let DialectKind { kind, plural, scope, .. } = kind;
     let Some(found) = of_group.find(|one| one["spec"]["names"]["kind"] == kind.as_str()) else {
-        return Some(format!("{DEFINITIONS} defines kinds of the group `{group}`, and no {kind}"));
+        return Some(("kind", format!("{file} defines kinds of the group `{group}`, and no {kind}")));
     };
-    let differs = |what: &str, said: &str, pointer: &str| {
+    let differs = |what: &'static str, said: &str, pointer: &str| {
         let defined = found.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        (defined != said).then(|| format!("{kind} has the {what} `{said}` here, and `{defined}` in {DEFINITIONS}"))
+        (defined != said).then(|| (what, format!("{kind} has the {what} `{said}` here, and `{defined}` in {file}")))
     };
     let scope = match scope {
         Scope::Namespaced => "Namespaced",
@@ -50,19 +127,32 @@ fn problem(definitions: &[Value], kind: &DialectKind, group: &str) -> Option<Str
 }
 
 /// Holds what a run makes where traffic comes in against the schemas of its kind.
-pub(super) fn hold_entries(definitions: &[Value], dialect: &Dialect, path: &Path) -> Result<(), SuiteError> {
+pub(super) fn hold_entries(
+    definitions: &[Value],
+    dialect: &Dialect,
+    path: &Path,
+    text: &str,
+) -> Result<(), SuiteError> {
     let schemas = Schemas::with([definitions]);
     let mut manifests = dialect.entries().into_iter().flat_map(Entries::manifests);
-    match manifests.find_map(|manifest| misfit(&schemas, manifest)) {
-        Some(misfit) => {
-            let problem = format!("a manifest of `entries` {misfit}");
-            Err(SuiteError::Undefined { path: path.to_owned(), line: None, problem })
+    match manifests.find_map(|(protocol, manifest)| Some((protocol, misfit(&schemas, manifest)?))) {
+        Some((protocol, misfit)) => {
+            let protocol = protocol.listener();
+            let line = line_of(text, &["spec", "entries", "manifests", protocol].map(str::to_owned));
+            let problem = format!("the manifest `{protocol}` of `entries` {misfit}");
+            Err(SuiteError::Undefined { path: path.to_owned(), line, problem })
         }
         None => Ok(()),
     }
 }
 
 fn misfit(schemas: &Schemas, manifest: &Value) -> Option<String> {
+    let text = |field: &str| manifest[field].as_str().unwrap_or_default();
+    if let Some((group, version)) = text("apiVersion").split_once('/')
+        && schemas.served(group, text("kind")).is_some_and(|served| !served.contains(version))
+    {
+        return Some(format!("is of `{group}/{version}`, as which its definition does not serve it"));
+    }
     let own = schemas.unknown_beside_releases(manifest).into_iter().map(|(field, _)| field);
     let (mut unknown, mut wrong) = (own.collect::<Vec<_>>(), schemas.wrong_types_beside_releases(manifest));
     // Kinds of Gateway API are built in, with all that they have in the last channel.
@@ -77,12 +167,12 @@ fn misfit(schemas: &Schemas, manifest: &Value) -> Option<String> {
 
 /// Holds the places of a contract against the schemas of its kinds.
 pub(super) fn hold_places(
-    definitions: &[Value],
+    definitions: Named<'_>,
     contract: &Contract,
     path: &Path,
     text: &str,
 ) -> Result<(), SuiteError> {
-    let schemas = Schemas::with([definitions]);
+    let schemas = Schemas::with([definitions.0]);
     for NamedPlace { group, kind, pointer, at } in contract.places() {
         if let Some(missing) = schemas.missing_at(Some(group), kind, &pointer) {
             let line = nearest(text, &and_of_edition(at, contract.edition()));
@@ -93,9 +183,9 @@ pub(super) fn hold_places(
     Ok(())
 }
 
-fn leads_nowhere(kind: &str, missing: &Missing, definitions: &[Value]) -> String {
+fn leads_nowhere(kind: &str, missing: &Missing, Named(definitions, file): Named<'_>) -> String {
     let is_here = definitions.iter().any(|one| one["spec"]["names"]["kind"] == kind);
-    let here = if is_here { format!(" in {DEFINITIONS}") } else { String::new() };
+    let here = if is_here { format!(" in {file}") } else { String::new() };
     let near = missing.near().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     format!("{kind} has nothing at `{}`, by its definition{here}{near}", missing.pointer)
 }
@@ -103,12 +193,12 @@ fn leads_nowhere(kind: &str, missing: &Missing, definitions: &[Value]) -> String
 /// Holds what a dialect looks for in objects against the schemas of its kinds: which generation a status is about, and how what traffic
 /// comes in by can be reached.
 pub(super) fn hold_pointers(
-    definitions: &[Value],
+    definitions: Named<'_>,
     dialect: &Dialect,
     path: &Path,
     text: &str,
 ) -> Result<(), SuiteError> {
-    let schemas = Schemas::with([definitions]);
+    let schemas = Schemas::with([definitions.0]);
     let missing_at = |kind: &str, pointer: &str| schemas.missing_at(Some(dialect.group_of(kind)), kind, pointer);
     let wrong = |at: &[&str], problem| {
         let at: Vec<_> = ["spec"].iter().chain(at).map(|step| (*step).to_owned()).collect();
@@ -122,6 +212,16 @@ pub(super) fn hold_pointers(
             );
             return wrong(&["kinds", &format!("kind={kind}"), "generation"], problem);
         }
+    }
+    // By that a run knows whose a class is, and which entries of a status are the target's.
+    if let Some(DialectKind { kind, .. }) = dialect.class()
+        && missing_at(kind, "/spec/controllerName").is_some()
+    {
+        let problem = format!(
+            "{kind} has `role: class` here, and no `spec.controllerName` by its definition: a run could not know whose it is; leave \
+             `role` out, or give it to the kind whose objects name their controller so"
+        );
+        return wrong(&["kinds", &format!("kind={kind}"), "role"], problem);
     }
     let (Some(entry), Some(entries)) = (dialect.entry(), dialect.entries()) else { return Ok(()) };
     let Addresses { at, values, type_ } = &entries.addresses;
@@ -160,9 +260,9 @@ mod tests {
     fn what_is_built_in_is_as_its_definitions_are(#[case] name: &str, #[case] edition: Option<&str>) {
         let suite = Suite::named_in(name, edition).unwrap().unwrap();
         let definitions = embedded::definitions(suite.reference().unwrap(), edition);
-        hold(&definitions, &suite.dialect, Path::new(name)).unwrap();
-        hold_entries(&definitions, &suite.dialect, Path::new(name)).unwrap();
-        hold_pointers(&definitions, &suite.dialect, Path::new(name), "").unwrap();
+        hold(Named(&definitions, DEFINITIONS), &suite.dialect, Path::new(name), "").unwrap();
+        hold_entries(&definitions, &suite.dialect, Path::new(name), "").unwrap();
+        hold_pointers(Named(&definitions, DEFINITIONS), &suite.dialect, Path::new(name), "").unwrap();
         let schemas = Schemas::with([&definitions[..]]);
         let mut places = suite.contract.places();
         assert!(!places.is_empty());
@@ -187,9 +287,22 @@ mod tests {
         let definitions = embedded::definitions(suite.reference().unwrap(), Some("current"));
         let text = OTHERS[1].dialect;
         assert!(text.contains(from));
-        let wrong = Dialect::parse(&text.replacen(from, to, 1)).unwrap();
-        let error = hold_entries(&definitions, &wrong, Path::new("dialect.yaml")).unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        let text = text.replacen(from, to, 1);
+        let line = text.lines().position(|line| line == "      http:").unwrap() + 1;
+        let wrong = Dialect::parse(&text).unwrap();
+        let error = hold_entries(&definitions, &wrong, Path::new("dialect.yaml"), &text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("dialect.yaml:{line}: ")) && error.contains(told), "{error}");
+    }
+
+    #[test]
+    fn what_a_run_makes_is_served() {
+        let text = include_str!("../../tests/doors/dialect.yaml")
+            .replace("apiVersion: example.com/v1\n", "apiVersion: example.com/v2\n");
+        let (path, crds) = (Path::new("dialect.yaml"), include_str!("../../tests/doors/crds.yaml"));
+        let definitions = read(&(path.to_owned(), crds.to_owned())).unwrap();
+        let error = hold_entries(&definitions, &Dialect::parse(&text).unwrap(), path, &text).unwrap_err().to_string();
+        let told = "dialect.yaml:17: the manifest `http` of `entries` is of `example.com/v2`, as which its definition does not serve it";
+        assert_eq!(error, told);
     }
 
     /// Fields that a contract names in conditions, in entries and in lists.
@@ -232,9 +345,9 @@ mod tests {
         let text = text.replacen(from, to, 1);
         let edition = other.map(|_| "current");
         let contract = Contract::of(suite.dialect.clone(), edition, &text).unwrap();
-        let definitions = other.map(|_| embedded::definitions(suite.reference().unwrap(), edition));
+        let definitions = other.map(|_| embedded::definitions(suite.reference().unwrap(), edition)).unwrap_or_default();
         let path = Path::new("contract.yaml");
-        let error = hold_places(&definitions.unwrap_or_default(), &contract, path, &text).unwrap_err().to_string();
+        let error = hold_places(Named(&definitions, DEFINITIONS), &contract, path, &text).unwrap_err().to_string();
         // Of a succession the list is told.
         let line = text.lines().position(|line| line.contains(to)).unwrap() + 1;
         let list = text.lines().position(|line| line.trim() == "never:").unwrap_or(line) + 1;
@@ -264,8 +377,9 @@ mod tests {
     fn what_a_dialect_looks_for_leads_somewhere(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
         let text = include_str!("../../tests/doors/dialect.yaml");
         let (path, crds) = (Path::new("dialect.yaml"), include_str!("../../tests/doors/crds.yaml"));
-        let definitions = read((path.to_owned(), crds.to_owned())).unwrap();
-        let held = |text: &str| hold_pointers(&definitions, &Dialect::parse(text).unwrap(), path, text);
+        let definitions = read(&(path.to_owned(), crds.to_owned())).unwrap();
+        let held =
+            |text: &str| hold_pointers(Named(&definitions, DEFINITIONS), &Dialect::parse(text).unwrap(), path, text);
         held(text).unwrap();
         assert!(text.contains(from));
         let error = held(&text.replacen(from, to, 1)).unwrap_err().to_string();

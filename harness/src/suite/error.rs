@@ -48,18 +48,20 @@ pub enum SuiteError {
         "{}: a cluster acts on something real for objects of {group}, as for those of the dialect `{guarded}`, so a run needs a canary \
          here: a scenario with a step `requests` in which `count: {{atLeast: 1}}` says that the request for a first object reaches a \
          service of the run{}",
-        path.display(),
-        if *is_there { ", behind no choice of ends; this one has none" } else { "" }
+        place(path, *line),
+        lack.iter().map(|lack| format!("; {lack}")).collect::<String>()
     )]
     Unguarded {
         /// Where the canary belongs.
         path: PathBuf,
+        /// Where it asks for too little.
+        line: Option<usize>,
         /// The group.
         group: String,
         /// The built-in dialect that is guarded.
         guarded: String,
-        /// Whether there is one that asks for too little.
-        is_there: bool,
+        /// What there is asks for too little, and why.
+        lack: Option<String>,
     },
     /// A clause that it names and does not list.
     #[error("{}: the clause `{clause}` stands in no {REQUIREMENTS} beside it{}", place(path, *line), known(clauses, clause))]
@@ -84,18 +86,22 @@ pub enum SuiteError {
         clause: String,
     },
     /// A clause that holds in no edition.
-    #[error("{}: the clause `{clause}` holds in no edition: name one, or leave `editions` out", path.display())]
+    #[error("{}: the clause `{clause}` holds in no edition: name one, or leave `editions` out", place(path, *line))]
     ClauseOfNone {
         /// The file of the requirements.
         path: PathBuf,
+        /// Where.
+        line: Option<usize>,
         /// The clause.
         clause: String,
     },
     /// A clause of an edition that the dialect does not name.
-    #[error("{}: the clause `{clause}` is of the edition `{edition}`, which the dialect does not name", path.display())]
+    #[error("{}: the clause `{clause}` is of the edition `{edition}`, which the dialect does not name", place(path, *line))]
     ClauseOfNoEdition {
         /// The file of the requirements.
         path: PathBuf,
+        /// Where.
+        line: Option<usize>,
         /// The clause.
         clause: String,
         /// As written.

@@ -2,12 +2,18 @@
 
 use std::path::Path;
 
+use gateproof_suites::Requirement;
+
 use super::{File, SuiteError, read_table};
 use crate::dialects::{DialectFeature, Profile};
-use crate::scenario::{Outline, line_of, outlines, suggest};
+use crate::scenario::{Outline, line_of, outlines, suggest, suite_of};
 
 /// Reads them. Names that are none, are there twice, or are not known are errors.
-pub(super) fn read((path, text): &File, features: &[DialectFeature]) -> Result<Vec<Profile>, SuiteError> {
+pub(super) fn read(
+    (path, text): &File,
+    features: &[DialectFeature],
+    requirements: &[Requirement],
+) -> Result<Vec<Profile>, SuiteError> {
     let profiles: Vec<Profile> = read_table(path, text)?;
     for (index, profile) in profiles.iter().enumerate() {
         let wrong = |below: &[&str], problem: String| Err(wrong((path, text), &profile.name, below, problem));
@@ -20,10 +26,12 @@ pub(super) fn read((path, text): &File, features: &[DialectFeature]) -> Result<V
             );
             return wrong(&[], problem);
         }
+        // Whoever selects scenarios writes a name alone, and the profile would be taken.
         if features.iter().any(|feature| feature.name.eq_ignore_ascii_case(name)) {
-            let problem =
-                format!("`{name}` is the name of a feature, too, and could mean either where scenarios are selected");
-            return wrong(&[], problem);
+            return wrong(&[], ambiguous(name, "a feature"));
+        }
+        if requirements.iter().any(|clause| clause.id.eq_ignore_ascii_case(name)) {
+            return wrong(&[], ambiguous(name, "a clause"));
         }
         for (field, names) in [("core", &profile.core), ("extended", &profile.extended)] {
             if let Some(feature) = names.iter().find(|name| features.iter().all(|known| known.name != **name)) {
@@ -46,6 +54,17 @@ pub(super) fn read((path, text): &File, features: &[DialectFeature]) -> Result<V
 pub(super) fn hold(file: &File, profiles: &[Profile], manifests: &[(String, String)]) -> Result<(), SuiteError> {
     let all: Vec<Outline> = manifests.iter().flat_map(|(_, text)| outlines(text)).collect();
     for profile in profiles {
+        let is_called = |name: &str| name.eq_ignore_ascii_case(&profile.name);
+        let also = if all.iter().any(|outline| is_called(&outline.name)) {
+            Some("a scenario")
+        } else {
+            let is_suite = manifests.iter().any(|(path, _)| is_called(suite_of(path)));
+            is_suite.then_some("a suite, which is a folder below `manifests` or, without one, `local`")
+        };
+        if let Some(also) = also {
+            let (path, text) = file;
+            return Err(wrong((path, text), &profile.name, &[], ambiguous(&profile.name, also)));
+        }
         for name in &profile.scenarios {
             let Profile { name: of, .. } = profile;
             let problem = match all.iter().find(|outline| outline.name == *name) {
@@ -67,6 +86,12 @@ pub(super) fn hold(file: &File, profiles: &[Profile], manifests: &[(String, Stri
         }
     }
     Ok(())
+}
+
+fn ambiguous(name: &str, also: &str) -> String {
+    format!(
+        "`{name}` is the name of {also}, too, and could mean either where scenarios are selected; call the profile otherwise"
+    )
 }
 
 fn wrong((path, text): (&Path, &str), profile: &str, below: &[&str], problem: String) -> SuiteError {

@@ -7,7 +7,7 @@ use regex::Regex;
 use rstest::rstest;
 
 use crate::dialects::Dialect;
-use crate::judge::contract::Contract;
+use crate::judge::contract::{BESIDE, Contract, READ_BY};
 
 const DIALECT: &str = "apiVersion: gateproof.dev/v1alpha1\nkind: Dialect\nmetadata: {name: lamps}\nspec: {title: Lamps, groups: [a.example], kinds: [{kind: Lamp, plural: lamps}], X}\n";
 const CONTRACT: &str = "apiVersion: gateproof.dev/v1alpha1\nkind: StatusContract\nmetadata: {name: lamps}\nspec: {X}\n";
@@ -69,6 +69,20 @@ fn every_word_of_a_contract_is_explained(#[case] with: &str) {
     let dialect = Arc::new(Dialect::parse(&DIALECT.replace(", X", "")).unwrap());
     let error = Contract::of(dialect, None, &CONTRACT.replace('X', with)).unwrap_err().to_string();
     hold(&named(&error));
+}
+
+/// Which rules read a word, and beside which other one it says something, has a row of its own.
+#[test]
+fn every_word_that_a_rule_reads_says_so() {
+    let page = page();
+    let row = |word: &str, rest: String| format!("| `{word}` | {rest} |");
+    let rules = READ_BY.iter().map(|(word, rules)| {
+        let names: Vec<_> = rules.iter().map(|rule| format!("`{}`", rule.name())).collect();
+        row(word, names.join(" or "))
+    });
+    let beside = BESIDE.iter().map(|(word, beside)| row(word, format!("beside `{beside}`")));
+    let missing: Vec<String> = rules.chain(beside).filter(|row| !page.lines().any(|line| line == row)).collect();
+    assert!(missing.is_empty(), "docs/dialects.md lacks\n{}", missing.join("\n"));
 }
 
 fn hold(words: &[String]) {

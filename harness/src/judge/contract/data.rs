@@ -10,10 +10,11 @@ use serde::Deserialize;
 use super::document::{ApiVersion, Conditions, Document, DocumentKind, RawCondition, RawKind, RawTerms};
 use super::error::{ContractError, in_set, path};
 use super::graded::Graded;
-use super::merged;
+use super::merged::{self, Merged};
 use super::rule::Rule;
 use super::typed::TypedValues;
-use crate::dialects::Dialect;
+use super::words;
+use crate::dialects::{Dialect, StatusList};
 use crate::scenario::{Basis, Level, Version};
 
 /// A status contract: which kinds have which conditions, and which rules hold.
@@ -76,7 +77,7 @@ pub(super) struct Kind {
 /// One place in the status where conditions stand.
 #[derive(Debug)]
 pub(super) struct Subject {
-    pub(super) at: Place,
+    pub(super) at: StatusList,
     /// The set of its conditions, as the contract calls it.
     pub(super) set: String,
     pub(super) conditions: IndexMap<String, ConditionTerms>,
@@ -99,32 +100,6 @@ impl Subject {
                 Err(ContractError::UnknownType { set, type_, known: known.to_vec() })
             }
             None => Ok(()),
-        }
-    }
-}
-
-/// Where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Place {
-    /// `status.conditions`.
-    Object,
-    /// `status.listeners[].conditions`, keyed by name.
-    Listeners,
-    /// `status.parents[].conditions`, keyed by parentRef and controllerName.
-    Parents,
-    /// `status.ancestors[].conditions`, keyed by ancestorRef and controllerName.
-    Ancestors,
-}
-
-impl Place {
-    /// The list in which the conditions are, or the entries that have them.
-    pub(super) fn pointer(self) -> &'static str {
-        match self {
-            Place::Object => "/status/conditions",
-            Place::Listeners => "/status/listeners",
-            Place::Parents => "/status/parents",
-            Place::Ancestors => "/status/ancestors",
         }
     }
 }
@@ -244,7 +219,7 @@ impl Contract {
         edition: Option<&str>,
         dialect: impl FnOnce(&str) -> Option<Arc<Dialect>>,
     ) -> Result<Contract, ContractError> {
-        let (document, unused) = merged::document(text, edition)?;
+        let Merged { document, unused, rules: listed } = merged::document(text, edition)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::StatusContract, metadata, spec } =
             document;
         let mut rules = IndexMap::new();
@@ -272,7 +247,7 @@ impl Contract {
             return Err(ContractError::UnknownKind { kind: kind.clone(), group: group.clone() });
         }
         kinds.iter().flat_map(|kind| &kind.subjects).try_for_each(|subject| subject.is_known(&dialect))?;
-        Ok(Contract {
+        let contract = Contract {
             dialect,
             edition: edition.map(str::to_owned),
             rules,
@@ -284,7 +259,9 @@ impl Contract {
             type_form: form(spec.forms.r#type, "type")?,
             controller_form: spec.forms.controller_name.map(|text| regex(&text, "controllerName")).transpose()?,
             time_form: spec.forms.time.map(|text| regex(&text, "time")).transpose()?,
-        })
+        };
+        words::hold(&contract, |rule| listed.contains(rule.name()))?;
+        Ok(contract)
     }
 
     /// Leaves out clauses that do not hold, and rules that none is left of.
@@ -312,7 +289,7 @@ impl Contract {
     pub fn well_in_parents(&self, kind: &str) -> Vec<(&str, &str)> {
         let subjects = self.kinds.iter().filter(|of| of.kind == kind).flat_map(|of| &of.subjects);
         let conditions =
-            subjects.filter(|subject| subject.at == Place::Parents).flat_map(|subject| &subject.conditions);
+            subjects.filter(|subject| subject.at == StatusList::Parents).flat_map(|subject| &subject.conditions);
         let always = conditions.filter(|(_, terms)| terms.presence == Presence::Always);
         always.filter_map(|(type_, terms)| Some((&**type_, &*terms.reasons.get("True")?.first()?.name))).collect()
     }

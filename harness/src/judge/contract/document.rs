@@ -4,10 +4,11 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::data::{Place, Presence, SortedField, Transition};
+use super::data::{Presence, SortedField, Transition};
 use super::graded::Graded;
 use super::merged::SEPARATOR;
 use super::typed::TypedValues;
+use crate::dialects::StatusList;
 use crate::scenario::Level;
 
 #[derive(Deserialize)]
@@ -120,7 +121,7 @@ pub(super) struct RawKind {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RawSubject {
-    pub(super) at: Place,
+    pub(super) at: StatusList,
     pub(super) conditions: Sets,
     #[serde(default)]
     pub(super) counts: Vec<String>,

@@ -1,6 +1,7 @@
 //! What is wrong with a contract.
 
 use super::merged::SEPARATOR;
+use super::rule::Rule;
 
 /// Why a contract could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +9,14 @@ pub enum ContractError {
     /// Not YAML of this shape.
     #[error("reading the contract: {0}")]
     Parse(String),
+    /// Something of it, with its place, that only the whole cannot be read with.
+    #[error("reading the contract: {why}")]
+    Placed {
+        /// What is wrong.
+        why: String,
+        /// Where it may stand.
+        at: Vec<Vec<String>>,
+    },
     /// A rule that does not exist.
     #[error("no rule is named `{name}`{}", hint.as_ref().map_or_else(String::new, |h| format!("; did you mean `{h}`?")))]
     UnknownRule {
@@ -40,6 +49,33 @@ pub enum ContractError {
         set: String,
         /// As written.
         type_: String,
+    },
+    /// A word that only rules read which are not listed.
+    #[error(
+        "`{word}` has no effect: no rule reads it that is among the `rules`; list {} there, with its level and clauses, or leave the word out",
+        either(rules)
+    )]
+    Unread {
+        /// The word.
+        word: &'static str,
+        /// The rules of which one reads it.
+        rules: &'static [Rule],
+        /// Where it may stand.
+        at: Vec<Vec<String>>,
+    },
+    /// A word of a condition that says something beside another one alone.
+    #[error(
+        "`{word}` of the condition `{type_}` has no effect without `{beside}`: say that, too, or leave the word out"
+    )]
+    Alone {
+        /// The word.
+        word: &'static str,
+        /// The other one.
+        beside: &'static str,
+        /// The condition.
+        type_: String,
+        /// Where it may stand.
+        at: Vec<Vec<String>>,
     },
     /// A reason that is not `Name [since V] [until V]`.
     #[error("{why}")]
@@ -121,7 +157,10 @@ impl ContractError {
         match self {
             ContractError::Parse(_) => Vec::new(),
             ContractError::Reason { set, type_, status, text, .. } => in_set(set, &[type_, "reasons", status, text]),
-            ContractError::Version { at, .. } => at.clone(),
+            ContractError::Placed { at, .. }
+            | ContractError::Version { at, .. }
+            | ContractError::Unread { at, .. }
+            | ContractError::Alone { at, .. } => at.clone(),
             ContractError::Form { name, .. } => vec![path(&["forms", name])],
             ContractError::UnknownRule { name, .. } => vec![path(&["rules", name])],
             ContractError::UnknownConditions { kind, .. } | ContractError::UnknownKind { kind, .. } => {
@@ -140,6 +179,11 @@ impl ContractError {
             ContractError::UnknownEdition { edition, .. } => vec![path(&["editions", edition])],
         }
     }
+}
+
+/// The names of rules of which one is enough.
+fn either(rules: &[Rule]) -> String {
+    rules.iter().map(|rule| format!("`{}`", rule.name())).collect::<Vec<_>>().join(" or ")
 }
 
 /// A place in the spec.

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject};
+use super::data::{ConditionTerms, Contract, Kind, Presence, Subject};
 use super::graded;
 use super::needs;
 use super::rule::Rule;
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, StatusList};
 use crate::judge::conditions::{Condition, ParentRef, array, find, generation, list, namespace, own, parent_refs};
 use crate::scenario::{Basis, Parents, SubjectExpectation};
 
@@ -41,12 +41,12 @@ impl<'a> List<'a> {
     /// Whether a settle waited for a type in this list.
     pub(super) fn is_awaited(&self, type_: &str, awaited: &SubjectExpectation) -> bool {
         match self.subject.at {
-            Place::Object => awaited.conditions.contains_key(type_),
-            Place::Listeners => {
+            StatusList::Object => awaited.conditions.contains_key(type_),
+            StatusList::Listeners => {
                 let name = self.entry.and_then(|entry| entry.get("name")).and_then(Value::as_str).unwrap_or_default();
                 awaited.listeners.get(name).is_some_and(|listener| listener.conditions.contains_key(type_))
             }
-            Place::Parents | Place::Ancestors => match &awaited.parents {
+            StatusList::Parents | StatusList::Ancestors => match &awaited.parents {
                 Parents::Selected(parents) => parents.iter().any(|parent| parent.conditions.contains_key(type_)),
                 Parents::Every | Parents::Absent => awaited.conditions.contains_key(type_),
             },
@@ -59,7 +59,7 @@ impl<'a> List<'a> {
             let reference = entry.get("parentRef").unwrap_or(&Value::Null);
             !parent_refs(object, dialect).contains(&ParentRef::of(reference, namespace(object), dialect))
         };
-        self.subject.at == Place::Parents && self.entry.is_some_and(of_parent)
+        self.subject.at == StatusList::Parents && self.entry.is_some_and(of_parent)
     }
 
     pub(super) fn path_of(&self, type_: &str) -> String {
@@ -92,13 +92,13 @@ pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str, dia
     let mut lists = Vec::new();
     for subject in &kind.subjects {
         match subject.at {
-            Place::Object => lists.push(List {
+            StatusList::Object => lists.push(List {
                 path: "status.conditions".to_owned(),
                 subject,
                 entry: None,
                 conditions: own(object, dialect),
             }),
-            Place::Listeners => {
+            StatusList::Listeners => {
                 for entry in array(object.pointer("/status/listeners")) {
                     let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
                     lists.push(List {
@@ -109,12 +109,12 @@ pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str, dia
                     });
                 }
             }
-            Place::Parents | Place::Ancestors => {
+            StatusList::Parents | StatusList::Ancestors => {
                 let controller = subject.controller.as_deref().unwrap_or(controller);
                 for (entry, parent) in entries(subject.at, object, dialect) {
                     if entry.get("controllerName").and_then(Value::as_str) == Some(controller) {
                         lists.push(List {
-                            path: format!("status.{}[{parent}].conditions", part(subject.at)),
+                            path: format!("status.{}[{parent}].conditions", subject.at.field()),
                             subject,
                             entry: Some(entry),
                             conditions: list(entry.get("conditions")),
@@ -127,20 +127,10 @@ pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str, dia
     lists
 }
 
-/// The name of the status field behind a place.
-pub(super) fn part(at: Place) -> &'static str {
-    match at {
-        Place::Object => "conditions",
-        Place::Listeners => "listeners",
-        Place::Parents => "parents",
-        Place::Ancestors => "ancestors",
-    }
-}
-
 /// Entries of `status.parents` or `status.ancestors` with whom they are about.
-pub(super) fn entries<'a>(at: Place, object: &'a Value, dialect: &Dialect) -> Vec<(&'a Value, ParentRef)> {
-    let reference = if at == Place::Ancestors { "ancestorRef" } else { "parentRef" };
-    array(object.get("status").and_then(|s| s.get(part(at))))
+pub(super) fn entries<'a>(at: StatusList, object: &'a Value, dialect: &Dialect) -> Vec<(&'a Value, ParentRef)> {
+    let reference = if at == StatusList::Ancestors { "ancestorRef" } else { "parentRef" };
+    array(object.get("status").and_then(|s| s.get(at.field())))
         .iter()
         .map(|entry| (entry, ParentRef::of(entry.get(reference).unwrap_or(&Value::Null), namespace(object), dialect)))
         .collect()

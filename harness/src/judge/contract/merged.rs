@@ -7,13 +7,21 @@ use gateproof_suites::contracts::shared;
 use serde_json::Value;
 
 use super::document::Document;
-use super::error::ContractError;
+use super::error::{ContractError, path};
+
+/// What a contract comes to.
+pub(super) struct Merged {
+    pub(super) document: Document,
+    /// A set of conditions that no kind has in any edition, if there is one.
+    pub(super) unused: Option<String>,
+    /// The rules that it names in any edition, even to take one away.
+    pub(super) rules: BTreeSet<String>,
+}
 
 /// The contract as an edition has it. What it `refines` is the ground; its own `spec` is laid over that as a JSON merge patch (RFC 7386),
 /// and what stands under the edition's name in `editions` over both.
-/// All editions are read, so that what is wrong with one is told whichever is meant. Beside it a set of conditions that no kind has in any
-/// of them, if there is one.
-pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<(Document, Option<String>), ContractError> {
+/// All editions are read, so that what is wrong with one is told whichever is meant.
+pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<Merged, ContractError> {
     // By itself first: only the text knows its lines.
     let own: Document = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
     let mut whole: Value = serde_yaml::from_str(text).map_err(|error| unread(&error))?;
@@ -21,25 +29,32 @@ pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<(Document, Op
         let ground = shared(name).ok_or_else(|| ContractError::UnknownGround(name.clone()))?;
         let mut ground: Value = serde_yaml::from_str(ground).map_err(|error| unread(&error))?;
         if let Some(place) = taken_from_nothing(&whole["spec"], &ground["spec"]) {
-            return Err(unread(&format!("there is no `{place}` in `{name}` to be taken away or changed")));
+            let why = format!("there is no `{}` in `{name}` to be taken away or changed", place.join("."));
+            return Err(ContractError::Placed { why, at: vec![below(&[], &place)] });
         }
         lay(&whole["spec"], &mut ground["spec"]);
         whole["spec"] = ground["spec"].take();
     }
-    let mut used = BTreeSet::new();
+    let (mut used, mut rules) = (BTreeSet::new(), own.spec.rules.keys().cloned().collect::<BTreeSet<_>>());
     let mut read = |mut whole: Value| -> Result<Document, serde_json::Error> {
         used.extend(compose(&mut whole["spec"]));
-        serde_json::from_value(whole)
+        let document: Document = serde_json::from_value(whole)?;
+        rules.extend(document.spec.rules.keys().cloned());
+        Ok(document)
     };
     let mut found = read(whole.clone()).map_err(|error| unread(&error))?;
     for (edition, otherwise) in &own.spec.editions {
-        let inside = |problem: &dyn fmt::Display| unread(&format!("in the edition `{edition}`: {problem}"));
+        let inside = |problem: &dyn fmt::Display, place: &[String]| {
+            let why = format!("in the edition `{edition}`: {problem}");
+            ContractError::Placed { why, at: vec![below(&["editions", edition], place)] }
+        };
         if let Some(place) = taken_from_nothing(otherwise, &whole["spec"]) {
-            return Err(inside(&format!("there is no `{place}` to be taken away or changed")));
+            let why = format!("there is no `{}` to be taken away or changed", place.join("."));
+            return Err(inside(&why, &place));
         }
         let mut merged = whole.clone();
         lay(otherwise, &mut merged["spec"]);
-        let document = read(merged).map_err(|error| inside(&error))?;
+        let document = read(merged).map_err(|error| inside(&error, &[]))?;
         if wanted == Some(edition) {
             found = document;
         }
@@ -47,7 +62,7 @@ pub(super) fn document(text: &str, wanted: Option<&str>) -> Result<(Document, Op
     let patched = own.spec.editions.values().filter_map(|otherwise| otherwise.get("conditions")?.as_object());
     let named = own.spec.conditions.keys().chain(patched.flat_map(|sets| sets.keys()));
     let unused = named.into_iter().find(|set| !used.contains(*set)).cloned();
-    Ok((found, unused))
+    Ok(Merged { document: found, unused, rules })
 }
 
 /// Lays a spec over another. What a set of conditions takes away it may take from sets that it is laid over later, so one that is new
@@ -66,12 +81,17 @@ fn unread(error: &dyn fmt::Display) -> ContractError {
 }
 
 /// Where a patch takes away what is not there, or changes something within it: a misspelt name.
-fn taken_from_nothing(patch: &Value, of: &Value) -> Option<String> {
+fn taken_from_nothing(patch: &Value, of: &Value) -> Option<Vec<String>> {
     patch.as_object()?.iter().find_map(|(name, patch)| match of.get(name) {
-        None if patch.is_null() => Some(name.clone()),
+        None if patch.is_null() => Some(vec![name.clone()]),
         None => None,
-        Some(there) => taken_from_nothing(patch, there).map(|below| format!("{name}.{below}")),
+        Some(there) => taken_from_nothing(patch, there).map(|below| [vec![name.clone()], below].concat()),
     })
+}
+
+/// The place of a patch in the spec.
+fn below(patch: &[&str], place: &[String]) -> Vec<String> {
+    path(&patch.iter().copied().chain(place.iter().map(String::as_str)).collect::<Vec<_>>())
 }
 
 /// Makes one set of the several that a place has, each laid over those before it. Returns the names that are used.

@@ -20,6 +20,7 @@ mod times;
 mod typed;
 mod whole;
 mod wording;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub use error::ContractError;
 pub use places::NamedPlace;
 pub use rule::Rule;
 pub use state::ContractState;
+#[cfg(test)]
+pub(crate) use words::{BESIDE, READ_BY};
 
 /// The built-in contract of Gateway API.
 pub use gateproof_suites::contracts::GATEWAY_API;

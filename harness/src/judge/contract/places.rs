@@ -1,7 +1,8 @@
 //! Which places in objects a contract names, to be held against the definitions of their kinds.
 
-use super::data::{Contract, Kind, Place, SortedField, Subject};
+use super::data::{Contract, Kind, SortedField, Subject};
 use super::error::{in_set, path};
+use crate::dialects::StatusList;
 use crate::scenario::lint::pointer_below;
 
 /// A place in objects of a kind that a contract names.
@@ -32,10 +33,10 @@ impl Kind {
             |pointer: String, at| places.push(NamedPlace { group: &self.group, kind: &self.kind, pointer, at });
         let own = |rest: &[&str]| vec![path(&[&["kinds", &format!("kind={}", self.kind)], rest].concat())];
         for Subject { at, set, conditions, counts, .. } in &self.subjects {
-            let item = format!("at={}", at.word());
-            add(at.pointer().to_owned(), own(&["subjects", &item, "at"]));
+            let item = format!("at={}", word(*at));
+            add(at.pointer(), own(&["subjects", &item, "at"]));
             // Counted is in entries, and what stands for the object has none.
-            for count in counts.iter().filter(|_| *at != Place::Object) {
+            for count in counts.iter().filter(|_| *at != StatusList::Object) {
                 let pointer = pointer_below(&format!("{}/0", at.pointer()), count);
                 add(pointer, own(&["subjects", &item, "counts", count]));
             }
@@ -60,22 +61,10 @@ impl Kind {
     }
 }
 
-impl Place {
-    /// As a contract calls it.
-    fn word(self) -> &'static str {
-        match self {
-            Place::Object => "object",
-            Place::Listeners => "listeners",
-            Place::Parents => "parents",
-            Place::Ancestors => "ancestors",
-        }
-    }
-
-    /// One of the conditions there.
-    fn condition(self) -> String {
-        match self {
-            Place::Object => format!("{}/0", self.pointer()),
-            Place::Listeners | Place::Parents | Place::Ancestors => format!("{}/0/conditions/0", self.pointer()),
-        }
+/// As a contract calls it.
+pub(super) fn word(at: StatusList) -> &'static str {
+    match at {
+        StatusList::Object => "object",
+        StatusList::Listeners | StatusList::Parents | StatusList::Ancestors => at.field(),
     }
 }

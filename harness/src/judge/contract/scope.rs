@@ -1,7 +1,8 @@
 //! Which rules are held against a kind: decided by the contract's data alone, never by what a target happened to show.
 
-use super::data::{ConditionTerms, Contract, Kind, Place, Presence, Subject, Transition};
+use super::data::{ConditionTerms, Contract, Kind, Presence, Subject, Transition};
 use super::rule::Rule;
+use crate::dialects::StatusList;
 use crate::scenario::Basis;
 
 impl Contract {
@@ -15,7 +16,7 @@ impl Contract {
             any(&|subject| subject.conditions.values().any(|terms| terms.known_at(basis) && test(terms)))
         };
         let in_use = |test: &dyn Fn(&ConditionTerms) -> bool| term(&|t| t.presence != Presence::Retired && test(t));
-        let shared = || any(&|subject| matches!(subject.at, Place::Parents | Place::Ancestors));
+        let shared = || any(&|subject| matches!(subject.at, StatusList::Parents | StatusList::Ancestors));
         let known =
             |subject: &Subject, type_: &str| subject.conditions.get(type_).is_some_and(|terms| terms.known_at(basis));
         let has_accepted = |subject: &Subject| self.dialect().accepted().is_some_and(|type_| known(subject, type_));
@@ -58,7 +59,7 @@ impl Contract {
             Rule::ReasonListed => in_use(&|terms| !terms.closed && !terms.reasons.is_empty()),
             Rule::ReasonClosed => in_use(&|terms| terms.closed && !terms.reasons.is_empty()),
             Rule::ForeignEntriesPreserved | Rule::ControllerNameForm => shared(),
-            Rule::EntryUnique => any(&|subject| subject.at != Place::Object),
+            Rule::EntryUnique => any(&|subject| subject.at != StatusList::Object),
             Rule::ListenersComplete => any(&|subject| subject.one_per_listener),
             Rule::ProgrammedAfterAccepted => {
                 any(&|subject| known(subject, self.dialect().ready()) && has_accepted(subject))

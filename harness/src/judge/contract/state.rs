@@ -9,17 +9,17 @@ use gateproof_report::record::Breach;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::data::{Contract, Kind, Place};
+use super::data::{Contract, Kind};
 use super::foreign::Marks;
 use super::graded;
-use super::list::{Finding, List, check, entries, held, lists, part};
+use super::list::{Finding, List, check, entries, held, lists};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
 use super::times::{self, Memory};
 use super::whole::{listeners_complete, quiescent, resource_version, unique_entries};
 use super::wording::Wording;
-use crate::dialects::Dialect;
-use crate::judge::conditions::{array, generation, may_be_older, uid};
+use crate::dialects::{Dialect, StatusList};
+use crate::judge::conditions::{array, generation, may_be_older, own, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
 use crate::scenario::{Basis, ObjectRef, SubjectExpectation};
@@ -385,15 +385,15 @@ impl ContractState {
             .collect()
     }
 
-    fn controller_names(&self, at: Place, object: &Value) -> Vec<Finding> {
-        if !matches!(at, Place::Parents | Place::Ancestors) {
+    fn controller_names(&self, at: StatusList, object: &Value) -> Vec<Finding> {
+        if !matches!(at, StatusList::Parents | StatusList::Ancestors) {
             return Vec::new();
         }
         entries(at, object, self.contract.dialect())
             .into_iter()
             .map(|(entry, parent)| {
                 let name = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
-                let path = format!("status.{}[{parent}].controllerName", part(at));
+                let path = format!("status.{}[{parent}].controllerName", at.field());
                 let good = self.contract.controller_form.as_ref().is_none_or(|form| form.is_match(name));
                 held(Rule::ControllerNameForm, path, good, || format!("{name:?}"))
             })
@@ -430,9 +430,9 @@ impl ContractState {
 fn is_ready(key: &ObjectKey, object: &Value, dialect: &Dialect) -> bool {
     let wanted = if dialect.is_entry(&key.kind) { Some(dialect.ready()) } else { dialect.accepted() };
     let Some(wanted) = wanted else { return false };
-    array(object.pointer("/status/conditions")).iter().any(|condition| {
-        condition["type"] == wanted
-            && condition["status"] == "True"
-            && condition["observedGeneration"].as_i64() == Some(generation(object))
+    own(object, dialect).iter().any(|condition| {
+        condition.type_ == wanted
+            && condition.status == "True"
+            && condition.observed_generation == Some(generation(object))
     })
 }

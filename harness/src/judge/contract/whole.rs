@@ -4,10 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::data::Place;
-use super::list::{Finding, entries, held, part};
+use super::list::{Finding, entries, held};
 use super::rule::Rule;
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, StatusList};
 use crate::judge::conditions::array;
 
 /// `metadata.resourceVersion`.
@@ -16,14 +15,14 @@ pub(super) fn resource_version(object: &Value) -> Option<&str> {
 }
 
 /// One entry for each listener, and for each parent or ancestor and controller.
-pub(super) fn unique_entries(at: Place, object: &Value, dialect: &Dialect) -> Vec<Finding> {
+pub(super) fn unique_entries(at: StatusList, object: &Value, dialect: &Dialect) -> Vec<Finding> {
     let keys: Vec<String> = match at {
-        Place::Object => return Vec::new(),
-        Place::Listeners => array(object.pointer("/status/listeners"))
+        StatusList::Object => return Vec::new(),
+        StatusList::Listeners => array(object.pointer("/status/listeners"))
             .iter()
             .map(|entry| entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
             .collect(),
-        Place::Parents | Place::Ancestors => entries(at, object, dialect)
+        StatusList::Parents | StatusList::Ancestors => entries(at, object, dialect)
             .into_iter()
             .map(|(entry, parent)| {
                 let controller = entry.get("controllerName").and_then(Value::as_str).unwrap_or_default();
@@ -34,7 +33,7 @@ pub(super) fn unique_entries(at: Place, object: &Value, dialect: &Dialect) -> Ve
     let mut known = HashSet::new();
     keys.iter()
         .map(|key| {
-            let path = format!("status.{}[{key}]", part(at));
+            let path = format!("status.{}[{key}]", at.field());
             held(Rule::EntryUnique, path, known.insert(key.clone()), || "more than one entry".to_owned())
         })
         .collect()

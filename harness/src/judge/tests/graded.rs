@@ -38,6 +38,7 @@ spec:
     no-step-back: {level: MUST, clauses: [K-6]}
     transition-time-form: {level: MUST, clauses: [K-8]}
     reason-listed: {level: MUST, clauses: [K-7]}
+    always-present: {level: MUST, clauses: [K-7]}
     transition-time-moves: {level: MUST, clauses: [K-8]}
     transition-time-stays: {level: MUST, clauses: [K-8]}
   conditions:

@@ -45,6 +45,8 @@ spec:
     observed-generation-not-ahead: {level: MUST, clauses: [S-5]}
     observed-generation-not-backwards: {level: MUST, clauses: [S-5]}
     observed-generation-current: {level: MUST, clauses: [S-5]}
+    always-present: {level: MUST, clauses: [S-6]}
+    reason-listed: {level: MUST, clauses: [S-4]}
   conditions:
     seal:
       Taken: {presence: always, configured: true, reasons: {"True": [Taken], "False": [Lost, Torn]}}
@@ -196,6 +198,28 @@ fn a_history_of_seals(#[case] rule: Rule, #[case] bad: Vec<(u64, Value)>, #[case
     assert!(seen.iter().any(|r| r == rule.name()), "{seen:?}");
     let seen = breaches(&good);
     assert!(!seen.iter().any(|r| r == rule.name()), "{seen:?}");
+}
+
+/// What traffic comes in by, and no scenario settles, is settled once it says of its newest generation that it serves: where the whole
+/// status says that, nothing in a condition need.
+#[rstest]
+#[case::of_the_newest(2, true)]
+#[case::of_the_one_before(1, false)]
+fn what_is_shared_is_settled_by_what_its_status_says(#[case] observed: i64, #[case] is_settled: bool) {
+    // It lacks what is always there: who has settled is told so.
+    let object = seal_at(2, Some(observed), &[GOOD[1]]);
+    let timing = Timing::of(TimingProfile::Embedded);
+    let mut state = ContractState::new(contract(), Basis::default(), "seals.example/ours".to_owned());
+    let key = ObjectKey::of(&object).unwrap();
+    let seen = Body::Observed { key, change: Change::Modified, object: Arc::new(object) };
+    let late = Elapsed::default() + timing.quiet;
+    for (seq, (at, body)) in
+        [(Elapsed::default(), seen), (late, Body::RunEnded { interrupted: false })].into_iter().enumerate()
+    {
+        state.observe_shared(&Event { seq: seq as u64, at, scope: Scope::Run, body }, &timing);
+    }
+    let told = format!("contract/Seal/{}", Rule::AlwaysPresent.name());
+    assert_eq!(state.breaches().iter().any(|(name, _)| *name == told), is_settled, "{:?}", state.breaches());
 }
 
 #[test]

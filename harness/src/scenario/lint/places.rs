@@ -8,13 +8,7 @@ use super::super::parse::check::is_condition_type;
 use super::super::parse::field::mirrored;
 use super::super::parse::tree::{Document, Key, Mark, Node};
 use super::{ObjectSchemas, locate, near, pointer_below};
-use crate::dialects::{Dialect, Standing};
-
-/// Lists of conditions, by where they stand.
-const OF_OBJECTS: &str = "/status/conditions";
-const OF_PARENTS: &str = "/status/parents/0/conditions";
-const OF_ANCESTORS: &str = "/status/ancestors/0/conditions";
-const OF_LISTENERS: &str = "/status/listeners/0/conditions";
+use crate::dialects::{Dialect, StatusList};
 
 /// What steps expect, keep or patch at places that no schema of the kind has.
 pub(super) fn problems(
@@ -64,10 +58,13 @@ impl Search<'_> {
                 self.found.push(self.source.problem(locate(merge, &path), message, near(&path, &known)));
             }
         }
-        // What adds says by itself that nothing is there.
+        // What adds needs a place that the definition has, too: an API server drops the rest without a word. Where there are releases, that
+        // may be meant: it has the place in another one.
+        let adds = |change: &Node| change.get("op").and_then(Node::text) == Some("add");
+        let may_be_new = self.dialect.releases().is_some();
         let changes = patch.get("json").map(Node::list).unwrap_or_default().iter();
-        let changes = changes.filter(|change| change.get("op").and_then(Node::text) != Some("add"));
-        for path in changes.filter_map(|change| change.get("path")) {
+        let changes = changes.filter(|change| !(may_be_new && adds(change)));
+        for path in changes.flat_map(|change| [change.get("path"), change.get("from")]).flatten() {
             if let Some(pointer) = path.text() {
                 self.pointer(kind, path.mark, pointer);
             }
@@ -89,36 +86,30 @@ impl Search<'_> {
             for (key, _) in entries(subject, "mirrors") {
                 self.pointer(kind, key.mark, &mirrored(&key.name));
             }
-            let places: &[&str] = match self.dialect.standing(kind) {
-                Standing::Object => &[OF_OBJECTS],
-                Standing::Parents => &[OF_PARENTS],
-                Standing::Ancestors => &[OF_OBJECTS, OF_ANCESTORS],
-                Standing::Shown => &[OF_OBJECTS, OF_PARENTS, OF_ANCESTORS],
-            };
-            self.conditions(kind, places, subject);
+            self.conditions(kind, self.dialect.standing(kind).lists(), subject);
             for parent in list(subject, "parents") {
-                self.conditions(kind, &[OF_PARENTS, OF_ANCESTORS], parent);
+                self.conditions(kind, &[StatusList::Parents, StatusList::Ancestors], parent);
             }
             for (_, listener) in entries(subject, "listeners") {
-                self.conditions(kind, &[OF_LISTENERS], listener);
+                self.conditions(kind, &[StatusList::Listeners], listener);
             }
         }
     }
 
-    /// Further fields and lists in the conditions of a subject, which stand in one of these places.
-    fn conditions(&mut self, kind: &str, places: &[&str], of: &Node) {
+    /// Further fields and lists in the conditions of a subject, which stand in one of these lists.
+    fn conditions(&mut self, kind: &str, lists: &[StatusList], of: &Node) {
         for (_, condition) in of.entries().iter().filter(|(key, _)| is_condition_type(&key.name)) {
             for (key, _) in ["fields", "below"].into_iter().flat_map(|field| entries(condition, field)) {
-                self.field(kind, places, key);
+                self.field(kind, lists, key);
             }
         }
     }
 
-    fn field(&mut self, kind: &str, places: &[&str], Key { mark, name }: &Key) {
+    fn field(&mut self, kind: &str, lists: &[StatusList], Key { mark, name }: &Key) {
         let missing = |pointer: &str| self.schemas.missing_at(self.group(kind), kind, pointer);
         // Of a kind that has no conditions there nothing can be said.
-        let lists = places.iter().filter(|place| missing(place).is_none());
-        let in_each: Option<Vec<_>> = lists.map(|list| missing(&pointer_below(&format!("{list}/0"), name))).collect();
+        let lists = lists.iter().filter(|list| missing(&list.conditions()).is_none());
+        let in_each: Option<Vec<_>> = lists.map(|list| missing(&pointer_below(&list.condition(), name))).collect();
         if let Some(missing) = in_each.and_then(|mut in_each| in_each.pop()) {
             let message = format!("conditions of {kind} have no field `{name}`");
             self.found.push(self.source.problem(*mark, message, near(name, &missing.known)));
@@ -194,6 +185,31 @@ mod tests {
             definition("Bulb", &json!({"conditions": open})),
             definition("Gateway", &json!({"conditions": conditions, "phase": phase})),
         ]
+    }
+
+    /// Whatever it does there.
+    #[rstest]
+    #[case::add("{op: add, path: /status/phase, value: On}", None)]
+    #[case::append("{op: add, path: /status/conditions/-, value: {}}", None)]
+    #[case::label("{op: add, path: /metadata/labels/a, value: b}", None)]
+    #[case::copied("{op: copy, path: /status/phase, from: /status/a~1b}", None)]
+    #[case::misspelt_add("{op: add, path: /status/phaze, value: On}", Some(("/status/phaze", "Lamp has nothing at `/status/phaze`")))]
+    #[case::misspelt_replace("{op: replace, path: /status/phaze, value: On}", Some(("/status/phaze", "Lamp has nothing at `/status/phaze`")))]
+    #[case::misspelt_from("{op: copy, path: /status/phase, from: /status/c}", Some(("/status/c}", "Lamp has nothing at `/status/c`")))]
+    #[case::no_list("{op: add, path: /status/phase/-, value: On}", Some(("/status/phase/-", "Lamp has nothing at `/status/phase/-`")))]
+    fn what_is_patched_leads_somewhere(#[case] change: &str, #[case] wrong: Option<(&str, &str)>) {
+        let definitions = definitions();
+        let schemas = Schemas::with([&definitions[..]]);
+        let text =
+            format!("spec:\n  steps:\n    - patch:\n        target: Lamp/a\n        json:\n          - {change}\n");
+        let found = objects("a.yaml", &text, &schemas, &Dialect::parse(DIALECT).unwrap());
+        let told: Vec<_> = found.into_iter().map(|d| (d.line, d.column, d.message)).collect();
+        let releases = "  releases: {definition: lamps.example.com, version: a, channel: b}\n";
+        let released = Dialect::parse(&format!("{DIALECT}{releases}")).unwrap();
+        let of_releases = objects("a.yaml", &text, &schemas, &released);
+        assert_eq!(of_releases.is_empty(), wrong.is_none() || change.contains("op: add"), "{of_releases:?}");
+        let wrong = wrong.map(|(at, message)| (6, change.find(at).unwrap() + 13, message.to_owned()));
+        assert_eq!(told, wrong.into_iter().collect::<Vec<_>>());
     }
 
     #[rstest]

@@ -9,6 +9,7 @@ use super::super::model::{
     ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Branch, Channel, Clause, Delete, Ending, Isolation, Level,
     NamespaceDecl, ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
 };
+use super::super::outline::suite_of;
 use super::check::Checker;
 use super::names::Names;
 use crate::dialects::Edition;
@@ -54,7 +55,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     }
     Some(Scenario {
         name: name.to_owned(),
-        suite: suite(file).to_owned(),
+        suite: suite_of(file).to_owned(),
         dialect: Arc::clone(&names.dialect),
         file: file.to_owned(),
         summary: text(spec, "summary").unwrap_or_default().to_owned(),
@@ -73,15 +74,6 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
         digest: format!("{:x}", Sha256::digest(document.text.as_bytes())),
         labels: IndexMap::new(),
     })
-}
-
-/// The first folder below `manifests`, or of a relative path.
-fn suite(file: &str) -> &str {
-    let below = file.rsplit_once("manifests/").map_or(file, |(_, below)| below);
-    match below.split_once('/') {
-        Some((first, _)) if !first.is_empty() && first != "." && first != ".." => first,
-        _ => "local",
-    }
 }
 
 fn reserved_aliases(spec: &Node, checker: &mut Checker<'_>) {
@@ -214,10 +206,13 @@ fn step(node: &Node, index: usize, names: &mut Names, checker: &mut Checker<'_>)
 fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Verb> {
     if let Some(list) = node.get("apply") {
         for object in list.list() {
-            if let Some(object) = names.applied(object, checker)
-                && !names.objects.contains(&object)
-            {
-                names.objects.push(object);
+            let Some(known) = names.applied(object, checker) else { continue };
+            if names.made.contains(&known) {
+                let message = format!("`{known}` stands in `made` as what the target makes, and this step applies it");
+                let help = "take it out of `made` if the scenario makes it, or let the target make it".to_owned();
+                checker.report(object.mark, message, Some(help));
+            } else if !names.objects.contains(&known) {
+                names.objects.push(known);
             }
         }
         let at = if boolean(node, "asWritten") == Some(true) { ApiVersion::AsWritten } else { ApiVersion::Newest };

@@ -8,7 +8,6 @@ use super::super::model::{SubCondition, Version};
 use super::super::vocabulary::{Vocabulary, suggest};
 use super::shape::{CHANNELS, CONDITION, Shape, Table};
 use super::tree::{Kind, Mark, Node};
-use crate::dialects::{dialect_of, has_both};
 
 /// Where problems of a document go.
 pub(in crate::scenario) struct Checker<'a> {
@@ -243,22 +242,7 @@ impl Checker<'_> {
                 self.report(node.mark, format!("the object lacks the string `{name}`"), None);
             }
         }
-        let version = node.get("apiVersion");
-        let group = version.and_then(Node::text).and_then(|version| version.split_once('/')).map(|(group, _)| group);
-        if let (Some(at), Some(other)) = (version, group.and_then(|group| dialect_of(group, &self.vocabulary.dialect)))
-        {
-            let own = self.vocabulary.dialect.name();
-            let message = format!("this is an object of the dialect `{other}`, and the scenario is one of `{own}`");
-            let help = if has_both(other, &self.vocabulary.dialect) {
-                format!("name it with --dialect {other}, which has kinds of both")
-            } else {
-                format!(
-                    "write it as a scenario of that dialect, and name it with --dialect {other}; or, in a dialect of your own, name its \
-                     group in `groups` and the kind in `kinds` of dialect.yaml"
-                )
-            };
-            self.report(at.mark, message, Some(help));
-        }
+        self.of_dialect(node);
         if node.get("metadata").and_then(|m| m.get("name")).and_then(Node::text).is_none() {
             self.report(node.mark, "the object lacks `metadata.name`".to_owned(), None);
         }

@@ -17,6 +17,7 @@ pub(super) fn read(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) ->
 fn one(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<MadeObject> {
     let (version, kind, name) = (text(node, "apiVersion")?, text(node, "kind")?, node.get("name")?);
     let written = name.text()?;
+    checker.of_dialect(node);
     names.check_placeholders(name, checker);
     if let Some(late) = late(written, &names.gateways) {
         let message =

@@ -92,6 +92,21 @@ fn it_may_be_called_by_what_the_run_is_given(
     "  steps:\n    - patch: {target: Deployment/proxy, merge: {spec: {replicas: 0}}}",
     "what a run did not create is never changed"
 )]
+#[case::unknown_kind(
+    "apps/v1, kind: Deployment",
+    "gateway.networking.k8s.io/v1, kind: HTTPRout",
+    "the dialect `gateway-api` has no kind `HTTPRout` of the group `gateway.networking.k8s.io`"
+)]
+#[case::of_another_dialect(
+    "apps/v1, kind: Deployment",
+    "kuadrant.io/v1, kind: AuthPolicy",
+    "this is an object of the dialect `kuadrant`, and the scenario is one of `gateway-api`"
+)]
+#[case::applied(
+    "  steps:",
+    "  steps:\n    - apply: [{apiVersion: apps/v1, kind: Deployment, metadata: {name: proxy}}]",
+    "`Deployment/proxy` stands in `made` as what the target makes, and this step applies it"
+)]
 #[case::unknown_field("name: proxy}", "name: proxy, labels: {}}", "unknown field of a Made `labels`")]
 fn what_a_target_cannot_make_is_told(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
     assert!(SAMPLE.contains(from));

@@ -4,9 +4,9 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{ContractState, Last};
-use crate::dialects::{Dialect, Standing};
+use crate::dialects::{Dialect, Standing, StatusList};
 use crate::judge::conditions::array;
-use crate::judge::contract::data::{Kind, Place};
+use crate::judge::contract::data::Kind;
 use crate::judge::contract::list::{List, lists};
 use crate::judge::contract::rule::Rule;
 use crate::log::ObjectKey;
@@ -75,8 +75,8 @@ impl Missing {
     fn add(&mut self, list: &List<'_>, types: Types, object: &Value) {
         let text = |field: &str| list.entry.and_then(|entry| entry.get(field)).and_then(Value::as_str);
         match list.subject.at {
-            Place::Object => self.own.extend(types),
-            Place::Listeners => {
+            StatusList::Object => self.own.extend(types),
+            StatusList::Listeners => {
                 // An entry of a listener that the spec no longer has ought to go.
                 let name = text("name").unwrap_or_default();
                 let specified = array(object.pointer("/spec/listeners"));
@@ -85,15 +85,15 @@ impl Missing {
                     self.listeners.insert(name.to_owned(), expected);
                 }
             }
-            Place::Parents => self.parents.push(ParentExpectation {
+            StatusList::Parents => self.parents.push(ParentExpectation {
                 parent_ref: list.entry.and_then(|entry| entry.get("parentRef")).cloned().unwrap_or_default(),
                 controller: text("controllerName").filter(|_| list.subject.controller.is_some()).map(str::to_owned),
                 absent: false,
                 conditions: types,
             }),
             // Entries of another controller cannot be asked about, and are another's.
-            Place::Ancestors if list.subject.controller.is_some() => {}
-            Place::Ancestors => self.ancestors.extend(types),
+            StatusList::Ancestors if list.subject.controller.is_some() => {}
+            StatusList::Ancestors => self.ancestors.extend(types),
         }
     }
 
