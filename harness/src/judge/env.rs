@@ -58,8 +58,10 @@ impl<'a> Env<'a> {
         match watch {
             HoldFor::Millis(millis) => Lasts::of(Duration::from_millis(millis)),
             HoldFor::Quiet => Lasts::of(quiet),
-            // It has come already, or is none of the time of this log.
-            HoldFor::Rest if self.rested.is_some() || timing.rest_max.is_zero() => Lasts::of(quiet),
+            // A step before it has waited for that.
+            HoldFor::Rest if self.rested.is_some() => Lasts::of(Duration::ZERO),
+            // Logs of before there was such a rest.
+            HoldFor::Rest if timing.rest_max.is_zero() => Lasts::of(quiet),
             HoldFor::Rest => {
                 let least = quiet.max(timing.rest_min);
                 Lasts { least, anew: quiet, most: Some(least.max(timing.rest_max)) }
