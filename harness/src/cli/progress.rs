@@ -12,6 +12,8 @@ use crate::run::{Decision, Planned, Preflight, Progress};
 pub(crate) struct Reporter {
     bar: ProgressBar,
     failed: usize,
+    /// How many scenarios only watch on.
+    resting: usize,
     /// What is put before each line.
     of: String,
     /// Whether somebody else tells what preflight came to.
@@ -21,7 +23,7 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// A reporter that has not heard of anything.
     pub(crate) fn new() -> Reporter {
-        Reporter { bar: ProgressBar::new(0), failed: 0, of: String::new(), told: false }
+        Reporter { bar: ProgressBar::new(0), failed: 0, resting: 0, of: String::new(), told: false }
     }
 
     /// One for the verb that prints what preflight came to.
@@ -37,6 +39,13 @@ impl Reporter {
     fn say(&self, text: &str) {
         let text = format!("{}{text}", self.of);
         if self.bar.is_hidden() { tell!("{text}") } else { self.bar.println(text) }
+    }
+
+    /// Says behind the bar what it does not.
+    fn show(&self) {
+        let failed = (self.failed > 0).then(|| format!("{} not passed", self.failed));
+        let resting = (self.resting > 0).then(|| format!("{} watch on until the rest is over", self.resting));
+        self.bar.set_message(failed.into_iter().chain(resting).collect::<Vec<_>>().join(", "));
     }
 
     /// Takes the bar away.
@@ -72,6 +81,13 @@ impl Progress for Reporter {
         self.say(&text);
     }
 
+    fn resting(&mut self, count: usize) {
+        if self.resting != count {
+            self.resting = count;
+            self.show();
+        }
+    }
+
     fn started(&mut self, _: &str) {}
 
     fn finished(&mut self, record: &ScenarioRecord) {
@@ -80,7 +96,7 @@ impl Progress for Reporter {
             return;
         }
         self.failed += 1;
-        self.bar.set_message(format!("{} not passed", self.failed));
+        self.show();
         self.say(&format!("{} {}", terminal::word(record.outcome), record.name));
     }
 }

@@ -55,6 +55,15 @@ impl Doing {
         }
     }
 
+    /// Whether it only watches on until everything else of the run has come to its end.
+    pub(super) fn rests(&self) -> bool {
+        match self {
+            Doing::Holding(holding) => holding.rests(),
+            Doing::Counting(counting) => counting.rests(),
+            _ => false,
+        }
+    }
+
     /// What came of the attempts of a probe.
     pub(super) fn answers(&self, step: usize) -> Option<ProbeRecord> {
         match self {

@@ -10,7 +10,7 @@ use super::history::History;
 use super::stirred::Stirred;
 use super::verdict::ShareRecord;
 use crate::log::{Bindings, Elapsed};
-use crate::scenario::{Level, ObjectRef, Scenario, Step, SubjectExpectation};
+use crate::scenario::{HoldFor, Level, ObjectRef, Scenario, Step, SubjectExpectation};
 
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]
@@ -23,6 +23,8 @@ pub(super) struct Env<'a> {
     pub(super) step: &'a Step,
     /// When the scenario began.
     pub(super) started: Elapsed,
+    /// When everything else of the run had come to its end, if it has.
+    pub(super) rested: Option<Elapsed>,
     /// Longest settle so far, of the run or of this scenario.
     pub(super) slowest_settle: Duration,
 }
@@ -47,6 +49,24 @@ impl<'a> Env<'a> {
     pub(super) fn quiet_hold(&self) -> Duration {
         let timing = &self.context.timing;
         (self.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min)
+    }
+
+    /// How long a watch lasts.
+    pub(super) fn lasts(&self, watch: HoldFor) -> Lasts {
+        let timing = &self.context.timing;
+        let quiet = self.quiet_hold();
+        match watch {
+            HoldFor::Millis(millis) => Lasts::of(Duration::from_millis(millis)),
+            HoldFor::Quiet => Lasts::of(quiet),
+            // A step before it has waited for that.
+            HoldFor::Rest if self.rested.is_some() => Lasts::of(Duration::ZERO),
+            // Logs of before there was such a rest.
+            HoldFor::Rest if timing.rest_max.is_zero() => Lasts::of(quiet),
+            HoldFor::Rest => {
+                let least = quiet.max(timing.rest_min);
+                Lasts { least, anew: quiet, most: Some(least.max(timing.rest_max)) }
+            }
+        }
     }
 
     /// A finding of this step.
@@ -74,6 +94,32 @@ impl<'a> Env<'a> {
             }
         }
         all
+    }
+}
+
+/// How long a watch lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lasts {
+    /// At least so long.
+    pub(super) least: Duration,
+    /// At least so long after something was missed.
+    pub(super) anew: Duration,
+    /// If it goes on until everything else of the run has come to its end: at most so long.
+    pub(super) most: Option<Duration>,
+}
+
+impl Lasts {
+    fn of(time: Duration) -> Lasts {
+        Lasts { least: time, anew: time, most: None }
+    }
+
+    /// When it is over that began at a time, as far as is known: at the latest, unless everything else has come to its end.
+    pub(super) fn end(&self, start: Elapsed, rested: Option<Elapsed>) -> Elapsed {
+        let least = start + self.least;
+        match self.most {
+            None => least,
+            Some(most) => rested.unwrap_or(start + most).min(start + most).max(least),
+        }
     }
 }
 

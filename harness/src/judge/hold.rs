@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::action::Next;
 use super::conditions::{conditions_in, uid};
 use super::doubt::{Doubt, Turn};
-use super::env::{Env, Report, millis, severity, wait};
+use super::env::{Env, Lasts, Report, millis, severity, wait};
 use super::expect::{Evaluation, Miss, conditions_in_words, evaluate};
 use super::history::Latest;
 use super::settle::lost;
 use crate::log::Elapsed;
-use crate::scenario::{Hold, HoldFor, ObjectRef, SubjectExpectation};
+use crate::scenario::{Hold, ObjectRef, SubjectExpectation};
 
 /// A hold in progress.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(super) struct Holding {
     hold: Hold,
     start: Elapsed,
     until: Elapsed,
-    duration: Duration,
+    lasts: Lasts,
     breaks: u32,
     /// How much time it took that it began anew because versions may have been missed.
     lost: Duration,
@@ -42,16 +42,13 @@ pub(super) struct Holding {
 impl Holding {
     pub(super) fn new(hold: Hold, now: Elapsed, env: &Env<'_>) -> Holding {
         let timing = &env.context.timing;
-        let duration = match hold.duration {
-            HoldFor::Quiet => env.quiet_hold(),
-            HoldFor::Millis(millis) => Duration::from_millis(millis),
-        };
+        let lasts = env.lasts(hold.duration);
         let before = hold.unchanged.iter().map(|o| current(env, o).cloned()).collect();
         let mut holding = Holding {
             hold,
             start: now,
-            until: now + duration,
-            duration,
+            until: now + lasts.least,
+            lasts,
             breaks: 0,
             lost: Duration::ZERO,
             doubt: Doubt::default(),
@@ -109,7 +106,7 @@ impl Holding {
             breaches.extend(seen);
         }
         if self.blind.is_some() && blind.is_none() {
-            self.until = now + self.duration;
+            self.until = now + self.lasts.least;
         }
         self.blind = blind;
         for (index, object) in self.hold.unchanged.iter().enumerate() {
@@ -131,14 +128,23 @@ impl Holding {
 
     /// The API server was away until `now`: what it has to show comes later, so the hold lasts from here on.
     pub(super) fn away(&mut self, now: Elapsed) {
-        self.until = now + self.duration;
+        self.until = self.anew(now);
         self.patience = self.patience.max(self.until);
     }
 
     /// It begins anew, because versions may have been missed.
     fn again(&mut self, now: Elapsed) {
-        self.lost += (now + self.duration) - self.until;
-        self.until = now + self.duration;
+        // What goes on until everything else is over loses nothing as long as that is not.
+        let planned = if self.lasts.most.is_some() { self.until.max(now) } else { self.until };
+        let until = self.anew(now);
+        self.lost += until - planned;
+        self.until = until;
+    }
+
+    /// When it is over at the earliest if versions were missed until now.
+    fn anew(&self, now: Elapsed) -> Elapsed {
+        let until = now + self.lasts.anew;
+        if self.lasts.most.is_some() { until.max(self.until) } else { until }
     }
 
     pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
@@ -158,7 +164,7 @@ impl Holding {
         if let Some(report) = lost(self.lost, env).filter(|_| !failed) {
             return Some(report);
         }
-        if !failed && now < self.end() {
+        if !failed && now < self.end(env) {
             return None;
         }
         if !self.doubt.believes(now, env) && (failed || self.doubt.is_due(self.objects(), env)) {
@@ -180,20 +186,26 @@ impl Holding {
                 stage: "hold".to_owned(),
                 reached_ms: 0,
                 settled_ms: millis(now - self.start),
-                limit_ms: millis(self.duration),
-                waited_ms: millis(self.duration),
+                limit_ms: millis(self.lasts.least),
+                waited_ms: millis(self.lasts.end(self.start, env.rested) - self.start),
             });
         }
         Some(report)
     }
 
     pub(super) fn next(&self, env: &Env<'_>) -> Next {
-        self.doubt.next(self.objects(), env).unwrap_or_else(|| wait(self.end()))
+        self.doubt.next(self.objects(), env).unwrap_or_else(|| wait(self.end(env)))
+    }
+
+    /// Whether it goes on until everything else of the run has come to its end.
+    pub(super) fn rests(&self) -> bool {
+        self.lasts.most.is_some()
     }
 
     /// When it is over if nothing happens.
-    fn end(&self) -> Elapsed {
-        if self.blind.is_some() { self.until.max(self.patience) } else { self.until }
+    fn end(&self, env: &Env<'_>) -> Elapsed {
+        let until = self.until.max(self.lasts.end(self.start, env.rested));
+        if self.blind.is_some() { until.max(self.patience) } else { until }
     }
 }
 

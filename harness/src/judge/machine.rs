@@ -63,6 +63,8 @@ pub struct Judge {
     taken: Vec<Branch>,
     /// What is waited for behind the last step: conditions that have to be there whatever the state, and are not yet.
     unspoken: Vec<SubjectExpectation>,
+    /// When everything else of the run had come to its end, if that was told.
+    rested: Option<Elapsed>,
 }
 
 impl Judge {
@@ -97,6 +99,7 @@ impl Judge {
             marks: HashMap::new(),
             taken: Vec::new(),
             unspoken: Vec::new(),
+            rested: None,
         }
     }
 
@@ -156,6 +159,7 @@ impl Judge {
                 self.begin(now);
             }
             Body::ScenarioEnded(ended) => self.ended = Some(ended.clone()),
+            Body::Rested if own => self.rested = self.rested.or(Some(now)),
             Body::Observed { .. } | Body::Gap { .. } | Body::Sighted { .. } => self.changed(now),
             Body::Looked { step, found, error } if own && *step == self.cursor => {
                 self.answer(|doubt, env| doubt.looked(found, error.as_deref(), now, env));
@@ -272,7 +276,7 @@ impl Judge {
             Doing::Sharing(sharing) => sharing.next(now, &env),
             Doing::Marking(marking) => marking.next(&env),
             Doing::Scripting(scripting) => scripting.next(&env),
-            Doing::Counting(counting) => counting.next(&env),
+            Doing::Counting(counting) => counting.next(now, &env),
             Doing::Doubting { until, .. } => wait(*until),
             Doing::Done => Next::Finished,
         }
@@ -332,6 +336,11 @@ impl Judge {
         }
     }
 
+    /// Whether it only watches on until everything else of the run has come to its end, which it has yet to be told.
+    pub fn rests(&self) -> bool {
+        self.rested.is_none() && self.doing.rests()
+    }
+
     fn deadline(&mut self) -> Option<&mut Deadline> {
         match &mut self.doing {
             Doing::Writing(writing) => Some(writing.deadline()),
@@ -361,6 +370,7 @@ impl Judge {
             stirred: &self.stirred,
             step,
             started: self.started,
+            rested: self.rested,
             slowest_settle: self.slowest.max(self.context.slowest_settle),
         })
     }

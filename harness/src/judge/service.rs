@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use super::action::{Action, Next};
 use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
-use super::env::{Env, Report, millis, perform, severity};
+use super::env::{Env, Lasts, Report, millis, perform, severity, wait};
 use crate::log::{Elapsed, ServiceRequest};
 use crate::scenario::expectations::id;
-use crate::scenario::{HoldFor, Requests, Script};
+use crate::scenario::{Requests, Script};
 
 /// How many requests a finding names.
 const NAMED: usize = 6;
@@ -87,8 +87,8 @@ pub(super) struct Counting {
     counted: Vec<ServiceRequest>,
     /// When there were enough of them.
     enough: Option<Elapsed>,
-    /// How long there must be no more of them from then on.
-    window: Duration,
+    /// How long there must be no more of them from then on; nothing where more of them are as good.
+    window: Option<Lasts>,
     /// Not to be read earlier.
     not_before: Elapsed,
 }
@@ -97,11 +97,7 @@ impl Counting {
     /// Counts from this position of the service's log on.
     pub(super) fn new(expected: Requests, from: u64, now: Elapsed, env: &Env<'_>) -> Counting {
         let timing = &env.context.timing;
-        let window = match (expected.is_bounded_above(), expected.within) {
-            (false, _) => Duration::ZERO,
-            (true, HoldFor::Quiet) => env.quiet_hold(),
-            (true, HoldFor::Millis(millis)) => Duration::from_millis(millis),
-        };
+        let window = expected.is_bounded_above().then(|| env.lasts(expected.within));
         let deadline = Deadline::new(now, timing.route, timing.grace);
         Counting { expected, deadline, from, counted: Vec::new(), enough: None, window, not_before: now }
     }
@@ -111,13 +107,27 @@ impl Counting {
         &mut self.deadline
     }
 
-    pub(super) fn next(&self, env: &Env<'_>) -> Next {
+    pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {
+        let not_before = match env.rested {
+            // What it waited for has come: the log is read once more, at once.
+            Some(rested) if self.rests() => self.not_before.min(rested.max(self.enough_until())),
+            _ => self.not_before,
+        };
+        // Who only watches on is told when that is over, so nothing that is asked may keep it from hearing.
+        if self.rests() && now < not_before {
+            return wait(not_before);
+        }
         perform(Action::ReadRequests {
             step: env.step.index,
             from: self.from,
             expected: self.expected.clone(),
-            not_before: self.not_before,
+            not_before,
         })
+    }
+
+    /// Whether it goes on until everything else of the run has come to its end.
+    pub(super) fn rests(&self) -> bool {
+        self.enough.is_some() && self.window.is_some_and(|window| window.most.is_some())
     }
 
     /// The log was read; `asked` is when that began.
@@ -146,7 +156,7 @@ impl Counting {
         }
         if count >= self.expected.at_least {
             let enough = *self.enough.get_or_insert(now);
-            if asked >= enough + self.window || !self.expected.is_bounded_above() {
+            if self.window.is_none_or(|window| asked >= window.end(enough, env.rested)) {
                 return Some(self.passed(enough, now, env));
             }
         } else {
@@ -165,8 +175,22 @@ impl Counting {
             }
         }
         let pause = now + env.context.timing.backoff_max;
-        self.not_before = self.enough.map_or(pause, |enough| pause.min((enough + self.window).max(now)));
+        self.not_before = match (self.enough, self.window) {
+            (Some(enough), Some(window)) => {
+                let end = window.end(enough, env.rested).max(now);
+                // Of what is watched for long, the log is read ever more seldom.
+                let seldom = ((now - enough) / 2).min(env.context.timing.hold_max);
+                if window.most.is_some() { pause.max(now + seldom).min(end) } else { pause.min(end) }
+            }
+            _ => pause,
+        };
         None
+    }
+
+    /// Before when it is not over, whatever happens.
+    fn enough_until(&self) -> Elapsed {
+        let window = self.window.map_or(Duration::ZERO, |window| window.least);
+        self.enough.map_or(self.not_before, |enough| enough + window)
     }
 
     fn count(&self) -> u64 {
@@ -194,7 +218,7 @@ impl Counting {
             reached_ms: millis(enough - start),
             settled_ms: millis(now - start),
             limit_ms: millis(self.deadline.budget),
-            waited_ms: millis(self.window),
+            waited_ms: self.window.map_or(0, |window| millis(window.end(enough, env.rested) - enough)),
         });
         report
     }

@@ -187,6 +187,8 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// Nothing else of the run is at work, nor can begin beside the scenarios that watch on until then.
+    Rested,
     /// The run woke up because a time limit of the judge passed; it carries only its time.
     Tick,
     /// The harness itself was late: what it measured meanwhile is not the target's. In the scope of the run it was late by so

@@ -70,6 +70,15 @@ pub struct Timing {
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
     pub hold_max: Duration,
+    /// What is watched until the rest of the run is over is watched for at least so long, however soon that is …
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub rest_min: Duration,
+    /// … and at most for so long. Zero in logs that were written before anything was watched for the rest of a run: there it was
+    /// watched as long as a hold.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub rest_max: Duration,
     /// How long to watch on after a missed deadline, to tell late from wrong.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -128,6 +137,8 @@ impl Timing {
                 hold_factor: 3,
                 hold_min: ms(150),
                 hold_max: s(1),
+                rest_min: s(5),
+                rest_max: s(30),
                 grace: Duration::ZERO,
                 gaps: s(15),
                 flaps: 25,
@@ -150,6 +161,8 @@ impl Timing {
                 hold_factor: 3,
                 hold_min: s(1),
                 hold_max: s(10),
+                rest_min: s(60),
+                rest_max: s(600),
                 grace: s(30),
                 gaps: s(120),
                 flaps: 10,

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::environment::Environment;
 use super::lag;
 use super::locks;
+use super::rest::Rest;
 use crate::cluster::backends::Running;
 use crate::cluster::clean::Leftover;
 use crate::cluster::clock;
@@ -42,6 +43,8 @@ pub struct Execution {
     pub bindings: Bindings,
     /// The lanes that it has to itself already; nothing if it shares them. It takes those of its own Gateways on the way.
     pub lanes: Option<HashSet<String>>,
+    /// How it hears that everything else of the run is over; nothing where there is nothing else.
+    pub rest: Option<Rest>,
 }
 
 /// What an execution leaves for the caller to remove or give back, in this order.
@@ -91,6 +94,7 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
         events,
         running: None,
         lanes: execution.lanes.clone(),
+        rest: execution.rest.as_ref(),
         held: Vec::new(),
         unread: OnceLock::new(),
         quiet: Mutex::default(),
@@ -128,6 +132,8 @@ struct Conductor<'a> {
     running: Option<Running>,
     /// Lanes that it has to itself; nothing if it shares them.
     lanes: Option<HashSet<String>>,
+    /// How it hears that everything else of the run is over.
+    rest: Option<&'a Rest>,
     /// The Leases of those that it took itself.
     held: Vec<Held>,
     /// Why journals could not be read.
@@ -224,6 +230,12 @@ impl Conductor<'_> {
                             None => std::future::pending().await,
                         }
                     };
+                    let rests = self.judge.rests();
+                    let rest = async {
+                        if let Some(rest) = self.rest {
+                            rest.come().await;
+                        }
+                    };
                     tokio::select! {
                         biased;
                         event = self.events.recv() => {
@@ -231,6 +243,7 @@ impl Conductor<'_> {
                                 self.judge.observe(&event);
                             }
                         }
+                        () = rest, if rests => self.env.log.append(self.scope.clone(), Body::Rested),
                         () = limit => self.env.log.append(self.scope.clone(), Body::Tick),
                         () = self.env.interrupt.triggered() => {}
                         () = self.env.api.reach().lost() => {}

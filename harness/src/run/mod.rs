@@ -27,6 +27,7 @@ mod prepare;
 pub mod record;
 pub mod releases;
 pub mod replay;
+mod rest;
 pub mod schedule;
 mod session;
 mod tidy;
@@ -63,6 +64,8 @@ pub trait Progress: Send {
     fn waiting(&mut self, _: &str) {}
     /// The plan is made; scenarios that are not run are told only here.
     fn planned(&mut self, plan: &[Planned], facts: &Facts);
+    /// So many scenarios have nothing left to do but to watch, until everything else of the run has come to its end.
+    fn resting(&mut self, _: usize) {}
     /// A scenario began.
     fn started(&mut self, name: &str);
     /// A scenario has its verdict.

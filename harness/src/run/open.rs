@@ -293,7 +293,8 @@ async fn try_canary(
 ) -> Vec<Leftover> {
     let bindings = bindings(&canary, names, &[]);
     let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
-    let execution = Execution { name: Arc::from(CANARY), scenario: Arc::clone(&canary), bindings, lanes: None };
+    let execution =
+        Execution { name: Arc::from(CANARY), scenario: Arc::clone(&canary), bindings, lanes: None, rest: None };
     let (verdict, remains) = execute(env, &execution).await;
     preflight.canary(&canary, &verdict);
     if let Some(running) = remains.running {
@@ -335,7 +336,7 @@ async fn try_request(
     let bindings = bindings(&request, &names, &[(alias, gateway)]);
     let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
     let name: Arc<str> = Arc::from(PREFLIGHT);
-    let execution = Execution { name: Arc::clone(&name), scenario: request, bindings, lanes: None };
+    let execution = Execution { name: Arc::clone(&name), scenario: request, bindings, lanes: None, rest: None };
     let (verdict, remains) = execute(env, &execution).await;
     let events = env.log.events_in(&Scope::Scenario(name));
     let dialect = env.facts.kinds.dialect();

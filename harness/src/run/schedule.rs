@@ -1,6 +1,6 @@
 //! Which scenario starts next. Pure: it is told what ends and answers what may start.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::cluster::pool::Instance;
@@ -48,6 +48,8 @@ pub struct Schedule {
     jobs: Vec<Job>,
     pending: Vec<usize>,
     running: HashMap<usize, Vec<usize>>,
+    /// Those of the running that only watch on until nothing else is at work, and whether they were told that it is so.
+    resting: BTreeMap<usize, bool>,
     instances: Vec<Instance>,
     slots: usize,
     merged: bool,
@@ -61,12 +63,14 @@ impl Job {
             Verb::Settle(_) => timing.quiet,
             Verb::Hold(hold) => match hold.duration {
                 HoldFor::Quiet => timing.hold_min,
+                HoldFor::Rest => timing.rest_max,
                 HoldFor::Millis(millis) => Duration::from_millis(millis),
             },
             Verb::Probe(probe) => probing(probe, timing),
             // Many small waits rather than one: enough to put the busier scenario first.
             Verb::Requests(requests) => match requests.within {
                 HoldFor::Millis(millis) => Duration::from_millis(millis),
+                HoldFor::Rest => timing.rest_max,
                 HoldFor::Quiet if requests.is_bounded_above() => timing.hold_min,
                 HoldFor::Quiet => AT_ONCE,
             },
@@ -115,12 +119,22 @@ impl Schedule {
             let Job { isolation, takes_any_host, estimate, .. } = &jobs[*index];
             (*isolation == Isolation::Cluster, merged && *takes_any_host, std::cmp::Reverse(*estimate), *index)
         });
-        Schedule { jobs, pending, running: HashMap::new(), instances, slots: slots.max(1), merged, stopped: false }
+        Schedule {
+            jobs,
+            pending,
+            running: HashMap::new(),
+            resting: BTreeMap::new(),
+            instances,
+            slots: slots.max(1),
+            merged,
+            stopped: false,
+        }
     }
 
     /// The next job that may start now, if any; it counts as running from here on.
     pub fn start(&mut self) -> Option<Start> {
-        if self.running.len() >= self.slots {
+        // Who only watches on takes nobody's place.
+        if self.running.len() - self.resting.len() >= self.slots {
             return None;
         }
         // Lanes that a job further ahead waits for: nobody behind it may keep them busy.
@@ -143,6 +157,33 @@ impl Schedule {
     /// A job is over and its lanes are clean.
     pub fn finished(&mut self, job: usize) {
         self.running.remove(&job);
+        self.resting.remove(&job);
+    }
+
+    /// A job has nothing left to do but to watch until nothing else is at work: it gives up its slot, though not its lanes.
+    pub fn rests(&mut self, job: usize) {
+        if self.running.contains_key(&job) {
+            self.resting.entry(job).or_insert(false);
+        }
+    }
+
+    /// The jobs that are to be told that nothing else is at work. To be asked when nothing more may start: what waits for their lanes
+    /// waits for them alone then.
+    pub fn rested(&mut self) -> Vec<usize> {
+        if self.running.len() > self.resting.len() {
+            return Vec::new();
+        }
+        let untold = self.resting.iter_mut().filter(|(_, told)| !**told);
+        let tell = |(job, told): (&usize, &mut bool)| {
+            *told = true;
+            *job
+        };
+        untold.map(tell).collect()
+    }
+
+    /// How many jobs only watch on, and were not told yet that nothing else is at work.
+    pub fn resting(&self) -> usize {
+        self.resting.values().map(|told| usize::from(!told)).sum()
     }
 
     /// Takes every pending job away; nothing more will start.

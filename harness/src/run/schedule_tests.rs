@@ -183,3 +183,49 @@ fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
     }
     assert!(estimate("httproute-missing-backend-half") > estimate("httproute-missing-backend"));
 }
+
+#[test]
+fn who_only_watches_takes_nobodys_place_and_is_told_when_nothing_else_is_at_work() {
+    let jobs = [4, 3, 2, 1].map(|millis| job(&[], Isolation::Shared, millis));
+    let mut schedule = Schedule::new(jobs.to_vec(), Vec::new(), 1);
+    assert_eq!(fill(&mut schedule), [0]);
+    schedule.rests(0);
+    assert_eq!((schedule.resting(), fill(&mut schedule)), (1, vec![1]));
+    // While another is at work nobody is told, and several wait together.
+    assert_eq!(schedule.rested(), [0_usize; 0]);
+    schedule.rests(1);
+    assert_eq!(fill(&mut schedule), [2]);
+    schedule.finished(2);
+    assert_eq!(fill(&mut schedule), [3]);
+    schedule.finished(3);
+    assert_eq!(fill(&mut schedule), [0_usize; 0]);
+    assert_eq!(schedule.rested(), [0, 1]);
+    // Each is told once.
+    assert_eq!((schedule.rested(), schedule.resting()), (Vec::new(), 0));
+    schedule.finished(0);
+    assert!(!schedule.is_done());
+    schedule.finished(1);
+    assert!(schedule.is_done());
+    // What is over rests no more.
+    schedule.rests(1);
+    assert_eq!((schedule.resting(), schedule.rested()), (0, Vec::new()));
+}
+
+/// Its objects stay where they are, so who needs to be alone, or its lane, waits for it; and it does not wait for them.
+#[rstest]
+#[case::the_cluster(Isolation::Shared, Isolation::Cluster)]
+#[case::a_lane(Isolation::Lane, Isolation::Lane)]
+fn nobody_waits_for_whom_it_keeps_waiting(#[case] first: Isolation, #[case] second: Isolation) {
+    let jobs = vec![job(&["http"], first, 9), job(&["http"], second, 1)];
+    let mut schedule = Schedule::new(
+        jobs,
+        vec![instance("http", first != Isolation::Shared, "a", 80), instance("http", true, "a", 80)],
+        8,
+    );
+    assert_eq!(fill(&mut schedule), [0]);
+    schedule.rests(0);
+    assert_eq!(fill(&mut schedule), [0_usize; 0]);
+    assert_eq!(schedule.rested(), [0]);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), [1]);
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::Progress;
 use super::bindings::{Names, bindings};
@@ -13,6 +14,7 @@ use super::execute::{Execution, LOST, cluster_scoped, execute, unscript};
 use super::open::SetUp;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
+use super::rest::Rest;
 use super::schedule::{Job, Schedule, Start};
 use super::tidy::Tidy;
 use super::{known, locks};
@@ -64,6 +66,8 @@ enum Report {
     Released(usize),
     /// Its objects are gone, or not.
     Cleaned(Vec<Leftover>),
+    /// The execution has nothing left to do but to watch on.
+    Rests(usize),
     /// Services still do what it told them.
     Scripted(Vec<Leftover>),
 }
@@ -88,6 +92,8 @@ pub async fn session(
     let mut scripted = Vec::new();
     let mut kept = Vec::new();
     let mut logs = BTreeMap::new();
+    // By which they hear that everything else is over.
+    let mut rests: HashMap<usize, CancellationToken> = HashMap::new();
     let mut failed_by: Option<Arc<str>> = None;
     loop {
         if env.interrupt.is_triggered() {
@@ -113,11 +119,22 @@ pub async fn session(
             let alone = slot.job.is_exclusive();
             let lanes = alone.then(|| locks.iter().cloned().collect());
             let (name, scenario) = (Arc::clone(&slot.name), Arc::clone(&slot.scenario));
-            let execution = Execution { name, scenario, bindings: bindings.clone(), lanes };
+            let over = rests.entry(start.job).or_default().clone();
+            let (told, index) = (sender.clone(), start.job);
+            // The session outlives its tasks.
+            let rest = Rest::new(over, move || drop(told.send(Report::Rests(index))));
+            let execution = Execution { name, scenario, bindings: bindings.clone(), lanes, rest: Some(rest) };
             let task = Task { index: start.job, alone, keep: options.keep, locks };
             let handle = tasks.spawn(task.run(Arc::clone(env), tidy.clone(), execution, sender.clone()));
             under_way.insert(handle.id(), (start.job, bindings));
         }
+        reporter.resting(schedule.resting());
+        let rested = schedule.rested();
+        if !rested.is_empty() {
+            let names: Vec<&str> = rested.iter().map(|index| &*slots[*index].name).collect();
+            reporter.waiting(&watching(&names));
+        }
+        rested.iter().filter_map(|index| rests.get(index)).for_each(CancellationToken::cancel);
         if schedule.is_done() && tasks.is_empty() && reports.is_empty() {
             break;
         }
@@ -140,6 +157,7 @@ pub async fn session(
                 }
                 Report::Logs(index, said) => drop(logs.insert(slots[index].name.to_string(), said)),
                 Report::Released(index) => schedule.finished(index),
+                Report::Rests(index) => schedule.rests(index),
                 Report::Cleaned(more) => leftovers.extend(more),
                 Report::Scripted(more) => scripted.extend(more),
             },
@@ -252,6 +270,14 @@ impl Task {
             send(Report::Released(self.index));
         }
     }
+}
+
+/// What is waited for when nothing else is at work.
+fn watching(names: &[&str]) -> String {
+    const NAMED: usize = 3;
+    let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
+    let named = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    format!("what must stay out to the end of the run: {named}{more} watch on")
 }
 
 /// What an execution may have created.

@@ -225,6 +225,17 @@ pub enum Verb {
     Requests(Box<Requests>),
 }
 
+impl Verb {
+    /// Whether it lasts until everything else of the run has come to its end.
+    pub fn rests(&self) -> bool {
+        match self {
+            Verb::Hold(hold) => hold.duration == HoldFor::Rest,
+            Verb::Requests(requests) => requests.within == HoldFor::Rest,
+            _ => false,
+        }
+    }
+}
+
 /// Objects to apply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apply {
@@ -353,6 +364,8 @@ pub struct Hold {
 pub enum HoldFor {
     /// By the table of limits: a multiple of the slowest settle so far, within bounds.
     Quiet,
+    /// Until everything else of the run has come to its end, and by the table of limits no shorter and no longer than that says.
+    Rest,
     /// Milliseconds.
     Millis(u64),
 }

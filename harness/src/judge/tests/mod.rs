@@ -17,6 +17,7 @@ mod programmed;
 mod reach;
 mod reading;
 mod replay;
+mod rest;
 mod service;
 mod settle;
 mod statistics;

@@ -155,6 +155,7 @@ fn read_steps(
         step.within = within.map(|(branch, _)| branch);
         step.bounds = within.map_or(step.bounds, |(_, bounds)| bounds.and(step.bounds));
         service::counts_something(&step, steps, node, checker);
+        hold::comes_before_the_rest(&step, steps, node, checker);
         let (index, bounds, ends) = (step.index, step.bounds, step.either.clone());
         steps.push(step);
         let written = node.get("either").map(Node::list).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Holds.
 
-use super::super::model::{Hold, HoldFor};
+use super::super::model::{Hold, HoldFor, Step, Verb};
 use super::build::{boolean, level, references};
 use super::check::Checker;
 use super::expect::subjects;
@@ -11,14 +11,7 @@ use super::tree::Node;
 pub(super) fn hold(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Hold {
     let duration = match node.get("for") {
         None => HoldFor::Quiet,
-        Some(given) => match given.text().map(duration) {
-            Some(Some(duration)) => duration,
-            _ => {
-                let help = Some("`quiet`, or a time such as 500ms or 2s".to_owned());
-                checker.report(given.mark, "not a time".to_owned(), help);
-                HoldFor::Quiet
-            }
-        },
+        Some(given) => duration(given, checker),
     };
     let mut of = |name| node.get(name).map(|n| subjects(n, names, checker)).unwrap_or_default();
     let (never, always) = (of("never"), of("always"));
@@ -38,8 +31,33 @@ pub(super) fn hold(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Hol
     Hold { duration, never, always, unchanged, other_messages, unchanged_level }
 }
 
-fn duration(text: &str) -> Option<HoldFor> {
-    if text == "quiet" { Some(HoldFor::Quiet) } else { millis(text).map(HoldFor::Millis) }
+/// Reads how long something is watched; what is none is reported, and counts for `quiet`.
+pub(super) fn duration(node: &Node, checker: &mut Checker<'_>) -> HoldFor {
+    node.text().and_then(hold_for).unwrap_or_else(|| {
+        let help = Some("`quiet`, `rest`, or a time such as 500ms or 2s".to_owned());
+        checker.report(node.mark, "not a time".to_owned(), help);
+        HoldFor::Quiet
+    })
+}
+
+fn hold_for(text: &str) -> Option<HoldFor> {
+    match text {
+        "quiet" => Some(HoldFor::Quiet),
+        "rest" => Some(HoldFor::Rest),
+        time => millis(time).map(HoldFor::Millis),
+    }
+}
+
+/// Reports a step that comes after one that lasts as long as the rest of the run: only what watches as well may, since nobody else
+/// is meant to be at work by then, and nobody waits for a scenario that has more to do.
+pub(super) fn comes_before_the_rest(step: &Step, before: &[Step], node: &Node, checker: &mut Checker<'_>) {
+    let watches = matches!(step.verb, Verb::Hold(_) | Verb::Requests(_));
+    if let Some(rests) = before.iter().find(|step| step.verb.rests()).filter(|_| !watches) {
+        let help = "let it be the last but for holds and requests, or watch it for `quiet` or a time";
+        let message =
+            format!("steps[{}] lasts until the rest of the run is over, and this comes after it", rests.index);
+        checker.report(node.mark, message, Some(help.to_owned()));
+    }
 }
 
 /// Milliseconds of a time such as `500ms` or `2s`.
@@ -62,10 +80,12 @@ mod tests {
     #[case("quiet", Some(HoldFor::Quiet))]
     #[case("500ms", Some(HoldFor::Millis(500)))]
     #[case("2s", Some(HoldFor::Millis(2000)))]
+    #[case("rest", Some(HoldFor::Rest))]
+    #[case("Rest", None)]
     #[case("2", None)]
     #[case("-1s", None)]
     #[case("ms", None)]
     fn times_are_read(#[case] text: &str, #[case] expected: Option<HoldFor>) {
-        assert_eq!(duration(text), expected);
+        assert_eq!(hold_for(text), expected);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::model::{Gap, HoldFor, Level, Requests, Script, Since, Step, Verb};
 use super::build::{integer, level, text};
 use super::check::Checker;
-use super::hold::millis;
+use super::hold::{duration, millis};
 use super::tree::{Kind, Node};
 
 /// Reads a script.
@@ -37,17 +37,7 @@ pub(super) fn requests(node: &Node, checker: &mut Checker<'_>) -> Option<Request
         let help = Some("leave it out, or let there be two".to_owned());
         checker.report(node.mark, "there is no gap where there is one request at most".to_owned(), help);
     }
-    let within = match node.get("within").map(|node| (node, node.text())) {
-        None | Some((_, Some("quiet"))) => HoldFor::Quiet,
-        Some((node, text)) => match text.and_then(millis) {
-            Some(millis) => HoldFor::Millis(millis),
-            None => {
-                let help = Some("`quiet`, or a time such as 500ms or 2s".to_owned());
-                checker.report(node.mark, "not a time".to_owned(), help);
-                HoldFor::Quiet
-            }
-        },
-    };
+    let within = node.get("within").map_or(HoldFor::Quiet, |node| duration(node, checker));
     let read = Requests {
         service,
         method: text(node, "method").map(str::to_owned),

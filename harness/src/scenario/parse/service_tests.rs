@@ -119,6 +119,11 @@ fn names_are_filled_in() {
 #[case::no_time("requests: {service: arm, gap: {atLeast: 1}}", "1}}", "expected a string, found a number")]
 #[case::not_a_time("requests: {service: arm, gap: {atLeast: soon}}", "soon", "not a time")]
 #[case::no_such_gap("requests: {service: arm, gap: {atLeast: 2s, atMost: 1s}}", "{atLeast", "no time is from 2s to 1s")]
+#[case::nothing_at_least(
+    "requests: {service: arm, count: {atLeast: 1}, within: rest}",
+    "rest}",
+    "`within` without anything that must stay out"
+)]
 #[case::within("requests: {service: arm, count: 1, within: long}", "long", "not a time")]
 #[case::within_nothing(
     "requests: {service: arm, count: {atLeast: 1}, within: 2s}",
@@ -139,6 +144,30 @@ fn mistakes_have_their_places(#[case] step: &str, #[case] at: &str, #[case] mess
     let place = (HEAD.lines().count() + 1, "    - ".len() + step.find(at).unwrap() + 1, message);
     let told: Vec<_> = found.iter().map(|one| (one.line, one.column, one.message.as_str())).collect();
     assert!(told.contains(&place), "no {place:?} in {told:#?}");
+}
+
+/// Only what watches as well comes after what lasts as long as the rest of the run.
+#[rstest]
+#[case::requests("requests: {service: arm, count: 0, within: rest}", "requests: {service: arm, count: 1}", true)]
+#[case::a_hold(
+    "requests: {service: arm, count: 0, within: rest}",
+    "hold: {for: rest, unchanged: [ConfigMap/socket]}",
+    true
+)]
+#[case::a_write("requests: {service: arm, count: 0, within: rest}", "delete: [ConfigMap/socket]", false)]
+#[case::a_write_after_a_hold("hold: {for: rest, unchanged: [ConfigMap/socket]}", "delete: [ConfigMap/socket]", false)]
+#[case::a_script("requests: {service: arm, count: 0, within: rest}", "script: {service: arm, rules: []}", false)]
+#[case::a_write_after_a_time("requests: {service: arm, count: 0, within: 2s}", "delete: [ConfigMap/socket]", true)]
+fn the_rest_of_the_run_comes_last(#[case] first: &str, #[case] second: &str, #[case] is_good: bool) {
+    let read = parse("a.yaml", &format!("{}    - {second}\n", text(first)), &vocabulary(DIALECT));
+    match read {
+        Ok(_) => assert!(is_good),
+        Err(found) => {
+            let told: Vec<_> = found.iter().map(|one| (one.line, one.message.as_str())).collect();
+            let after = "steps[1] lasts until the rest of the run is over, and this comes after it";
+            assert_eq!((told, is_good), (vec![(HEAD.lines().count() + 2, after)], false));
+        }
+    }
 }
 
 #[test]

@@ -324,7 +324,11 @@ static HOLD: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[
-        may("for", Shape::Text, "quiet (by the table of limits), or a time such as 500ms or 2s"),
+        may(
+            "for",
+            Shape::Text,
+            "quiet (by the table of limits), rest (until everything else of the run is over), or a time such as 500ms or 2s",
+        ),
         may("never", SUBJECTS, "no version may satisfy any of these"),
         may("always", SUBJECTS, "every version must satisfy all of these"),
         may("unchanged", TEXTS, "the status of these must not be written"),
@@ -368,7 +372,8 @@ static REQUESTS: Table = Table {
         may(
             "within",
             Shape::Text,
-            "how long what must stay out is watched for: quiet (as a hold, unless given), or a time such as 2s",
+            "how long what must stay out is watched for: quiet (as a hold, unless given), rest (until everything else of the run \
+             is over), or a time such as 2s",
         ),
         LEVEL,
     ],

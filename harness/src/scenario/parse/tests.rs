@@ -338,7 +338,7 @@ fn a_definition_may_be_created_and_deleted_again() {
 #[case(
     "hold: {for: long, never: {HTTPRoute/route: {Accepted: \"True\"}}}",
     "not a time",
-    Some("`quiet`, or a time such as 500ms or 2s")
+    Some("`quiet`, `rest`, or a time such as 500ms or 2s")
 )]
 #[case(
     "settle: {HTTPRoute/route: {fields: [{at: /status, notEmpty: true}, {at: /status, equals: 1}]}}",

@@ -1,10 +1,13 @@
 //! Faults in what is sent, when, and in whose name, and in what lets it be sent.
 
+use std::time::Duration;
+
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::{
     Fault,
-    tools::{SOON, edit, edit_reason, is_refused, object, overlook, says},
+    tools::{LATER, SOON, edit, edit_reason, is_refused, object, overlook, says},
 };
 use crate::{
     arm::{Method, Purpose, Request, Response},
@@ -50,6 +53,18 @@ fn rest(seen: Seen<'_>, decision: &mut Decision) {
     decision.status = Desired::default();
     decision.again = Again::Change;
     decision.memory = Memory { rounds: seen.memory.rounds + 1, ..seen.memory.clone() };
+}
+
+/// Whether what would rest has rested for long. Sees to it that it is asked again by then.
+fn is_due_later(seen: Seen<'_>, decision: &mut Decision) -> bool {
+    let left = match seen.memory.due.filter(|_| seen.answer.is_none()) {
+        Some(due) if due <= seen.now => return true,
+        Some(due) => Duration::try_from(due.duration_since(seen.now)).unwrap_or(LATER),
+        None => LATER,
+    };
+    decision.memory.due = SignedDuration::try_from(left).ok().and_then(|left| seen.now.checked_add(left).ok());
+    decision.again = Again::After(left);
+    false
 }
 
 fn has_hint(missing: &Result<String, String>, hint: &str) -> bool {
@@ -107,6 +122,35 @@ pub(super) const FAULTS: &[Fault] = &[
                 && let Some(id) = seen.facts.annotation(RESOURCE_ID)
             {
                 decision.request = look(id, seen.facts);
+            }
+        }),
+    },
+    Fault {
+        name: "asks-late-while-waiting",
+        summary: "Looks for a resource in Azure whose owner is missing, after a long while.",
+        clauses: &["ASO-13"],
+        seam: Seam::Decision(|seen, decision| {
+            let has_looked = looked(seen, decision);
+            if !has_looked && says(decision, "WaitingForOwner") && is_due_later(seen, decision) {
+                let group = format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/missing");
+                let id = format!("{group}{}/{}", seen.facts.kind.segment, seen.facts.azure_name());
+                decision.request = look(&id, seen.facts);
+            }
+        }),
+    },
+    Fault {
+        name: "retries-fatal-late",
+        summary: "Sends again what failed for good, after a long while.",
+        clauses: &["ASO-18", "ASO-INV-9"],
+        seam: Seam::Decision(|seen, decision| {
+            let is_idle = decision.memory.is_parked && decision.request.is_none() && !seen.facts.is_deleting();
+            if is_idle && is_due_later(seen, decision) {
+                let memory = Memory { is_parked: false, due: Some(seen.now), ..seen.memory.clone() };
+                *decision = decide(Seen { answer: None, memory: &memory, ..seen });
+                // Nothing is said of it unless it comes out otherwise.
+                decision.status = Desired::default();
+                decision.memory.said = seen.memory.said.clone();
+                decision.memory.due = None;
             }
         }),
     },

@@ -102,6 +102,8 @@ const SHOWS: &[(&str, &str)] = &[
     ("polls-early", "put-202-later"),
     ("asks-while-waiting", "owner-missing"),
     ("asks-while-parked", "parked"),
+    ("asks-late-while-waiting", "owner-missing"),
+    ("retries-fatal-late", "parked"),
     ("asks-in-its-own-name", "fresh"),
     ("forgets-operations-on-restart", "running"),
     ("writes-no-secrets", "keys"),

@@ -16,6 +16,9 @@ pub(super) const SOON: Duration = Duration::from_millis(200);
 /// How late something is done that is to trouble nothing but what waits for it: a step that only looks has ended long before.
 pub(super) const LATE: Duration = Duration::from_secs(2);
 
+/// How late something is done that no step sees which watches for a second or two; it stands for more than a minute on a cluster.
+pub(super) const LATER: Duration = Duration::from_secs(4);
+
 /// Whether this is about to be said.
 pub(super) fn says(decision: &Decision, reason: &str) -> bool {
     decision.status.ready.as_ref().is_some_and(|ready| ready.reason == reason)
