@@ -92,6 +92,16 @@ fn objects_get_names_namespaces_and_labels() {
     assert!(secret["data"]["tls.key"].as_str().unwrap().len() > 100);
 }
 
+/// Some names have no place for a hyphen.
+#[test]
+fn a_plain_token_has_letters_and_digits_alone() {
+    let manifest = MANIFEST.replace("/${token}", "/${token}-${token:plain}");
+    let scenario = parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0);
+    let bound = bind(&scenario, &Bindings { token: "abc-12".to_owned(), ..bindings() }).unwrap();
+    let Verb::Probe(probe) = &bound.steps[4].verb else { panic!("not a probe") };
+    assert!(format!("{probe:?}").contains("/abc-12-abc12"), "{probe:?}");
+}
+
 #[test]
 fn references_are_resolved_and_keep_their_labels() {
     let bound = bind(&scenario(), &bindings()).unwrap();
