@@ -37,7 +37,7 @@ spec:
     - settle:
         HTTPRoute/route: {Accepted: "True", parents: [{ref: "${gw}", section: http, Accepted: "True"}]}
         "${gw}": {Programmed: "True"}
-        GatewayClass/class: {Accepted: {status: "True", message: {mentions: "${token}"}, fields: {by: "${controller}"}}, mirrors: {of: "${host:third}"}}
+        GatewayClass/class: {Accepted: {status: "True", message: {mentions: "${token}", lacks: "${host}"}, fields: {by: "${controller}"}}, mirrors: {of: "${host:third}"}}
     - patch: {target: Namespace/other, merge: {metadata: {labels: {c: "${token}"}}}}
     - delete: [Service/other/echo]
     - probe: {get: "http://${host}/${token}", headers: {X: "${host:second}"}, expect: {backend: echo, seen: {host: "${host}"}}}
