@@ -3,8 +3,13 @@
 
 mod process;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, ListParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use process::{Ended, TestbedProcess, run};
 use rstest::rstest;
 use serde_json::Value;
@@ -43,20 +48,245 @@ fn dialects_run_side_by_side() {
 #[case::selection(&["run", "--dialect", "aso,kuadrant", "aso-*"], "a selection is about one dialect")]
 #[case::fault(&["run", "--dialect", "aso,kuadrant", "--target", "embedded:takes-over"], "a fault or variant of --target is about one dialect")]
 #[case::document(&["run", "--dialect", "aso,kuadrant", "--format", "json"], "the document of --format json is about one dialect")]
-#[case::other_verb(&["list", "scenarios", "--dialect", "aso,kuadrant"], "there is room for one dialect")]
-#[case::plan(&["plan", "--dialect", "aso,kuadrant"], "there is room for one dialect")]
-#[case::testbed(&["testbed", "--dialect", "aso,kuadrant"], "there is room for one dialect")]
 #[case::no_cluster(&["run", "--dialect", "gateway-api,aso", "--gateway-class", "a"], "nothing names one for `aso`")]
 #[case::no_class(&["run", "--dialect", "aso,gateway-api", "--context", "a"], "nothing says what of it is to be tested")]
 #[case::nobodys(&["run", "--dialect", "kuadrant,aso", "--gateway-api-version", "v1.6"], "--gateway-api-version means nothing in the dialect `kuadrant`")]
 #[case::nobodys_service(&["run", "--dialect", "kuadrant,aso", "--service", "arn=http://127.0.0.1:1"], "has no service `arn`")]
 #[case::nobodys_edition(&["run", "--dialect", "gateway-api,aso", "--edition", "desing"], "has no edition `desing`")]
+#[case::list_twice(&["list", "faults", "--dialect", "aso,aso"], "--dialect names `aso` twice")]
+#[case::list_unknown(&["list", "faults", "--dialect", "aso,kuadrantt"], "there is no dialect `kuadrantt`")]
+#[case::list_edition(&["list", "faults", "--dialect", "aso,kuadrant", "--edition", "desing"], "has no edition `desing`")]
+#[case::list_scenarios(&["list", "scenarios", "--dialect", "kuadrant,aso", "asso-*"], "`asso-*` is no scenario")]
+#[case::list_profile(&["list", "scenarios", "--dialect", "kuadrant,aso", "--profile", "X"], "--profile X: none of these dialects has a profile of this name")]
+#[case::explain(&["explain", "--dialect", "aso,kuadrant", "aso-deletion-refusd"], "did you mean `aso-deletion-refused`?")]
+#[case::explain_file(&["explain", "--dialect", "aso,kuadrant", "-f", "."], "a manifest of --file is about one dialect")]
+#[case::plan_selection(&["plan", "--dialect", "aso,kuadrant", "aso-*"], "a selection is about one dialect")]
+#[case::plan_nobodys(&["plan", "--dialect", "kuadrant,aso", "--gateway-api-version", "v1.6"], "--gateway-api-version means nothing in the dialect `kuadrant`")]
+#[case::preflight(&["preflight", "--dialect", "gateway-api,aso", "--gateway-class", "a"], "nothing names one for `aso`")]
+#[case::rbac_again(&["rbac", "--dialect", "gateway-api,aso", "--rerun-failed", "."], "--rerun-failed is about one dialect")]
+#[case::lint(&["lint", ".", "--dialect", "aso,kuadrant"], "manifests are of one dialect, and these are several: aso, kuadrant")]
+#[case::faults(&["faults", "--dialect", "kuadrant,aso", "fatal-as-warnin"], "there is no fault `fatal-as-warnin`")]
+#[case::faults_table(&["faults", "--dialect", "kuadrant,aso", "--table"], "--table prints what stands in the table of one dialect")]
+#[case::faults_scenario(&["faults", "--dialect", "kuadrant,aso", "--pinpoint", "--scenario", "asso-*"], "no scenario is called `asso-*`")]
+#[case::testbed(&["testbed", "--dialect", "aso,kuadrant"], "the references of several dialects have an API server each")]
+#[case::testbed_crds(&["testbed", "--dialect", "aso,kuadrant", "--no-controller", "--crds", "a.yaml"], "--crds is about one dialect")]
 fn what_is_about_one_dialect_is_refused(#[case] arguments: &[&str], #[case] told: &str) {
     let dir = tempfile::tempdir().unwrap();
     let ended: Ended = run(dir.path(), arguments);
     assert_eq!(ended.code, Some(2), "{}", ended.said());
     assert!(ended.said().contains(told), "{}", ended.said());
+    assert!(!ended.out.contains("== "), "nothing is asked before all is right: {}", ended.out);
     assert!(!dir.path().join("gateproof-report").exists());
+}
+
+#[rstest]
+#[case::profiles(&["list", "profiles", "--dialect", "kuadrant,aso"], "the dialect `kuadrant` has no profiles")]
+#[case::releases(&["plan", "--dialect", "kuadrant,aso", "--compare", "v1.6,v1.7"], "--compare means nothing in the dialect `kuadrant`")]
+fn what_none_of_them_has_is_an_error(#[case] arguments: &[&str], #[case] told: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = run(dir.path(), arguments);
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    assert!(ended.err.contains(told), "{}", ended.err);
+}
+
+/// What a verb says of each of these dialects alone, under a heading for each.
+fn under_headings(dir: &Path, dialects: &[&str], verb: &[&str]) -> String {
+    let one = |dialect: &&str| {
+        let ended = run(dir, &[verb, &["--dialect", dialect]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.said());
+        format!("== {dialect} ==\n{}", ended.out)
+    };
+    dialects.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+#[rstest]
+#[case::scenarios(&["list", "scenarios"])]
+#[case::features(&["list", "features"])]
+#[case::requirements(&["list", "requirements"])]
+#[case::faults(&["list", "faults"])]
+#[case::variants(&["list", "variants"])]
+#[case::lint(&["lint"])]
+#[case::explain(&["explain"])]
+#[case::plan(&["plan"])]
+#[case::preflight(&["preflight"])]
+fn a_verb_says_of_each_what_it_says_of_it_alone(#[case] verb: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let dialects = ["gateway-api", "aso", "kuadrant"];
+    let ended = run(dir.path(), &[verb, &["--dialect", &dialects.join(",")]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let (said, alone) = (anywhere(&ended.out), anywhere(&under_headings(dir.path(), &dialects, verb)));
+    let first = said.lines().zip(alone.lines()).find(|(one, other)| one != other);
+    assert_eq!(first, None);
+    assert_eq!(said.len(), alone.len());
+    let ended = run(dir.path(), &[verb, &["--format", "json", "--dialect", &dialects.join(",")]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let documents: Value = serde_json::from_str(&ended.out).unwrap();
+    for (index, dialect) in dialects.iter().enumerate() {
+        let alone = run(dir.path(), &[verb, &["--format", "json", "--dialect", dialect]].concat());
+        let document = serde_json::from_str::<Value>(&anywhere(&alone.out)).unwrap();
+        assert_eq!(documents[index]["dialect"], *dialect);
+        let found = serde_json::from_str::<Value>(&anywhere(&documents[index]["document"].to_string())).unwrap();
+        assert!(found == document, "{dialect}");
+    }
+    assert_eq!(documents.as_array().unwrap().len(), dialects.len());
+}
+
+/// Every embedded target has a network of its own.
+fn anywhere(text: &str) -> String {
+    regex::Regex::new(r"127\.\d+\.\d+\.\d+(:\d+)?").unwrap().replace_all(text, "ADDRESS").into_owned()
+}
+
+/// Whoever has no profiles is no error beside one that has.
+#[test]
+fn what_some_have_is_told_of_those() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["list", "profiles", "--dialect", "aso,gateway-api"];
+    let ended = run(dir.path(), &words);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(
+        ended.out.starts_with("== aso ==\nthe dialect `aso` has no profiles\n\n== gateway-api ==\nGATEWAY-HTTP"),
+        "{}",
+        ended.out
+    );
+    let ended = run(dir.path(), &[&words[..], &["--format", "json"]].concat());
+    let documents: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(documents[0], serde_json::json!({"dialect": "aso", "document": []}));
+    assert_eq!(documents[1]["document"][0]["name"], "GATEWAY-HTTP");
+    let ended = run(dir.path(), &["plan", "--dialect", "aso,gateway-api", "--compare", "v1.6,v1.7"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(ended.out.contains("== aso ==\n--compare means nothing in the dialect `aso`"), "{}", ended.out);
+    assert!(ended.out.contains("scenarios differ"), "{}", ended.out);
+}
+
+#[test]
+fn a_scenario_is_explained_where_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let dialects = ["--dialect", "gateway-api,aso,kuadrant"];
+    let ended = run(dir.path(), &[&["explain", "aso-deletion-refused", "httproute-missing-*"], &dialects[..]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let headings: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("== ")).collect();
+    assert_eq!(headings, ["== gateway-api ==", "== aso =="]);
+    let at = |part: &str| ended.out.find(part).unwrap_or_else(|| panic!("no {part} in {}", ended.out));
+    assert!(at("httproute-missing-backend (") < at("== aso ==") && at("== aso ==") < at("aso-deletion-refused ("));
+    let listed = run(dir.path(), &[&["list", "scenarios", "--profile", "GATEWAY-TLS"], &dialects[..]].concat());
+    assert!(listed.out.starts_with("== gateway-api ==\n") && !listed.out.contains("== aso"), "{}", listed.out);
+}
+
+/// One environment that stands in the way decides, and says nothing about the others.
+#[test]
+fn the_exit_code_is_the_gravest() {
+    let dir = tempfile::tempdir().unwrap();
+    let nowhere = ["preflight", "--dialect", "gateway-api,aso", "--dial", "*:*=127.0.0.1:1"];
+    let ended = run(dir.path(), &nowhere);
+    assert_eq!(ended.code, Some(3), "{}", ended.said());
+    assert!(
+        ended.err.contains("gateway-api:\n") && ended.said().contains("the target cannot be tested"),
+        "{}",
+        ended.err
+    );
+    assert!(ended.out.contains("== aso ==\n") && ended.out.ends_with("the target can be tested\n"), "{}", ended.out);
+    let ended = run(dir.path(), &[&nowhere[..], &["--format", "json"]].concat());
+    assert_eq!(ended.code, Some(3), "{}", ended.said());
+    let documents: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((&documents[0]["dialect"], &documents[1]["dialect"]), (&"gateway-api".into(), &"aso".into()));
+}
+
+/// Group, resource, name and verb of all that a role permits, and the documents beside it.
+fn permitted(dir: &Path, arguments: &[&str]) -> (BTreeSet<[String; 4]>, Vec<Value>) {
+    let ended = run(dir, arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let documents: Vec<Value> = ended.out.split("---\n").map(|one| serde_yaml::from_str(one).unwrap()).collect();
+    let words = |value: &Value| -> Vec<String> {
+        value
+            .as_array()
+            .map_or(vec![String::new()], |all| all.iter().map(|one| one.as_str().unwrap().to_owned()).collect())
+    };
+    let role = documents.iter().find(|one| one["kind"] == "ClusterRole").unwrap();
+    let mut found = BTreeSet::new();
+    for rule in role["rules"].as_array().unwrap() {
+        for group in words(&rule["apiGroups"]) {
+            for resource in words(&rule["resources"]) {
+                for name in words(&rule["resourceNames"]) {
+                    let all = words(&rule["verbs"]).into_iter();
+                    found.extend(all.map(|verb| [group.clone(), resource.clone(), name.clone(), verb]));
+                }
+            }
+        }
+    }
+    (found, documents)
+}
+
+#[test]
+fn one_role_permits_what_the_runs_of_all_need_and_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let dialects = ["gateway-api", "aso", "kuadrant"];
+    let rbac = ["rbac", "--allow-cluster-changes", "--admission-policy", "--dialect"];
+    let (union, documents) = permitted(dir.path(), &[&rbac[..], &[&dialects.join(",")]].concat());
+    let each = dialects.map(|dialect| permitted(dir.path(), &[&rbac[..], &[dialect]].concat()));
+    let expected: BTreeSet<_> = each.iter().flat_map(|(one, _)| one.clone()).collect();
+    assert_eq!(union, expected);
+    assert!(each.iter().all(|(one, _)| one.len() < union.len()));
+    let kinds: Vec<_> = documents.iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    let alone: Vec<_> = each[0].1.iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, alone, "one of each");
+    // What those of Gateway API may change of others' is confined no further by runs of the others, and no less.
+    let rule = |documents: &[Value]| {
+        let policy = documents.iter().find(|one| one["kind"] == "ValidatingAdmissionPolicy").unwrap();
+        policy["spec"]["validations"][0]["expression"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(rule(&documents), rule(&each[0].1));
+    let ended = run(dir.path(), &["rbac", "--dialect", "gateway-api,aso", "--format", "json"]);
+    assert_eq!(serde_json::from_str::<Value>(&ended.out).unwrap()["kind"], "List");
+}
+
+#[test]
+fn the_kill_matrix_is_that_of_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let faults = ["faults", "--dialect", "kuadrant,aso", "fatal-as-warning", "fails-open-without-authorino"];
+    let ended = run(dir.path(), &[&faults[..], &["--format", "json"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let documents: Value = serde_json::from_str(&ended.out).unwrap();
+    for (index, dialect, fault) in [(0, "kuadrant", "fails-open-without-authorino"), (1, "aso", "fatal-as-warning")] {
+        assert_eq!(documents[index]["dialect"], dialect);
+        let rows = documents[index]["document"]["rows"].as_array().unwrap();
+        assert_eq!(rows.iter().map(|row| &row["fault"]).collect::<Vec<_>>(), [fault]);
+    }
+    let ended = run(dir.path(), &["faults", "--dialect", "kuadrant,aso", "fatal-as-warning"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(ended.out.starts_with("== aso ==\nfatal-as-warning"), "{}", ended.out);
+}
+
+/// Controllers of several dialects find the kinds of all of them on one API server, and the services that they need.
+#[rstest]
+#[case::all("gateway-api,aso,kuadrant", &["gateways", "resourcegroups", "authpolicies"], true)]
+#[case::policies("kuadrant,aso", &["gateways", "resourcegroups", "authpolicies"], true)]
+#[case::without_azure("kuadrant,gateway-api", &["gateways", "authpolicies"], false)]
+#[tokio::test]
+async fn a_testbed_serves_the_definitions_of_all(
+    #[case] dialects: &str,
+    #[case] kinds: &[&str],
+    #[case] with_azure: bool,
+) {
+    let mut testbed = TestbedProcess::start(&["--no-controller", "--dialect", dialects]);
+    let kubeconfig = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let definitions: Api<CustomResourceDefinition> = Api::all(Client::try_from(config).unwrap());
+    let served: BTreeSet<String> = definitions
+        .list(&ListParams::default())
+        .await
+        .unwrap()
+        .items
+        .into_iter()
+        .map(|one| one.spec.names.plural)
+        .collect();
+    let expected: BTreeSet<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    assert!(expected.is_subset(&served), "{served:?}");
+    assert_eq!(served.contains("resourcegroups"), with_azure);
+    assert_eq!(testbed.served["services"][0]["name"].as_str(), with_azure.then_some("arm"));
+    let environment = testbed.served["environment"].as_str().map(std::path::PathBuf::from);
+    assert_eq!(environment.as_ref().is_some_and(|file| file.exists()), with_azure);
+    assert!(testbed.interrupt().success());
+    assert!(!environment.is_some_and(|file| file.exists()));
 }
 
 /// A class and releases are Gateway API's, and a service is another's: none stands in the way of the other.

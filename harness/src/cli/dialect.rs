@@ -10,7 +10,7 @@ use crate::suite::{Suite, SuiteError};
 /// Which dialect.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct DialectArg {
-    /// Status language of the target: the name of a built-in one, or a folder with one of your own; for `run` also several, with commas
+    /// Status language of the target: the name of a built-in one, or a folder with one of your own; or several, with commas
     #[arg(long = "dialect", value_name = "NAME|DIR", default_value = "gateway-api", value_delimiter = ',')]
     pub(crate) dialects: Vec<String>,
 
@@ -24,7 +24,7 @@ impl DialectArg {
     pub(crate) fn suite(&self) -> Result<Suite, Failure> {
         let [dialect] = &self.dialects[..] else {
             let several = self.dialects.join(", ");
-            let help = "`gateproof run` takes several; ask for each by itself here";
+            let help = "name one; a run of several has a folder of reports for each";
             return Err(Failure::usage(
                 format!("there is room for one dialect, and these are several: {several}"),
                 help,
@@ -48,6 +48,40 @@ impl DialectArg {
         Suite::read(folder, edition).map_err(unreadable)
     }
 
+    /// Whether it is more than one.
+    pub(crate) fn are_several(&self) -> bool {
+        self.dialects.len() > 1
+    }
+
+    /// Each by itself, with what its target is judged by. An edition that is named is that of those that have it.
+    pub(crate) fn each(&self) -> Result<Vec<(DialectArg, Suite)>, Failure> {
+        let shipped = |dialect: &String| DialectArg { dialects: vec![dialect.clone()], edition: None };
+        let mut each = Vec::new();
+        for shipped in self.dialects.iter().map(shipped) {
+            let suite = shipped.suite()?;
+            each.push((shipped, suite));
+        }
+        if let Some(edition) = &self.edition {
+            let has_it = |suite: &Suite| suite.dialect.editions().contains(edition);
+            let nobody_has_it = !each.iter().any(|(_, suite)| has_it(suite));
+            for (dialect, suite) in &mut each {
+                // What none of them has is told by the first.
+                if nobody_has_it || has_it(suite) {
+                    dialect.edition = Some(edition.clone());
+                    *suite = dialect.suite()?;
+                }
+            }
+        }
+        let name = |one: &(DialectArg, Suite)| one.1.dialect.name().to_owned();
+        let twice =
+            each.iter().enumerate().find(|(index, one)| each[..*index].iter().any(|other| name(other) == name(one)));
+        if let Some((_, twice)) = twice {
+            let problem = format!("--dialect names `{}` twice", name(twice));
+            return Err(Failure::usage(problem, "what is said of each goes by its name; nothing was applied"));
+        }
+        Ok(each)
+    }
+
     /// That of each edition, the one that is meant first; of one that is named alone.
     pub(crate) fn suites(&self) -> Result<Vec<Suite>, Failure> {
         let first = self.suite()?;
@@ -59,7 +93,9 @@ impl DialectArg {
 
     /// The options that choose it and its edition, unless they go without saying.
     pub(crate) fn options(&self) -> String {
-        let dialect = self.words().map(|dialect| format!("--dialect {dialect}"));
+        let several = self.are_several().then(|| self.dialects.join(","));
+        let dialect = several.or_else(|| self.words().map(str::to_owned));
+        let dialect = dialect.map(|dialect| format!("--dialect {dialect}"));
         let edition = self.edition.as_ref().map(|edition| format!("--edition {edition}"));
         dialect.into_iter().chain(edition).collect::<Vec<_>>().join(" ")
     }

@@ -5,6 +5,7 @@ use gateproof_testbed::KnownFault;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::each::{self, Documents};
 use super::options::{Selected, Selection};
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
@@ -15,7 +16,10 @@ use crate::suite::Suite;
 
 /// Explain scenarios: clauses, expectations, manifest, faults that they notice
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  gateproof explain httproute-missing-backend")]
+#[command(after_help = "\
+Examples:
+  gateproof explain httproute-missing-backend
+  gateproof explain 'kuadrant-*' aso-deletion-refused --dialect kuadrant,aso    each in the dialect that has it")]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
@@ -87,13 +91,18 @@ pub(crate) struct Killer {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) async fn run(args: &Args) -> Outcome {
+    let format = args.format.format;
+    each::selection(&args.selection, format, async |selection, documents| one(&selection, format, documents)).await
+}
+
+fn one(selection: &Selection, format: Format, documents: &mut Documents) -> Outcome {
     let explanations: Vec<Explanation> = {
-        let Selected { suite, chosen, .. } = args.selection.among_all()?;
+        let Selected { suite, chosen, .. } = selection.among_all()?;
         chosen.iter().map(|scenario| explanation(scenario, &suite)).collect()
     };
-    if args.format.format == Format::Json {
-        output::json(&explanations)?;
+    if format == Format::Json {
+        documents.json(&explanations)?;
     } else {
         explanations.iter().for_each(print);
     }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::dialect::DialectArg;
+use super::each::{self, Documents};
+use super::list::no_reference;
 use super::options::{scenarios_of, unknown_of};
-use super::output::{self, Format, say, tell};
+use super::output::{Format, say, tell};
 use super::run::run_failure;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, own};
 use crate::exit_codes;
 use crate::kill::{self, Extent, Matrix, Plan, Proof, ShownBy, Varied, Watcher};
 use crate::run::embedded;
@@ -16,13 +18,14 @@ use crate::suite::Suite;
 use gateproof_testbed::UnknownBehaviour;
 
 /// Run the kill matrix: which misbehaviour is noticed by what
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gateproof faults                          each fault with the scenarios about its clauses, and ten others
   gateproof faults ignores-reference-grants
   gateproof faults NAME --table             what shows it, for harness/src/kill/shown_by.yaml
   gateproof faults --dialect aso            the same of another dialect's reference; --table is for shown_by/aso.yaml then
+  gateproof faults --dialect kuadrant,aso   one after the other; the exit code is the gravest
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
   gateproof faults --pinpoint --scenario 'httproute-mirror*'
@@ -82,13 +85,48 @@ impl Watcher for Lines {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
+    if !args.dialect.are_several() {
+        return one(args, &mut Documents::default()).await;
+    }
+    each::one_by_one(of_each(&args)?, args.format, one).await
+}
+
+/// What each of several dialects is asked, with its name: about the faults and the scenarios that are its own.
+fn of_each(args: &Args) -> Result<Vec<(String, Args)>, Failure> {
+    if args.table {
+        let help = "name the dialect whose table is meant";
+        return Err(Failure::usage(
+            "--table prints what stands in the table of one dialect, and these are several",
+            help,
+        ));
+    }
+    let dialects = args.dialect.each()?;
+    let (mut references, mut faults, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, suite) in &dialects {
+        let reference = suite.reference().ok_or_else(|| no_reference(suite))?;
+        references.push(reference);
+        faults.push(move |name: &str| embedded::faults(reference).iter().any(|fault| fault.name == name));
+        let scenarios = scenarios_of(suite, &[])?;
+        names.push(move |glob: &str| scenarios.iter().any(|one| matches(glob, &one.name)));
+    }
+    let mut each = Vec::new();
+    for (index, (dialect, suite)) in dialects.into_iter().enumerate() {
+        let unknown = |name: &str| unknown_of(references[index], UnknownBehaviour::Fault(name.to_owned()));
+        let faults = own::words(&args.faults, index, &faults).map_err(unknown)?;
+        let only = own::words(&args.only, index, &names).map_err(no_scenario)?;
+        if let (Some(faults), Some(only)) = (faults, only) {
+            each.push((suite.dialect.name().to_owned(), Args { dialect, faults, only, ..args.clone() }));
+        }
+    }
+    Ok(each)
+}
+
+async fn one(args: Args, documents: &mut Documents) -> Outcome {
     let suite = args.dialect.suite()?;
     let scenarios = scenarios(&args, &suite)?;
     let name = suite.dialect.name().to_owned();
-    let mut plan = Plan::new(suite, scenarios).ok_or_else(|| {
-        let message = format!("the dialect `{name}` has no embedded reference");
-        Failure::usage(message, "a folder says what a target is judged by, and nothing that could misbehave")
-    })?;
+    let lacking = no_reference(&suite);
+    let mut plan = Plan::new(suite, scenarios).ok_or(lacking)?;
     let edition = plan.suite.other_edition().map(str::to_owned);
     let malformed = |error: serde_yaml::Error| Failure::usage(format!("what shows the faults of {name}: {error}"), "");
     let shown_by = ShownBy::in_edition(plan.reference, edition.as_deref()).map_err(malformed)?;
@@ -102,11 +140,11 @@ pub(crate) async fn run(args: Args) -> Outcome {
     if args.inversion {
         let (negated, untried) = kill::negated(&plan.scenarios);
         let found = kill::invert_all(&plan, negated, &Lines).await.map_err(run_failure)?;
-        return print_proof(&Proof { untried, ..found }, args.format);
+        return print_proof(&Proof { untried, ..found }, args.format, documents);
     }
     if args.pinpoint {
         let found = kill::pin_all(&plan, kill::pinned(&plan.scenarios), &Lines).await.map_err(run_failure)?;
-        return print_proof(&found, args.format);
+        return print_proof(&found, args.format, documents);
     }
     if args.variants {
         let mut varied = Varied::default();
@@ -115,7 +153,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
             varied.runs += one.runs;
             varied.blamed.extend(one.blamed);
         }
-        return print_varied(&varied, args.format);
+        return print_varied(&varied, args.format, documents);
     }
     if args.table {
         print_table(table(&mut plan, &shown_by, args.seed).await);
@@ -135,7 +173,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         matrix.pinpointed(&proof);
     }
     if args.format == Format::Json {
-        output::json(&matrix)?;
+        documents.json(&matrix)?;
     } else {
         print_matrix(&matrix);
     }
@@ -153,11 +191,14 @@ fn scenarios(args: &Args, suite: &Suite) -> Result<Vec<Scenario>, Failure> {
         return Err(Failure::usage("--scenario goes with --pinpoint, --inversion or --variants".to_owned(), help));
     }
     if let Some(none) = args.only.iter().find(|glob| !scenarios.iter().any(|one| matches(glob, &one.name))) {
-        let problem = format!("no scenario is called `{none}`");
-        return Err(Failure::usage(problem, "`gateproof list scenarios` shows all"));
+        return Err(no_scenario(none));
     }
     scenarios.retain(|scenario| args.only.iter().any(|glob| matches(glob, &scenario.name)));
     Ok(scenarios)
+}
+
+fn no_scenario(glob: &str) -> Failure {
+    Failure::usage(format!("no scenario is called `{glob}`"), "`gateproof list scenarios` shows all")
 }
 
 /// What shows each fault: what is listed, where all of that holds and nothing is missing, and else what more scenarios say.
@@ -212,9 +253,9 @@ fn print_matrix(matrix: &Matrix) {
     );
 }
 
-fn print_varied(varied: &Varied, format: Format) -> Outcome {
+fn print_varied(varied: &Varied, format: Format, documents: &mut Documents) -> Outcome {
     if format == Format::Json {
-        output::json(varied)?;
+        documents.json(varied)?;
     } else {
         for one in &varied.blamed {
             say!("{}: {}: {}", one.variant, one.by, one.why);
@@ -224,9 +265,9 @@ fn print_varied(varied: &Varied, format: Format) -> Outcome {
     Ok(if varied.blamed.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
-fn print_proof(found: &Proof, format: Format) -> Outcome {
+fn print_proof(found: &Proof, format: Format, documents: &mut Documents) -> Outcome {
     if format == Format::Json {
-        output::json(found)?;
+        documents.json(found)?;
     } else {
         for survivor in &found.survivors {
             say!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);

@@ -13,6 +13,7 @@ use serde::Serialize;
 pub(crate) use self::profiles::ProfileItem;
 pub(crate) use self::requirements::RequirementItem;
 use super::dialect::DialectArg;
+use super::each::{self, Documents};
 use super::options::{Selected, Selection, counts, scenarios_of};
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
@@ -26,7 +27,7 @@ use crate::suite::Suite;
 /// List scenarios, features, profiles, requirements, faults or variants
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  gateproof list scenarios HTTPRoute\n  gateproof list requirements --format json\n  gateproof list faults --dialect kuadrant"
+    after_help = "Examples:\n  gateproof list scenarios HTTPRoute\n  gateproof list requirements --format json\n  gateproof list faults --dialect kuadrant\n  gateproof list scenarios --dialect gateway-api,kuadrant,aso"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -152,56 +153,93 @@ pub(crate) struct VariantItem {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Outcome {
-    match &args.what {
+pub(crate) async fn run(args: &Args) -> Outcome {
+    let of = match &args.what {
         What::Scenarios { selection, format } => {
-            let Selected { suite, chosen, .. } = selection.among_all()?;
-            let items: Vec<ScenarioItem> = chosen.iter().map(|one| scenario(one, &suite)).collect();
-            list(*format, &items, |item| [item.name.clone(), item.features.join(", "), item.summary.clone()])
+            let format = format.format;
+            return each::selection(selection, format, async |selection, documents| {
+                let Selected { suite, chosen, .. } = selection.among_all()?;
+                let items: Vec<ScenarioItem> = chosen.iter().map(|one| scenario(one, &suite)).collect();
+                let cells = |item: &ScenarioItem| [item.name.clone(), item.features.join(", "), item.summary.clone()];
+                list(format, documents, &items, cells)
+            })
+            .await;
         }
-        What::Features(Of { dialect, format }) => {
-            list(*format, &FeatureItem::of(&dialect.suite()?), FeatureItem::cells)
+        What::Features(of) | What::Profiles(of) | What::Requirements(of) | What::Faults(of) | What::Variants(of) => of,
+    };
+    let format = of.format.format;
+    each::dialect(&of.dialect, format, async |dialect, documents| {
+        let suite = dialect.suite()?;
+        match of_suite(&args.what, &suite, format, documents) {
+            // What one of several does not have says nothing about the others.
+            Err(Lacks::Nothing(why)) => documents.nothing(why, format).map(|()| exit_codes::PASSED),
+            Err(Lacks::Failed(failure)) => Err(failure),
+            Ok(code) => Ok(code),
         }
-        What::Profiles(Of { dialect, format }) => {
-            let suite = dialect.suite()?;
-            let all = super::own::profiles(&suite)?;
-            let scenarios = scenarios_of(&suite, &[])?;
-            list(*format, &profiles::all(&suite, &scenarios), ProfileItem::cells)?;
-            note(*format, profiles::outside(all, &scenarios));
-            Ok(())
+    })
+    .await
+}
+
+/// Why there is no list.
+enum Lacks {
+    /// The dialect has nothing of it.
+    Nothing(Failure),
+    /// It could not be made.
+    Failed(Failure),
+}
+
+impl From<Failure> for Lacks {
+    fn from(failure: Failure) -> Lacks {
+        Lacks::Failed(failure)
+    }
+}
+
+fn of_suite(what: &What, suite: &Suite, format: Format, documents: &mut Documents) -> Result<u8, Lacks> {
+    let code = match what {
+        What::Features(_) | What::Scenarios { .. } => {
+            list(format, documents, &FeatureItem::of(suite), FeatureItem::cells)?
         }
-        What::Requirements(Of { dialect, format }) => {
-            let suite = dialect.suite()?;
-            let items = requirements::all(&suite)?;
-            list(*format, &items, RequirementItem::cells)?;
-            note(*format, Some(requirements::counts(&items)));
-            Ok(())
+        What::Profiles(_) => {
+            let all = super::own::profiles(suite).map_err(Lacks::Nothing)?;
+            let scenarios = scenarios_of(suite, &[])?;
+            let code = list(format, documents, &profiles::all(suite, &scenarios), ProfileItem::cells)?;
+            note(format, profiles::outside(all, &scenarios));
+            code
         }
-        What::Variants(Of { dialect, format }) => {
-            list(*format, &variants_of(dialect)?, |item| [item.name.to_owned(), item.summary.to_owned()])
+        What::Requirements(_) => {
+            let items = requirements::all(suite)?;
+            let code = list(format, documents, &items, RequirementItem::cells)?;
+            note(format, Some(requirements::counts(&items)));
+            code
         }
-        What::Faults(Of { dialect, format }) => {
-            list(*format, &faults_of(dialect)?, |item| [item.name.to_owned(), item.seam.to_owned(), item.sentence()])
+        What::Variants(_) => {
+            let items = variants_of(reference(suite).map_err(Lacks::Nothing)?);
+            list(format, documents, &items, |item| [item.name.to_owned(), item.summary.to_owned()])?
         }
-    }?;
-    Ok(exit_codes::PASSED)
+        What::Faults(_) => {
+            let items = faults_of(reference(suite).map_err(Lacks::Nothing)?, suite)?;
+            list(format, documents, &items, |item| [item.name.to_owned(), item.seam.to_owned(), item.sentence()])?
+        }
+    };
+    Ok(code)
 }
 
 fn list<T: Serialize, const N: usize>(
-    format: FormatArg,
+    format: Format,
+    documents: &mut Documents,
     items: &[T],
     cells: impl Fn(&T) -> [String; N],
-) -> Result<(), Failure> {
-    if format.format == Format::Json {
-        return output::json(items);
+) -> Outcome {
+    match format {
+        Format::Json => documents.json(items)?,
+        Format::Text => output::columns(&items.iter().map(cells).collect::<Vec<_>>()),
     }
-    output::columns(&items.iter().map(cells).collect::<Vec<_>>());
-    Ok(())
+    Ok(exit_codes::PASSED)
 }
 
 /// Says something about a whole list, to people.
-fn note(format: FormatArg, text: Option<String>) {
-    if let (Format::Text, Some(text)) = (format.format, text) {
+fn note(format: Format, text: Option<String>) {
+    if let (Format::Text, Some(text)) = (format, text) {
         say!("\n{text}");
     }
 }
@@ -223,15 +261,17 @@ fn scenario(scenario: &Scenario, suite: &Suite) -> ScenarioItem {
 }
 
 /// The reference of a dialect.
-fn reference(dialect: &DialectArg) -> Result<Reference, Failure> {
-    let suite = dialect.suite()?;
-    suite.reference().ok_or_else(|| {
-        let message = format!("the dialect `{}` has no embedded reference", suite.dialect.name());
-        Failure::usage(message, "a folder says what a target is judged by, and nothing that could misbehave")
-    })
+fn reference(suite: &Suite) -> Result<Reference, Failure> {
+    suite.reference().ok_or_else(|| no_reference(suite))
 }
 
-fn faults_of(dialect: &DialectArg) -> Result<Vec<FaultItem>, Failure> {
+/// Why a dialect has nothing that could misbehave.
+pub(super) fn no_reference(suite: &Suite) -> Failure {
+    let message = format!("the dialect `{}` has no embedded reference", suite.dialect.name());
+    Failure::usage(message, "a folder says what a target is judged by, and nothing that could misbehave")
+}
+
+fn faults_of(reference: Reference, suite: &Suite) -> Result<Vec<FaultItem>, Failure> {
     let item = |fault: KnownFault| FaultItem {
         name: fault.name,
         seam: fault.seam,
@@ -239,13 +279,12 @@ fn faults_of(dialect: &DialectArg) -> Result<Vec<FaultItem>, Failure> {
         clauses: fault.clauses,
         reported: fault.reported,
     };
-    let (reference, suite) = (reference(dialect)?, dialect.suite()?);
     let faults = ShownBy::faults(reference, suite.other_edition());
     let faults = faults.map_err(|error| Failure::usage(error, "this is a mistake of gateproof; please report it"))?;
     Ok(faults.into_iter().map(item).collect())
 }
 
-fn variants_of(dialect: &DialectArg) -> Result<Vec<VariantItem>, Failure> {
+fn variants_of(reference: Reference) -> Vec<VariantItem> {
     let item = |one: KnownVariant| VariantItem { name: one.name, summary: one.summary, source: one.source };
-    Ok(embedded::variants(reference(dialect)?).into_iter().map(item).collect())
+    embedded::variants(reference).into_iter().map(item).collect()
 }

@@ -6,6 +6,7 @@ mod clean;
 mod compare;
 mod crds;
 mod dialect;
+mod each;
 mod echo;
 mod explain;
 mod faults;
@@ -65,6 +66,7 @@ Examples:
   gateproof run --target embedded:ignores-reference-grants
                                                     see a known fault being caught
   gateproof explain httproute-missing-backend       what it proves, and how
+  gateproof plan --dialect gateway-api,aso          what would run of several status languages
 
 Exit codes: 0 all selected passed, 1 something failed or came late, 2 usage, manifest or configuration, \
 3 inconclusive or environment, 130 interrupted.";
@@ -132,6 +134,18 @@ impl Failure {
         tell!("{report:?}");
         code
     }
+
+    /// The same of one of several dialects.
+    fn tell_of(self, dialect: &str) -> u8 {
+        tell!("{dialect}:");
+        self.tell()
+    }
+
+    /// What went wrong, in one sentence.
+    fn message(&self) -> String {
+        let (Failure::Usage(report) | Failure::Environment(report)) = self;
+        report.to_string()
+    }
 }
 
 /// Messages may quote what a target said, which must not steer the terminal.
@@ -172,9 +186,9 @@ async fn run_verb(cli: Cli) -> Outcome {
         Verb::Preflight(args) => preflight::run(*args).await,
         Verb::Rbac(args) => rbac::run(*args).await,
         Verb::Plan(args) => plan::run(*args).await,
-        Verb::List(args) => list::run(&args),
-        Verb::Explain(args) => explain::run(&args),
-        Verb::Lint(args) => lint::run(&args),
+        Verb::List(args) => list::run(&args).await,
+        Verb::Explain(args) => explain::run(&args).await,
+        Verb::Lint(args) => lint::run(&args).await,
         Verb::Schema(args) => schema::run(&args),
         Verb::Faults(args) => faults::run(args).await,
         Verb::Testbed(args) => testbed::run(args).await,

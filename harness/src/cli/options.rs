@@ -76,6 +76,43 @@ impl Selection {
         Ok(Selected { suite, chosen, all })
     }
 
+    /// What of it each of several dialects has, with the name of the dialect. Those that have nothing of it are left out.
+    pub(crate) fn each(&self) -> Result<Vec<(String, Selection)>, Failure> {
+        if !self.files.is_empty() {
+            let problem = "a manifest of --file is about one dialect, and these are several";
+            return Err(Failure::usage(problem, "name that one with --dialect"));
+        }
+        let each = self.dialect.each()?;
+        let scenarios: Vec<Vec<Scenario>> =
+            each.iter().map(|(_, suite)| scenarios_of(suite, &[])).collect::<Result<_, _>>()?;
+        let selects = |(all, suite): (&Vec<Scenario>, &Suite), word: &str| {
+            select::select(all, &[word.to_owned()], &suite.vocabulary).map(|_| ())
+        };
+        let of = || scenarios.iter().zip(each.iter().map(|(_, suite)| suite));
+        let selectors: Vec<_> = of().map(|one| move |word: &str| selects(one, word).is_ok()).collect();
+        let counts = |suite: &Suite, name: &str| own::profiles_named(&[name.to_owned()], suite).map(|_| ());
+        let profiles: Vec<_> = each.iter().map(|(_, suite)| move |name: &str| counts(suite, name).is_ok()).collect();
+        let (names, mut found) = (self.dialect.dialects.join(","), Vec::new());
+        for (index, (dialect, suite)) in each.iter().enumerate() {
+            let help = || format!("`gateproof list scenarios --dialect {names}` shows what there is");
+            let unselected = |word: &str| match of().map(|one| selects(one, word)).find_map(Result::err) {
+                Some(error) => Failure::usage(error, help()),
+                None => Failure::usage(format!("`{word}` means nothing"), help()),
+            };
+            let unprofiled = |name: &str| {
+                let help = format!("`gateproof list profiles --dialect {names}` names them");
+                Failure::usage(format!("--profile {name}: none of these dialects has a profile of this name"), help)
+            };
+            let selectors = own::words(&self.selectors, index, &selectors).map_err(unselected)?;
+            let profiles = own::words(&self.profiles, index, &profiles).map_err(unprofiled)?;
+            if let (Some(selectors), Some(profiles)) = (selectors, profiles) {
+                let name = suite.dialect.name().to_owned();
+                found.push((name, Selection { selectors, profiles, files: Vec::new(), dialect: dialect.clone() }));
+            }
+        }
+        Ok(found)
+    }
+
     /// Another edition of the dialect that has what is selected, if this one has not.
     fn edition_with_it(&self, suite: &Suite) -> Result<Option<String>, Failure> {
         let meant = suite.vocabulary.edition.name();

@@ -100,6 +100,11 @@ pub(crate) fn json_line<T: Serialize + ?Sized>(value: &T) -> Result<(), Failure>
     Ok(())
 }
 
+/// A value as data.
+pub(crate) fn value<T: Serialize + ?Sized>(value: &T) -> Result<serde_json::Value, Failure> {
+    serde_json::to_value(value).map_err(|error| unwritable(&error))
+}
+
 /// A value as JSON.
 pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| unwritable(&error))?;

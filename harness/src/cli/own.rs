@@ -5,7 +5,6 @@
 use super::Failure;
 use super::options::Target;
 use super::reports::IdentityArgs;
-use super::run::Args;
 use super::tuning::Tuning;
 use crate::dialects::{Dialect, Profile};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
@@ -179,20 +178,40 @@ pub(super) fn profiles_named<'s>(names: &[String], suite: &'s Suite) -> Result<V
 }
 
 /// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.
-pub(super) fn keep(args: &mut Args, own: &Suite, all: &[Suite]) {
-    keep_of(&TARGET, &mut args.target, own, all);
-    keep_of(&TUNING, &mut args.tuning, own, all);
-    keep_of(&IDENTITY, &mut args.identity, own, all);
-    let is_ours = |known: &dyn Fn(&Suite) -> bool| known(own) || !all.iter().any(known);
-    let services = &mut args.target.services;
-    services.retain(|name| is_ours(&|suite| suite.dialect.services().iter().any(|known| known == name)));
+pub(super) fn keep(target: &mut Target, tuning: &mut Tuning, own: &Suite, all: &[&Suite]) {
+    keep_of(&TARGET, target, own, all);
+    keep_of(&TUNING, tuning, own, all);
+    let is_ours = |known: &dyn Fn(&Suite) -> bool| known(own) || !all.iter().any(|suite| known(suite));
+    target.services.retain(|name| is_ours(&|suite| suite.dialect.services().iter().any(|known| known == name)));
     let has_feature = |suite: &Suite, name: &str| suite.vocabulary.features.contains(suite.current_feature(name));
-    for features in [&mut args.tuning.features, &mut args.tuning.exempt_features] {
+    for features in [&mut tuning.features, &mut tuning.exempt_features] {
         features.retain(|name| is_ours(&|suite| has_feature(suite, name)));
     }
 }
 
-fn keep_of<A>(options: &[Own<A>], args: &mut A, own: &Suite, all: &[Suite]) {
+/// The same of what is said of the implementation.
+pub(super) fn keep_identity(identity: &mut IdentityArgs, own: &Suite, all: &[&Suite]) {
+    keep_of(&IDENTITY, identity, own, all);
+}
+
+/// What of these words one of several dialects knows, given who knows what; nothing if all are others'. A word that nobody knows is
+/// an error.
+///
+/// # Errors
+/// The first word that nobody knows.
+pub(super) fn words<'w>(
+    words: &'w [String],
+    own: usize,
+    all: &[impl Fn(&str) -> bool],
+) -> Result<Option<Vec<String>>, &'w str> {
+    if let Some(nobodys) = words.iter().find(|word| !all.iter().any(|knows| knows(word))) {
+        return Err(nobodys);
+    }
+    let kept: Vec<String> = words.iter().filter(|word| all[own](word)).cloned().collect();
+    Ok((words.is_empty() || !kept.is_empty()).then_some(kept))
+}
+
+fn keep_of<A>(options: &[Own<A>], args: &mut A, own: &Suite, all: &[&Suite]) {
     for option in options {
         let is_anothers = all.iter().any(|suite| option.needs.are_met_by(&suite.dialect));
         if is_anothers && !option.needs.are_met_by(&own.dialect) {
@@ -207,6 +226,7 @@ mod tests {
     use clap::Parser;
     use rstest::rstest;
 
+    use super::super::run::Args;
     use super::*;
 
     #[derive(Parser)]
@@ -250,8 +270,10 @@ mod tests {
     fn of_several_each_takes_its_own(#[case] dialect: &str, #[case] expected: [bool; 5]) {
         let words = "--gateway-class a --gateway-api-version v1.6 --service arm=http://127.0.0.1:1 --ports http=80 --organization b";
         let all = ["gateway-api", "kuadrant", "aso"].map(suite);
+        let all: Vec<&Suite> = all.iter().collect();
         let mut args = args(words);
-        keep(&mut args, &suite(dialect), &all);
+        keep(&mut args.target, &mut args.tuning, &suite(dialect), &all);
+        keep_identity(&mut args.identity, &suite(dialect), &all);
         let kept = [
             args.target.gateway_class.is_some(),
             args.tuning.gateway_api_version.is_some(),
@@ -266,7 +288,24 @@ mod tests {
     fn what_is_nobodys_is_refused_by_each() {
         let mut args = args("--gateway-api-version v1.6 --service armm=http://127.0.0.1:1");
         let all = ["kuadrant", "aso"].map(suite);
-        keep(&mut args, &all[1], &all);
+        keep(&mut args.target, &mut args.tuning, &all[1], &all.each_ref());
         assert!(args.tuning.gateway_api_version.is_some() && !args.target.services.service.is_empty());
+    }
+
+    #[rstest]
+    #[case::none(&[], 0, Ok(Some("")))]
+    #[case::its_own(&["a", "b"], 0, Ok(Some("a")))]
+    #[case::of_both(&["c"], 1, Ok(Some("c")))]
+    #[case::anothers(&["a"], 1, Ok(None))]
+    #[case::nobodys(&["a", "d"], 0, Err("d"))]
+    fn words_go_to_those_that_know_them(
+        #[case] given: &[&str],
+        #[case] own: usize,
+        #[case] expected: Result<Option<&str>, &str>,
+    ) {
+        let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
+        let known = ["ac", "bc"].map(|known| move |word: &str| known.contains(word));
+        let found = words(&given, own, &known).map(|found| found.map(|found| found.join(" ")));
+        assert_eq!(found, expected.map(|words| words.map(str::to_owned)));
     }
 }

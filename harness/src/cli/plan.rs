@@ -6,9 +6,11 @@ use gateproof_report::terminal::printable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::each::{self, Documents};
 use super::options::{Selected, Selection, Target};
 use super::output::{self, Format, say};
 use super::run::run_failure;
+use super::several::{self, Aimed, Cluster};
 use super::tuning::Tuning;
 use super::{Failure, Outcome, own};
 use crate::exit_codes;
@@ -17,10 +19,12 @@ use crate::run::{self, Decision};
 use crate::scenario::Version;
 
 /// Show what would run, what not, and why
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  gateproof plan HTTPRoute --gateway-class my-class\n  gateproof plan --compare v1.6,v1.7    what is asked at one of two releases only"
-)]
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gateproof plan HTTPRoute --gateway-class my-class
+  gateproof plan --compare v1.6,v1.7    what is asked at one of two releases only
+  gateproof plan --dialect gateway-api,kuadrant,aso")]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
@@ -77,11 +81,27 @@ impl Word {
 }
 
 /// Runs the verb.
-pub(crate) async fn run(mut args: Args) -> Outcome {
+pub(crate) async fn run(args: Args) -> Outcome {
+    if !args.selection.dialect.are_several() {
+        return one(args, &mut Documents::default()).await;
+    }
+    // Releases are compared without a target.
+    let cluster = if args.compare.is_some() { Cluster::NotAsked } else { Cluster::Asked };
+    let parts = several::aimed(&args.selection, &args.target, &args.tuning, cluster)?.into_iter().map(|part| {
+        let Aimed { name, selection, target, tuning, .. } = part;
+        (name, Args { selection, target, tuning, ..args.clone() })
+    });
+    each::one_by_one(parts.collect(), args.format, one).await
+}
+
+async fn one(mut args: Args, documents: &mut Documents) -> Outcome {
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     if let Some((from, to)) = args.compare {
-        own::releases("--compare", &suite)?;
-        return compared(&differences(&scenarios, from, to), args.format);
+        if let Err(why) = own::releases("--compare", &suite) {
+            documents.nothing(why, args.format)?;
+            return Ok(exit_codes::PASSED);
+        }
+        return compared(&differences(&scenarios, from, to), args.format, documents);
     }
     let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
@@ -98,7 +118,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
         })
         .collect();
     if args.format == Format::Json {
-        output::json(&rows)?;
+        documents.json(&rows)?;
     } else {
         say!("{}", printable(&facts.summary()));
         let cells = |row: &Row| [row.name.clone(), row.decision.text().to_owned(), row.reason.clone()];
@@ -109,9 +129,9 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     Ok::<u8, Failure>(exit_codes::PASSED)
 }
 
-fn compared(differences: &[Difference], format: Format) -> Outcome {
+fn compared(differences: &[Difference], format: Format, documents: &mut Documents) -> Outcome {
     if format == Format::Json {
-        output::json(differences)?;
+        documents.json(differences)?;
         return Ok(exit_codes::PASSED);
     }
     let cells = |one: &Difference| {

@@ -2,23 +2,26 @@
 
 use gateproof_report::terminal::printable;
 
-use super::Outcome;
+use super::each::{self, Documents};
 use super::options::{Selected, Selection, Target};
-use super::output::{self, Format, FormatArg, say};
+use super::output::{Format, FormatArg, say};
 use super::progress::Reporter;
 use super::run::run_failure;
+use super::several::{self, Aimed, Cluster};
 use super::tuning::Tuning;
+use super::{Failure, Outcome};
 use crate::exit_codes;
 use crate::run::{self, Preflight, RunError};
 
 /// Ask whether a target can be tested at all
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Asks what `gateproof run` asks of a named cluster before any scenario: that the CRDs are there, the GatewayClass is accepted, all that
 the selected scenarios need is permitted, a Gateway gets an address, and a request through it reaches a backend.
 
-Example:
-  gateproof preflight --gateway-class my-class --context kind-dev --backend-address 172.18.0.1")]
+Examples:
+  gateproof preflight --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
+  gateproof preflight --dialect gateway-api,kuadrant --gateway-class my-class --context kind-dev")]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
@@ -31,7 +34,18 @@ pub(crate) struct Args {
 }
 
 /// Runs the verb.
-pub(crate) async fn run(mut args: Args) -> Outcome {
+pub(crate) async fn run(args: Args) -> Outcome {
+    if !args.selection.dialect.are_several() {
+        return one(args, &mut Documents::default()).await;
+    }
+    let parts = several::aimed(&args.selection, &args.target, &args.tuning, Cluster::Asked)?.into_iter().map(|part| {
+        let Aimed { name, selection, target, tuning, .. } = part;
+        (name, Args { selection, target, tuning, ..args.clone() })
+    });
+    each::one_by_one(parts.collect(), args.format.format, one).await
+}
+
+async fn one(mut args: Args, documents: &mut Documents) -> Outcome {
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
@@ -42,11 +56,11 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     let json = args.format.format == Format::Json;
     match outcome {
         Ok(preflight) => {
-            print(&preflight, json)?;
+            print(&preflight, json, documents)?;
             Ok(exit_codes::PASSED)
         }
         Err(RunError::Preflight(failed)) if json => {
-            print(&failed.preflight, json)?;
+            print(&failed.preflight, json, documents)?;
             Ok(exit_codes::INCONCLUSIVE)
         }
         Err(RunError::Interrupted) => Ok(exit_codes::INTERRUPTED),
@@ -54,9 +68,9 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
     }
 }
 
-fn print(preflight: &Preflight, json: bool) -> Result<(), super::Failure> {
+fn print(preflight: &Preflight, json: bool, documents: &mut Documents) -> Result<(), Failure> {
     if json {
-        return output::json(preflight);
+        return documents.json(preflight);
     }
     for line in preflight.to_string().lines() {
         say!("{}", printable(line));

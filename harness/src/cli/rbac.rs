@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::options::{Selected, Target};
 use super::output::{self, Format};
 use super::run;
+use super::several::{self, Cluster};
 use super::tuning::BackendsArg;
 use super::{Failure, Outcome};
 use crate::exit_codes;
@@ -26,6 +27,7 @@ features are named, they are all of them. All namespaces of a run are its own an
 Examples:
   gateproof rbac --namespace ci | kubectl apply -f -
   gateproof rbac HTTPRoute --features Gateway,HTTPRoute --port-forward
+  gateproof rbac --dialect gateway-api,aso    one role for the runs of both
   gateproof rbac --options-from gateproof-report/options.txt --admission-policy")]
 pub(crate) struct Args {
     /// Name of ServiceAccount, role and binding
@@ -43,21 +45,30 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) async fn run(mut args: Args) -> Outcome {
-    if !args.run.select_again()? {
-        return Ok(exit_codes::PASSED);
+    let mut runs = if args.run.selection.dialect.are_several() {
+        several::each(&args.run, Cluster::NotAsked)?.into_iter().map(|(_, run)| run).collect()
+    } else {
+        if !args.run.select_again()? {
+            return Ok(exit_codes::PASSED);
+        }
+        vec![args.run.clone()]
+    };
+    // One account runs all of them.
+    let (mut permissions, mut confined) = (Permissions::default(), Confined::default());
+    for run in &mut runs {
+        let (options, scenarios) = planned(run).await?;
+        let applied = || scenarios.iter().chain(options.canary()).map(|scenario| &**scenario);
+        let kinds = kinds_of(applied());
+        permissions.join(Permissions::of(applied(), &kinds, options.ways()));
+        confined.join(Confined {
+            patched: admission::patched(&scenarios, &kinds, run.target.gateway_class.as_deref()),
+            defined: admission::defined(&scenarios),
+            port_forward: options.ways().port_forward,
+        });
     }
-    let (options, scenarios) = planned(&mut args.run).await?;
-    let applied = || scenarios.iter().chain(options.canary()).map(|scenario| &**scenario);
-    let kinds = kinds_of(applied());
-    let permissions = Permissions::of(applied(), &kinds, options.ways());
     let mut objects = objects(&args, &permissions);
     if args.admission_policy {
         let username = format!("system:serviceaccount:{}:{}", args.namespace, args.name);
-        let confined = Confined {
-            patched: admission::patched(&scenarios, &kinds, args.run.target.gateway_class.as_deref()),
-            defined: admission::defined(&scenarios),
-            port_forward: options.ways().port_forward,
-        };
         objects.extend(confined.objects(&args.name, &username));
     }
     if args.run.format.format == Format::Json {

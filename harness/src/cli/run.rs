@@ -109,10 +109,10 @@ impl Args {
 
 /// Runs the verb.
 pub(crate) async fn run(args: Args) -> Outcome {
-    match args.selection.dialect.dialects.len() {
-        1 => one(args, Reporter::new()).await,
-        _ => several::run(&args).await,
+    if args.selection.dialect.are_several() {
+        return several::run(&args).await;
     }
+    one(args, Reporter::new()).await
 }
 
 /// Runs it for one dialect.

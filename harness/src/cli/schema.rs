@@ -10,7 +10,7 @@ use gateproof_report::compare::Comparison;
 use gateproof_report::record::RunRecord;
 
 use super::output::{self, Format, FormatArg};
-use super::{Failure, Outcome, clean, explain, list, plan, replay, report, testbed};
+use super::{Failure, Outcome, clean, each, explain, list, plan, replay, report, testbed};
 use crate::exit_codes;
 use crate::kill::{Matrix, Proof, Varied};
 use crate::log::codec::Line;
@@ -79,6 +79,11 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report::FileDefect>> },
     Subject { name: "report-compare", about: "report compare --format json", schema: of::<Comparison> },
     Subject { name: "clean", about: "clean --format json", schema: of::<clean::Document> },
+    Subject {
+        name: "of-dialects",
+        about: "plan, preflight, list, explain, lint and faults --format json of several dialects",
+        schema: of::<Vec<each::OfDialect>>,
+    },
     Subject { name: "schema-list", about: "schema --list --format json", schema: of::<Vec<Item>> },
 ];
 

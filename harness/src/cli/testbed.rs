@@ -1,18 +1,19 @@
 //! `gateproof testbed`: the embedded cluster, for somebody else's controller or for a look.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+mod own_file;
+mod vacant;
+
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gateproof_apiserver::{Server, StartError};
 use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
 use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
-use gateproof_testbed::{Behaviour, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
-use kube::config::Kubeconfig;
+use gateproof_testbed::{Behaviour, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour, VacantTestbed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::own_file::OwnFile;
 use super::crds::{self, Source};
 use super::dialect::DialectArg;
 use super::output::{self, Format, FormatArg, say};
@@ -23,12 +24,6 @@ use crate::exit_codes;
 use crate::run::interrupt::Signals;
 use crate::suite::Suite;
 
-/// What to do about a file that cannot be had.
-const ELSEWHERE: &str = "name another file with --kubeconfig; what else is written stands beside it";
-
-/// The one context of a testbed's kubeconfig.
-const CONTEXT: &str = "gateproof";
-
 /// Serve the embedded cluster and write a kubeconfig
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -36,7 +31,8 @@ Examples:
   gateproof testbed --no-controller --kubeconfig testbed.kubeconfig
   kubectl --kubeconfig testbed.kubeconfig get gatewayclasses
   gateproof testbed --dialect kuadrant
-  gateproof testbed --dialect my-dialect --no-controller")]
+  gateproof testbed --dialect my-dialect --no-controller
+  gateproof testbed --dialect gateway-api,aso --no-controller    the definitions of both, for controllers of yours")]
 pub(crate) struct Args {
     #[command(flatten)]
     dialect: DialectArg,
@@ -150,14 +146,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
             "the testbed serves this machine only",
         ));
     }
-    let suite = args.dialect.suite()?;
-    let edition = suite.vocabulary.edition.name();
-    let plan = match suite.reference() {
-        Some(Reference::GatewayApi) => Plan::GatewayApi(Box::new(args.gateway_api(Vec::new()).await?)),
-        Some(Reference::Aso) => args.aso(edition)?,
-        Some(Reference::Kuadrant) => args.kuadrant(edition)?,
-        None => Plan::GatewayApi(Box::new(args.own(&suite).await?)),
-    };
+    let plan = if args.dialect.are_several() { args.several()? } else { args.one().await? };
     let mut signals = Signals::listen()
         .map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was started"))?;
     let cluster = Cluster::start(plan).await.map_err(|error| start_failure(&error))?;
@@ -172,6 +161,18 @@ pub(crate) async fn run(args: Args) -> Outcome {
 }
 
 impl Args {
+    /// What is to be started of one dialect.
+    async fn one(&self) -> Result<Plan, Failure> {
+        let suite = self.dialect.suite()?;
+        let edition = suite.vocabulary.edition.name();
+        Ok(match suite.reference() {
+            Some(Reference::GatewayApi) => Plan::GatewayApi(Box::new(self.gateway_api(Vec::new()).await?)),
+            Some(Reference::Aso) => self.aso(edition)?,
+            Some(Reference::Kuadrant) => self.kuadrant(edition)?,
+            None => Plan::GatewayApi(Box::new(self.own(&suite).await?)),
+        })
+    }
+
     /// What is to be started of a dialect from a folder: its definitions, for a controller of the user's.
     async fn own(&self, suite: &Suite) -> Result<TestbedOptions, Failure> {
         let name = suite.dialect.name();
@@ -264,6 +265,7 @@ enum Plan {
     GatewayApi(Box<TestbedOptions>),
     Aso(AsoOptions),
     Kuadrant(kuadrant::Behaviour, kuadrant::Edition, Box<TestbedOptions>),
+    Vacant { options: Box<TestbedOptions>, with_azure: bool },
 }
 
 /// What runs.
@@ -271,6 +273,7 @@ enum Cluster {
     GatewayApi(Box<Testbed>),
     Aso(Box<AsoTestbed>),
     Kuadrant(Box<KuadrantTestbed>),
+    Vacant(Box<VacantTestbed>),
 }
 
 impl Cluster {
@@ -281,6 +284,9 @@ impl Cluster {
             Plan::Kuadrant(behaviour, edition, options) => {
                 Cluster::Kuadrant(Box::new(KuadrantTestbed::start(behaviour, edition, *options).await?))
             }
+            Plan::Vacant { options, with_azure } => {
+                Cluster::Vacant(Box::new(VacantTestbed::start(*options, with_azure).await?))
+            }
         })
     }
 
@@ -289,6 +295,7 @@ impl Cluster {
             Cluster::GatewayApi(testbed) => testbed.server(),
             Cluster::Aso(testbed) => testbed.server(),
             Cluster::Kuadrant(testbed) => testbed.cluster().server(),
+            Cluster::Vacant(testbed) => testbed.server(),
         }
     }
 
@@ -305,6 +312,7 @@ impl Cluster {
             Cluster::GatewayApi(testbed) => (Some(&**testbed).filter(|_| !args.no_controller), Vec::new()),
             Cluster::Aso(testbed) => (None, testbed.services()),
             Cluster::Kuadrant(testbed) => (Some(testbed.cluster()), testbed.services()),
+            Cluster::Vacant(testbed) => (None, testbed.services()),
         };
         let mut services = Vec::new();
         for Service { name, url, token, authority } in known {
@@ -321,10 +329,14 @@ impl Cluster {
             files.extend(authority);
         }
         let mut environment = None;
-        if let (Cluster::Aso(testbed), true) = (self, args.no_controller) {
+        let variables = match self {
+            Cluster::Aso(testbed) if args.no_controller => Some(testbed.environment()),
+            Cluster::Vacant(testbed) => testbed.environment(),
+            _ => None,
+        };
+        if let Some(mut variables) = variables {
             let whole =
                 |file: &str| std::path::absolute(file).map_or_else(|_| file.to_owned(), |it| it.display().to_string());
-            let mut variables = testbed.environment();
             variables.push(("KUBECONFIG", whole(&args.kubeconfig.display().to_string())));
             let authorities = services.iter().filter_map(|service| service.authority.as_deref());
             variables.extend(authorities.map(|file| ("SSL_CERT_FILE", whole(file))));
@@ -354,65 +366,7 @@ impl Cluster {
             Cluster::GatewayApi(testbed) => testbed.shutdown().await,
             Cluster::Aso(testbed) => testbed.shutdown().await,
             Cluster::Kuadrant(testbed) => testbed.shutdown().await,
-        }
-    }
-}
-
-/// A file that says how a testbed is found; it is taken away when the testbed ends. It holds secrets, so only its owner may read it.
-struct OwnFile {
-    path: PathBuf,
-    text: String,
-}
-
-impl OwnFile {
-    /// Whether the kubeconfig of another testbed is there, which gives way with all that stands beside it.
-    fn may_take(kubeconfig: &Path) -> Result<bool, Failure> {
-        let shown = kubeconfig.display();
-        match std::fs::read_to_string(kubeconfig) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Failure::usage(format!("cannot tell what {shown} is: {error}"), ELSEWHERE)),
-            Ok(text) if is_of_a_testbed(&text) => Ok(true),
-            Ok(_) => {
-                Err(Failure::usage(format!("{shown} is there already, and not a testbed's kubeconfig"), ELSEWHERE))
-            }
-        }
-    }
-
-    fn write(path: PathBuf, text: String, may_take: bool) -> Result<OwnFile, Failure> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).create_new(!may_take).truncate(may_take);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let write = || {
-            let mut file = options.open(&path)?;
-            #[cfg(unix)]
-            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-            file.write_all(text.as_bytes())
-        };
-        write()
-            .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display()), ELSEWHERE))?;
-        Ok(OwnFile { path, text })
-    }
-
-    fn shown(&self) -> String {
-        self.path.display().to_string()
-    }
-}
-
-/// Whether a kubeconfig is a testbed's and nobody else's: one context, of ours.
-fn is_of_a_testbed(text: &str) -> bool {
-    let contexts = |config: Kubeconfig| {
-        let names: Vec<String> = config.contexts.into_iter().map(|context| context.name).collect();
-        names == [CONTEXT]
-    };
-    Kubeconfig::from_yaml(text).is_ok_and(contexts)
-}
-
-impl Drop for OwnFile {
-    fn drop(&mut self) {
-        // Another testbed may have the place by now. If somebody took the file away already, that is as good.
-        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
-            let _ = std::fs::remove_file(&self.path);
+            Cluster::Vacant(testbed) => testbed.shutdown().await,
         }
     }
 }

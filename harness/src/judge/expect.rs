@@ -335,7 +335,9 @@ impl Check<'_> {
             let starts = message.starts.iter().any(|text| seen.message.starts_with(text.as_str()));
             let starts =
                 (!starts && !message.starts.is_empty()).then(|| format!("starts with {:?}", any_of(&message.starts)));
-            for what in unmentioned.map(|text| format!("mentions {text:?}")).chain(starts) {
+            let surplus = message.lacks.iter().filter(|text| seen.message.contains(text.as_str()));
+            let surplus = surplus.map(|text| format!("does not mention {text:?}"));
+            for what in unmentioned.map(|text| format!("mentions {text:?}")).chain(surplus).chain(starts) {
                 let expected = format!("the message of {type_} of {subject} {what}");
                 self.miss(&format!("{part}.message"), message.level, expected, format!("{:?}", seen.message));
             }

@@ -71,6 +71,19 @@ fn name(written: &str, class: Option<&str>) -> Option<String> {
 }
 
 impl Confined {
+    /// Adds what others may write, and reach. A name that one does not know stands for any of them.
+    pub fn join(&mut self, others: Confined) {
+        let Confined { patched, defined, port_forward } = others;
+        for (what, names) in patched {
+            match (self.patched.entry(what).or_insert_with(|| Some(BTreeSet::new())), names) {
+                (Some(known), Some(names)) => known.extend(names),
+                (known, _) => *known = None,
+            }
+        }
+        self.defined.extend(defined);
+        self.port_forward |= port_forward;
+    }
+
     /// The policy for a user and its binding, both of this name.
     pub fn objects(&self, name: &str, username: &str) -> [Value; 2] {
         let version = format!("{GROUP}/v1");

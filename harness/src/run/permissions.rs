@@ -137,6 +137,16 @@ impl Permissions {
         found
     }
 
+    /// Adds what other runs ask.
+    pub fn join(&mut self, others: Permissions) {
+        for ((group, resource), verbs) in others.table {
+            for (verb, need) in verbs {
+                self.add(&group, &resource, &[verb], need);
+            }
+        }
+        self.definitions.extend(others.definitions);
+    }
+
     fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds, ways: Ways) {
         self.definitions.extend(scope::definitions(scenario).into_iter().map(str::to_owned));
         if let Some(entry) = kinds.dialect().entry().filter(|_| !scenario.gateways.is_empty()) {

@@ -198,8 +198,10 @@ impl Binder<'_> {
 
     fn conditions(&self, conditions: &mut IndexMap<String, ConditionExpectation>) -> Result<(), BindError> {
         conditions.values_mut().flat_map(|c| c.fields.values_mut()).try_for_each(|test| self.values(test))?;
-        for mention in conditions.values_mut().filter_map(|c| c.message.as_mut()).flat_map(|m| &mut m.mentions) {
-            *mention = self.resolver.text(mention)?;
+        for message in conditions.values_mut().filter_map(|c| c.message.as_mut()) {
+            for text in message.mentions.iter_mut().chain(&mut message.lacks) {
+                *text = self.resolver.text(text)?;
+            }
         }
         Ok(())
     }

@@ -66,7 +66,7 @@ pub fn is_of_scenario(name: &str) -> bool {
     template::parts(name).unwrap_or_default().iter().any(|part| match part {
         Part::Slot(inside) => matches!(
             template::slot(inside, |_| false),
-            Ok(Slot::Token | Slot::Namespace(_) | Slot::Host(_) | Slot::Name(_))
+            Ok(Slot::Token | Slot::PlainToken | Slot::Namespace(_) | Slot::Host(_) | Slot::Name(_))
         ),
         Part::Text(_) => false,
     })

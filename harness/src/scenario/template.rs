@@ -27,6 +27,8 @@ pub enum Slot {
     Port(String),
     /// `${token}`: a token of this run and scenario alone.
     Token,
+    /// `${token:plain}`: the same in small letters and digits alone, for names that may have nothing else.
+    PlainToken,
     /// `${tls:host-alias}`: data of a TLS Secret for that host; `${tls:a,*.b,x.b}` for several, or for names below them.
     Tls(Vec<TlsName>),
 }
@@ -120,6 +122,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
         "class" if argument == Some("single") => Ok(Slot::SingleClass),
         "controller" if argument.is_none() => Ok(Slot::Controller),
         "token" if argument.is_none() => Ok(Slot::Token),
+        "token" if argument == Some("plain") => Ok(Slot::PlainToken),
         _ if argument.is_none() => {
             let (alias, field) = word.split_once('.').map_or((word, None), |(a, f)| (a, Some(f)));
             if !is_gateway(alias) {
@@ -156,6 +159,7 @@ impl fmt::Display for Slot {
             Slot::Controller => f.write_str("${controller}"),
             Slot::Port(alias) => write!(f, "${{port:{alias}}}"),
             Slot::Token => f.write_str("${token}"),
+            Slot::PlainToken => f.write_str("${token:plain}"),
             Slot::Tls(names) => {
                 let names: Vec<String> = names.iter().map(|name| format!("{}{}", name.prefix, name.alias)).collect();
                 write!(f, "${{tls:{}}}", names.join(","))
@@ -187,6 +191,8 @@ mod tests {
     ]))]
     #[case("class", Slot::Class)]
     #[case("class:single", Slot::SingleClass)]
+    #[case("token", Slot::Token)]
+    #[case("token:plain", Slot::PlainToken)]
     fn slots_are_read(#[case] inside: &str, #[case] expected: Slot) {
         assert_eq!(slot(inside, |a| a == "gw").unwrap(), expected);
     }
@@ -199,6 +205,7 @@ mod tests {
     #[case("port:udp")]
     #[case("port:http-1")]
     #[case("class:x")]
+    #[case("token:x")]
     #[case("tls:a,")]
     #[case("tls:*.")]
     fn other_slots_are_refused(#[case] inside: &str) {

@@ -99,9 +99,7 @@ impl AsoTestbed {
     /// The variables with which an implementation uses the fake Azure Resource Manager; secrets are among them. Left to the caller are
     /// `POD_NAMESPACE` and `SSL_CERT_FILE`.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
-        let mut variables = self.arm.environment();
-        variables.push(("POD_NAMESPACE", "azureserviceoperator-system".to_owned()));
-        variables
+        environment(&self.arm)
     }
 
     /// A client that reaches the API server without a socket.
@@ -111,13 +109,11 @@ impl AsoTestbed {
 
     /// The scripted services of the target.
     pub fn services(&self) -> Vec<Service> {
-        let (url, token) = (self.arm.url().to_owned(), self.arm.control_token().to_owned());
-        let arm = Service { name: ARM, url, token, authority: self.arm.ca_pem().map(str::to_owned) };
         let operator = self.operator.as_ref().map(|operator| {
             let (url, token) = (operator.url().to_owned(), operator.token().to_owned());
             Service { name: OPERATOR, url, token, authority: None }
         });
-        [arm].into_iter().chain(operator).collect()
+        [service(&self.arm)].into_iter().chain(operator).collect()
     }
 
     /// Stops everything, the implementation first.
@@ -128,6 +124,19 @@ impl AsoTestbed {
         self.arm.shutdown().await;
         self.server.shutdown().await;
     }
+}
+
+/// The fake Azure Resource Manager, as a scripted service.
+pub(crate) fn service(arm: &Arm) -> Service {
+    let (url, token) = (arm.url().to_owned(), arm.control_token().to_owned());
+    Service { name: ARM, url, token, authority: arm.ca_pem().map(str::to_owned) }
+}
+
+/// The variables with which an implementation uses it.
+pub(crate) fn environment(arm: &Arm) -> Vec<(&'static str, String)> {
+    let mut variables = arm.environment();
+    variables.push(("POD_NAMESPACE", "azureserviceoperator-system".to_owned()));
+    variables
 }
 
 /// Every fault that it can have.

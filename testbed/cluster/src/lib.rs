@@ -11,6 +11,7 @@ pub mod kuadrant;
 mod operator;
 mod ports;
 mod tampering;
+mod vacant;
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub use gateproof_apiserver::RequestCount;
 pub use operator::OperatorError;
 pub use ports::PortMapping;
 pub use tampering::Tampering;
+pub use vacant::VacantTestbed;
 
 /// Name of the GatewayClass that the embedded implementation answers for.
 pub const GATEWAY_CLASS: &str = "gateproof";

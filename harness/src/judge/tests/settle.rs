@@ -281,7 +281,7 @@ fn a_should_that_is_missed_warns_without_waiting_for_the_deadline() {
     let mut subject = route_subject(&["Accepted=False/NoMatchingParent"]);
     subject.conditions[0].reason_level = Some(Level::Should);
     subject.conditions[0].message =
-        Some(MessageExpectation { mentions: vec!["gw-http".to_owned()], level: Level::Should, starts: Vec::new() });
+        Some(MessageExpectation { mentions: vec!["gw-http".to_owned()], ..saying_nothing(Level::Should) });
     let verdict = routed_as(vec![(10, version)], subject).run();
     assert_eq!(verdict.outcome, Outcome::Passed);
     let parts: Vec<_> =
@@ -301,7 +301,24 @@ fn a_message_starts_with_one_of_several_texts(#[case] message: &str, #[case] out
     version["status"]["parents"][0]["conditions"][0]["message"] = json!(message);
     let mut subject = route_subject(&["PartiallyInvalid=True"]);
     let starts = ["Dropped Rule", "Fall Back"].map(str::to_owned).to_vec();
-    subject.conditions[0].message = Some(MessageExpectation { mentions: Vec::new(), starts, level: Level::Must });
+    subject.conditions[0].message = Some(MessageExpectation { starts, ..saying_nothing(Level::Must) });
+    assert_eq!(routed_as(vec![(10, version)], subject).run().outcome, outcome);
+}
+
+fn saying_nothing(level: Level) -> MessageExpectation {
+    MessageExpectation { mentions: Vec::new(), lacks: Vec::new(), starts: Vec::new(), level }
+}
+
+#[rstest]
+#[case::right("in conflict with ns/first", Outcome::Passed)]
+#[case::both("in conflict with ns/first and ns/second", Outcome::Failed)]
+#[case::the_other("in conflict with ns/second", Outcome::Failed)]
+fn a_message_mentions_one_and_not_the_other(#[case] said: &str, #[case] outcome: Outcome) {
+    let mut version = route_version(1, &["http"], &[("http", &["Accepted=False/Conflicted"])]);
+    version["status"]["parents"][0]["conditions"][0]["message"] = json!(said);
+    let mut subject = route_subject(&["Accepted=False/Conflicted"]);
+    let (mentions, lacks) = (vec!["ns/first".to_owned()], vec!["ns/second".to_owned()]);
+    subject.conditions[0].message = Some(MessageExpectation { mentions, lacks, ..saying_nothing(Level::Must) });
     assert_eq!(routed_as(vec![(10, version)], subject).run().outcome, outcome);
 }
 

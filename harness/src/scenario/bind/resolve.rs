@@ -77,6 +77,8 @@ impl<'b> Resolver<'b> {
                 Value::from(bindings.controller_name.as_deref().ok_or_else(|| missing("controller", "controller"))?)
             }
             Slot::Token => Value::from(bindings.token.as_str()),
+            // What it is made of has a length that is always the same before the hyphen, so it stays unique.
+            Slot::PlainToken => Value::from(bindings.token.replace('-', "")),
             Slot::Tls(names) => {
                 let host = |name: &TlsName| {
                     let host = bindings.hosts.get(&name.alias).ok_or_else(|| missing("host", &name.alias))?;

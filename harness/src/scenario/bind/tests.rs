@@ -37,7 +37,7 @@ spec:
     - settle:
         HTTPRoute/route: {Accepted: "True", parents: [{ref: "${gw}", section: http, Accepted: "True"}]}
         "${gw}": {Programmed: "True"}
-        GatewayClass/class: {Accepted: {status: "True", message: {mentions: "${token}"}, fields: {by: "${controller}"}}, mirrors: {of: "${host:third}"}}
+        GatewayClass/class: {Accepted: {status: "True", message: {mentions: "${token}", lacks: "${host}"}, fields: {by: "${controller}"}}, mirrors: {of: "${host:third}"}}
     - patch: {target: Namespace/other, merge: {metadata: {labels: {c: "${token}"}}}}
     - delete: [Service/other/echo]
     - probe: {get: "http://${host}/${token}", headers: {X: "${host:second}"}, expect: {backend: echo, seen: {host: "${host}"}}}
@@ -90,6 +90,16 @@ fn objects_get_names_namespaces_and_labels() {
     assert_eq!(secret["metadata"]["namespace"], "ns-t1-other");
     assert!(secret["data"]["tls.crt"].as_str().unwrap().len() > 100);
     assert!(secret["data"]["tls.key"].as_str().unwrap().len() > 100);
+}
+
+/// Some names have no place for a hyphen.
+#[test]
+fn a_plain_token_has_letters_and_digits_alone() {
+    let manifest = MANIFEST.replace("/${token}", "/${token}-${token:plain}");
+    let scenario = parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0);
+    let bound = bind(&scenario, &Bindings { token: "abc-12".to_owned(), ..bindings() }).unwrap();
+    let Verb::Probe(probe) = &bound.steps[4].verb else { panic!("not a probe") };
+    assert!(format!("{probe:?}").contains("/abc-12-abc12"), "{probe:?}");
 }
 
 #[test]

@@ -146,6 +146,8 @@ impl fmt::Display for SubCondition {
 pub struct MessageExpectation {
     /// Texts that it must contain.
     pub mentions: Vec<String>,
+    /// Texts that it must not contain, beside one of the others: a message that says nothing would lack anything.
+    pub lacks: Vec<String>,
     /// Texts of which it must start with one; none means any.
     pub starts: Vec<String>,
     /// How binding; SHOULD unless given.

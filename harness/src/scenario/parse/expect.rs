@@ -159,6 +159,7 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
     }
     let message = node.get("message").map(|m| MessageExpectation {
         mentions: strings(m.get("mentions")),
+        lacks: strings(m.get("lacks")),
         starts: strings(m.get("starts")),
         level: level(m, "level").unwrap_or(Level::Should),
     });

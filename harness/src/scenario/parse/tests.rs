@@ -346,7 +346,7 @@ fn a_definition_may_be_created_and_deleted_again() {
     Some("")
 )]
 #[case(
-    "settle: {HTTPRoute/route: {Accepted: {message: {level: MUST}}}}",
+    "settle: {HTTPRoute/route: {Accepted: {message: {lacks: a, level: MUST}}}}",
     "a message needs `mentions` or `starts`",
     None
 )]
@@ -395,7 +395,7 @@ fn a_name_is_given_once() {
 fn conditions_have_a_short_and_a_long_form() {
     let Verb::Settle(settle) = step(
         "settle: {HTTPRoute/route: {Accepted: True|False/A|B, ResolvedRefs: absent, example.com/Own: {status: [\"True\"], \
-         optional: true, reasonLevel: SHOULD, since: \"1.5\", message: {mentions: [a, b], starts: c, level: MUST}}}}",
+         optional: true, reasonLevel: SHOULD, since: \"1.5\", message: {mentions: [a, b], lacks: d, starts: c, level: MUST}}}}",
     )
     .verb
     else {
@@ -412,6 +412,7 @@ fn conditions_have_a_short_and_a_long_form() {
         (&message.mentions[..], &message.starts[..]),
         (&["a".to_owned(), "b".to_owned()][..], &["c".to_owned()][..])
     );
+    assert_eq!(message.lacks, ["d"]);
 }
 
 #[test]

@@ -147,6 +147,9 @@ fn observed(world: &mut Snapshot) {
 pub(super) const MORE: &[Case] = &[
     case("oldest-default-wins", newer, says, REPLACED, ENFORCED),
     case("newest-override-wins", overrides, says, ENFORCED, REPLACED),
+    case("names-itself-as-a-rival", conflict, says, "", "ns/q, ns/p"),
+    case("names-itself-among-the-winners", overridden, says, "", "[ns/q], ns/p"),
+    case("lists-refused-policies", conflict, targets, "", "[ns/q ns/p]"),
     case("calls-younger-policies-conflicted", older, says, ACCEPTED, "Accepted=False/Conflicted"),
     case("merges-overrides-as-defaults", merging_overrides, says, ENFORCED, REPLACED),
     Case { then: without_the_other, ..case("stays-overridden", overridden, says, WAITS, REPLACED) },

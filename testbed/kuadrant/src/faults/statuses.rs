@@ -9,6 +9,17 @@ use crate::reconcile::Outcome;
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
 
+/// Adds the name of the policy itself to the message of a condition with this reason.
+fn say_self(outcome: &mut Outcome, r#type: &str, reason: &str) {
+    for update in &mut outcome.statuses {
+        let (_, home, name) = &update.key;
+        let Change::Own { conditions, .. } = &mut update.change else { continue };
+        for one in conditions.iter_mut().filter(|one| one.r#type == r#type && one.reason == reason) {
+            one.message = format!("{}, {home}/{name}", one.message);
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-missing-targets",
@@ -123,6 +134,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
+        "names-itself-as-a-rival",
+        "Names a conflicted policy itself beside the one that it is in conflict with.",
+        ["KUADRANT-INV-8"],
+        |_, _, outcome| {
+            say_self(outcome, "Accepted", "Conflicted");
+        }
+    ),
+    edit!(
         "accepts-tls-policies-without-issuer",
         "Accepts a TLSPolicy whose issuer is not there.",
         ["KUADRANT-02"],
@@ -172,6 +191,14 @@ pub(super) const FAULTS: &[Fault] = &[
                     one.message = "overridden".into()
                 }
             });
+        }
+    ),
+    edit!(
+        "names-itself-among-the-winners",
+        "Names an overridden policy itself beside those that override it.",
+        ["KUADRANT-INV-7"],
+        |_, _, outcome| {
+            say_self(outcome, "Enforced", "Overridden");
         }
     ),
     edit!(

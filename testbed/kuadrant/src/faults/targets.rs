@@ -41,6 +41,31 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
+        "lists-refused-policies",
+        "Says of Gateways that policies affect them which are not accepted, beside those that are.",
+        ["KUADRANT-INV-9"],
+        |snapshot, _, outcome| {
+            let refuses = |one: &Condition| one.r#type == "Accepted" && one.status == "False";
+            let refused = outcome.statuses.iter().filter(|update| match &update.change {
+                Change::Own { conditions, .. } => conditions.iter().any(refuses),
+                _ => false,
+            });
+            let refused: Vec<Key> = refused.map(|update| update.key.clone()).collect();
+            for update in &mut outcome.statuses {
+                let (_, home, gateway) = &update.key;
+                let Change::Gateway { conditions, .. } = &mut update.change else { continue };
+                for (kind, of, name) in refused.iter().filter(|(_, of, _)| of == home) {
+                    let on_it = |policy: &Value| policy["spec"]["targetRef"]["name"] == **gateway;
+                    let told = format!("kuadrant.io/{}Affected", kind.name());
+                    let Some(condition) = conditions.iter_mut().find(|one| one.r#type == told) else { continue };
+                    if snapshot.get(*kind, of, name).is_some_and(on_it) {
+                        condition.message = condition.message.replace(']', &format!(" {of}/{name}]"));
+                    }
+                }
+            }
+        }
+    ),
+    edit!(
         "keeps-affected-conditions",
         "Never takes back what targets say of policies.",
         ["KUADRANT-23"],

@@ -135,6 +135,7 @@ static MESSAGE: Table = Table {
     one_of: &[],
     fields: &[
         may("mentions", TEXT_OR_TEXTS, "texts that it must contain"),
+        may("lacks", TEXT_OR_TEXTS, "texts that it must not contain, beside `mentions` or `starts`"),
         may("starts", TEXT_OR_TEXTS, "what it must start with; several are alternatives"),
         may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding; SHOULD unless given"),
     ],
