@@ -304,7 +304,11 @@ impl End {
     /// How long the state that is met has to stand still.
     fn window(&self, env: &Env<'_>) -> Duration {
         let quiet = env.context.timing.quiet;
-        if self.lost == 0 && self.seen.iter().all(|e| e.misses.is_empty()) { quiet } else { quiet * OPTIONAL_WINDOWS }
+        match self.lost == 0 && self.seen.iter().all(|e| e.misses.is_empty()) {
+            true if self.settle.at_once => Duration::ZERO,
+            true => quiet,
+            false => quiet * OPTIONAL_WINDOWS,
+        }
     }
 
     /// Whether what is not as asked follows from configuration alone.

@@ -340,6 +340,8 @@ pub struct Settle {
     pub subjects: Vec<SubjectExpectation>,
     /// As an end of a write: it is one only where all of these were created in the same second.
     pub same_age: bool,
+    /// It need not stand still: what comes after it is about the moment at which it is said.
+    pub at_once: bool,
 }
 
 /// A watch for things that must not, or must all the time, be so. Asked of every version seen meanwhile.

@@ -119,7 +119,7 @@ fn an_end_may_be_for_objects_of_one_age(#[case] ages: &[&str], #[case] same_age:
         version["metadata"]["creationTimestamp"] = (*age).into();
     }
     let subjects = vec![route_subject(&["Accepted=False"]), subject(gateway_ref(), &[])];
-    let end = Ending::Settle(Settle { subjects, same_age }, Bounds::default());
+    let end = Ending::Settle(Settle { subjects, same_age, ..Settle::default() }, Bounds::default());
     let [route, gateway] = versions;
     let mut play = Play::new(with(vec![end]))
         .writes(move |_, _| (admitted(1), vec![(5, modified(&gateway)), (5, modified(&route))]));

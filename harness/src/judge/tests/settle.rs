@@ -9,7 +9,7 @@ use super::driver::*;
 use crate::log::Body;
 use crate::scenario::{
     ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, MessageExpectation,
-    ParentExpectation, Parents,
+    ParentExpectation, Parents, Settle, Verb,
 };
 
 pub(super) fn routed(versions: Vec<(u64, Value)>, conditions: &[&str]) -> Play {
@@ -34,6 +34,25 @@ fn passes_once_the_asked_state_stood_still_for_the_quiet_window() {
         .collect();
     assert_eq!(stages, [("observed", 40, 190, 5000, 150), ("programmed", 40, 190, 5000, 150)]);
     assert_eq!(verdict.slowest_settle, Duration::from_millis(40));
+}
+
+/// What is asked next may be about the moment at which the state is said.
+#[rstest]
+// It was seen to go, so it has to stand still for longer.
+#[case::still(false, 1340)]
+#[case::at_once(true, 40)]
+fn what_need_not_stand_still_settles_when_it_is_first_seen(#[case] at_once: bool, #[case] settled: u64) {
+    let asked = route_subject(&["Accepted=True/Accepted"]);
+    let first = route_version(1, &["http"], &[("http", GOOD)]);
+    let gone = route_version(1, &["http"], &[("http", &["Accepted=False/NotAllowedByListeners"])]);
+    let versions = [(40, first.clone()), (100, gone), (140, first)];
+    let settle = Verb::Settle(Settle { subjects: vec![asked], at_once, ..Settle::default() });
+    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), settle])).writes(move |_, _| {
+        (admitted(1), versions.iter().map(|(delay, version)| (*delay, modified(version))).collect())
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
+    assert_eq!(verdict.stages[1].settled_ms, settled);
 }
 
 #[test]

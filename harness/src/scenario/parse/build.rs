@@ -219,15 +219,15 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
         let at = if boolean(node, "asWritten") == Some(true) { ApiVersion::AsWritten } else { ApiVersion::Newest };
         return Some(Verb::Apply(Apply { objects: list.list().iter().map(Node::value).collect(), at }));
     }
-    if let Some((field, _)) = node.entries().iter().find(|(field, _)| field.name == "asWritten") {
-        let help = Some("only what is applied has an apiVersion of its own".to_owned());
-        checker.report(field.mark, "`asWritten` without `apply`".to_owned(), help);
-    }
-    if let (Some((field, _)), None) =
-        (node.entries().iter().find(|(field, _)| field.name == "awaited"), node.get("delete"))
-    {
-        let help = Some("only what is deleted goes in its own time".to_owned());
-        checker.report(field.mark, "`awaited` without `delete`".to_owned(), help);
+    for (word, verb, help) in [
+        ("asWritten", "apply", "only what is applied has an apiVersion of its own"),
+        ("awaited", "delete", "only what is deleted goes in its own time"),
+        ("atOnce", "settle", "only a state that is settled stands still first"),
+    ] {
+        let given = node.entries().iter().find(|(field, _)| field.name == word);
+        if let (Some((field, _)), None) = (given, node.get(verb)) {
+            checker.report(field.mark, format!("`{word}` without `{verb}`"), Some(help.to_owned()));
+        }
     }
     if let Some(patch) = node.get("patch") {
         let target = patch.get("target")?;
@@ -256,7 +256,9 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
         return Some(Verb::Delete(Delete { objects, awaited: boolean(node, "awaited").unwrap_or(true) }));
     }
     if let Some(settle) = node.get("settle") {
-        return Some(Verb::Settle(Settle { subjects: expect::subjects(settle, names, checker), ..Settle::default() }));
+        let subjects = expect::subjects(settle, names, checker);
+        let at_once = boolean(node, "atOnce").unwrap_or(false);
+        return Some(Verb::Settle(Settle { subjects, same_age: false, at_once }));
     }
     if let Some(hold) = node.get("hold") {
         return Some(Verb::Hold(hold::hold(hold, names, checker)));
@@ -297,7 +299,7 @@ fn ending(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Endin
     }
     let subjects = expect::subjects(node.get("settle")?, names, checker);
     let same_age = boolean(node, "sameAge").unwrap_or(false);
-    Some(Ending::Settle(Settle { subjects, same_age }, bounds(node)))
+    Some(Ending::Settle(Settle { subjects, same_age, at_once: false }, bounds(node)))
 }
 
 fn refusal(node: &Node) -> Refusal {

@@ -261,6 +261,11 @@ static STEP: Table = Table {
         may("delete", TEXTS, "objects to delete, awaited"),
         may("awaited", Shape::Bool, "false: what is deleted may still be there at the next step"),
         may("settle", SUBJECTS, "a state to be reached and kept for the quiet window"),
+        may(
+            "atOnce",
+            Shape::Bool,
+            "true: what settles need not stand still: the next step comes when it is first seen",
+        ),
         may("hold", Shape::Table(&HOLD), "a watch that something stays so"),
         may("probe", Shape::Table(&PROBE), "requests until the data path agrees"),
         may("script", Shape::Table(&SCRIPT), "tells a service beside the target what to do"),

@@ -316,6 +316,11 @@ fn a_definition_may_be_created_and_deleted_again() {
     Some("only what is applied has an apiVersion of its own")
 )]
 #[case(
+    "{delete: [Secret/a], atOnce: true}",
+    "`atOnce` without `settle`",
+    Some("only a state that is settled stands still first")
+)]
+#[case(
     "{settle: {Service/echo: {Ready: absent}}, awaited: false}",
     "`awaited` without `delete`",
     Some("only what is deleted goes in its own time")
