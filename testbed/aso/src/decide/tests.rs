@@ -103,6 +103,10 @@ pub(crate) fn moment(name: &str) -> Moment {
                 object["metadata"]["finalizers"] = json!([]);
             });
         }
+        "owner-still-missing" => {
+            facts.owner = Owner::Missing("ResourceGroup demo/g".into());
+            object(&mut facts, |object| object["status"] = ready("False", "Warning", "WaitingForOwner"));
+        }
         "owner-unready" => {
             if let Owner::Found { is_ready, .. } = &mut facts.owner {
                 *is_ready = false;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     Fault,
-    tools::{LATER, SOON, edit, edit_reason, is_refused, object, overlook, says},
+    tools::{LATER, SOON, SUBSCRIPTION, edit, edit_reason, is_refused, object, overlook, says},
 };
 use crate::{
     arm::{Method, Purpose, Request, Response},
@@ -17,9 +17,6 @@ use crate::{
     status::{Desired, PRECONDITIONS, Severity, Truth},
     world::{Facts, Owner, POLLER_TOKEN, RECONCILE_POLICY, RESOURCE_ID},
 };
-
-/// The subscription of the embedded ARM.
-const SUBSCRIPTION: &str = "00000000-0000-4000-8000-000000000001";
 
 /// A look at something, of which nothing is to follow.
 fn look(id: &str, facts: &Facts) -> Option<Request> {

@@ -76,7 +76,7 @@ const SHOWS: &[(&str, &str)] = &[
     ("forgets-status", "wiped"),
     ("stays-silent-once-wiped", "wiped"),
     ("stays-after-edit", "edited"),
-    ("ignores-missing-owner", "owner-missing"),
+    ("ignores-missing-owner", "owner-still-missing"),
     ("ignores-unready-owner", "owner-unready"),
     ("takes-any-subscription", "owner-elsewhere"),
     ("sends-without-secret", "secret-missing"),

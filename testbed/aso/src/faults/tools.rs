@@ -10,6 +10,9 @@ use crate::{
     world::Facts,
 };
 
+/// The subscription of the embedded ARM.
+pub(super) const SUBSCRIPTION: &str = "00000000-0000-4000-8000-000000000001";
+
 /// How soon something is needlessly done again.
 pub(super) const SOON: Duration = Duration::from_millis(200);
 

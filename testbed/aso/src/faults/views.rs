@@ -2,7 +2,7 @@
 
 use super::{
     Fault,
-    tools::{object, overlook},
+    tools::{SUBSCRIPTION, object, overlook},
 };
 use crate::{
     arm::{Outcome, Purpose, Response},
@@ -14,6 +14,11 @@ use crate::{
 
 fn found(name: &str, id: &str) -> Owner {
     Owner::Found { name: name.to_owned(), is_ready: true, id: Some(id.to_owned()), uid: String::new() }
+}
+
+/// Whether the object has been looked at before.
+fn has_spoken(facts: &Facts) -> bool {
+    facts.object["status"]["conditions"].as_array().is_some_and(|conditions| !conditions.is_empty())
 }
 
 fn fill(facts: &mut Facts, source: Source) {
@@ -47,11 +52,14 @@ fn ended(outcome: &mut Outcome, end: &str) {
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-missing-owner",
-        summary: "Sends the spec although the owner is missing.",
+        summary: "Says once that the owner is missing, and sends the spec nevertheless.",
         clauses: &["ASO-13"],
         seam: Seam::World(|facts| {
-            if let Owner::Missing(name) = &facts.owner {
-                facts.owner = found(name, "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/missing");
+            // An owner that only has yet to be heard of is not missing.
+            if let Owner::Missing(name) = &facts.owner
+                && has_spoken(facts)
+            {
+                facts.owner = found(name, &format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/missing"));
             }
         }),
     },
