@@ -277,7 +277,7 @@ fn watching(names: &[&str]) -> String {
     const NAMED: usize = 3;
     let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
     let named = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    format!("what must stay out to the end of the run: {named}{more} watch on")
+    format!("what must stay out to the end of the run (in {named}{more})")
 }
 
 /// What an execution may have created.
