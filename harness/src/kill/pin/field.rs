@@ -45,6 +45,17 @@ fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
     if is_none(test) {
         return fill(holder, pointer, at);
     }
+    if let FieldTest::OneOf(legal) = test
+        && legal.contains(&Value::Null)
+        && holder.pointer(pointer).is_none_or(Value::is_null)
+    {
+        // It may be left out, and is.
+        ensure(holder, pointer);
+        if let Some((Value::Object(fields), name)) = above(holder, pointer) {
+            fields.insert(name, beside(legal));
+        }
+        return;
+    }
     let Some(value) = holder.pointer_mut(pointer) else { return };
     match (test, value) {
         (FieldTest::Contains(item), Value::Array(items)) => items.retain(|one| one != item),
@@ -54,6 +65,14 @@ fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
         (_, Value::Bool(value)) => *value = !*value,
         (_, value @ Value::Number(_)) => *value = json!(value.as_i64().unwrap_or_default() + 1),
         (_, value) => *value = other(),
+    }
+}
+
+/// A value that is none of these, of the type of those that are not null.
+fn beside(legal: &[Value]) -> Value {
+    match legal.iter().filter_map(Value::as_i64).max() {
+        Some(most) => json!(most + 1),
+        None => other(),
     }
 }
 
@@ -120,6 +139,8 @@ mod tests {
     #[case::empty(FieldTest::Empty, json!({}), json!({"x": "tampered"}))]
     #[case::absent(FieldTest::Absent, json!({}), json!({"x": "tampered"}))]
     #[case::one_of(FieldTest::OneOf(vec![json!("a")]), json!({"x": "a"}), json!({"x": "tampered.example/tampered"}))]
+    #[case::none_of(FieldTest::OneOf(vec![json!(0), Value::Null]), json!({}), json!({"x": 1}))]
+    #[case::neither(FieldTest::OneOf(vec![json!("a"), Value::Null]), json!({"x": null}), json!({"x": "tampered.example/tampered"}))]
     #[case::current(FieldTest::Current, json!({"x": 2}), json!({"x": 3}))]
     fn a_field_is_made_wrong(#[case] test: FieldTest, #[case] mut status: Value, #[case] after: Value) {
         of_status("/x", &test)(&json!({}), &mut status);
