@@ -480,6 +480,7 @@ fn definitions_lose_their_rules_by_the_fault_that_says_so() {
     let rules = |names: Option<&str>| {
         let mut definitions = crate::definitions();
         Behaviour::of(names).unwrap().reshape(&mut definitions);
+        definitions.retain(|one| one["spec"]["group"] == "kuadrant.io");
         Value::Array(definitions).to_string().matches("x-kubernetes-validations").count()
     };
     assert!(rules(None) > 0);
