@@ -34,6 +34,9 @@ const CANARY: &str = "canary.yaml";
 const PREFLIGHT: &str = "preflight.yaml";
 const MANIFESTS: &str = "manifests";
 
+/// All that a folder may have, but for the definitions of its editions.
+const FILES: [&str; 8] = [DIALECT, CONTRACT, REQUIREMENTS, FEATURES, PROFILES, DEFINITIONS, CANARY, PREFLIGHT];
+
 /// What a target of a dialect is judged by.
 #[derive(Debug, Clone)]
 pub struct Suite {
@@ -111,6 +114,7 @@ impl Suite {
             canary: optional(CANARY)?,
             preflight: optional(PREFLIGHT)?,
         };
+        files_are_known(folder)?;
         let (profiles, (_, dialect_text)) = (files.profiles.clone(), files.dialect.clone());
         let single = [files.canary.clone(), files.preflight.clone()];
         let mut suite = files.assemble(edition)?;
@@ -362,6 +366,24 @@ fn told(problems: &[Diagnostic]) -> SuiteError {
         format!("{}:{}:{}: {}{help}", one.file, one.line, one.column, one.message)
     };
     SuiteError::Scenario(problems.iter().map(one).collect::<Vec<_>>().join("\n"))
+}
+
+/// Refuses what would be passed by without a word: YAML of another name, such as a canary that is called `canary.yml`.
+fn files_are_known(folder: &Path) -> Result<(), SuiteError> {
+    let wrong = |source| SuiteError::Read { path: folder.to_owned(), source };
+    let mut unknown = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+        if is_yaml && !name.starts_with('.') && !FILES.contains(&name) && definitions::edition_of(name).is_none() {
+            unknown.push(path);
+        }
+    }
+    match unknown.into_iter().min() {
+        Some(path) => Err(SuiteError::UnknownFile { path }),
+        None => Ok(()),
+    }
 }
 
 /// Whether the objects of a file that has a scenario of its own are as their definitions are, as those of the manifests have to be.

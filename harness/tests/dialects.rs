@@ -379,6 +379,20 @@ fn what_is_wrong_with_a_canary_is_told(#[case] spec: &str, #[case] told: &str) {
     assert!(said.contains(told), "no `{told}` in {said}");
 }
 
+/// What is passed by without a word protects nobody.
+#[rstest]
+#[case::ending("canary.yml", "canary.yml: no file of a dialect is called so; did you mean `canary.yaml`?")]
+#[case::misspelt("preflite.yaml", "preflite.yaml: no file of a dialect is called so; did you mean `preflight.yaml`?")]
+#[case::foreign("kubeconfig.yaml", "kubeconfig.yaml: no file of a dialect is called so: there are dialect.yaml, ")]
+#[case::hidden(".canary.yml", "2 scenarios, no problems")]
+#[case::of_another_sort("README.md", "2 scenarios, no problems")]
+fn files_of_other_names_are_told(#[case] name: &str, #[case] told: &str) {
+    let copy = mangled("", "", "");
+    std::fs::write(copy.path().join(name), "").unwrap();
+    let said = lint(copy.path()).said();
+    assert!(said.contains(told), "no `{told}` in {said}");
+}
+
 /// What an edition ships has definitions of its own, and is held against them; a manifest may hold what any edition has.
 #[test]
 fn an_edition_may_have_other_definitions() {

@@ -331,11 +331,14 @@ impl Check<'_> {
         }
         self.further(type_, expected, seen, part, subject);
         if let Some(message) = &expected.message {
-            let unmentioned = message.mentions.iter().filter(|text| !seen.message.contains(text.as_str()));
+            // Prose may begin a sentence with it, or shout.
+            let lowered = seen.message.to_lowercase();
+            let says = |text: &str| lowered.contains(&text.to_lowercase());
+            let unmentioned = message.mentions.iter().filter(|text| !says(text));
             let starts = message.starts.iter().any(|text| seen.message.starts_with(text.as_str()));
             let starts =
                 (!starts && !message.starts.is_empty()).then(|| format!("starts with {:?}", any_of(&message.starts)));
-            let surplus = message.lacks.iter().filter(|text| seen.message.contains(text.as_str()));
+            let surplus = message.lacks.iter().filter(|text| says(text));
             let surplus = surplus.map(|text| format!("does not mention {text:?}"));
             for what in unmentioned.map(|text| format!("mentions {text:?}")).chain(surplus).chain(starts) {
                 let expected = format!("the message of {type_} of {subject} {what}");

@@ -297,6 +297,7 @@ impl Preflight {
     /// Whether the canary arrived where it has to.
     pub fn canary(&mut self, canary: &Scenario, verdict: &Verdict) {
         let services = canary.services().join(", ");
+        let services = if services.is_empty() { "what it has to reach".to_owned() } else { services };
         if verdict.outcome == gateproof_report::record::Outcome::Passed {
             return self.good(Question::Canary, format!("what the target asks for reaches {services}"));
         }

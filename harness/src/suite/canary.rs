@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use gateproof_suites::dialects::{DialectFiles, OTHERS};
 use serde_json::Value;
 
 use super::{Suite, SuiteError};
-use crate::dialects::Dialect;
+use crate::dialects::{Guarded, guarding};
 use crate::scenario::scope::is_of_scenario;
 use crate::scenario::{Apply, Level, Requests, Scenario, Step, Verb};
 
@@ -16,46 +15,24 @@ use crate::scenario::{Apply, Level, Requests, Scenario, Step, Verb};
 /// # Errors
 /// It has none, or one that passes without such a request.
 pub(super) fn hold(suite: &Suite, path: &Path) -> Result<(), SuiteError> {
-    let guards = OTHERS.iter().filter(|other| other.canary.is_some());
-    let Some((group, domains, guarded)) = guards.into_iter().find_map(|other| {
-        let domains = domains(other)?;
-        let group = suite.dialect.groups().iter().find(|group| is_guarded(group, &domains))?;
-        Some((group.clone(), domains, other.name.to_owned()))
-    }) else {
-        return Ok(());
-    };
+    let first = suite.dialect.groups().iter().find_map(|group| Some((group, guarding(group)?)));
+    let Some((group, guarded)) = first else { return Ok(()) };
     let wrong = |lack: Option<(Option<usize>, String)>| {
         let (line, lack) = lack.map_or((None, None), |(line, lack)| (line, Some(lack)));
+        let (group, guarded) = (group.clone(), guarded.name.clone());
         Err(SuiteError::Unguarded { path: path.to_owned(), line, group, guarded, lack })
     };
     let Some(canary) = suite.canary.as_deref() else { return wrong(None) };
-    match lack(canary, &domains) {
+    match lack(canary, guarded) {
         Some((step, lack)) => wrong(Some((step.map(|step| step.place.line), lack))),
         None => Ok(()),
     }
 }
 
-/// The domains in which a built-in dialect has groups.
-fn domains(guarded: &DialectFiles) -> Option<Vec<String>> {
-    let guarded = Dialect::parse(guarded.dialect).ok()?;
-    Some(guarded.groups().iter().map(|group| domain(group).to_owned()).collect())
-}
-
-/// What stands behind the first part of the name of a group.
-fn domain(group: &str) -> &str {
-    group.split_once('.').map_or(group, |(_, domain)| domain)
-}
-
-fn is_guarded(group: &str, domains: &[String]) -> bool {
-    domains
-        .iter()
-        .any(|domain| group.strip_suffix(&**domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
-}
-
 /// Why a canary may pass although an object of a guarded domain makes something real, and the step that is to blame, if one is.
-fn lack<'c>(canary: &'c Scenario, domains: &[String]) -> Option<(Option<&'c Step>, String)> {
+fn lack<'c>(canary: &'c Scenario, guarded: &Guarded) -> Option<(Option<&'c Step>, String)> {
     let asked = canary.steps.iter().filter_map(|step| Some((step, asks_a_service(step)?)));
-    let mut lacks = asked.map(|(step, requests)| lack_of(canary, step, requests, domains)).peekable();
+    let mut lacks = asked.map(|(step, requests)| lack_of(canary, step, requests, guarded)).peekable();
     if lacks.peek().is_none() {
         return Some((None, "this one has no such step behind no choice of ends".to_owned()));
     }
@@ -69,14 +46,14 @@ fn lack_of<'c>(
     canary: &'c Scenario,
     asked: &'c Step,
     requests: &Requests,
-    domains: &[String],
+    guarded: &Guarded,
 ) -> Option<(&'c Step, String)> {
     let applied = canary.steps.iter().filter_map(|step| match &step.verb {
         Verb::Apply(apply) => Some((step, apply)),
         _ => None,
     });
     let of_it = |(step, apply): (&'c Step, &'c Apply)| {
-        apply.objects.iter().filter(|object| is_guarded(group_of(object), domains)).map(move |object| (step, object))
+        apply.objects.iter().filter(|object| guarded.covers(group_of(object))).map(move |object| (step, object))
     };
     let mut objects = applied.flat_map(of_it);
     let Some((first, object)) = objects.next().filter(|(step, _)| step.index < asked.index) else {

@@ -25,6 +25,11 @@ pub(super) fn read((path, text): &File) -> Result<Vec<Value>, SuiteError> {
     }
 }
 
+/// The edition whose definitions a file has by its name.
+pub(super) fn edition_of(name: &str) -> Option<&str> {
+    name.strip_prefix("crds.").and_then(|rest| rest.strip_suffix(".yaml"))
+}
+
 /// The files of a folder with the definitions of an edition, `crds.EDITION.yaml`, each with the name of that, in order of name.
 pub(super) fn of_editions(folder: &Path) -> Result<Vec<(String, File)>, SuiteError> {
     let wrong = |path: &Path| {
@@ -35,7 +40,7 @@ pub(super) fn of_editions(folder: &Path) -> Result<Vec<(String, File)>, SuiteErr
     for entry in std::fs::read_dir(folder).map_err(wrong(folder))? {
         let path = entry.map_err(wrong(folder))?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Some(edition) = name.strip_prefix("crds.").and_then(|rest| rest.strip_suffix(".yaml")) else { continue };
+        let Some(edition) = edition_of(name) else { continue };
         let text = std::fs::read_to_string(&path).map_err(wrong(&path))?;
         found.push((edition.to_owned(), (path.clone(), text)));
     }

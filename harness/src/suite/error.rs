@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gateproof_apiserver::crds::BundleError;
 
-use super::REQUIREMENTS;
+use super::{FILES, REQUIREMENTS};
 use crate::dialects::DialectError;
 use crate::judge::contract::ContractError;
 use crate::scenario::suggest;
@@ -19,6 +19,12 @@ pub enum SuiteError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A file that would be passed by.
+    #[error("{}: no file of a dialect is called so{}; the others belong elsewhere", path.display(), meant(path))]
+    UnknownFile {
+        /// Which.
+        path: PathBuf,
     },
     /// Its dialect.
     #[error("{}: {error}", place(path, *line))]
@@ -166,6 +172,16 @@ pub enum SuiteError {
         /// What is wrong.
         problem: String,
     },
+}
+
+/// What a file may have been meant to be called.
+fn meant(path: &Path) -> String {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = name.strip_suffix(".yml").map_or_else(|| name.to_owned(), |stem| format!("{stem}.yaml"));
+    match suggest(&name, FILES.iter().copied()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => format!(": there are {}", FILES.join(", ")),
+    }
 }
 
 /// A file, and the line of it if it is known.

@@ -330,6 +330,8 @@ fn saying_nothing(level: Level) -> MessageExpectation {
 
 #[rstest]
 #[case::right("in conflict with ns/first", Outcome::Passed)]
+#[case::in_capitals("IN CONFLICT WITH NS/FIRST", Outcome::Passed)]
+#[case::the_other_in_capitals("in conflict with ns/first and NS/SECOND", Outcome::Failed)]
 #[case::both("in conflict with ns/first and ns/second", Outcome::Failed)]
 #[case::the_other("in conflict with ns/second", Outcome::Failed)]
 fn a_message_mentions_one_and_not_the_other(#[case] said: &str, #[case] outcome: Outcome) {

@@ -3,7 +3,7 @@
 use super::super::vocabulary::suggest;
 use super::check::Checker;
 use super::tree::Node;
-use crate::dialects::{dialect_of, has_both, kinds_in};
+use crate::dialects::{dialect_of, has_both, kinds_in, unguarded_by};
 
 impl Checker<'_> {
     /// Reports an object, applied or made by the target, whose group is one of another built-in dialect, or one of this dialect that
@@ -27,6 +27,16 @@ impl Checker<'_> {
                 )
             };
             return self.report(version.mark, message, Some(help));
+        }
+        if let Some(guarded) = unguarded_by(group, dialect) {
+            let message = format!(
+                "an operator may make something real of an object of `{group}`, as of those of the dialect `{}`, and the dialect `{}` has no \
+                 canary that would tell",
+                guarded.name,
+                dialect.name()
+            );
+            let help = "write it in a dialect of your own that names the group in `groups` of dialect.yaml, and has a canary.yaml";
+            return self.report(version.mark, message, Some(help.to_owned()));
         }
         let Some((at, kind)) = node.get("kind").and_then(|at| Some((at, at.text()?))) else { return };
         let Some(kinds) = kinds_in(group, dialect).filter(|kinds| !kinds.contains(kind)) else { return };

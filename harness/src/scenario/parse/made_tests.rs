@@ -102,6 +102,11 @@ fn it_may_be_called_by_what_the_run_is_given(
     "kuadrant.io/v1, kind: AuthPolicy",
     "this is an object of the dialect `kuadrant`, and the scenario is one of `gateway-api`"
 )]
+#[case::real(
+    "  steps:",
+    "  steps:\n    - apply: [{apiVersion: compute.azure.com/v1, kind: VirtualMachine, metadata: {name: vm}}]",
+    "an operator may make something real of an object of `compute.azure.com`, as of those of the dialect `aso`"
+)]
 #[case::applied(
     "  steps:",
     "  steps:\n    - apply: [{apiVersion: apps/v1, kind: Deployment, metadata: {name: proxy}}]",

@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use super::super::model::{Gap, HoldFor, Level, Requests, Script, Since, Step, Verb};
+use super::super::scope::is_of_scenario;
 use super::build::{integer, level, text};
 use super::check::Checker;
 use super::hold::{duration, millis};
 use super::tree::{Kind, Node};
+
+/// Methods that a request to a service may have.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// Reads a script.
 pub(super) fn script(node: &Node, checker: &mut Checker<'_>) -> Option<Script> {
@@ -18,10 +22,15 @@ pub(super) fn script(node: &Node, checker: &mut Checker<'_>) -> Option<Script> {
 pub(super) fn requests(node: &Node, checker: &mut Checker<'_>) -> Option<Requests> {
     let service = service(node, checker)?;
     if let Some(method) = node.get("method")
-        && !method.text().is_some_and(|text| !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase()))
+        && let Some(unknown) = method.text().filter(|text| !METHODS.contains(text))
     {
-        let help = Some("methods are told apart by case; write one such as PUT".to_owned());
-        checker.report(method.mark, "not a method".to_owned(), help);
+        checker.unknown(method.mark, "method", unknown, METHODS.iter().copied());
+    }
+    if let Some(path) = node.get("path")
+        && !path.text().is_some_and(is_of_scenario)
+    {
+        let help = "name something of its own in it, such as ${ns}, ${token} or ${host}";
+        checker.report(path.mark, "requests of other scenarios would count too".to_owned(), Some(help.to_owned()));
     }
     let gap = node.get("gap").map(|node| gap(node, checker)).unwrap_or_default();
     let (at_least, at_most) = match node.get("count") {

@@ -130,7 +130,18 @@ fn names_are_filled_in() {
     "2s",
     "`within` without anything that must stay out"
 )]
-#[case::method("requests: {service: arm, count: 1, method: put}", "put", "not a method")]
+#[case::method("requests: {service: arm, count: 1, method: put}", "put", "unknown method `put`")]
+#[case::misspelt("requests: {service: arm, count: 0, method: PTU}", "PTU", "unknown method `PTU`")]
+#[case::everybodys(
+    "requests: {service: arm, count: 1, path: \"*\"}",
+    "\"*\"",
+    "requests of other scenarios would count too"
+)]
+#[case::nobodys(
+    "requests: {service: arm, count: 0, path: \"\"}",
+    "\"\"",
+    "requests of other scenarios would count too"
+)]
 #[case::since("requests: {service: arm, count: 1, since: begin}", "begin", "unknown value `begin`")]
 #[case::refused("{requests: {service: arm, count: 1}, refused: {}}", "refused", "`refused` without a write")]
 #[case::placeholder("script: {service: arm, rules: [\"${namespace}\"]}", "\"$", "unknown placeholder `${namespace}`")]

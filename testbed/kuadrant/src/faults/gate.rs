@@ -163,7 +163,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "answers-once-more-by-the-old-rules",
         summary: "Answers the first request after a change of who may pass as before it.",
-        clauses: &["KUADRANT-22"],
+        clauses: &["KUADRANT-05", "KUADRANT-22"],
         seam: Seam::Exchange(|| {
             let known: Mutex<BTreeMap<[String; 4], Verdict>> = Mutex::default();
             Arc::new(move |facts, verdict| {
