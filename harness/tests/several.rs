@@ -5,6 +5,7 @@ mod process;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Stdio;
 
 use gateproof_example_lamps::Behaviour;
 use k8s_openapi::api::core::v1::Namespace;
@@ -189,6 +190,29 @@ async fn all_are_asked_before_one_is_run(
     let left = left.list(&ListParams::default().labels("gateproof.dev/run")).await.unwrap().items;
     assert!(left.is_empty(), "{left:?}");
     operator.abort();
+}
+
+/// Who breaks off while a canary is on its way ends all, and nothing is left of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_breaks_off_before_the_first_scenario_ends_all() {
+    let both = format!("{},aso", lamps());
+    let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &both]);
+    let namespaces: Api<Namespace> = Api::all(client(&testbed).await);
+    let of_runs =
+        async || namespaces.list(&ListParams::default().labels("gateproof.dev/run")).await.unwrap().items.len();
+    let mut command = process::gateproof(testbed.dir.path());
+    command.args(["run", "--dialect", &both, "--kubeconfig", testbed.kubeconfig.to_str().unwrap()]);
+    let mut child = command.args(services(&testbed)).stderr(Stdio::piped()).spawn().unwrap();
+    while of_runs().await == 0 {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before anything was applied");
+    }
+    process::signal(&child, "INT");
+    let ended = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted before any scenario was run"), "{said}");
+    assert_eq!(of_runs().await, 0);
+    assert!(!testbed.dir.path().join("gateproof-report").exists());
 }
 
 /// On one cluster, each with its own reports.
