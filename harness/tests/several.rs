@@ -5,9 +5,12 @@ mod process;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Stdio;
 
+use gateproof_example_lamps::Behaviour;
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use process::{Ended, TestbedProcess, run};
@@ -45,9 +48,11 @@ fn dialects_run_side_by_side() {
 #[rstest]
 #[case::twice(&["run", "--dialect", "aso,aso"], "--dialect names `aso` twice")]
 #[case::unknown(&["run", "--dialect", "aso,kuadrantt"], "there is no dialect `kuadrantt`")]
-#[case::selection(&["run", "--dialect", "aso,kuadrant", "aso-*"], "a selection is about one dialect")]
+#[case::selection(&["run", "--dialect", "aso,kuadrant", "asso-*"], "`asso-*` is no scenario")]
+#[case::selected_by_half(&["run", "--dialect", "aso,gateway-api", "aso-*", "--profile", "GATEWAY-HTTP"], "is selected by all that is asked for")]
+#[case::skip(&["run", "--dialect", "aso,kuadrant", "--skip", "asso-*"], "--skip: there is no scenario `asso-*`")]
+#[case::label(&["run", "--dialect", "aso,kuadrant", "--namespace-label", "a"], "aso: × `a` is not a label")]
 #[case::fault(&["run", "--dialect", "aso,kuadrant", "--target", "embedded:takes-over"], "a fault or variant of --target is about one dialect")]
-#[case::document(&["run", "--dialect", "aso,kuadrant", "--format", "json"], "the document of --format json is about one dialect")]
 #[case::no_cluster(&["run", "--dialect", "gateway-api,aso", "--gateway-class", "a"], "nothing names one for `aso`")]
 #[case::no_class(&["run", "--dialect", "aso,gateway-api", "--context", "a"], "nothing says what of it is to be tested")]
 #[case::nobodys(&["run", "--dialect", "kuadrant,aso", "--gateway-api-version", "v1.6"], "--gateway-api-version means nothing in the dialect `kuadrant`")]
@@ -60,7 +65,7 @@ fn dialects_run_side_by_side() {
 #[case::list_profile(&["list", "scenarios", "--dialect", "kuadrant,aso", "--profile", "X"], "--profile X: none of these dialects has a profile of this name")]
 #[case::explain(&["explain", "--dialect", "aso,kuadrant", "aso-deletion-refusd"], "did you mean `aso-deletion-refused`?")]
 #[case::explain_file(&["explain", "--dialect", "aso,kuadrant", "-f", "."], "a manifest of --file is about one dialect")]
-#[case::plan_selection(&["plan", "--dialect", "aso,kuadrant", "aso-*"], "a selection is about one dialect")]
+#[case::plan_selection(&["plan", "--dialect", "aso,kuadrant", "asso-*"], "`asso-*` is no scenario")]
 #[case::plan_nobodys(&["plan", "--dialect", "kuadrant,aso", "--gateway-api-version", "v1.6"], "--gateway-api-version means nothing in the dialect `kuadrant`")]
 #[case::preflight(&["preflight", "--dialect", "gateway-api,aso", "--gateway-class", "a"], "nothing names one for `aso`")]
 #[case::rbac_again(&["rbac", "--dialect", "gateway-api,aso", "--rerun-failed", "."], "--rerun-failed is about one dialect")]
@@ -77,6 +82,162 @@ fn what_is_about_one_dialect_is_refused(#[case] arguments: &[&str], #[case] told
     assert!(ended.said().contains(told), "{}", ended.said());
     assert!(!ended.out.contains("== "), "nothing is asked before all is right: {}", ended.out);
     assert!(!dir.path().join("gateproof-report").exists());
+}
+
+/// What is selected and what is left out goes to the dialects that have it, and one that has nothing of it is not run.
+#[test]
+fn a_run_takes_what_each_has_of_a_selection() {
+    let dir = tempfile::tempdir().unwrap();
+    let run_of = |words: &[&str]| {
+        let ended =
+            run(dir.path(), &[&["run", "--format", "json", "--dialect", "gateway-api,aso,kuadrant"], words].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let documents: Vec<Value> = serde_json::from_str(&ended.out).unwrap();
+        let outcomes = documents.into_iter().map(|one| {
+            let (dialect, record) = (one["dialect"].as_str().unwrap().to_owned(), &one["document"]);
+            assert_eq!(record["target"]["dialect"], *dialect);
+            let scenarios = record["scenarios"].as_array().unwrap().iter();
+            let word = |value: &Value| value.as_str().unwrap().to_owned();
+            (dialect, scenarios.map(|one| (word(&one["name"]), word(&one["outcome"]))).collect::<Vec<_>>())
+        });
+        outcomes.collect::<Vec<_>>()
+    };
+    let outcome = |name: &str, outcome: &str| (name.to_owned(), outcome.to_owned());
+    let (refused, created, missing) = ("aso-deletion-refused", "aso-created", "httproute-missing-backend");
+    assert_eq!(
+        run_of(&[refused, created, missing, "--skip", "aso-deletion-*=not today"]),
+        [
+            ("gateway-api".to_owned(), vec![outcome(missing, "passed")]),
+            ("aso".to_owned(), vec![outcome(created, "passed"), outcome(refused, "skipped")])
+        ]
+    );
+    assert!(!dir.path().join("gateproof-report/kuadrant").exists());
+}
+
+/// The example's dialect, whose targets need nothing but its definitions.
+fn lamps() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    root.join("examples/lamps/dialect").display().to_string()
+}
+
+async fn client(testbed: &TestbedProcess) -> Client {
+    let kubeconfig = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    Client::try_from(config).unwrap()
+}
+
+/// `--service` and what goes with it for the services of a testbed.
+fn services(testbed: &TestbedProcess) -> Vec<String> {
+    let service = &testbed.served["services"][0];
+    let words = [("--service", "url"), ("--service-token", "token"), ("--service-ca", "authority")];
+    let given = words.into_iter().filter_map(|(option, field)| Some((option, service[field].as_str()?)));
+    given.flat_map(|(option, value)| [option.to_owned(), format!("arm={value}")]).collect()
+}
+
+/// A run that must not wait for this thread, on which the controller is.
+async fn ran(testbed: &TestbedProcess, words: &[&str]) -> Ended {
+    let kubeconfig = testbed.kubeconfig.to_str().unwrap();
+    let words =
+        [&["run", "--kubeconfig", kubeconfig, "--report-dir", "reports", "--timing", "embedded"], words].concat();
+    let (dir, words) = (testbed.dir.path().to_owned(), words.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    let run = move || run(&dir, &words.iter().map(String::as_str).collect::<Vec<_>>());
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+/// One that cannot be tested keeps all from being run: nothing is applied for one before it is known of all that they can be, and no
+/// scenario of one runs before what has to be applied for that has arrived.
+#[rstest]
+#[case::without_its_definitions(false, false, 3, "serves no resources.azure.com")]
+#[case::without_its_service(true, false, 2, "nothing says where arm is")]
+#[case::without_its_controller(true, true, 2, "does not reach arm")]
+#[tokio::test(flavor = "multi_thread")]
+async fn all_are_asked_before_one_is_run(
+    #[case] is_served: bool,
+    #[case] is_named: bool,
+    #[case] code: i32,
+    #[case] told: &str,
+    #[values(false, true)] skip: bool,
+) {
+    let lamps = lamps();
+    let both = format!("{lamps},aso");
+    let testbed = TestbedProcess::start(&["--no-controller", "--dialect", if is_served { &both } else { &lamps }]);
+    let operator = tokio::spawn(gateproof_example_lamps::run(client(&testbed).await, Behaviour::Plain));
+    // What can be tested passes alone.
+    let alone = ran(&testbed, &["--dialect", &lamps]).await;
+    assert_eq!(alone.code, Some(0), "{}", alone.said());
+    std::fs::rename(testbed.dir.path().join("reports"), testbed.dir.path().join("lamps")).unwrap();
+    std::fs::create_dir(testbed.dir.path().join("reports")).unwrap();
+    std::fs::rename(testbed.dir.path().join("lamps"), testbed.dir.path().join("reports/lamps")).unwrap();
+    let named = if is_named { services(&testbed) } else { Vec::new() };
+    let mut words = vec!["--dialect", &both, "--format", "json"];
+    words.extend(named.iter().map(String::as_str));
+    if skip {
+        words.push("--skip-preflight");
+    }
+    let ended = ran(&testbed, &words).await;
+    assert_eq!(ended.code, Some(code), "{}", ended.said());
+    for part in ["aso:", told, "no scenario of any of these dialects was run"] {
+        assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
+    }
+    assert_eq!(serde_json::from_str::<Value>(&ended.out).unwrap(), serde_json::json!([]));
+    // What an earlier run came to is not taken for what this one did.
+    let reports = testbed.dir.path().join("reports");
+    assert!(read(&reports.join("lamps/unfinished.txt")).contains("another of the dialects cannot be run"));
+    for file in ["lamps/events.jsonl", "lamps/record.json", "aso"] {
+        assert!(!reports.join(file).exists(), "{file}");
+    }
+    let left: Api<Namespace> = Api::all(client(&testbed).await);
+    let left = left.list(&ListParams::default().labels("gateproof.dev/run")).await.unwrap().items;
+    assert!(left.is_empty(), "{left:?}");
+    operator.abort();
+}
+
+/// Who breaks off while a canary is on its way ends all, and nothing is left of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_breaks_off_before_the_first_scenario_ends_all() {
+    let both = format!("{},aso", lamps());
+    let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &both]);
+    let namespaces: Api<Namespace> = Api::all(client(&testbed).await);
+    let of_runs =
+        async || namespaces.list(&ListParams::default().labels("gateproof.dev/run")).await.unwrap().items.len();
+    let mut command = process::gateproof(testbed.dir.path());
+    command.args(["run", "--dialect", &both, "--kubeconfig", testbed.kubeconfig.to_str().unwrap()]);
+    let mut child = command.args(services(&testbed)).stderr(Stdio::piped()).spawn().unwrap();
+    while of_runs().await == 0 {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before anything was applied");
+    }
+    process::signal(&child, "INT");
+    let ended = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted before any scenario was run"), "{said}");
+    assert_eq!(of_runs().await, 0);
+    assert!(!testbed.dir.path().join("gateproof-report").exists());
+}
+
+/// On one cluster, each with its own reports.
+#[tokio::test(flavor = "multi_thread")]
+async fn dialects_run_one_after_the_other_on_a_cluster() {
+    let testbed = TestbedProcess::start(&["--dialect", "aso"]);
+    let definitions: Api<CustomResourceDefinition> = Api::all(client(&testbed).await);
+    let definition = serde_yaml::from_str(&read(&Path::new(&lamps()).join("crds.yaml"))).unwrap();
+    definitions.create(&PostParams::default(), &definition).await.unwrap();
+    let operator = tokio::spawn(gateproof_example_lamps::run(client(&testbed).await, Behaviour::Plain));
+    let (both, named) = (format!("{},aso", lamps()), services(&testbed));
+    let mut words = vec!["aso-deletion-refused", "lamp*", "--dialect", &both, "--format", "json"];
+    words.extend(named.iter().map(String::as_str));
+    let ended = ran(&testbed, &words).await;
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let documents: Vec<Value> = serde_json::from_str(&ended.out).unwrap();
+    let of: Vec<_> = documents.iter().map(|one| one["dialect"].as_str().unwrap()).collect();
+    assert_eq!(of, ["lamps", "aso"]);
+    for one in &documents {
+        let scenarios = one["document"]["scenarios"].as_array().unwrap();
+        assert!(!scenarios.is_empty() && scenarios.iter().all(|one| one["outcome"] == "passed"), "{one}");
+        let own = testbed.dir.path().join("reports").join(one["dialect"].as_str().unwrap());
+        assert_eq!(serde_json::from_str::<Value>(&read(&own.join("record.json"))).unwrap(), one["document"]);
+    }
+    operator.abort();
 }
 
 #[rstest]
@@ -268,9 +429,7 @@ async fn a_testbed_serves_the_definitions_of_all(
     #[case] with_azure: bool,
 ) {
     let mut testbed = TestbedProcess::start(&["--no-controller", "--dialect", dialects]);
-    let kubeconfig = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    let definitions: Api<CustomResourceDefinition> = Api::all(Client::try_from(config).unwrap());
+    let definitions: Api<CustomResourceDefinition> = Api::all(client(&testbed).await);
     let served: BTreeSet<String> = definitions
         .list(&ListParams::default())
         .await
@@ -298,7 +457,8 @@ fn each_takes_the_options_that_are_its_own() {
     let own = ["--gateway-api-version", "v1.6", "--ports", "http=80", "--service", "arm=http://127.0.0.1:1"];
     let ended = run(testbed.dir.path(), &[&words[..], &own].concat());
     // Both came to ask the cluster for what they need.
-    for part in ["the target has no GatewayClass `nobodys`", "serves no resources.azure.com"] {
+    let neither = "no scenario of any of these dialects was run";
+    for part in ["the target has no GatewayClass `nobodys`", "serves no resources.azure.com", neither] {
         assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
     }
     assert!(!ended.said().contains("means nothing"), "{}", ended.said());

@@ -31,6 +31,22 @@ pub(super) struct Documents {
 }
 
 impl Documents {
+    /// Of one of several dialects, which is asked while others are.
+    pub(super) fn about(dialect: &str) -> Documents {
+        Documents { of: Some(dialect.to_owned()), ..Documents::default() }
+    }
+
+    /// Adds those of another dialect.
+    pub(super) fn join(&mut self, other: Documents) {
+        self.found.extend(other.found);
+        self.lacking.extend(other.lacking);
+    }
+
+    /// Writes what was found of several dialects as one document.
+    pub(super) fn written(&self) -> Result<(), Failure> {
+        output::json(&self.found)
+    }
+
     /// A value as JSON.
     pub(super) fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failure> {
         match &self.of {
@@ -101,14 +117,13 @@ pub(super) async fn one_by_one<A>(
             break;
         }
     }
-    let Documents { found, lacking, .. } = documents;
-    if lacking.len() == count
-        && let Some(why) = lacking.into_iter().next()
+    if documents.lacking.len() == count
+        && let Some(why) = documents.lacking.drain(..).next()
     {
         return Err(why);
     }
     if format == Format::Json {
-        output::json(&found)?;
+        documents.written()?;
     }
     Ok(gravest(codes))
 }

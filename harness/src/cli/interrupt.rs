@@ -5,12 +5,19 @@ use gateproof_report::reproduce::line;
 use super::Failure;
 use super::output::tell;
 use crate::cluster::connect::Source;
+use crate::run::interrupt::Interrupt;
 use crate::run::{RunOptions, TargetChoice};
 
 /// Breaks the run off at Ctrl-C, so that it cleans up.
 pub(crate) fn clean_up_on_ctrl_c(options: &RunOptions) -> Result<(), Failure> {
-    let target = options.target.clone();
-    let handled = options.interrupt.on_ctrl_c(move |left| tell!("{}", last_words(&target, left)));
+    clean_up_all_on_ctrl_c(&[options])
+}
+
+/// The same for several runs, one after the other on the same target.
+pub(crate) fn clean_up_all_on_ctrl_c(all: &[&RunOptions]) -> Result<(), Failure> {
+    let Some(target) = all.first().map(|options| options.target.clone()) else { return Ok(()) };
+    let interrupts = all.iter().map(|options| options.interrupt.clone()).collect();
+    let handled = Interrupt::all_on_ctrl_c(interrupts, move |left| tell!("{}", last_words(&target, left)));
     handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))
 }
 

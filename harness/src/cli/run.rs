@@ -8,6 +8,7 @@ use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
 use super::causes::{causes, to_rerun};
+use super::each::Documents;
 use super::options::{Selected, Selection, Target, known_failures};
 use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
@@ -20,7 +21,8 @@ use crate::cluster::connect::ConnectError;
 use crate::cluster::discover::DiscoverError;
 use crate::cluster::pod_logs::LogSource;
 use crate::exit_codes;
-use crate::run::{self, Preflight, RunError, RunOutput};
+use crate::run::{self, Preflight, RunError, RunOptions, RunOutput};
+use crate::scenario::Scenario;
 
 /// Run scenarios, write reports
 #[derive(Debug, Clone, clap::Args)]
@@ -76,6 +78,7 @@ Examples:
   gateproof run --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
   gateproof run --rerun-failed gateproof-report
   gateproof run --dialect gateway-api,kuadrant,aso
+  gateproof run 'aso-*' KUADRANT-22 --dialect kuadrant,aso    each in the dialect that has it
   gateproof run --gateway-class my-class --known-failures known-failures.yaml";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -112,26 +115,37 @@ pub(crate) async fn run(args: Args) -> Outcome {
     if args.selection.dialect.are_several() {
         return several::run(&args).await;
     }
-    one(args, Reporter::new()).await
-}
-
-/// Runs it for one dialect.
-pub(super) async fn one(args: Args, reporter: Reporter) -> Outcome {
     let mut dir = ReportDir::at(&args.report_dir);
-    let outcome = run_into(args, &mut dir, reporter).await;
+    let outcome = one(args, &mut dir).await;
     if let Err(failure) = &outcome {
         dir.broken_off(failure);
     }
     outcome
 }
 
-async fn run_into(mut args: Args, dir: &mut ReportDir, mut reporter: Reporter) -> Outcome {
+async fn one(mut args: Args, dir: &mut ReportDir) -> Outcome {
     // What is read here may stand in the directory that is taken next.
     if !args.select_again()? {
         return Ok(exit_codes::PASSED);
     }
     args.tuning.read_features(&args.selection.dialect.suite()?)?;
     dir.take()?;
+    let prepared = prepared(args).await?;
+    interrupt::clean_up_on_ctrl_c(&prepared.options)?;
+    carried_out(prepared, dir, Reporter::new(), &mut Documents::default()).await
+}
+
+/// A run whose arguments are read, and mean something.
+pub(super) struct Prepared {
+    args: Args,
+    /// What they come to.
+    pub(super) options: RunOptions,
+    /// What is selected.
+    pub(super) scenarios: Vec<Scenario>,
+}
+
+/// Reads the arguments of a run for one dialect.
+pub(super) async fn prepared(mut args: Args) -> Result<Prepared, Failure> {
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
@@ -143,14 +157,23 @@ async fn run_into(mut args: Args, dir: &mut ReportDir, mut reporter: Reporter) -
     options.preflight &= !args.skip_preflight;
     options.logs_from.clone_from(&args.logs_from);
     options.arguments = reproduce::arguments(&args);
+    Ok(Prepared { args, options, scenarios })
+}
+
+/// Carries it out, with reports in this directory.
+pub(super) async fn carried_out(
+    prepared: Prepared,
+    dir: &mut ReportDir,
+    mut reporter: Reporter,
+    documents: &mut Documents,
+) -> Outcome {
+    let Prepared { args, mut options, scenarios } = prepared;
     dir.begin()?;
     options.events_file = Some(dir.events_file()?);
     if let Some(text) = options_from::file(&options.arguments) {
         dir.write(&[OPTIONS], &text)?;
         options.options_file = Some(args.report_dir.join(OPTIONS).display().to_string());
     }
-    interrupt::clean_up_on_ctrl_c(&options)?;
-
     let output = match run::run(options, scenarios, &mut reporter).await {
         Err(RunError::Interrupted) => {
             tell!("interrupted before anything was applied");
@@ -163,7 +186,7 @@ async fn run_into(mut args: Args, dir: &mut ReportDir, mut reporter: Reporter) -
     dir.finish()?;
 
     if args.format.format == Format::Json {
-        output::json(&output.record)?;
+        documents.json(&output.record)?;
     } else {
         output::out(format_args!("{}", terminal::summary(&output.record)));
     }

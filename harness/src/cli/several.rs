@@ -5,40 +5,144 @@ use std::path::Path;
 use futures::{StreamExt, stream};
 use indicatif::MultiProgress;
 
-use super::each::gravest;
-use super::options::{Selection, Target};
-use super::output::Format;
+use super::each::{Documents, gravest};
+use super::options::{Selection, Target, scenarios_of};
+use super::output::{Format, tell};
 use super::progress::Reporter;
-use super::run::{Args, one};
-use super::tuning::Tuning;
-use super::{Failure, Outcome, own};
+use super::report_dir::ReportDir;
+use super::run::{Args, Prepared, carried_out, prepared, run_failure};
+use super::tuning::{self, Tuning};
+use super::{Failure, Outcome, interrupt, own};
 use crate::exit_codes;
+use crate::run::{self, RunError, RunOptions};
+use crate::scenario::Scenario;
 use crate::suite::Suite;
 
 /// Runs all of them, and exits with what counts most of what they came to.
 ///
 /// On embedded targets they run side by side, since each has one of its own. What they would share otherwise is one cluster, on which a
-/// scenario that has to be alone would not be, so there they run one after the other.
+/// scenario that has to be alone would not be, so there they run one after the other. Nothing is applied there before all of them are known
+/// to be such as can be run, and no scenario begins before each canary has arrived where it has to.
 pub(super) async fn run(args: &Args) -> Outcome {
-    if args.format.format == Format::Json {
-        return Err(alone("the document of --format json", &args.selection));
-    }
+    let (format, is_embedded) = (args.format.format, args.target.is_embedded());
     let runs = each(args, Cluster::Asked)?;
-    let at_once = if args.target.is_embedded() { runs.len() } else { 1 };
-    let bars = MultiProgress::new();
-    let run = async |(name, args): (String, Args)| {
-        one(args, Reporter::among(&bars, &name)).await.unwrap_or_else(|failure| failure.tell_of(&name))
+    let mut dirs: Vec<ReportDir> = runs.iter().map(|(_, args)| ReportDir::at(&args.report_dir)).collect();
+    let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
+    let mut documents = Documents::default();
+    let ready = match made_ready(runs, is_embedded).await {
+        Ok(ready) => ready,
+        Err(refused) => {
+            if format == Format::Json {
+                documents.written()?;
+            }
+            return Ok(refused.told(names.iter().zip(&mut dirs)));
+        }
     };
-    let mut ended = std::pin::pin!(stream::iter(runs).map(run).buffered(at_once));
+    let at_once = if is_embedded { ready.len() } else { 1 };
+    let bars = MultiProgress::new();
+    let run = async |((name, prepared), mut dir): ((String, Prepared), ReportDir)| {
+        let mut documents = Documents::about(&name);
+        let outcome = carried_out(prepared, &mut dir, Reporter::among(&bars, &name), &mut documents).await;
+        let code = outcome.unwrap_or_else(|failure| {
+            dir.broken_off(&failure);
+            failure.tell_of(&name)
+        });
+        (code, documents)
+    };
+    let mut ended = std::pin::pin!(stream::iter(ready.into_iter().zip(dirs)).map(run).buffered(at_once));
     let mut codes = Vec::new();
-    while let Some(code) = ended.next().await {
+    while let Some((code, found)) = ended.next().await {
         codes.push(code);
+        documents.join(found);
         // Whoever breaks off one does not wait for those that have not begun.
         if code == exit_codes::INTERRUPTED && at_once == 1 {
             break;
         }
     }
+    if format == Format::Json {
+        documents.written()?;
+    }
     Ok(gravest(codes))
+}
+
+/// Why none of several dialects is run.
+#[derive(Default)]
+struct Refused {
+    /// What stands in the way, with the name of the dialect of which it does.
+    failures: Vec<(String, Failure)>,
+    is_interrupted: bool,
+}
+
+impl Refused {
+    /// What was asked, unless something stands in the way.
+    fn or<T>(self, asked: T) -> Result<T, Refused> {
+        if self.failures.is_empty() && !self.is_interrupted { Ok(asked) } else { Err(self) }
+    }
+
+    /// Says so, also where reports of earlier runs would be taken for those of this one. The exit code that it comes to.
+    fn told<'d>(self, dirs: impl Iterator<Item = (&'d String, &'d mut ReportDir)>) -> u8 {
+        let others = Failure::usage("it was not begun, for another of the dialects cannot be run", "");
+        for (name, dir) in dirs {
+            let own = self.failures.iter().find(|(of, _)| of == name);
+            dir.broken_off(own.map_or(&others, |(_, why)| why));
+        }
+        let mut codes: Vec<u8> = self.failures.into_iter().map(|(name, failure)| failure.tell_of(&name)).collect();
+        if self.is_interrupted {
+            tell!("interrupted before any scenario was run");
+            codes.push(exit_codes::INTERRUPTED);
+        } else {
+            tell!("no scenario of any of these dialects was run");
+        }
+        gravest(codes)
+    }
+}
+
+/// Asks of all whether they can be run: their arguments first, then on a cluster whatever can be asked without applying anything, and
+/// at last each canary.
+async fn made_ready(runs: Vec<(String, Args)>, is_embedded: bool) -> Result<Vec<(String, Prepared)>, Refused> {
+    let (mut ready, mut refused) = (Vec::new(), Refused::default());
+    for (name, args) in runs {
+        match prepared(args).await {
+            Ok(one) => ready.push((name, one)),
+            Err(failure) => refused.failures.push((name, failure)),
+        }
+    }
+    let ready = refused.or(ready)?;
+    let options: Vec<&RunOptions> = ready.iter().map(|(_, one)| &one.options).collect();
+    if let (Err(failure), Some((name, _))) = (interrupt::clean_up_all_on_ctrl_c(&options), ready.first()) {
+        return Err(Refused { failures: vec![(name.clone(), failure)], is_interrupted: false });
+    }
+    if is_embedded {
+        return Ok(ready);
+    }
+    asked(&ready, async |one, reporter| run::inquire(&one.options, one.scenarios.clone(), reporter).await).await?;
+    for one in &ready {
+        // Once something is in the way, nothing more is applied.
+        asked(std::slice::from_ref(one), async |one, reporter| run::try_canary(&one.options, reporter).await).await?;
+    }
+    Ok(ready)
+}
+
+/// Asks each of these, and says of all of them what stands in the way.
+async fn asked(
+    ready: &[(String, Prepared)],
+    ask: impl AsyncFn(&Prepared, &mut Reporter) -> Result<(), RunError>,
+) -> Result<(), Refused> {
+    let mut refused = Refused::default();
+    for (name, one) in ready {
+        let mut reporter = Reporter::among(&MultiProgress::new(), name);
+        let answer = ask(one, &mut reporter).await;
+        reporter.finish();
+        match answer {
+            Ok(()) => {}
+            Err(RunError::Interrupted) => {
+                refused.is_interrupted = true;
+                break;
+            }
+            Err(error) => refused.failures.push((name.clone(), run_failure(error))),
+        }
+    }
+    refused.or(())
 }
 
 /// What has a meaning for one of several dialects alone.
@@ -78,7 +182,6 @@ pub(super) fn aimed(
     cluster: Cluster,
 ) -> Result<Vec<Aimed>, Failure> {
     let of_one = [
-        ("a selection", !selection.selectors.is_empty() || !selection.profiles.is_empty()),
         ("a manifest of --file", !selection.files.is_empty()),
         ("a fault or variant of --target", target.target != "embedded"),
     ];
@@ -93,14 +196,19 @@ pub(super) fn aimed(
         suite,
     });
     let mut parts: Vec<Aimed> = parts.collect();
-    let kept = parts.iter().map(|part| {
-        let (mut target, mut tuning) = (target.clone(), tuning.clone());
+    let skips = skips(&tuning.skip, &parts)?;
+    let kept = parts.iter().zip(skips).map(|(part, skip)| {
+        let (mut target, mut tuning) = (target.clone(), Tuning { skip, ..tuning.clone() });
         own::keep(&mut target, &mut tuning, &part.suite, &suites(&parts));
         (target, tuning)
     });
     let kept: Vec<_> = kept.collect();
+    // An option of a dialect that has nothing of the selection is not in vain, for it was named.
+    let selected = selection.each()?;
     for (part, (kept_target, kept_tuning)) in parts.iter_mut().zip(kept) {
         (part.target, part.tuning) = (kept_target, kept_tuning);
+        let Some((_, own)) = selected.iter().find(|(name, _)| *name == part.name) else { continue };
+        part.selection = own.clone();
         let Aimed { name, target: of_it, tuning, suite, .. } = part;
         if cluster == Cluster::Asked && of_it.choice(suite)?.is_embedded() != target.is_embedded() {
             let problem = format!("the others are to be tested on a cluster, and nothing names one for `{name}`");
@@ -109,7 +217,30 @@ pub(super) fn aimed(
         own::of_tuning(tuning, suite)?;
         of_it.services.read(suite)?;
     }
+    parts.retain(|part| selected.iter().any(|(name, _)| *name == part.name));
+    if parts.is_empty() {
+        let problem = "no scenario of any of these dialects is selected by all that is asked for";
+        return Err(Failure::usage(
+            problem,
+            "a selection and a --profile are to be of the same dialect; nothing was applied",
+        ));
+    }
     Ok(parts)
+}
+
+/// What of the words of `--skip` each of several dialects knows. What none of them knows is an error.
+fn skips(words: &[String], parts: &[Aimed]) -> Result<Vec<Vec<String>>, Failure> {
+    if words.is_empty() {
+        return Ok(vec![Vec::new(); parts.len()]);
+    }
+    let scenarios = parts.iter().map(|part| scenarios_of(&part.suite, &[]));
+    let scenarios: Vec<Vec<Scenario>> = scenarios.collect::<Result<_, _>>()?;
+    let knows: Vec<_> = scenarios.iter().map(|all| move |word: &str| tuning::skip(word, all).is_ok()).collect();
+    let own = |index| own::words(words, index, &knows).map(Option::unwrap_or_default);
+    (0..parts.len()).map(own).collect::<Result<_, _>>().map_err(|word| {
+        let told = tuning::skip(word, &scenarios.concat()).err();
+        told.unwrap_or_else(|| Failure::usage(format!("--skip: there is no scenario `{word}`"), ""))
+    })
 }
 
 fn suites(parts: &[Aimed]) -> Vec<&Suite> {

@@ -260,7 +260,11 @@ fn ports(texts: &[String]) -> Result<Ports, Failure> {
     Ok(ports)
 }
 
-fn skip(text: &str, all: &[Scenario]) -> Result<Skip, Failure> {
+/// What `--skip TEXT` leaves out of these scenarios.
+///
+/// # Errors
+/// If it is none of them.
+pub(super) fn skip(text: &str, all: &[Scenario]) -> Result<Skip, Failure> {
     let (pattern, reason) = text.split_once('=').unwrap_or((text, "left out with --skip"));
     if all.iter().any(|scenario| matches(pattern, &scenario.name)) {
         return Ok(Skip { pattern: pattern.to_owned(), reason: reason.to_owned() });

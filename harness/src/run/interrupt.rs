@@ -80,15 +80,29 @@ impl Interrupt {
     /// # Errors
     /// If the operating system does not let this process handle signals. From a return without one on, no signal is lost.
     pub fn on_ctrl_c(&self, last_words: impl FnOnce(Option<&str>) + Send + 'static) -> std::io::Result<()> {
-        let Interrupt { token, run } = self.clone();
+        Interrupt::all_on_ctrl_c(vec![self.clone()], last_words)
+    }
+
+    /// The same for several runs; the last words are about the first that has objects in the cluster.
+    ///
+    /// # Errors
+    /// As of [`Interrupt::on_ctrl_c`].
+    pub fn all_on_ctrl_c(
+        all: Vec<Interrupt>,
+        last_words: impl FnOnce(Option<&str>) + Send + 'static,
+    ) -> std::io::Result<()> {
         let mut signals = Signals::listen()?;
         tokio::spawn(async move {
             signals.next().await;
-            token.cancel();
+            all.iter().for_each(Interrupt::trigger);
             signals.next().await;
-            last_words(run.lock().unwrap_or_else(PoisonError::into_inner).as_deref());
+            last_words(all.iter().find_map(Interrupt::held).as_deref());
             std::process::exit(ABORTED);
         });
         Ok(())
+    }
+
+    fn held(&self) -> Option<String> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -1,11 +1,12 @@
 //! A run: plan, schedule, execute, record.
 //!
 //! - [`options`], [`plan`], [`schedule`], [`bindings`]: decisions, all pure
-//! - [`preflight`]: whether the target can be tested, [`permissions`] among it
+//! - [`ask`], [`preflight`]: whether the target can be tested, [`permissions`] among it
 //! - [`execute`]: one scenario's loop; [`session`]: all of them, and the clean-up
 //! - [`record`]: from the closed log to the run record; [`known`]: what of it the user expects
 
 pub mod admission;
+mod ask;
 pub mod bindings;
 mod definitions;
 pub mod embedded;
@@ -52,6 +53,7 @@ pub use preflight::Preflight;
 pub use prepare::RunError;
 pub use record::events_of;
 
+use ask::{Waiting, ask};
 use open::{Opened, Purpose, open};
 use prepare::Target;
 use record::{End, Entry};
@@ -189,6 +191,39 @@ pub async fn preflight(
     let outcome = preflight_on(&target, &options, &scenarios, reporter).await;
     target.stop().await;
     outcome
+}
+
+/// Asks of a target what can be asked without applying anything to it, as [`run`] does before it begins.
+///
+/// # Errors
+/// What [`run`] would end with before it applies anything.
+pub async fn inquire(
+    options: &RunOptions,
+    scenarios: Vec<Scenario>,
+    reporter: &mut dyn Progress,
+) -> Result<(), RunError> {
+    let scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().map(Arc::new).collect();
+    let mut reporter = Waiting(reporter);
+    let target = prepare::target(options, &scenarios, &mut reporter).await?;
+    let asked = ask(&target, options, &scenarios, &mut reporter).await;
+    target.stop().await;
+    asked.map(|_| ())
+}
+
+/// Runs the canary alone, if the target is one that has to pass it, and removes it.
+///
+/// # Errors
+/// [`RunError::Canary`] if it does not arrive where it has to, and others as for [`run`].
+pub async fn try_canary(options: &RunOptions, reporter: &mut dyn Progress) -> Result<(), RunError> {
+    if options.canary().is_none() {
+        return Ok(());
+    }
+    let options = RunOptions { preflight: false, request: None, events_file: None, ..options.clone() };
+    let mut reporter = Waiting(reporter);
+    let target = prepare::target(&options, &[], &mut reporter).await?;
+    let outcome = preflight_on(&target, &options, &[], &mut reporter).await;
+    target.stop().await;
+    outcome.map(|_| ())
 }
 
 async fn preflight_on(

@@ -8,12 +8,12 @@ use gateproof_report::record::Outcome;
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::ask::{Asked, ask, unsafe_target};
 use super::bindings::{Names, bindings};
 use super::environment::Environment;
 use super::execute::{Execution, execute};
 use super::lag::{self, Lateness};
 use super::options::RunOptions;
-use super::permissions::Permissions;
 use super::plan::{self, Decision, Planned};
 use super::preflight::{CANARY, PREFLIGHT, Preflight};
 use super::prepare::{self, Failed, RunError, Target};
@@ -23,7 +23,7 @@ use super::session::Slot;
 use super::tidy::Tidy;
 use super::{Progress, known};
 use crate::cluster::clean::Leftover;
-use crate::cluster::discover::{Acceptance, Facts};
+use crate::cluster::discover::Facts;
 use crate::cluster::kinds::Kind;
 use crate::cluster::lease::{Held, Leases};
 use crate::cluster::log_writer::LogWriter;
@@ -111,47 +111,8 @@ pub async fn open(
 ) -> Result<Opened, RunError> {
     let facts = &target.facts;
     let timing = options.timing();
-    let policy = plan::Policy::of(options).with_services(&target.services);
-    let mut trial = Trial::default();
-    if options.preflight {
-        trial.preflight = good(Preflight::of_facts(facts))?;
-    }
-    let needed = scenarios.iter().any(|scenario| !scenario.features.is_empty());
-    if let Some(class) = facts.class.as_ref().filter(|_| needed && policy.features(facts).is_empty()) {
-        // Features are claimed in the status, which nobody has written yet.
-        let silent = class.acceptance == Acceptance::Silent;
-        let class = class.name.clone();
-        return Err(if silent { RunError::ClassSilent { class } } else { RunError::NoFeatures { class } });
-    }
-    let plan = plan::plan(scenarios, facts, &policy);
-    for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
-        if let Some(problem) = plan::shared_name(scenario, facts) {
-            let (scenario, file) = (scenario.name.clone(), scenario.file.clone());
-            return Err(RunError::Shared { scenario, file, problem });
-        }
-    }
-    let canary = options.canary().cloned();
-    if let Some(canary) = &canary {
-        let missing = |name: &&str| target.services.names().all(|known| known != *name);
-        let missing: Vec<&str> = canary.services().into_iter().filter(missing).collect();
-        if !missing.is_empty() {
-            trial.preflight.without_services(&missing);
-            return Err(unsafe_target(trial.preflight, Vec::new()));
-        }
-    }
-    reporter.planned(&plan, facts);
-    let request = options.request.clone().filter(|_| options.preflight);
-    if options.preflight {
-        let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
-        let runs = runs.chain(request.as_deref()).chain(canary.as_deref());
-        let needed = Permissions::of(runs, &facts.kinds, options.ways());
-        let missing = tokio::select! {
-            missing = needed.missing(&target.api) => missing,
-            () = options.interrupt.triggered() => return Err(RunError::Interrupted),
-        };
-        trial.preflight.permissions(needed.iter().count(), missing);
-        trial.preflight = good(trial.preflight)?;
-    }
+    let Asked { policy, plan, canary, request, preflight } = ask(target, options, scenarios, reporter).await?;
+    let mut trial = Trial { preflight, removal: None };
     let run_id = names::run_id();
     let (mut slots, entries) = slots(&plan, options.repeat, &timing)?;
     if purpose == Purpose::Preflight {
@@ -273,14 +234,6 @@ pub async fn open(
         reporter.ready(&trial.preflight);
     }
     Ok(Opened { env, tidy, observer, lag, started, set_up, entries, trial })
-}
-
-fn good(preflight: Preflight) -> Result<Preflight, RunError> {
-    if preflight.is_good() { Ok(preflight) } else { Err(preflight.into()) }
-}
-
-fn unsafe_target(preflight: Preflight, leftovers: Vec<Leftover>) -> RunError {
-    RunError::Canary(Box::new(Failed { preflight, leftovers }))
 }
 
 /// Runs the canary and removes it. Returns what is left of it.

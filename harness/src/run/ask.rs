@@ -1,0 +1,105 @@
+//! What is asked of a target before anything is applied to it: whether it can be tested at all, and what of the scenarios runs there.
+
+use std::sync::Arc;
+
+use super::Progress;
+use super::options::RunOptions;
+use super::permissions::Permissions;
+use super::plan::{self, Decision, Planned, Policy};
+use super::preflight::Preflight;
+use super::prepare::{Failed, RunError, Target};
+use crate::cluster::clean::Leftover;
+use crate::cluster::discover::{Acceptance, Facts};
+use crate::scenario::Scenario;
+
+/// What the answers come to.
+pub struct Asked {
+    /// What the target is held to.
+    pub policy: Policy,
+    /// What becomes of each scenario.
+    pub plan: Vec<Planned>,
+    /// What has to arrive before anything else is applied.
+    pub canary: Option<Arc<Scenario>>,
+    /// The request by which the data path is to be asked.
+    pub request: Option<Arc<Scenario>>,
+    /// The answers so far.
+    pub preflight: Preflight,
+}
+
+/// Asks. Nothing is applied.
+///
+/// # Errors
+/// [`RunError::Preflight`] if the target cannot be tested, [`RunError::Canary`] if nobody says where the services of the canary are, and
+/// what else stands in the way.
+pub async fn ask(
+    target: &Target,
+    options: &RunOptions,
+    scenarios: &[Arc<Scenario>],
+    reporter: &mut dyn Progress,
+) -> Result<Asked, RunError> {
+    let facts = &target.facts;
+    let policy = Policy::of(options).with_services(&target.services);
+    let mut preflight = Preflight::default();
+    if options.preflight {
+        preflight = good(Preflight::of_facts(facts))?;
+    }
+    let needed = scenarios.iter().any(|scenario| !scenario.features.is_empty());
+    if let Some(class) = facts.class.as_ref().filter(|_| needed && policy.features(facts).is_empty()) {
+        // Features are claimed in the status, which nobody has written yet.
+        let silent = class.acceptance == Acceptance::Silent;
+        let class = class.name.clone();
+        return Err(if silent { RunError::ClassSilent { class } } else { RunError::NoFeatures { class } });
+    }
+    let plan = plan::plan(scenarios, facts, &policy);
+    for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
+        if let Some(problem) = plan::shared_name(scenario, facts) {
+            let (scenario, file) = (scenario.name.clone(), scenario.file.clone());
+            return Err(RunError::Shared { scenario, file, problem });
+        }
+    }
+    let canary = options.canary().cloned();
+    if let Some(canary) = &canary {
+        let missing = |name: &&str| target.services.names().all(|known| known != *name);
+        let missing: Vec<&str> = canary.services().into_iter().filter(missing).collect();
+        if !missing.is_empty() {
+            preflight.without_services(&missing);
+            return Err(unsafe_target(preflight, Vec::new()));
+        }
+    }
+    reporter.planned(&plan, facts);
+    let request = options.request.clone().filter(|_| options.preflight);
+    if options.preflight {
+        let runs = plan.iter().filter(|planned| planned.decision == Decision::Run).map(|planned| &*planned.scenario);
+        let runs = runs.chain(request.as_deref()).chain(canary.as_deref());
+        let needed = Permissions::of(runs, &facts.kinds, options.ways());
+        let missing = tokio::select! {
+            missing = needed.missing(&target.api) => missing,
+            () = options.interrupt.triggered() => return Err(RunError::Interrupted),
+        };
+        preflight.permissions(needed.iter().count(), missing);
+        preflight = good(preflight)?;
+    }
+    Ok(Asked { policy, plan, canary, request, preflight })
+}
+
+/// These answers, unless one is bad.
+fn good(preflight: Preflight) -> Result<Preflight, RunError> {
+    if preflight.is_good() { Ok(preflight) } else { Err(preflight.into()) }
+}
+
+/// The target may do for real what it is asked for.
+pub(super) fn unsafe_target(preflight: Preflight, leftovers: Vec<Leftover>) -> RunError {
+    RunError::Canary(Box::new(Failed { preflight, leftovers }))
+}
+
+/// Tells what is waited for, and nothing else: whoever asks before a run would tell everything twice.
+pub(super) struct Waiting<'r>(pub(super) &'r mut dyn Progress);
+
+impl Progress for Waiting<'_> {
+    fn waiting(&mut self, what: &str) {
+        self.0.waiting(what);
+    }
+    fn planned(&mut self, _: &[Planned], _: &Facts) {}
+    fn started(&mut self, _: &str) {}
+    fn finished(&mut self, _: &gateproof_report::record::ScenarioRecord) {}
+}
