@@ -107,7 +107,12 @@ async fn made_ready(runs: Vec<(String, Args)>, is_embedded: bool) -> Result<Vec<
             Err(failure) => refused.failures.push((name, failure)),
         }
     }
-    let ready = refused.or(ready)?;
+    let mut ready = refused.or(ready)?;
+    if is_embedded {
+        // They have one machine, with their targets: what may run at once is shared.
+        let count = ready.len();
+        ready.iter_mut().for_each(|(_, one)| one.options.jobs = (one.options.jobs / count).max(1));
+    }
     let options: Vec<&RunOptions> = ready.iter().map(|(_, one)| &one.options).collect();
     if let (Err(failure), Some((name, _))) = (interrupt::clean_up_all_on_ctrl_c(&options), ready.first()) {
         return Err(Refused { failures: vec![(name.clone(), failure)], is_interrupted: false });
