@@ -97,6 +97,11 @@ impl Refused {
     }
 }
 
+/// How many scenarios of each of several dialects may run at once on embedded targets: all have one machine, with their targets.
+fn share(jobs: usize, dialects: usize) -> usize {
+    (jobs / dialects.max(1)).max(1)
+}
+
 /// Asks of all whether they can be run: their arguments first, then on a cluster whatever can be asked without applying anything, and
 /// at last each canary.
 async fn made_ready(runs: Vec<(String, Args)>, is_embedded: bool) -> Result<Vec<(String, Prepared)>, Refused> {
@@ -109,9 +114,8 @@ async fn made_ready(runs: Vec<(String, Args)>, is_embedded: bool) -> Result<Vec<
     }
     let mut ready = refused.or(ready)?;
     if is_embedded {
-        // They have one machine, with their targets: what may run at once is shared.
         let count = ready.len();
-        ready.iter_mut().for_each(|(_, one)| one.options.jobs = (one.options.jobs / count).max(1));
+        ready.iter_mut().for_each(|(_, one)| one.options.jobs = share(one.options.jobs, count));
     }
     let options: Vec<&RunOptions> = ready.iter().map(|(_, one)| &one.options).collect();
     if let (Err(failure), Some((name, _))) = (interrupt::clean_up_all_on_ctrl_c(&options), ready.first()) {
@@ -273,4 +277,19 @@ pub(super) fn each(args: &Args, cluster: Cluster) -> Result<Vec<(String, Args)>,
         (name, Args { selection, target, tuning, identity, report_dir, ..args.clone() })
     };
     Ok(parts.into_iter().zip(identities).map(run).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::share;
+
+    #[rstest]
+    #[case::alone(32, 1, 32)]
+    #[case::three(32, 3, 10)]
+    #[case::fewer_than_dialects(2, 3, 1)]
+    fn what_may_run_at_once_is_shared(#[case] jobs: usize, #[case] dialects: usize, #[case] each: usize) {
+        assert_eq!(share(jobs, dialects), each);
+    }
 }
