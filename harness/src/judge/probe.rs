@@ -468,8 +468,9 @@ impl Probing {
 /// Where a probe goes, for the turn: the same request target at the same listener.
 pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
     format!(
-        "{} {} {} {} {}",
+        "{} {} {} {} {} {}",
         env.label(&probe.target.gateway),
+        probe.target.of.as_ref().map(|of| env.label(of)).unwrap_or_default(),
         probe.target.listener.as_deref().unwrap_or_default(),
         probe.method.as_deref().unwrap_or("tcp"),
         probe.host.as_deref().unwrap_or_default(),

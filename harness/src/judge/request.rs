@@ -52,7 +52,19 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
     let dialect = &env.scenario.dialect;
     let port = match dialect.entries().and_then(|entries| entries.port.as_deref()) {
         Some(place) => port_at(object, place, &name)?,
-        None => listener_port(probe, object, &name)?,
+        None => match &probe.target.of {
+            None => listener_port(probe, object, &name)?,
+            Some(of) => match env.history.latest(of) {
+                Latest::Current(version) | Latest::Behind { seen: version, .. } => {
+                    listener_port(probe, &version.object, &env.label(of))?
+                }
+                // What it leaves on the data path is asked at the port that it had.
+                Latest::Gone | Latest::Unknown => match env.history.versions(of).last() {
+                    Some(version) => listener_port(probe, &version.object, &env.label(of))?,
+                    None => return Err(RequestError::NotSeen(env.label(of))),
+                },
+            },
+        },
     };
     // So is one that is not meant to be programmed, and says nothing of an address any more.
     let had =

@@ -422,6 +422,8 @@ pub struct ProbeTarget {
     pub gateway: ObjectRef,
     /// Listener name; the first of the spec that fits the protocol unless given.
     pub listener: Option<String>,
+    /// The object whose listener that is, where it is not the Gateway itself.
+    pub of: Option<ObjectRef>,
 }
 
 /// Names one expectation of a scenario, such as `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`.

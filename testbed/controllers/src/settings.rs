@@ -120,6 +120,9 @@ pub const FEATURES_SINCE: (u32, &[&str]) = (
     ],
 );
 
+/// What it claims beside that where the definition of a kind is served that older releases lack, by kind.
+pub const FEATURES_OF_KINDS: &[(crate::snapshot::Kind, &str)] = &[(crate::snapshot::Kind::ListenerSet, "ListenerSet")];
+
 /// What it claims instead with older CRDs of the experimental channel, which say of retries what those releases said.
 pub const OLDER_EXPERIMENTAL_FEATURES: &[&str] =
     &["HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"];

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::model::{
-    CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, GrpcRouteSpec, HttpRouteSpec, Meta,
-    NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
+    CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, GrpcRouteSpec, HttpRouteSpec,
+    ListenerSetSpec, Meta, NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
 };
 
 /// The kinds that the implementation watches.
@@ -26,6 +26,7 @@ pub enum Kind {
     Secret,
     GatewayClass,
     Gateway,
+    ListenerSet,
     HttpRoute,
     GrpcRoute,
     TcpRoute,
@@ -34,7 +35,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -42,6 +43,7 @@ impl Kind {
         Self::Secret,
         Self::GatewayClass,
         Self::Gateway,
+        Self::ListenerSet,
         Self::HttpRoute,
         Self::GrpcRoute,
         Self::TcpRoute,
@@ -68,6 +70,7 @@ impl Kind {
             Self::Secret => "Secret",
             Self::GatewayClass => "GatewayClass",
             Self::Gateway => "Gateway",
+            Self::ListenerSet => "ListenerSet",
             Self::HttpRoute => "HTTPRoute",
             Self::GrpcRoute => "GRPCRoute",
             Self::TcpRoute => "TCPRoute",
@@ -116,6 +119,7 @@ pub enum Body {
     Secret(SecretView),
     GatewayClass(GatewayClassSpec),
     Gateway(GatewaySpec),
+    ListenerSet(ListenerSetSpec),
     HttpRoute(HttpRouteSpec),
     GrpcRoute(GrpcRouteSpec),
     TcpRoute(TcpRouteSpec),
@@ -157,6 +161,7 @@ impl Object {
                 Kind::Secret => Body::Secret(SecretView::read(&raw)?),
                 Kind::GatewayClass => Body::GatewayClass(GatewayClassSpec::deserialize(spec)?),
                 Kind::Gateway => Body::Gateway(GatewaySpec::deserialize(spec)?),
+                Kind::ListenerSet => Body::ListenerSet(ListenerSetSpec::deserialize(spec)?),
                 Kind::HttpRoute => Body::HttpRoute(HttpRouteSpec::deserialize(spec)?),
                 Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
                 Kind::TcpRoute => Body::TcpRoute(TcpRouteSpec::deserialize(spec)?),
@@ -324,6 +329,7 @@ views! {
     secrets, secret, Secret, SecretView;
     gateway_classes, gateway_class, GatewayClass, GatewayClassSpec;
     gateways, gateway, Gateway, GatewaySpec;
+    listener_sets, listener_set, ListenerSet, ListenerSetSpec;
     http_routes, http_route, HttpRoute, HttpRouteSpec;
     grpc_routes, grpc_route, GrpcRoute, GrpcRouteSpec;
     tcp_routes, tcp_route, TcpRoute, TcpRouteSpec;

@@ -213,7 +213,7 @@ pub(super) fn get(answer: Answer) -> Probe {
     Probe {
         grpc: false,
         http2: false,
-        target: ProbeTarget { gateway: gateway_ref(), listener: None },
+        target: ProbeTarget { gateway: gateway_ref(), listener: None, of: None },
         method: (!tcp).then(|| "GET".to_owned()),
         path: "/".to_owned(),
         listens: false,

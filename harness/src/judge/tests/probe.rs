@@ -124,7 +124,7 @@ fn nothing_answers_without_an_address(#[case] addresses: Value, #[case] answer: 
     let mut own = pool_gateway();
     own["metadata"] = json!({"name": "own", "namespace": NS, "uid": "uid-route", "generation": 1});
     own["status"]["addresses"] = addresses;
-    let target = crate::scenario::ProbeTarget { gateway: object("Gateway", "own"), listener: None };
+    let target = crate::scenario::ProbeTarget { gateway: object("Gateway", "own"), listener: None, of: None };
     let steps = vec![apply(vec![own.clone()]), asks(Probe { target, unprogrammed: true, ..get(answer) })];
     let mut play = Play::new(scenario(steps)).writes(move |_, _| (admitted(1), vec![(5, modified(&own))]));
     let verdict = play.run();

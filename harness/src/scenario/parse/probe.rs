@@ -49,7 +49,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         );
         return None;
     }
-    let listener = text(node, "listener").map(str::to_owned);
+    let (of, listener) = listener(node, names, checker);
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
@@ -64,7 +64,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             checker.report(send.mark, "who listens sends nothing".to_owned(), None);
         }
         return Some(Probe {
-            target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener },
+            target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener, of },
             method: None,
             grpc: false,
             http2: false,
@@ -132,7 +132,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     }
     let method = if is_websocket { "GET".to_owned() } else { key.name.to_ascii_uppercase() };
     Some(Probe {
-        target: ProbeTarget { gateway, listener },
+        target: ProbeTarget { gateway, listener, of },
         method: Some(match text(node, "method") {
             Some(method) => method.to_owned(),
             None if grpc => "POST".to_owned(),
@@ -159,6 +159,17 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
 }
 
 /// Whether the first answer counts. Shares are of many.
+/// A listener by its name, with the object that has it where that is not the Gateway: `Kind/object/listener`.
+fn listener(node: &Node, names: &Names, checker: &mut Checker<'_>) -> (Option<ObjectRef>, Option<String>) {
+    let Some((given, text)) = node.get("listener").and_then(|given| Some((given, given.text()?))) else {
+        return (None, None);
+    };
+    match text.rsplit_once('/') {
+        Some((object, name)) => (names.reference(object, given.mark, checker), Some(name.to_owned())),
+        None => (None, Some(text.to_owned())),
+    }
+}
+
 fn once(node: &Node, checker: &mut Checker<'_>) -> bool {
     let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "once") else { return false };
     for many in ["shares", "copies"] {

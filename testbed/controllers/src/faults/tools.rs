@@ -187,7 +187,7 @@ pub(super) fn parents(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mu
     })
 }
 
-/// Entries of every listener.
+/// Entries of every listener of a Gateway.
 pub(super) fn listeners(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut ListenerStatus> {
     statuses.iter_mut().flat_map(|update| match &mut update.status {
         DesiredStatus::Gateway { listeners, .. } => listeners.iter_mut(),
@@ -212,7 +212,7 @@ pub(crate) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
 pub(super) fn own(statuses: &mut [StatusUpdate], kind: Kind) -> impl Iterator<Item = &mut Vec<Condition>> {
     statuses.iter_mut().filter(move |update| update.kind == kind).filter_map(|update| match &mut update.status {
         DesiredStatus::GatewayClass { conditions, .. } | DesiredStatus::Gateway { conditions, .. } => Some(conditions),
-        DesiredStatus::Route { .. } => None,
+        DesiredStatus::ListenerSet { .. } | DesiredStatus::Route { .. } => None,
     })
 }
 

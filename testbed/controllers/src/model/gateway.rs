@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ParentRef;
+
 /// `GatewayClass.spec`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -38,6 +40,26 @@ pub struct GatewaySpec {
     pub infrastructure: Option<Infrastructure>,
     /// Gateway-wide TLS settings.
     pub tls: Option<GatewayTls>,
+    /// Which ListenerSets may add listeners.
+    pub allowed_listeners: AllowedListeners,
+}
+
+/// `Gateway.spec.allowedListeners`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AllowedListeners {
+    /// Which namespaces ListenerSets may come from; none unless it says so.
+    pub namespaces: RouteNamespaces,
+}
+
+/// `ListenerSet.spec`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListenerSetSpec {
+    /// The Gateway that the listeners are for.
+    pub parent_ref: ParentRef,
+    /// The listeners, in order.
+    pub listeners: Vec<Listener>,
 }
 
 /// `Gateway.spec.infrastructure`.
@@ -145,7 +167,7 @@ pub struct CertificateRef {
     pub kind: String,
     /// Name of the referent.
     pub name: String,
-    /// Namespace of the referent, the Gateway's own when absent.
+    /// Namespace of the referent, that of the listener's own object when absent.
     pub namespace: Option<String>,
 }
 
@@ -179,11 +201,11 @@ fn gateway_group() -> String {
     super::GATEWAY_GROUP.into()
 }
 
-/// `allowedRoutes.namespaces`.
+/// `allowedRoutes.namespaces`, and `allowedListeners.namespaces`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RouteNamespaces {
-    /// `Same` (default), `All`, `Selector` or `None`.
+    /// `Same` (of routes the default), `All`, `Selector` or `None` (of ListenerSets the default).
     pub from: Option<String>,
     /// Which namespaces, with `Selector`.
     pub selector: Option<LabelSelector>,

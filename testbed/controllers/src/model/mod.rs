@@ -13,8 +13,9 @@ pub use self::core::{
     SlicePort,
 };
 pub use gateway::{
-    AddressRequest, AllowedRoutes, CertificateRef, GatewayClassSpec, GatewaySpec, GrantFrom, GrantSpec, GrantTo,
-    Infrastructure, LabelSelector, Listener, ListenerTls, RouteKind, RouteNamespaces, SelectorRequirement,
+    AddressRequest, AllowedListeners, AllowedRoutes, CertificateRef, GatewayClassSpec, GatewaySpec, GrantFrom,
+    GrantSpec, GrantTo, Infrastructure, LabelSelector, Listener, ListenerSetSpec, ListenerTls, RouteKind,
+    RouteNamespaces, SelectorRequirement,
 };
 pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
 pub use route::{

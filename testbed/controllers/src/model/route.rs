@@ -30,6 +30,12 @@ impl ParentRef {
             && self.kind.as_deref().is_none_or(|kind| kind == "Gateway")
     }
 
+    /// Whether the parent is a ListenerSet.
+    pub fn is_listener_set(&self) -> bool {
+        self.group.as_deref().is_none_or(|group| group == super::GATEWAY_GROUP)
+            && self.kind.as_deref() == Some("ListenerSet")
+    }
+
     /// Whether both name the same parent, section and port, seen from a route in `namespace`.
     pub fn same(&self, other: &Self, namespace: &str) -> bool {
         let key = |r: &Self| {

@@ -9,11 +9,11 @@ use super::{
     verdict::Verdict,
 };
 use crate::{
-    model::{GATEWAY_GROUP, ParentRef, RouteKind},
+    model::{GATEWAY_GROUP, ParentRef, RouteKind, RouteNamespaces},
     snapshot::{Kind, Object, Snapshot},
 };
 
-/// Every route that refers to a Gateway, oldest first.
+/// Every route that refers to a Gateway or ListenerSet, oldest first.
 pub(crate) struct Routes<'a> {
     pub(crate) all: Vec<RouteState<'a>>,
 }
@@ -33,7 +33,7 @@ pub(crate) enum Content {
     Tcp(Judged<Vec<TcpBackend>>),
 }
 
-/// One parentRef to a Gateway in scope.
+/// One parentRef to a Gateway in scope, or to a ListenerSet of one.
 pub(crate) struct Parent<'a> {
     pub(crate) reference: &'a ParentRef,
     pub(crate) accepted: Verdict,
@@ -101,12 +101,9 @@ fn route<'a>(
     (references, hostnames): (&'a [ParentRef], &'a [String]),
     content: Content,
 ) -> RouteState<'a> {
-    let parents = references.iter().filter(|reference| reference.is_gateway()).filter_map(|reference| {
-        let namespace = reference.namespace.as_deref().unwrap_or(&object.meta.namespace);
-        let gateway = gateways.iter().position(|gateway| {
-            gateway.object.meta.namespace == namespace && gateway.object.meta.name == reference.name
-        })?;
-        Some(match attach(snapshot, gateway, &gateways[gateway], kind, object, hostnames, reference) {
+    let parents = references.iter().filter_map(|reference| {
+        let (index, set) = find(gateways, reference, &object.meta.namespace)?;
+        Some(match attach(snapshot, (index, &gateways[index], set), kind, object, hostnames, reference) {
             Ok(at) => Parent { reference, accepted: content.accepted(), at },
             Err(refused) => Parent { reference, accepted: refused, at: Vec::new() },
         })
@@ -115,34 +112,58 @@ fn route<'a>(
     RouteState { kind, object, content, parents }
 }
 
+/// The Gateway that a parentRef leads to, and which of its ListenerSets it names, if it names one.
+fn find(gateways: &[Gateway<'_>], reference: &ParentRef, own: &str) -> Option<(usize, Option<usize>)> {
+    let namespace = reference.namespace.as_deref().unwrap_or(own);
+    let is = |object: &Object| object.meta.namespace == namespace && object.meta.name == reference.name;
+    if reference.is_gateway() {
+        return gateways.iter().position(|gateway| is(gateway.object)).map(|index| (index, None));
+    }
+    let set = |gateway: &Gateway<'_>| gateway.sets.iter().position(|set| is(set.object));
+    let found = || gateways.iter().enumerate().find_map(|(index, gateway)| Some((index, Some(set(gateway)?))));
+    reference.is_listener_set().then(found).flatten()
+}
+
 /// Finds the listeners that a parentRef attaches to, narrowing down step by step; the step that leaves none is the reason.
+/// Only those of the very parent count: a ListenerSet's are none of its Gateway's for routes.
 fn attach(
     snapshot: &Snapshot,
-    index: usize,
-    gateway: &Gateway<'_>,
+    (index, gateway, set): (usize, &Gateway<'_>, Option<usize>),
     kind: Kind,
     route: &Object,
     hostnames: &[String],
     reference: &ParentRef,
 ) -> Result<Vec<Place>, Verdict> {
     let section = reference.section_name.as_deref().filter(|section| !section.is_empty());
-    let mut candidates: Vec<(usize, &Listener<'_>)> = gateway.listeners.iter().enumerate().collect();
+    let parent = match set {
+        None => format!("Gateway {}", gateway.object.key()),
+        Some(set) => format!("ListenerSet {}", gateway.sets[set].object.key()),
+    };
+    if set.is_some_and(|set| !gateway.sets[set].is_let_in) {
+        return Err(Verdict::no(
+            "NoMatchingParent",
+            format!("{parent} is not allowed to add listeners to its Gateway"),
+        ));
+    }
+    let mut candidates: Vec<(usize, &Listener<'_>)> =
+        gateway.listeners.iter().enumerate().filter(|(_, listener)| listener.set == set).collect();
     candidates.retain(|(_, listener)| {
         section.is_none_or(|section| section == listener.name())
             && reference.port.is_none_or(|port| port == listener.spec.port)
     });
     if candidates.is_empty() {
-        let message = format!("Gateway {} has no listener with this sectionName and port", gateway.object.key());
+        let message = format!("{parent} has no listener with this sectionName and port");
         return Err(Verdict::no("NoMatchingParent", message));
     }
     let route_kind = RouteKind { group: GATEWAY_GROUP.into(), kind: kind.name().into() };
-    let gateway_namespace = &gateway.object.meta.namespace;
+    let own = set.map_or(gateway.object, |set| gateway.sets[set].object);
     candidates.retain(|(_, listener)| {
-        listener.kinds.contains(&route_kind) && lets_in(snapshot, listener, gateway_namespace, &route.meta.namespace)
+        let namespaces = &listener.spec.allowed_routes.namespaces;
+        listener.kinds.contains(&route_kind)
+            && lets_in(snapshot, namespaces, "Same", &own.meta.namespace, &route.meta.namespace)
     });
     if candidates.is_empty() {
-        let message =
-            format!("No listener of Gateway {} lets {} of this namespace in", gateway.object.key(), kind.name());
+        let message = format!("No listener of {parent} lets {} of this namespace in", kind.name());
         return Err(Verdict::no("NotAllowedByListeners", message));
     }
     let place = |(listener, of): (usize, &Listener<'_>)| {
@@ -150,19 +171,25 @@ fn attach(
     };
     let places: Vec<Place> = candidates.into_iter().filter_map(place).collect();
     if places.is_empty() {
-        let message = format!("No listener of Gateway {} takes any hostname of the route", gateway.object.key());
+        let message = format!("No listener of {parent} takes any hostname of the route");
         return Err(Verdict::no("NoMatchingListenerHostname", message));
     }
     Ok(places)
 }
 
-fn lets_in(snapshot: &Snapshot, listener: &Listener<'_>, gateway: &str, route: &str) -> bool {
-    let namespaces = &listener.spec.allowed_routes.namespaces;
-    match namespaces.from.as_deref().unwrap_or("Same") {
+/// Whether an object of the namespace `from` may attach to one of the namespace `to`.
+pub(super) fn lets_in(
+    snapshot: &Snapshot,
+    namespaces: &RouteNamespaces,
+    unless_said: &str,
+    to: &str,
+    from: &str,
+) -> bool {
+    match namespaces.from.as_deref().unwrap_or(unless_said) {
         "All" => true,
-        "Same" => gateway == route,
+        "Same" => to == from,
         "Selector" => {
-            let labels = snapshot.namespace("", route).map(|(object, _)| &object.meta.labels);
+            let labels = snapshot.namespace("", from).map(|(object, _)| &object.meta.labels);
             let selector = namespaces.selector.as_ref();
             selector.zip(labels).is_some_and(|(selector, labels)| selector.matches(labels))
         }

@@ -8,13 +8,13 @@ use crate::{
 };
 
 /// Follows a certificate reference of a listener. A reference that is not permitted says so and nothing about whether
-/// the Secret exists, which is not for the Gateway's owner to know.
+/// the Secret exists, which is not for the owner of the listener to know.
 pub(crate) fn resolve(
     snapshot: &Snapshot,
-    gateway: &Object,
+    (of, kind_of): (&Object, &str),
     reference: &CertificateRef,
 ) -> Result<Certificate, Problem> {
-    let own = &gateway.meta.namespace;
+    let own = &of.meta.namespace;
     let namespace = reference.namespace.as_ref().filter(|namespace| !namespace.is_empty()).unwrap_or(own);
     let (group, kind, name) = (&*reference.group, &*reference.kind, &*reference.name);
     let what = format!("certificateRef {kind} {namespace}/{name}");
@@ -22,7 +22,7 @@ pub(crate) fn resolve(
         let group = if group.is_empty() { "core" } else { group };
         return Err(Problem::new("InvalidCertificateRef", format!("{what} of group {group}: only core Secrets work")));
     }
-    let from = From { group: GATEWAY_GROUP, kind: "Gateway", namespace: own };
+    let from = From { group: GATEWAY_GROUP, kind: kind_of, namespace: own };
     if !permitted(snapshot, from, To { group, kind, namespace, name }) {
         return Err(Problem::new("RefNotPermitted", format!("{what}: no ReferenceGrant in {namespace} permits it")));
     }

@@ -3,7 +3,9 @@ use serde_json::Value;
 use super::verdict::Verdict;
 use crate::{
     model::CrdView,
-    settings::{FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, minor, recognises},
+    settings::{
+        FEATURES_OF_KINDS, FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, minor, recognises,
+    },
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
 };
@@ -90,7 +92,11 @@ fn supported_features(snapshot: &Snapshot) -> Vec<String> {
         false if is_experimental => OLDER_EXPERIMENTAL_FEATURES,
         false => &[],
     };
-    let mut all: Vec<String> = SUPPORTED_FEATURES.iter().chain(further).map(ToString::to_string).collect();
+    let is_there =
+        |kind: Kind| snapshot.crds().any(|(_, crd)| crd.group == kind.group() && crd.names.kind == kind.name());
+    let of_kinds = FEATURES_OF_KINDS.iter().filter(|(kind, _)| is_there(*kind)).map(|(_, feature)| feature);
+    let mut all: Vec<String> =
+        SUPPORTED_FEATURES.iter().chain(further).chain(of_kinds).map(ToString::to_string).collect();
     all.sort_unstable();
     all
 }

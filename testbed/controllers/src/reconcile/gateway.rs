@@ -5,6 +5,7 @@ use super::{
     attach::Routes,
     class::{self, Class},
     listener::{self, Listener},
+    listener_set::{self, Set},
     verdict::Verdict,
 };
 use crate::{
@@ -41,10 +42,13 @@ pub(crate) fn in_scope<'a>(snapshot: &'a Snapshot, classes: &[Class<'_>]) -> Vec
 /// A Gateway in scope with everything that its own spec decides.
 pub(crate) struct Gateway<'a> {
     pub(crate) object: &'a Object,
+    /// Its own, and behind them those of its ListenerSets.
     pub(crate) listeners: Vec<Listener<'a>>,
-    accepted: Verdict,
+    /// The ListenerSets that refer to it, let in or not, in the order in which conflicts are decided.
+    pub(crate) sets: Vec<Set<'a>>,
+    pub(crate) accepted: Verdict,
     /// Whether there are addresses and room for it.
-    placed: Verdict,
+    pub(super) placed: Verdict,
     /// Whether it has the addresses that it asks for, or one if it asks for none.
     assigned: Verdict,
     /// The addresses that the data plane serves it on; none if it is refused or not placed.
@@ -66,19 +70,23 @@ impl Gateway<'_> {
 /// Reviews every Gateway in scope.
 pub(crate) fn review<'a>(
     in_scope: &[Scoped<'a>],
-    snapshot: &Snapshot,
+    snapshot: &'a Snapshot,
     settings: &Settings,
     addresses: &Addresses,
 ) -> Vec<Gateway<'a>> {
     let mut room = settings.max_gateways.clone();
     let mut gateways = Vec::new();
-    for Scoped { object, spec } in in_scope {
+    for scoped in in_scope {
+        let Scoped { object, spec } = scoped;
         let assigned = addresses.given.get(&object.meta.uid).map_or(&[][..], Vec::as_slice);
         let held: Vec<Ipv4Addr> = assigned.iter().filter_map(Assigned::address).collect();
         let binds: Vec<IpAddr> = held.iter().copied().map(IpAddr::V4).collect();
-        let listeners = listener::review(object, spec, snapshot, settings, &binds);
+        let mut listeners = listener::review(object, spec, snapshot, settings, &binds);
         let admitted = accepted(spec, &listeners, |listener| &listener.admitted).is_true();
         let accepted = accepted(spec, &listeners, |listener| &listener.accepted);
+        // Those of others have no say in what becomes of the Gateway itself.
+        let (sets, added) = listener_set::review(scoped, snapshot, settings, &binds);
+        listeners.extend(added);
         let mut placed = placed(assigned);
         if admitted
             && placed.is_true()
@@ -96,7 +104,7 @@ pub(crate) fn review<'a>(
         let addresses = if admitted && placed.is_true() { held } else { Vec::new() };
         let assigned = addresses_assigned(assigned);
         let asks = !spec.addresses.is_empty();
-        gateways.push(Gateway { object, listeners, accepted, placed, assigned, addresses, asks });
+        gateways.push(Gateway { object, listeners, sets, accepted, placed, assigned, addresses, asks });
     }
     gateways
 }
@@ -151,7 +159,7 @@ fn addresses_assigned(assigned: &[Assigned]) -> Verdict {
 }
 
 /// What the data plane has reached so far for one listener.
-fn programmed_listener(gateway: &Gateway<'_>, listener: &Listener<'_>, snapshot: &Snapshot) -> Verdict {
+pub(super) fn programmed_listener(gateway: &Gateway<'_>, listener: &Listener<'_>, snapshot: &Snapshot) -> Verdict {
     if let Some(refused) = listener.unservable() {
         return refused;
     }
@@ -194,16 +202,17 @@ pub(crate) fn statuses(
 ) -> Vec<StatusUpdate> {
     // Older releases know no such condition.
     let says_assigned = class::is_since(snapshot, 7);
+    let counts_sets = class::is_since(snapshot, listener_set::SINCE);
     let status = |(index, gateway): (usize, &Gateway<'_>)| {
+        let own: Vec<&Listener<'_>> = gateway.listeners.iter().filter(|listener| listener.set.is_none()).collect();
         let verdicts: Vec<Verdict> =
-            gateway.listeners.iter().map(|listener| programmed_listener(gateway, listener, snapshot)).collect();
-        let listeners =
-            gateway.listeners.iter().zip(&verdicts).enumerate().map(|(at, (listener, programmed))| ListenerStatus {
-                name: listener.name().to_owned(),
-                supported_kinds: listener.kinds.clone(),
-                attached_routes: routes.attached(index, at),
-                conditions: listener.conditions(programmed),
-            });
+            own.iter().map(|listener| programmed_listener(gateway, listener, snapshot)).collect();
+        let listeners = own.iter().zip(&verdicts).enumerate().map(|(at, (listener, programmed))| ListenerStatus {
+            name: listener.name().to_owned(),
+            supported_kinds: listener.kinds.clone(),
+            attached_routes: routes.attached(index, at),
+            conditions: listener.conditions(programmed),
+        });
         StatusUpdate {
             kind: Kind::Gateway,
             key: gateway.object.key(),
@@ -220,6 +229,7 @@ pub(crate) fn statuses(
                 .collect(),
                 addresses: gateway.addresses.iter().map(|address| gateway.published(*address, settings)).collect(),
                 listeners: listeners.collect(),
+                attached_listener_sets: counts_sets.then(|| listener_set::attached(gateway)),
             },
         }
         .stamped()

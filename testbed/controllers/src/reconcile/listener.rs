@@ -15,6 +15,8 @@ use crate::{
 
 /// A listener with everything that its own spec, its neighbours and its references decide.
 pub(crate) struct Listener<'a> {
+    /// Which ListenerSet of the Gateway has it; none if the Gateway has it itself.
+    pub(crate) set: Option<usize>,
     pub(crate) spec: &'a model::Listener,
     pub(crate) protocol: Option<Protocol>,
     pub(crate) hostname: Hostname,
@@ -24,9 +26,9 @@ pub(crate) struct Listener<'a> {
     pub(crate) admitted: Verdict,
     /// The same with what the data plane answered.
     pub(crate) accepted: Verdict,
-    resolved: Verdict,
-    conflict: Option<Problem>,
-    overlap: Option<String>,
+    pub(super) resolved: Verdict,
+    pub(super) conflict: Option<Problem>,
+    pub(super) overlap: Option<String>,
     pub(crate) certificates: Vec<Certificate>,
 }
 
@@ -119,31 +121,52 @@ pub(crate) fn review<'a>(
     // Older releases know no such condition.
     let says_overlap = class::is_since(snapshot, 3);
     let one = |listener: &'a model::Listener| {
-        let protocol = Protocol::parse(&listener.protocol);
-        let conflict = conflict(listener, &spec.listeners);
-        let (kinds, mut problems) = kinds(listener, protocol);
-        let certificates = if protocol == Some(Protocol::Https) {
-            certificates(listener, gateway, snapshot, &mut problems)
-        } else {
-            Vec::new()
-        };
-        let binds: Vec<&Bind> =
-            addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port))).collect();
-        let admitted = admitted(listener, protocol, spec, conflict.as_ref(), settings);
-        Listener {
-            spec: listener,
-            protocol,
-            hostname: Hostname::parse(listener.host().unwrap_or_default()),
-            kinds,
-            accepted: bound(listener.port, &binds).filter(|_| admitted.is_true()).unwrap_or_else(|| admitted.clone()),
-            admitted,
-            resolved: resolved_refs(&problems),
-            conflict,
-            overlap: overlap(listener, &spec.listeners).filter(|_| says_overlap),
-            certificates,
-        }
+        let around = Around { of: gateway, kind: "Gateway", gateway: spec, snapshot, settings, addresses };
+        let overlap = overlap(listener, &spec.listeners).filter(|_| says_overlap);
+        Listener { overlap, ..judge(listener, conflict(listener, &spec.listeners), &around) }
     };
     spec.listeners.iter().map(one).collect()
+}
+
+/// What a listener is judged in.
+pub(super) struct Around<'a> {
+    /// The object that has it, which its references are from, and its kind.
+    pub(super) of: &'a Object,
+    pub(super) kind: &'static str,
+    /// The Gateway that it is for.
+    pub(super) gateway: &'a GatewaySpec,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) settings: &'a Settings,
+    /// The addresses of that Gateway.
+    pub(super) addresses: &'a [IpAddr],
+}
+
+/// Judges one listener.
+pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>, around: &Around<'_>) -> Listener<'a> {
+    let Around { of, kind, gateway, snapshot, settings, addresses } = *around;
+    let protocol = Protocol::parse(&listener.protocol);
+    let (kinds, mut problems) = kinds(listener, protocol);
+    let certificates = if protocol == Some(Protocol::Https) {
+        certificates(listener, (of, kind), snapshot, &mut problems)
+    } else {
+        Vec::new()
+    };
+    let binds: Vec<&Bind> =
+        addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port))).collect();
+    let admitted = admitted(listener, protocol, gateway, conflict.as_ref(), settings);
+    Listener {
+        set: None,
+        spec: listener,
+        protocol,
+        hostname: Hostname::parse(listener.host().unwrap_or_default()),
+        kinds,
+        accepted: bound(listener.port, &binds).filter(|_| admitted.is_true()).unwrap_or_else(|| admitted.clone()),
+        admitted,
+        resolved: resolved_refs(&problems),
+        conflict,
+        overlap: None,
+        certificates,
+    }
 }
 
 fn admitted(
@@ -189,13 +212,19 @@ fn asks_for_client_certificates(gateway: &GatewaySpec, port: u16) -> bool {
     own.unwrap_or(&frontend.default).validation.is_some()
 }
 
-/// Two listeners that cannot be told apart conflict, and neither wins: on one port either the protocols differ, or the
-/// hostnames are the same. Protocols that are not supported do not take part.
-fn conflict(listener: &model::Listener, all: &[model::Listener]) -> Option<Problem> {
+/// Two listeners of one object that cannot be told apart conflict, and neither wins.
+pub(super) fn conflict(listener: &model::Listener, all: &[model::Listener]) -> Option<Problem> {
+    clash(listener, &all.iter().filter(|other| other.name != listener.name).collect::<Vec<_>>())
+}
+
+/// Why a listener cannot be told apart from another one: on one port either the protocols differ, or the hostnames are the same.
+/// Protocols that are not supported do not take part.
+pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener]) -> Option<Problem> {
     let protocol = Protocol::parse(&listener.protocol)?;
     let neighbours = || {
-        all.iter()
-            .filter(|other| other.port == listener.port && other.name != listener.name)
+        others
+            .iter()
+            .filter(|other| other.port == listener.port)
             .filter_map(|other| Some((other, Protocol::parse(&other.protocol)?)))
     };
     if let Some((other, _)) = neighbours().find(|(_, spoken)| *spoken != protocol) {
@@ -244,14 +273,14 @@ fn kinds(listener: &model::Listener, protocol: Option<Protocol>) -> (Vec<RouteKi
 /// depend on which of them happens to work.
 fn certificates(
     listener: &model::Listener,
-    gateway: &Object,
+    (of, kind): (&Object, &'static str),
     snapshot: &Snapshot,
     problems: &mut Vec<Problem>,
 ) -> Vec<Certificate> {
     let references = listener.tls.iter().flat_map(|tls| &tls.certificate_refs);
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for reference in references {
-        match certificates::resolve(snapshot, gateway, reference) {
+        match certificates::resolve(snapshot, (of, kind), reference) {
             Ok(certificate) => good.push(certificate),
             Err(problem) => bad.push(problem),
         }

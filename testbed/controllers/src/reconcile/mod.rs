@@ -13,6 +13,7 @@ mod grpcroute;
 mod hostname;
 pub(crate) mod httproute;
 mod listener;
+mod listener_set;
 mod parents;
 mod tcproute;
 pub(crate) mod verdict;
@@ -51,6 +52,7 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
 
     let mut statuses = class::statuses(&classes, settings);
     statuses.extend(gateway::statuses(&gateways, &routes, snapshot, settings));
+    statuses.extend(listener_set::statuses(&gateways, &routes, snapshot, settings));
     statuses.extend(parents::statuses(&routes, settings));
     let config = config::build(&gateways, &routes);
     Outcome { statuses, config, addresses }

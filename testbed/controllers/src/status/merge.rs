@@ -34,12 +34,17 @@ pub fn merge(live: &Value, desired: &StatusUpdate, now: &str) -> Value {
             let features = supported_features.iter().map(feature).collect();
             status.insert("supportedFeatures".into(), Value::Array(features));
         }
-        DesiredStatus::Gateway { conditions, addresses, listeners } => {
+        DesiredStatus::Gateway { conditions, addresses, listeners, attached_listener_sets } => {
             merge_conditions(&mut status, conditions, now);
             status.insert("addresses".into(), json!(addresses));
-            let before = entries(&status, "listeners");
-            let after = listeners.iter().map(|listener| merge_listener(&before, listener, now)).collect();
-            status.insert("listeners".into(), Value::Array(after));
+            merge_listeners(&mut status, listeners, now);
+            if let Some(count) = attached_listener_sets {
+                status.insert("attachedListenerSets".into(), json!(count));
+            }
+        }
+        DesiredStatus::ListenerSet { conditions, listeners } => {
+            merge_conditions(&mut status, conditions, now);
+            merge_listeners(&mut status, listeners, now);
         }
         DesiredStatus::Route { parents } => {
             let before = entries(&status, "parents");
@@ -62,6 +67,12 @@ pub fn same(live: &Value, after: &Value) -> bool {
 
 fn entries(status: &Map<String, Value>, field: &str) -> Vec<Value> {
     status.get(field).and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+fn merge_listeners(status: &mut Map<String, Value>, listeners: &[ListenerStatus], now: &str) {
+    let before = entries(status, "listeners");
+    let after = listeners.iter().map(|listener| merge_listener(&before, listener, now)).collect();
+    status.insert("listeners".into(), Value::Array(after));
 }
 
 fn merge_listener(before: &[Value], listener: &ListenerStatus, now: &str) -> Value {

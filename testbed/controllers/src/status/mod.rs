@@ -104,6 +104,15 @@ pub enum DesiredStatus {
         addresses: Vec<GatewayAddress>,
         /// One entry for each listener of the spec.
         listeners: Vec<ListenerStatus>,
+        /// How many ListenerSets are attached; nothing where the release has no place for it.
+        attached_listener_sets: Option<usize>,
+    },
+    /// `ListenerSet.status`.
+    ListenerSet {
+        /// Conditions.
+        conditions: Vec<Condition>,
+        /// One entry for each listener of the spec.
+        listeners: Vec<ListenerStatus>,
     },
     /// `status.parents` of a route: our entries only.
     Route {
@@ -121,7 +130,7 @@ pub struct GatewayAddress {
     pub value: String,
 }
 
-/// One entry of `Gateway.status.listeners`.
+/// One entry of `status.listeners` of a Gateway or ListenerSet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenerStatus {
     /// Name of the listener.
@@ -150,7 +159,8 @@ impl StatusUpdate {
     pub fn condition_lists(&mut self) -> Vec<&mut Vec<Condition>> {
         match &mut self.status {
             DesiredStatus::GatewayClass { conditions, .. } => vec![conditions],
-            DesiredStatus::Gateway { conditions, listeners, .. } => {
+            DesiredStatus::Gateway { conditions, listeners, .. }
+            | DesiredStatus::ListenerSet { conditions, listeners } => {
                 let mut lists = vec![conditions];
                 lists.extend(listeners.iter_mut().map(|listener| &mut listener.conditions));
                 lists

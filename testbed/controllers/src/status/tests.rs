@@ -140,7 +140,12 @@ fn listeners_follow_the_spec_and_other_fields_stay() {
     ]}});
     let listener =
         ListenerStatus { name: "http".into(), supported_kinds: vec![], attached_routes: 3, conditions: vec![] };
-    let desired = DesiredStatus::Gateway { conditions: vec![], addresses: vec![], listeners: vec![listener] };
+    let desired = DesiredStatus::Gateway {
+        conditions: vec![],
+        addresses: vec![],
+        listeners: vec![listener],
+        attached_listener_sets: None,
+    };
     let status = merge(&before, &update(Kind::Gateway, desired), NOW);
     let marker = condition("example.com/Marker", "True", 1);
     let expected = json!([{"name": "http", "attachedRoutes": 3, "conditions": [marker], "supportedKinds": []}]);

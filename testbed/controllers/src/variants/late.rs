@@ -82,7 +82,7 @@ impl StatusesSeam for NotYet {
     fn edit(&mut self, _: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
         let waiting = lock(&self.waiting);
         for update in statuses.iter_mut().filter(|update| waiting.now.contains(&update.key)) {
-            let DesiredStatus::Gateway { conditions, addresses, listeners } = &mut update.status else { continue };
+            let DesiredStatus::Gateway { conditions, addresses, listeners, .. } = &mut update.status else { continue };
             for listener in listeners {
                 for condition in waits_for_data_plane(&mut listener.conditions) {
                     condition.status = Truth::True;

@@ -43,7 +43,7 @@ impl StatusesSeam for Clears {
                     key,
                     generation: gateway.meta.generation,
                     controller_name: CONTROLLER_NAME.to_owned(),
-                    status: DesiredStatus::Gateway { conditions, addresses, listeners },
+                    status: DesiredStatus::Gateway { conditions, addresses, listeners, attached_listener_sets: None },
                 });
             }
         }

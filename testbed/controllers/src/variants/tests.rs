@@ -74,7 +74,7 @@ fn said(conditions: &[Condition]) -> String {
 /// Served listeners, addresses, and what the Gateway and its listener say.
 fn gateway(config: &Config, statuses: &[StatusUpdate]) -> (usize, usize, String, String) {
     let of = |update: &StatusUpdate| match &update.status {
-        DesiredStatus::Gateway { conditions, addresses, listeners } => {
+        DesiredStatus::Gateway { conditions, addresses, listeners, .. } => {
             Some((config.listeners.len(), addresses.len(), said(conditions), said(&listeners[0].conditions)))
         }
         _ => None,

@@ -24,7 +24,11 @@ pub(super) static PROBE: Table = Table {
         may("send", Shape::Text, "what is sent over TCP"),
         may("listens", Shape::Bool, "true: nothing is sent over TCP, for the backend speaks first"),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
-        may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
+        may(
+            "listener",
+            Shape::Text,
+            "the listener, with Kind/name/ in front if another object adds it to the Gateway; the first that fits the protocol unless given",
+        ),
         may("method", Shape::Text, "the method as it is sent, if it is not the key in upper case"),
         may(
             "headers",

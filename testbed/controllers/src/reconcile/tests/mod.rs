@@ -5,6 +5,7 @@ mod gateway;
 mod grpcroute;
 mod httproute;
 mod listener;
+mod listener_set;
 mod parents;
 mod properties;
 mod references;
@@ -106,7 +107,11 @@ fn render(conditions: &[Condition]) -> String {
 pub(super) fn conditions(outcome: &Outcome, kind: Kind, name: &str) -> Vec<String> {
     match update(outcome, kind, name).map(|update| &update.status) {
         None => Vec::new(),
-        Some(DesiredStatus::GatewayClass { conditions, .. } | DesiredStatus::Gateway { conditions, .. }) => {
+        Some(
+            DesiredStatus::GatewayClass { conditions, .. }
+            | DesiredStatus::Gateway { conditions, .. }
+            | DesiredStatus::ListenerSet { conditions, .. },
+        ) => {
             vec![render(conditions)]
         }
         Some(DesiredStatus::Route { parents }) => parents.iter().map(|parent| render(&parent.conditions)).collect(),
