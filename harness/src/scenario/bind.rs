@@ -208,6 +208,9 @@ impl Binder<'_> {
 
     fn probe(&mut self, probe: &mut Probe) -> Result<(), BindError> {
         self.reference(&mut probe.target.gateway)?;
+        if let Some(of) = &mut probe.target.of {
+            self.reference(of)?;
+        }
         probe.path = self.resolver.text(&probe.path)?;
         probe.body = self.resolver.text(&probe.body)?;
         if let Some(host) = &mut probe.host {

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::super::grpc::GrpcCode;
-use super::super::model::{Answer, HeaderTest, Noted, Probe, ProbeTarget, Seen, Share, Times};
+use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Share, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
 use super::hold::millis;

@@ -82,6 +82,11 @@ pub(crate) fn is_since(snapshot: &Snapshot, release: u32) -> bool {
     minors.peek().is_some() && minors.all(|minor| minor.is_some_and(|minor| minor >= release))
 }
 
+/// Whether the definition of a kind is there.
+pub(super) fn is_served(snapshot: &Snapshot, kind: Kind) -> bool {
+    snapshot.crds().any(|(_, crd)| crd.group == kind.group() && crd.names.kind == kind.name())
+}
+
 fn supported_features(snapshot: &Snapshot) -> Vec<String> {
     let (since, newer) = FEATURES_SINCE;
     let is_experimental = snapshot
@@ -92,9 +97,7 @@ fn supported_features(snapshot: &Snapshot) -> Vec<String> {
         false if is_experimental => OLDER_EXPERIMENTAL_FEATURES,
         false => &[],
     };
-    let is_there =
-        |kind: Kind| snapshot.crds().any(|(_, crd)| crd.group == kind.group() && crd.names.kind == kind.name());
-    let of_kinds = FEATURES_OF_KINDS.iter().filter(|(kind, _)| is_there(*kind)).map(|(_, feature)| feature);
+    let of_kinds = FEATURES_OF_KINDS.iter().filter(|(kind, _)| is_served(snapshot, *kind)).map(|(_, feature)| feature);
     let mut all: Vec<String> =
         SUPPORTED_FEATURES.iter().chain(further).chain(of_kinds).map(ToString::to_string).collect();
     all.sort_unstable();

@@ -202,7 +202,7 @@ pub(crate) fn statuses(
 ) -> Vec<StatusUpdate> {
     // Older releases know no such condition.
     let says_assigned = class::is_since(snapshot, 7);
-    let counts_sets = class::is_since(snapshot, listener_set::SINCE);
+    let counts_sets = class::is_served(snapshot, Kind::ListenerSet);
     let status = |(index, gateway): (usize, &Gateway<'_>)| {
         let own: Vec<&Listener<'_>> = gateway.listeners.iter().filter(|listener| listener.set.is_none()).collect();
         let verdicts: Vec<Verdict> =

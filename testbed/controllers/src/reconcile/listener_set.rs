@@ -15,9 +15,6 @@ use crate::{
     status::{Condition, DesiredStatus, ListenerStatus, StatusUpdate},
 };
 
-/// The minor release of v1 that has the kind, and Gateways that count ListenerSets.
-pub(super) const SINCE: u32 = 5;
-
 /// A ListenerSet that refers to a Gateway in scope.
 pub(crate) struct Set<'a> {
     pub(crate) object: &'a Object,

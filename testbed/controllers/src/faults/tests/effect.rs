@@ -78,6 +78,8 @@ fn moments() -> [Snapshot; 2] {
     for (kind, object) in long_names() {
         first.put(kind, object).unwrap();
     }
+    certificate(&mut first, "granting", "one");
+    certificate(&mut first, "granting", "two");
     certificate(&mut first, "third", "one");
     certificate(&mut first, "demo", "shared");
     certificate(&mut first, "demo", "held");
@@ -97,6 +99,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::HttpRoute, "demo", "deleted"),
         (Kind::GrpcRoute, "demo", "deleted"),
         (Kind::TcpRoute, "demo", "b"),
+        (Kind::ListenerSet, "demo", "set-going"),
     ] {
         assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");
     }
