@@ -200,6 +200,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "httproute-misdirected-over-http2",
         "httproute-rewrite-host-of-http2-client",
         "httproute-websocket-beside-grpcroute",
+        "listenerset-protocol-conflict",
     ];
     assert_eq!(names, known);
 }

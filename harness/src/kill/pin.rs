@@ -45,7 +45,7 @@ pub(super) enum Pin {
     /// Handshakes present another certificate.
     Certificate,
     /// Something answers at a Gateway's listener for this host.
-    Occupy(ObjectKey, String, String),
+    Occupy(ObjectKey, Option<(String, ObjectKey)>, String, String),
     /// The API server takes anything for the objects of these CRDs.
     Admit(Vec<String>),
     /// The API server refuses every object of these CRDs.
@@ -78,7 +78,7 @@ impl Pin {
                 Ok(())
             }
             Pin::Certificate => tamper.certificate(),
-            Pin::Occupy(gateway, listener, host) => match tamper.occupy(&gateway, &listener).await {
+            Pin::Occupy(gateway, of, listener, host) => match tamper.occupy(&gateway, of.as_ref(), &listener).await {
                 // The data plane itself listens there, and says that it has no such route.
                 Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
                     tamper.answers(&host, WrongAnswer::Status(OTHER_STATUS));
@@ -152,7 +152,10 @@ fn answer(probe: &Probe) -> Option<Pin> {
         (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
         (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
         (Answer::NoAnswer, None) => Pin::Connection(WrongConnection::Answered),
-        (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), probe.target.listener.clone()?, host(probe)?),
+        (Answer::NoAnswer, Some(_)) => {
+            let of = probe.target.of.as_ref().map(|of| (of.kind.clone(), self::key(of)));
+            Pin::Occupy(key(), of, probe.target.listener.clone()?, host(probe)?)
+        }
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),

@@ -157,7 +157,8 @@ fn order(
     all.sort_by(compare);
     snapshot.edit(Kind::ListenerSet, |set| {
         let place = all.iter().position(|one| *one == of(set)).unwrap_or_default();
-        set["metadata"]["creationTimestamp"] = json!(format!("{place:04}"));
+        set["metadata"]["creationTimestamp"] =
+            json!(format!("2026-01-01T{:02}:{:02}:{:02}Z", place / 3600, place / 60 % 60, place % 60));
     });
 }
 
@@ -472,7 +473,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "decides-conflicts-of-listener-sets-by-name",
         summary: "Lets of two ListenerSets in conflict the first by name win, even if the other one is older.",
-        clauses: &[BY_AGE, "upstream:ListenerSetProtocolConflict"],
+        clauses: &[BY_AGE],
         seam: Seam::Snapshot(|| view(|snapshot| order(snapshot, |a, b| (&a.1, &a.2).cmp(&(&b.1, &b.2))))),
     },
     Fault {

@@ -6,6 +6,7 @@ mod exchanges;
 mod late;
 mod left;
 pub(crate) mod limits;
+mod listener_sets;
 mod pacing;
 mod places;
 mod reasons;
@@ -96,7 +97,7 @@ impl Variant {
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
     let runtime = [late::VARIANTS, reloads::VARIANTS, refusals::VARIANTS, statuses::VARIANTS, writes::VARIANTS];
     let more = [reasons::VARIANTS, left::VARIANTS, exchanges::VARIANTS, pacing::VARIANTS, limits::VARIANTS];
-    runtime.into_iter().chain(more).chain([places::VARIANTS, silence::VARIANTS]).flatten()
+    runtime.into_iter().chain(more).chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS]).flatten()
 }
 
 /// The variant of that name.

@@ -195,6 +195,18 @@ async fn every_variant_of_the_runtime_does_something() {
             "metadata": {"name": "long-".repeat(45) + "name", "namespace": "n", "uid": "long-name", "generation": 1},
             "spec": {"gatewayClassName": "c", "listeners": [listener]}});
         snapshot.put(Kind::Gateway, long).unwrap();
+        let listener = |name: &str, host: &str| json!({"name": name, "port": 83, "protocol": "HTTP", "hostname": host});
+        let allowing = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+            "metadata": {"name": "allowing", "namespace": "n", "uid": "allowing", "generation": 1},
+            "spec": {"gatewayClassName": "c", "allowedListeners": {"namespaces": {"from": "Same"}},
+                "listeners": [listener("own", "own.test")]}});
+        snapshot.put(Kind::Gateway, allowing).unwrap();
+        for (name, parent) in [("let-in", "allowing"), ("refused", "g")] {
+            let set = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "ListenerSet",
+                "metadata": {"name": name, "namespace": "n", "uid": name, "generation": 1},
+                "spec": {"parentRef": {"name": parent}, "listeners": [listener("good", "good.test"), listener("bad", "own.test")]}});
+            snapshot.put(Kind::ListenerSet, set).unwrap();
+        }
         for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()) {
             snapshot.put(kind, object).unwrap();
         }

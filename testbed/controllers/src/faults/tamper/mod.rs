@@ -291,13 +291,23 @@ impl Tamper {
     ///
     /// # Errors
     /// If the Gateway has no such place, or something listens there.
-    pub async fn occupy(&self, gateway: &ObjectKey, listener: &str) -> Result<(), TamperError> {
+    pub async fn occupy(
+        &self,
+        gateway: &ObjectKey,
+        of: Option<&(String, ObjectKey)>,
+        listener: &str,
+    ) -> Result<(), TamperError> {
         let kind = Kind::Gateway.name();
         let object = read(&self.api(kind, gateway).await?, kind, gateway).await?;
         let lacks =
             |what: &str| TamperError::Unreadable { what: format!("Gateway {gateway}"), why: format!("no {what}") };
         let address = object.pointer("/status/addresses/0/value").and_then(Value::as_str);
         let address: IpAddr = address.and_then(|text| text.parse().ok()).ok_or_else(|| lacks("address"))?;
+        // Another object may have added the listener.
+        let object = match of {
+            Some((kind, of)) => read(&self.api(kind, of).await?, kind, of).await?,
+            None => object,
+        };
         let listeners = object.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
         let port = listeners.filter(|one| one["name"] == listener).find_map(|one| one["port"].as_u64());
         let port = port.and_then(|port| u16::try_from(port).ok()).ok_or_else(|| lacks("such listener"))?;

@@ -1,0 +1,66 @@
+//! What is left open about the statuses of ListenerSets.
+
+use super::{Place, Variant, say::say};
+use crate::{
+    snapshot::Snapshot,
+    status::{Condition, DesiredStatus, StatusUpdate, Truth},
+};
+
+/// Whether the condition of a type stands there with this reason.
+fn has(conditions: &[Condition], r#type: &str, reason: &str) -> bool {
+    conditions.iter().any(|one| one.r#type == r#type && one.reason == reason)
+}
+
+/// Decides nothing about the listeners of a ListenerSet that is not let in.
+fn leave_pending(_: &Snapshot, update: &mut StatusUpdate) {
+    let DesiredStatus::ListenerSet { conditions, listeners } = &mut update.status else { return };
+    if !has(conditions, "Accepted", "NotAllowed") {
+        return;
+    }
+    for condition in listeners.iter_mut().flat_map(|listener| &mut listener.conditions) {
+        if ["Accepted", "Programmed"].contains(&&*condition.r#type) {
+            condition.status = Truth::Unknown;
+            condition.reason = "Pending".into();
+        }
+    }
+}
+
+fn say_no_conflicts(_: &Snapshot, update: &mut StatusUpdate) {
+    let generation = update.generation;
+    let DesiredStatus::ListenerSet { listeners, .. } = &mut update.status else { return };
+    for listener in listeners {
+        if listener.conditions.iter().all(|one| one.r#type != "Conflicted") {
+            let none = Condition::new("Conflicted", false, "NoConflicts", "No other listener is like this one");
+            listener.conditions.push(Condition { observed_generation: Some(generation), ..none });
+        }
+    }
+}
+
+fn accept_in_part(_: &Snapshot, update: &mut StatusUpdate) {
+    let DesiredStatus::ListenerSet { conditions, .. } = &mut update.status else { return };
+    for condition in conditions.iter_mut().filter(|one| one.status == Truth::True && one.r#type == "Accepted") {
+        condition.reason = "Accepted".into();
+    }
+}
+
+pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "leaves-listeners-of-refused-listener-sets-pending",
+        summary: "Says of the listeners of a ListenerSet that is not let in that they wait for the controller.",
+        source: "ListenerEntryConditionAccepted and ListenerEntryConditionProgrammed: Unknown with Pending is a listed state, and what the \
+                 listeners of a ListenerSet say that is not allowed is left open.",
+        place: Place::Runtime(|seams| say(seams, leave_pending)),
+    },
+    Variant {
+        name: "says-no-conflicts-of-listener-sets",
+        summary: "Puts Conflicted=False on the listeners of ListenerSets that are in no conflict.",
+        source: "ListenerEntryConditionConflicted: False with NoConflicts is listed beside leaving the condition out.",
+        place: Place::Runtime(|seams| say(seams, say_no_conflicts)),
+    },
+    Variant {
+        name: "accepts-listener-sets-in-part-without-saying-so",
+        summary: "Gives the reason Accepted to a ListenerSet that is accepted although some of its listeners are not.",
+        source: "ListenerSetReasonListenersNotValid may be given with True where only some listeners are not valid; nothing says that it must.",
+        place: Place::Runtime(|seams| say(seams, accept_in_part)),
+    },
+];
