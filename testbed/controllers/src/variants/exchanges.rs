@@ -8,13 +8,14 @@ use gateproof_proxy::{
     compiled::CompiledRoute,
     config::BackendTarget,
     exchange::{BackendChoice, Connection, Exchange, RequestHead, TcpChoice},
+    stream::Stream,
 };
 use http::{
     HeaderName, HeaderValue, Response, StatusCode, Version,
     header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SERVER, VIA},
     request::Parts,
 };
-use tokio::{io::AsyncWriteExt, net::TcpStream};
+use tokio::io::AsyncWriteExt;
 
 use super::{Place, Variant};
 use crate::faults::exchange::{Answers, Forwards};
@@ -46,12 +47,7 @@ struct EndsRefused;
 
 #[async_trait]
 impl Exchange for EndsRefused {
-    async fn serve_tcp(
-        &self,
-        _: &Connection,
-        mut stream: TcpStream,
-        choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         if let TcpChoice::Forward(_) = choice {
             return Some((stream, choice));
         }

@@ -10,7 +10,10 @@ use gateproof_proxy::{
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body::Body as _;
 use rstest::rstest;
-use tokio::{io::AsyncReadExt, net::TcpListener};
+use tokio::{
+    io::AsyncReadExt,
+    net::{TcpListener, TcpStream},
+};
 
 use super::*;
 
@@ -134,7 +137,7 @@ async fn a_refused_connection_is_ended_in_order() {
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, _) = listener.accept().await.unwrap();
     let refused = TcpChoice::Refuse { reason: "none".to_owned() };
-    assert!(exchange("ends-refused-connections").serve_tcp(&connection(), stream, refused).await.is_none());
+    assert!(exchange("ends-refused-connections").serve_tcp(&connection(), stream.into(), refused).await.is_none());
     assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
 }
 
