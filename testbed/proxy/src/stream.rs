@@ -29,6 +29,11 @@ impl Stream {
         Ok(!self.head.is_empty() || self.tcp.peek(&mut [0]).await? > 0)
     }
 
+    /// Whether something was read of it before, as is for TLS.
+    pub fn is_known(&self) -> bool {
+        !self.head.is_empty()
+    }
+
     /// Makes the close that follows a reset, so that the client cannot take it for an empty answer.
     pub fn reset_at_close(&self) {
         if let Err(error) = self.tcp.set_zero_linger() {

@@ -58,6 +58,29 @@ impl Exchange for EndsRefused {
     }
 }
 
+/// The alert of TLS that says that nobody has the server name: content type, version, length, fatal, description.
+const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
+
+/// Ends a TLS connection that is not forwarded by an alert.
+struct AlertsRefused;
+
+#[async_trait]
+impl Exchange for AlertsRefused {
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        if matches!(choice, TcpChoice::Forward(_)) || !stream.is_known() {
+            return Some((stream, choice));
+        }
+        let ended = async {
+            stream.write_all(&UNRECOGNIZED_NAME).await?;
+            stream.shutdown().await
+        };
+        if let Err(error) = ended.await {
+            tracing::debug!(%error, "the client is gone already");
+        }
+        None
+    }
+}
+
 /// Draws by lot, by the weights.
 fn by_lot(route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
     let weights = || route.rule.backends.iter().map(|backend| u64::from(backend.weight));
@@ -229,6 +252,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Closes a TCP connection that has no backend in order, instead of resetting it.",
         source: "TCPRouteRule.backendRefs: the connection is to be rejected; how is left open.",
         place: Place::Exchange(|| Arc::new(EndsRefused)),
+    },
+    Variant {
+        name: "ends-refused-tls-with-alerts",
+        summary: "Ends a connection over TLS that has no backend by an alert, instead of resetting it.",
+        source: "TLSRouteRule.backendRefs: the connection is to be rejected; how is left open.",
+        place: Place::Exchange(|| Arc::new(AlertsRefused)),
     },
 ];
 
