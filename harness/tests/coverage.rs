@@ -200,6 +200,8 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "httproute-misdirected-over-http2",
         "httproute-rewrite-host-of-http2-client",
         "httproute-websocket-beside-grpcroute",
+        "tlsroute-beside-https",
+        "tlsroute-listener-for-httproute",
     ];
     assert_eq!(names, known);
 }

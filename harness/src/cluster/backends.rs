@@ -226,6 +226,7 @@ impl Hosting {
                     BackendProtocol::Http | BackendProtocol::H2c => Protocol::Http,
                     BackendProtocol::Tcp if decl.greets => Protocol::Greeting,
                     BackendProtocol::Tcp => Protocol::Tcp,
+                    BackendProtocol::Tls => Protocol::Tls,
                 },
                 identity: Identity {
                     namespace: bound.namespace.clone(),

@@ -37,6 +37,17 @@ pub(super) fn compare(
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
+        Answer::TlsBackend { backend, certificate } => {
+            if let (Some(name), Some(presented)) = (certificate, &exchange.certificate)
+                && !presented.names.iter().any(|one| one.eq_ignore_ascii_case(name))
+            {
+                // Whoever presents another one is not who was meant, and what it says within does not count.
+                check.certificate(name, &presented.names);
+            } else if answered_by(exchange, bindings) != Some(backend.as_str()) {
+                let expected = format!("a line from backend {backend} over TLS");
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
         Answer::TcpRefused => {
             if !is_refused(exchange) {
                 let expected = "the connection is refused, reset or closed before any byte".to_owned();
@@ -192,16 +203,20 @@ impl Check<'_> {
         self.rest(expected, exchange, answer);
     }
 
+    fn certificate(&mut self, name: &str, presented: &[String]) {
+        let seen = match presented {
+            [] => "one without any name, or none".to_owned(),
+            names => format!("one for {}", names.join(", ")),
+        };
+        self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
+    }
+
     /// What is said of an answer beside how it ended and who gave it.
     fn rest(&mut self, expected: &Seen, exchange: &Exchange, answer: &HttpAnswer) {
         if let Some(name) = &expected.certificate {
             let presented = exchange.certificate.as_ref().map(|of| of.names.as_slice()).unwrap_or_default();
             if !presented.iter().any(|one| one.eq_ignore_ascii_case(name)) {
-                let seen = match presented {
-                    [] => "one without any name, or none".to_owned(),
-                    names => format!("one for {}", names.join(", ")),
-                };
-                self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
+                self.certificate(name, presented);
             }
         }
         for (name, test) in &expected.headers {
@@ -387,7 +402,7 @@ fn counts_for(share: &Share, exchange: &Exchange, backend: Option<&str>) -> bool
 
 /// Whether a connection was refused, reset or closed before any byte.
 fn is_refused(exchange: &Exchange) -> bool {
-    matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte))
+    matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte | TcpEnd::Alert(_)))
         || matches!(exchange.error, Some(ProbeError::ConnectRefused(_)))
         || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none()
 }
@@ -419,6 +434,7 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
             return format!("a line {}: {}", from(), line.chars().take(80).collect::<String>());
         }
         Some(TcpEnd::ClosedBeforeAnyByte) => return "the connection was closed before any byte".to_owned(),
+        Some(TcpEnd::Alert(why)) => return format!("the connection was ended by an alert of TLS: {why}"),
         Some(TcpEnd::Hung) => return "the connection stayed open, but nothing came".to_owned(),
         None => {}
     }

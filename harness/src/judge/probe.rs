@@ -457,7 +457,7 @@ impl Probing {
         });
         let by_backend = match &self.probe.answer {
             Answer::Http(seen) => seen.backend.is_some(),
-            Answer::TcpBackend(_) => true,
+            Answer::TcpBackend(_) | Answer::TlsBackend { .. } => true,
             _ => false,
         };
         report.answered = by_backend.then(|| place(&self.probe, env));
@@ -471,7 +471,7 @@ pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
         "{} {} {} {} {}",
         env.label(&probe.target.gateway),
         probe.target.listener.as_deref().unwrap_or_default(),
-        probe.method.as_deref().unwrap_or("tcp"),
+        probe.method.as_deref().unwrap_or(if probe.tls { "tls" } else { "tcp" }),
         probe.host.as_deref().unwrap_or_default(),
         probe.path
     )

@@ -273,6 +273,7 @@ fn end(exchange: &Exchange, bindings: &Bindings) -> (String, bool) {
     let words = match (&exchange.tcp, &exchange.error) {
         (Some(TcpEnd::Answered { .. }), _) => return (format!("a line{from}"), false),
         (Some(TcpEnd::ClosedBeforeAnyByte), _) => "closed before any byte",
+        (Some(TcpEnd::Alert(_)), _) => "ended by an alert",
         (Some(TcpEnd::Hung), _) | (None, Some(ProbeError::TimedOut | ProbeError::ConnectTimedOut)) => "not in time",
         (None, Some(ProbeError::ConnectRefused(_))) => "refused",
         (None, Some(ProbeError::Handshake(_))) => "no handshake",

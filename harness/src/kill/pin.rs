@@ -148,8 +148,9 @@ fn field(object: &ObjectRef, field: &FieldExpectation) -> Option<Pin> {
 
 fn answer(probe: &Probe) -> Option<Pin> {
     let key = || key(&probe.target.gateway);
-    Some(match (&probe.answer, &probe.host) {
-        (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
+    // Of a stream the host is no more than its server name.
+    Some(match (&probe.answer, probe.host.as_ref().filter(|_| probe.method.is_some())) {
+        (Answer::TcpBackend(_) | Answer::TlsBackend { .. }, _) => Pin::Connection(WrongConnection::Refused),
         (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
         (Answer::NoAnswer, None) => Pin::Connection(WrongConnection::Answered),
         (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), probe.target.listener.clone()?, host(probe)?),

@@ -36,7 +36,19 @@ pub enum ProbeRequest {
         /// Whether nothing is written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         listens: bool,
+        /// The handshake before it; `None` for plain TCP.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tls: Option<Hello>,
     },
+}
+
+/// What a handshake for a stream says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    /// The server name; `None`: it says none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
 }
 
 impl From<HttpRequest> for ProbeRequest {
@@ -224,6 +236,8 @@ pub enum TcpEnd {
     },
     /// Closed or reset before any byte came.
     ClosedBeforeAnyByte,
+    /// An alert of TLS ended it.
+    Alert(String),
     /// Not a byte came within the budget, and the connection stayed open.
     Hung,
 }

@@ -17,8 +17,8 @@ pub use event::{
     Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
-    Exchange, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest, Received,
-    Reply, Role, TcpEnd,
+    Exchange, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest,
+    Received, Reply, Role, TcpEnd,
 };
 pub use key::ObjectKey;
 pub use service::ServiceRequest;

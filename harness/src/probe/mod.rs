@@ -4,6 +4,7 @@ mod attempt;
 mod grpc;
 mod http;
 mod kept;
+mod stream;
 mod tap;
 mod tcp;
 mod tls;
@@ -55,9 +56,12 @@ impl Prober {
         };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
-            ProbeRequest::Tcp { host, port, send, listens } => {
+            ProbeRequest::Tcp { host, port, send, listens, tls } => {
                 let text = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
-                tcp::attempt(self, exchange, &host, port, &text).await
+                match tls {
+                    None => tcp::attempt(self, exchange, &host, port, &text).await,
+                    Some(hello) => stream::attempt(self, exchange, (&host, port), &hello, &text).await,
+                }
             }
         }
     }

@@ -148,6 +148,8 @@ pub enum BackendProtocol {
     H2c,
     /// Lines over TCP.
     Tcp,
+    /// The same within TLS, with a certificate for the name of its Service.
+    Tls,
 }
 
 /// What a scenario must not share.
@@ -377,7 +379,7 @@ pub enum HoldFor {
 pub struct Probe {
     /// Where to.
     pub target: ProbeTarget,
-    /// HTTP method; `None` for TCP.
+    /// HTTP method; `None` for TCP and TLS streams.
     pub method: Option<String>,
     /// Whether it is a call of gRPC: a POST over HTTP/2 with messages.
     pub grpc: bool,
@@ -387,9 +389,9 @@ pub struct Probe {
     pub path: String,
     /// Whether nothing is sent over TCP before a line has come.
     pub listens: bool,
-    /// Host header; `None` for TCP.
+    /// Host header; of a TLS stream the server name, if it has one; `None` for TCP.
     pub host: Option<String>,
-    /// Whether over TLS; the server name is the host.
+    /// Whether over TLS; the server name is the host. Without a method it is a stream.
     pub tls: bool,
     /// Request headers, with a line for each value.
     pub headers: IndexMap<String, Vec<String>>,

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::model::{
     CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, GrpcRouteSpec, HttpRouteSpec, Meta,
-    NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
+    NamespaceView, SecretView, ServiceSpec, TcpRouteSpec, TlsRouteSpec,
 };
 
 /// The kinds that the implementation watches.
@@ -29,12 +29,13 @@ pub enum Kind {
     HttpRoute,
     GrpcRoute,
     TcpRoute,
+    TlsRoute,
     ReferenceGrant,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -45,6 +46,7 @@ impl Kind {
         Self::HttpRoute,
         Self::GrpcRoute,
         Self::TcpRoute,
+        Self::TlsRoute,
         Self::ReferenceGrant,
     ];
 
@@ -71,6 +73,7 @@ impl Kind {
             Self::HttpRoute => "HTTPRoute",
             Self::GrpcRoute => "GRPCRoute",
             Self::TcpRoute => "TCPRoute",
+            Self::TlsRoute => "TLSRoute",
             Self::ReferenceGrant => "ReferenceGrant",
         }
     }
@@ -119,6 +122,7 @@ pub enum Body {
     HttpRoute(HttpRouteSpec),
     GrpcRoute(GrpcRouteSpec),
     TcpRoute(TcpRouteSpec),
+    TlsRoute(TlsRouteSpec),
     ReferenceGrant(GrantSpec),
 }
 
@@ -160,6 +164,7 @@ impl Object {
                 Kind::HttpRoute => Body::HttpRoute(HttpRouteSpec::deserialize(spec)?),
                 Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
                 Kind::TcpRoute => Body::TcpRoute(TcpRouteSpec::deserialize(spec)?),
+                Kind::TlsRoute => Body::TlsRoute(TlsRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
             };
             Ok((meta, body))
@@ -327,5 +332,6 @@ views! {
     http_routes, http_route, HttpRoute, HttpRouteSpec;
     grpc_routes, grpc_route, GrpcRoute, GrpcRouteSpec;
     tcp_routes, tcp_route, TcpRoute, TcpRouteSpec;
+    tls_routes, tls_route, TlsRoute, TlsRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
 }

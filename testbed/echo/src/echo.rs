@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -11,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::{MOST_CONNECTIONS, dialogue, http, tcp};
+use crate::{MOST_CONNECTIONS, dialogue, http, tcp, tls};
 
 /// How long [`Echo::shutdown`] lets answers under way end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -33,6 +34,8 @@ pub enum Protocol {
     Grpc,
     /// Lines, then bytes.
     Tcp,
+    /// The same within TLS, with a certificate of its own for the name of its Service.
+    Tls,
     /// A line as soon as there is a connection, then bytes.
     Greeting,
     /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite.
@@ -57,6 +60,14 @@ pub struct EchoOptions {
 /// Why a backend could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EchoError {
+    /// There is no certificate for the name of its Service.
+    #[error("there is no certificate for {name}: {why}")]
+    Certificate {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
     /// The address cannot be bound.
     #[error("binding {address} for the echo backend failed: {source}")]
     Bind {
@@ -87,6 +98,8 @@ pub struct Echo {
 /// What all connections of a backend share.
 #[derive(Debug)]
 pub(crate) struct Backend {
+    /// TLS, where it is spoken.
+    pub server: Option<Arc<ServerConfig>>,
     pub identity: Identity,
     pub http_port: u16,
     pub only_h2: bool,
@@ -120,7 +133,12 @@ impl Echo {
             abort: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        let server = match options.protocol {
+            Protocol::Tls => Some(tls::server(&options.identity.service)?),
+            _ => None,
+        };
         let backend = Arc::new(Backend {
+            server,
             identity: options.identity,
             http_port: addr.port(),
             only_h2: matches!(options.protocol, Protocol::H2c | Protocol::Grpc),
@@ -189,6 +207,7 @@ async fn accept(
                             http::serve(stream, peer, backend, closing).await
                         }
                         Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
+                        Protocol::Tls => tls::serve(stream, peer, backend, closing).await,
                         Protocol::Greeting => tcp::greet(stream, peer, backend, closing).await,
                         Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
                     }

@@ -15,6 +15,7 @@ mod http;
 mod identity;
 pub mod journal;
 mod tcp;
+mod tls;
 mod websocket;
 
 use std::time::Duration;

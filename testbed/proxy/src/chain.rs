@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::request::Parts;
 use http::{Request, Response};
-use tokio::net::TcpStream;
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
 use crate::exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice};
 use crate::routing::Routing;
+use crate::stream::Stream;
 use crate::tunnel::Upgraded;
 
 /// Behaviours in order; none at all is the plain one.
@@ -96,9 +96,9 @@ impl Exchange for Chain {
     async fn serve_tcp(
         &self,
         connection: &Connection,
-        stream: TcpStream,
+        stream: Stream,
         choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    ) -> Option<(Stream, TcpChoice)> {
         let mut both = (stream, choice);
         for one in &self.0 {
             both = one.serve_tcp(connection, both.0, both.1).await?;

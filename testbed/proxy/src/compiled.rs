@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::config::{
-    BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, TcpBackend, TcpTarget,
-    VirtualHost,
+    BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, StreamListener, TcpBackend,
+    TcpTarget, TlsListener, VirtualHost,
 };
 use crate::matching::MatchPredicate;
 use crate::matching::precedence::{Rank, rank};
 use crate::spread::Spread;
+use crate::streams::CompiledStream;
 use crate::tls::{self, TlsTerms};
 
 /// Names a listener: the Gateway's address and the port that it declares.
@@ -108,6 +109,8 @@ pub enum Service {
         hosts: Vec<CompiledVirtualHost>,
         /// How handshakes are answered.
         terms: TlsTerms,
+        /// The listeners of protocol TLS on the same port.
+        streams: Vec<CompiledStream>,
     },
     /// Byte streams.
     Tcp(CompiledTcp),
@@ -119,26 +122,30 @@ impl CompiledListener {
             Protocol::Http(http) => {
                 Service::Http(http.virtual_hosts.iter().map(|host| CompiledVirtualHost::new(host, problems)).collect())
             }
-            Protocol::Https(listeners) => {
-                let usable: Vec<_> = listeners
-                    .iter()
-                    .filter_map(|listener| match tls::load(&listener.certificates) {
-                        Ok(keys) => Some((&listener.virtual_host, keys)),
-                        Err(error) => {
-                            let subject = listener.virtual_host.listener.clone();
-                            problems.push(Problem { subject, reason: error.to_string() });
-                            None
-                        }
-                    })
-                    .collect();
-                let hosts = usable.iter().map(|(host, _)| CompiledVirtualHost::new(host, problems)).collect();
-                let terms = usable.into_iter().map(|(host, keys)| (host.hostname.clone(), keys)).collect();
-                Service::Https { hosts, terms: TlsTerms::new(terms) }
-            }
+            Protocol::Https(listeners) => https(listeners, &[], problems),
+            Protocol::Tls(port) => https(&port.https, &port.streams, problems),
             Protocol::Tcp(tcp) => Service::Tcp(CompiledTcp::new(tcp.backends.clone())),
         };
         Self { id: listener.id.clone(), key, service }
     }
+}
+
+fn https(listeners: &[TlsListener], streams: &[StreamListener], problems: &mut Vec<Problem>) -> Service {
+    let usable: Vec<_> = listeners
+        .iter()
+        .filter_map(|listener| match tls::load(&listener.certificates) {
+            Ok(keys) => Some((&listener.virtual_host, keys)),
+            Err(error) => {
+                let subject = listener.virtual_host.listener.clone();
+                problems.push(Problem { subject, reason: error.to_string() });
+                None
+            }
+        })
+        .collect();
+    let hosts = usable.iter().map(|(host, _)| CompiledVirtualHost::new(host, problems)).collect();
+    let terms = usable.into_iter().map(|(host, keys)| (host.hostname.clone(), keys)).collect();
+    let streams = streams.iter().map(|stream| CompiledStream::new(stream, problems)).collect();
+    Service::Https { hosts, terms: TlsTerms::new(terms), streams }
 }
 
 /// A virtual host with its candidates in the order of precedence.
@@ -251,7 +258,8 @@ pub struct CompiledTcp {
 }
 
 impl CompiledTcp {
-    fn new(backends: Vec<TcpBackend>) -> Self {
+    /// Counters that stand at the beginning.
+    pub fn new(backends: Vec<TcpBackend>) -> Self {
         let turns = backends.iter().map(|_| Turns::new()).collect();
         Self { backends, shares: Spread::new(), turns }
     }

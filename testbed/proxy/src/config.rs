@@ -42,6 +42,8 @@ pub enum Protocol {
     Http(HttpListener),
     /// HTTP over TLS, terminated here; one entry for each Gateway listener of the port.
     Https(Vec<TlsListener>),
+    /// Byte streams within TLS, perhaps beside HTTP: which of the two is decided by server name.
+    Tls(TlsPort),
     /// A byte stream.
     Tcp(TcpListener),
 }
@@ -73,6 +75,38 @@ pub struct TlsListener {
     /// The certificates of the listener. The first one whose names cover the server name is presented, else the first.
     /// A listener without a usable certificate does not take part in handshakes.
     pub certificates: Vec<Certificate>,
+}
+
+/// The Gateway listeners of protocol TLS on one address and port, and those of protocol HTTPS beside them. A connection belongs to
+/// the one whose hostname matches its server name most specifically, and to no other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct TlsPort {
+    /// Those of protocol HTTPS.
+    pub https: Vec<TlsListener>,
+    /// Those of protocol TLS.
+    pub streams: Vec<StreamListener>,
+}
+
+/// One Gateway listener of protocol TLS. Connections without a route, or to a listener without a usable certificate, are reset.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StreamListener {
+    /// The name of the Gateway listener, for logs and failure texts.
+    pub listener: String,
+    /// The hostname of the Gateway listener.
+    pub hostname: Hostname,
+    /// The certificates with which TLS ends here; not given: it is passed on as it comes.
+    pub certificates: Option<Vec<Certificate>>,
+    /// The attached routes, oldest first. The one with the most specific hostname gets a connection; of equals the first.
+    pub routes: Vec<StreamRoute>,
+}
+
+/// A TLSRoute at a listener.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StreamRoute {
+    /// The hostnames of the route that intersect with the listener's, as they are written there. Empty: every one.
+    pub hostnames: Vec<Hostname>,
+    /// The backends.
+    pub backends: Vec<TcpBackend>,
 }
 
 /// A certificate with its key.

@@ -9,13 +9,13 @@ use std::time::Instant;
 use async_trait::async_trait;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, Version};
-use tokio::net::TcpStream;
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
 use crate::config::BackendTarget;
 use crate::matching::{MatchPredicate, Subject};
 use crate::routing::Routing;
+use crate::stream::Stream;
 use crate::tunnel::Upgraded;
 
 /// A connection from a client.
@@ -130,7 +130,7 @@ impl BackendChoice {
     }
 }
 
-/// What becomes of a connection to a TCP listener.
+/// What becomes of a connection to a TCP or TLS listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TcpChoice {
     /// Forward to this endpoint; if it cannot be reached, reset.
@@ -207,18 +207,18 @@ pub trait Exchange: Send + Sync + 'static {
         Some(response)
     }
 
-    /// What becomes of a TCP connection.
+    /// What becomes of a TCP connection, or of one of TLS whose listener is known.
     fn on_tcp(&self, _connection: &Connection, drawn: TcpChoice) -> TcpChoice {
         drawn
     }
 
-    /// Carries a TCP connection out, until it ends, or gives it back to be carried out plainly.
+    /// Carries such a connection out, until it ends, or gives it back to be carried out plainly.
     async fn serve_tcp(
         &self,
         _connection: &Connection,
-        stream: TcpStream,
+        stream: Stream,
         choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    ) -> Option<(Stream, TcpChoice)> {
         Some((stream, choice))
     }
 }

@@ -20,6 +20,8 @@ mod retry;
 pub mod routing;
 pub mod server;
 pub mod spread;
+pub mod stream;
+pub mod streams;
 pub mod tls;
 pub mod tunnel;
 pub mod upstream;

@@ -94,7 +94,11 @@ impl Deploying {
         let mut pod_labels = labels.clone();
         pod_labels.extend(names::selector(&bound.service));
         pod_labels.insert(names::BACKEND_LABEL.to_owned(), json!(bound.identity));
-        let tcp = if decl.protocol == BackendProtocol::Tcp { "1" } else { "" };
+        let tcp = match decl.protocol {
+            BackendProtocol::Tcp => "1",
+            BackendProtocol::Tls => "tls",
+            BackendProtocol::Http | BackendProtocol::H2c => "",
+        };
         let variable = |name: &str, value: &str| json!({"name": name, "value": value});
         let container = json!({
             "name": "echo",

@@ -44,6 +44,9 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 if let Answer::Http(seen) = &probe.answer {
                     seen.texts().into_iter().for_each(|text| needs.text(text));
                 }
+                if let Answer::TlsBackend { certificate: Some(name), .. } = &probe.answer {
+                    needs.text(name);
+                }
             }
             Verb::Script(script) => script.rules.iter().for_each(|rule| needs.value(rule)),
             Verb::Requests(requests) => {

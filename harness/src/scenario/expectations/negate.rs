@@ -48,6 +48,10 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
         }
         Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
         Site::Seen(probe, part) => {
+            if let Answer::TlsBackend { certificate: Some(name), .. } = &mut probe.answer {
+                *name = format!("inverted.{name}");
+                return true;
+            }
             let Answer::Http(seen) = &mut probe.answer else { return false };
             negate_seen(seen, &part, backends);
         }
@@ -161,7 +165,7 @@ fn never_to_always(hold: &mut Hold, index: usize, kind: Option<&str>) -> bool {
 fn negate_answer(answer: &mut Answer, backends: &[String]) {
     *answer = match std::mem::replace(answer, Answer::NoAnswer) {
         Answer::Http(seen) => Answer::Http(seen),
-        Answer::TcpBackend(_) => Answer::TcpRefused,
+        Answer::TcpBackend(_) | Answer::TlsBackend { .. } => Answer::TcpRefused,
         Answer::TcpRefused => Answer::TcpBackend(backends.first().cloned().unwrap_or_else(|| OTHER.to_owned())),
         Answer::NoAnswer | Answer::CutOff => Answer::Http(Box::default()),
         Answer::Shares { parts, margin } => Answer::Shares { parts: shift_shares(parts), margin },

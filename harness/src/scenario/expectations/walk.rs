@@ -418,6 +418,14 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
     match &probe.answer {
         Answer::Http(_) => walk_seen(probe, base, &about, visitor),
         Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
+        Answer::TlsBackend { certificate, .. } => {
+            let has_certificate = certificate.is_some();
+            visitor(about.expectation(base.to_owned()), Site::Answer(probe));
+            if has_certificate {
+                let part = id::part(base, "certificate");
+                visitor(about.expectation(part), Site::Seen(probe, SeenPart::Certificate));
+            }
+        }
         Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer | Answer::CutOff => {
             visitor(about.expectation(base.to_owned()), Site::Answer(probe));
         }

@@ -14,7 +14,15 @@ pub enum Answer {
     Http(Box<Seen>),
     /// A line from this backend over TCP.
     TcpBackend(String),
-    /// TCP: refused, reset or closed before any byte. A hang fails.
+    /// A line from this backend over TLS.
+    TlsBackend {
+        /// The backend.
+        backend: String,
+        /// A DNS name of the certificate that is presented, as it stands there.
+        certificate: Option<String>,
+    },
+    /// TCP: refused, reset or closed before any byte. A hang fails. TLS: likewise before any byte of the stream within, and ended
+    /// by an alert too.
     TcpRefused,
     /// Nobody answers: no connection is accepted, or it is closed without an answer. HTTP: or somebody else on the same address
     /// and port has no route for the request. TCP: or the connection stays open without a byte.

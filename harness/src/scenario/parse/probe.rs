@@ -35,6 +35,24 @@ enum Over {
     Http,
     Grpc,
     Tcp,
+    Tls,
+}
+
+impl Over {
+    /// What it is called.
+    fn name(self) -> &'static str {
+        match self {
+            Over::Http => "HTTP",
+            Over::Grpc => "gRPC",
+            Over::Tcp => "TCP",
+            Over::Tls => "TLS",
+        }
+    }
+}
+
+/// The Gateway that a stream is opened to, and over what.
+fn stream(node: &Node) -> Option<(&Node, Over)> {
+    node.get("tcp").map(|to| (to, Over::Tcp)).or_else(|| node.get("tls").map(|to| (to, Over::Tls)))
 }
 
 /// Reads a probe.
@@ -53,32 +71,37 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
-    if let Some(tcp) = node.get("tcp") {
+    if let Some((stream, over)) = stream(node) {
         for name in ["via", "headers", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
-                checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
+                checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
         }
         let listens = boolean(node, "listens").unwrap_or(false);
+        let sni = node.entries().iter().find(|(k, _)| over == Over::Tcp && k.name == "sni");
+        if let Some((sni, _)) = sni {
+            let help = Some("say `tls` instead of `tcp`".to_owned());
+            checker.report(sni.mark, "`sni` has no meaning over TCP".to_owned(), help);
+        }
         if let Some((send, _)) = node.entries().iter().find(|(k, _)| listens && k.name == "send") {
             checker.report(send.mark, "who listens sends nothing".to_owned(), None);
         }
         return Some(Probe {
-            target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener },
+            target: ProbeTarget { gateway: names.via(stream.text()?, stream.mark, checker)?, listener },
             method: None,
             grpc: false,
             http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             listens,
-            host: None,
-            tls: false,
+            host: text(node, "sni").map(str::to_owned),
+            tls: over == Over::Tls,
             headers: IndexMap::new(),
             body: String::new(),
             sends: Vec::new(),
             among: Vec::new(),
             over: None,
             messages: None,
-            answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
+            answer: answer(node.get("expect")?, over, names, checker)?,
             contrast: false,
             unprogrammed,
             once,
@@ -87,10 +110,14 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     }
     let (key, target) = node.entries().iter().find(|(k, _)| METHODS.contains(&k.name.as_str()))?;
     if let Some((send, _)) = node.entries().iter().find(|(k, _)| k.name == "send") {
-        checker.report(send.mark, "`send` is for TCP".to_owned(), Some("did you mean `body`?".to_owned()));
+        checker.report(send.mark, "`send` is for TCP and TLS".to_owned(), Some("did you mean `body`?".to_owned()));
     }
     if let Some((listens, _)) = node.entries().iter().find(|(k, _)| k.name == "listens") {
-        checker.report(listens.mark, "`listens` is for TCP".to_owned(), None);
+        checker.report(listens.mark, "`listens` is for TCP and TLS".to_owned(), None);
+    }
+    if let Some((sni, _)) = node.entries().iter().find(|(k, _)| k.name == "sni") {
+        let help = Some("over HTTPS the server name is the host of the URL".to_owned());
+        checker.report(sni.mark, "`sni` is for TLS".to_owned(), help);
     }
     let gateway = match node.get("via") {
         Some(via) => names.via(via.text()?, via.mark, checker)?,
@@ -221,14 +248,14 @@ fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
 }
 
 fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Answer> {
-    let tcp = over == Over::Tcp;
+    let tcp = matches!(over, Over::Tcp | Over::Tls);
     match (node.text(), over) {
-        (Some("refused"), Over::Tcp) => return Some(Answer::TcpRefused),
-        (Some("noAnswer"), Over::Http | Over::Tcp) => return Some(Answer::NoAnswer),
+        (Some("refused"), Over::Tcp | Over::Tls) => return Some(Answer::TcpRefused),
+        (Some("noAnswer"), Over::Http | Over::Tcp | Over::Tls) => return Some(Answer::NoAnswer),
         (Some("cutOff"), Over::Http) => return Some(Answer::CutOff),
         (Some(word), _) => {
             let over = match over {
-                Over::Tcp => "TCP; `refused` and `noAnswer` are",
+                Over::Tcp | Over::Tls => "TCP and TLS; `refused` and `noAnswer` are",
                 Over::Grpc => "a call; say the `code`",
                 Over::Http => "HTTP; `noAnswer` and `cutOff` are",
             };
@@ -257,8 +284,14 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         checker.report(key.mark, "`margin` without `shares` or `copies`".to_owned(), None);
     }
     if tcp {
-        if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name != "backend") {
-            checker.report(key.mark, format!("`{}` has no meaning over TCP", key.name), None);
+        if let Some((key, _)) =
+            node.entries().iter().find(|(k, _)| k.name != "backend" && (k.name != "certificate" || over == Over::Tcp))
+        {
+            checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
+        }
+        if over == Over::Tls {
+            let certificate = text(node, "certificate").map(str::to_owned);
+            return Some(Answer::TlsBackend { backend: backend?.text()?.to_owned(), certificate });
         }
         return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
     }
@@ -395,7 +428,7 @@ fn copies(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Vec<(
 }
 
 fn share(name: &str, mark: Mark, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {
-    if over == Over::Tcp && name == "refused" {
+    if matches!(over, Over::Tcp | Over::Tls) && name == "refused" {
         return Some(Share::Refused);
     }
     let code = |one: &str| match GrpcCode::named(one).filter(|_| over == Over::Grpc) {

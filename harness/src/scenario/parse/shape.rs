@@ -235,8 +235,8 @@ static BACKEND: Table = Table {
         may("port", Shape::Integer(1, 65535), "port of the Service; 8080 unless given"),
         may(
             "protocol",
-            Shape::Word(&["http", "h2c", "tcp"]),
-            "what it speaks; http unless given. h2c: HTTP/2 with prior knowledge, and gRPC",
+            Shape::Word(&["http", "h2c", "tcp", "tls"]),
+            "what it speaks; http unless given. h2c: HTTP/2 with prior knowledge, and gRPC. tls: what tcp speaks, within TLS, with a certificate for the name of its Service",
         ),
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),
         may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),

@@ -19,6 +19,7 @@ mod specs;
 mod statuses;
 mod surface;
 pub mod tamper;
+mod tls;
 pub(crate) mod tools;
 mod transit;
 mod unknown;
@@ -180,6 +181,7 @@ pub fn catalogue() -> &'static [Fault] {
             limits::FAULTS,
             unseen::FAULTS,
             kept::FAULTS,
+            tls::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -7,6 +7,7 @@ mod core;
 mod gateway;
 mod grpc;
 mod route;
+mod tls;
 
 pub use self::core::{
     Certificate, CrdView, EndpointSliceView, NamespaceView, SecretView, ServicePort, ServiceSpec, SliceEndpoint,
@@ -22,6 +23,7 @@ pub use route::{
     NameMatch, NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Retry, Rewrite, TcpRouteSpec,
     TcpRule, Timeouts,
 };
+pub use tls::TlsRouteSpec;
 
 use std::collections::BTreeMap;
 

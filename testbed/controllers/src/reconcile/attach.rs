@@ -30,6 +30,7 @@ pub(crate) struct RouteState<'a> {
 pub(crate) enum Content {
     /// Of HTTPRoutes and GRPCRoutes.
     Http(Judged<Route>),
+    /// Of TCPRoutes and TLSRoutes.
     Tcp(Judged<Vec<TcpBackend>>),
 }
 
@@ -88,7 +89,11 @@ pub(crate) fn routes<'a>(snapshot: &'a Snapshot, gateways: &[Gateway<'_>]) -> Ro
         let content = Content::Tcp(tcproute::judge(snapshot, object, spec));
         route(snapshot, gateways, Kind::TcpRoute, object, (&spec.parent_refs, &[]), content)
     });
-    let mut all: Vec<_> = http.chain(grpc).chain(tcp).collect();
+    let tls = snapshot.tls_routes().map(|(object, spec)| {
+        let content = Content::Tcp(tcproute::judge_tls(snapshot, object, spec));
+        route(snapshot, gateways, Kind::TlsRoute, object, (&spec.parent_refs, &spec.hostnames), content)
+    });
+    let mut all: Vec<_> = http.chain(grpc).chain(tcp).chain(tls).collect();
     all.sort_by_key(|route| route.object.meta.precedence());
     Routes { all }
 }

@@ -73,14 +73,14 @@ fn is_tcp(port: &ServicePort) -> bool {
     port.protocol.as_deref().is_none_or(|protocol| protocol == "TCP")
 }
 
-/// Whether the port speaks HTTP/2 in clear text. A TCPRoute carries whatever is spoken, and calls of a GRPCRoute need
+/// Whether the port speaks HTTP/2 in clear text. TCPRoutes and TLSRoutes carry whatever is spoken, and calls of a GRPCRoute need
 /// HTTP/2 where the port does not say.
 fn spoken(kind: Kind, port: &ServicePort) -> Result<bool, String> {
     if let Some(protocol) = port.protocol.as_deref().filter(|protocol| *protocol != "TCP") {
         return Err(format!("protocol {protocol} cannot be spoken to"));
     }
     match port.app_protocol.as_deref() {
-        _ if kind == Kind::TcpRoute => Ok(false),
+        _ if matches!(kind, Kind::TcpRoute | Kind::TlsRoute) => Ok(false),
         None if kind == Kind::GrpcRoute => Ok(true),
         Some(other @ ("http" | "kubernetes.io/ws")) if kind == Kind::GrpcRoute => {
             Err(format!("appProtocol {other} carries no gRPC"))

@@ -35,6 +35,7 @@ pub(crate) struct Listener<'a> {
 pub(crate) enum Protocol {
     Http,
     Https,
+    Tls,
     Tcp,
 }
 
@@ -43,21 +44,43 @@ impl Protocol {
         match name {
             "HTTP" => Some(Self::Http),
             "HTTPS" => Some(Self::Https),
+            "TLS" => Some(Self::Tls),
             "TCP" => Some(Self::Tcp),
             _ => None,
         }
     }
 
+    /// Whether listeners of both can share a port: HTTPS and TLS are told apart by server name.
+    fn goes_with(self, other: Self) -> bool {
+        let by_server_name = |one| matches!(one, Self::Https | Self::Tls);
+        self == other || by_server_name(self) && by_server_name(other)
+    }
+
     fn route_kinds(self) -> Vec<RouteKind> {
         let kinds: &[&str] = match self {
             Self::Http | Self::Https => &["HTTPRoute", "GRPCRoute"],
+            Self::Tls => &["TLSRoute"],
             Self::Tcp => &["TCPRoute"],
         };
         kinds.iter().map(|kind| RouteKind { group: GATEWAY_GROUP.into(), kind: (*kind).into() }).collect()
     }
 }
 
+/// Whether TLS ends at the listener.
+fn terminates(listener: &model::Listener, protocol: Option<Protocol>) -> bool {
+    match protocol {
+        Some(Protocol::Https) => true,
+        Some(Protocol::Tls) => listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()) != Some("Passthrough"),
+        _ => false,
+    }
+}
+
 impl Listener<'_> {
+    /// Whether TLS ends here rather than at a backend.
+    pub(crate) fn terminates(&self) -> bool {
+        terminates(self.spec, self.protocol)
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.spec.name
     }
@@ -82,7 +105,7 @@ impl Listener<'_> {
     }
 
     fn lacks_parts(&self) -> Option<Verdict> {
-        if self.protocol == Some(Protocol::Https) && self.certificates.is_empty() {
+        if self.terminates() && self.certificates.is_empty() {
             return Some(if self.resolved.is_true() || self.resolved.reason == "InvalidRouteKinds" {
                 Verdict::no("InvalidTLSConfig", "No certificate is given")
             } else {
@@ -122,7 +145,7 @@ pub(crate) fn review<'a>(
         let protocol = Protocol::parse(&listener.protocol);
         let conflict = conflict(listener, &spec.listeners);
         let (kinds, mut problems) = kinds(listener, protocol);
-        let certificates = if protocol == Some(Protocol::Https) {
+        let certificates = if terminates(listener, protocol) {
             certificates(listener, gateway, snapshot, &mut problems)
         } else {
             Vec::new()
@@ -198,7 +221,7 @@ fn conflict(listener: &model::Listener, all: &[model::Listener]) -> Option<Probl
             .filter(|other| other.port == listener.port && other.name != listener.name)
             .filter_map(|other| Some((other, Protocol::parse(&other.protocol)?)))
     };
-    if let Some((other, _)) = neighbours().find(|(_, spoken)| *spoken != protocol) {
+    if let Some((other, _)) = neighbours().find(|(_, spoken)| !protocol.goes_with(*spoken)) {
         let message = format!("listener {} speaks {} on the same port {}", other.name, other.protocol, listener.port);
         return Some(Problem::new("ProtocolConflict", message));
     }
@@ -240,7 +263,7 @@ fn kinds(listener: &model::Listener, protocol: Option<Protocol>) -> (Vec<RouteKi
     (kinds, unsupported.collect())
 }
 
-/// The certificates of an HTTPS listener. One bad reference takes all away: which certificate a client gets must not
+/// The certificates of a listener where TLS ends. One bad reference takes all away: which certificate a client gets must not
 /// depend on which of them happens to work.
 fn certificates(
     listener: &model::Listener,

@@ -190,6 +190,16 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "forwards-tls-across-namespaces",
+        summary: "Sends TLS streams into other namespaces without a grant, while status says RefNotPermitted.",
+        clauses: &["blind:TLSRouteInvalidReferenceGrant.1"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                take_granted(seen, config, |protocol| matches!(protocol, Protocol::Tls(_)));
+            })
+        }),
+    },
+    Fault {
         name: "serves-after-grants-are-revoked",
         summary: "Sends traffic on after the ReferenceGrant is gone, while status says RefNotPermitted.",
         clauses: &["upstream:HTTPRouteReferenceGrant", "IMPL-42", "GEP1364-50"],

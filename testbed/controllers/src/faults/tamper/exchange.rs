@@ -13,6 +13,7 @@ use gateproof_proxy::{
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
+    stream::Stream,
     tunnel::Upgraded,
 };
 use http::{
@@ -186,9 +187,13 @@ impl WrongCertificate {
         }
         let mut config = current.config.clone();
         for listener in &mut config.listeners {
-            if let Protocol::Https(listeners) = &mut listener.protocol {
-                listeners.iter_mut().for_each(|one| one.certificates = vec![self.certificate.clone()]);
-            }
+            let (https, streams) = match &mut listener.protocol {
+                Protocol::Https(listeners) => (listeners.as_mut_slice(), [].as_mut_slice()),
+                Protocol::Tls(port) => (port.https.as_mut_slice(), port.streams.as_mut_slice()),
+                _ => continue,
+            };
+            https.iter_mut().for_each(|one| one.certificates = vec![self.certificate.clone()]);
+            streams.iter_mut().for_each(|one| one.certificates = Some(vec![self.certificate.clone()]));
         }
         let made = Arc::new(Compiled::new(config, current.generation));
         self.made = Some(Arc::clone(&made));
@@ -312,12 +317,7 @@ impl Exchange for Tamper {
         }
     }
 
-    async fn serve_tcp(
-        &self,
-        _: &Connection,
-        mut stream: TcpStream,
-        choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         let wrong = *lock(&self.0.connections);
         let mut dropped = [0; 1024];
         match wrong {

@@ -97,6 +97,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::HttpRoute, "demo", "deleted"),
         (Kind::GrpcRoute, "demo", "deleted"),
         (Kind::TcpRoute, "demo", "b"),
+        (Kind::TlsRoute, "demo", "tls-gone"),
     ] {
         assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");
     }

@@ -10,6 +10,7 @@ mod properties;
 mod references;
 mod tcproute;
 mod tls;
+mod tlsroute;
 
 use serde_json::Value;
 
@@ -163,6 +164,18 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
             Protocol::Http(of) => of.virtual_hosts.iter().for_each(|host| http(&mut lines, name.clone(), host)),
             Protocol::Https(of) => {
                 of.iter().for_each(|tls| http(&mut lines, format!("{name} tls"), &tls.virtual_host));
+            }
+            Protocol::Tls(of) => {
+                of.https.iter().for_each(|tls| http(&mut lines, format!("{name} tls"), &tls.virtual_host));
+                for stream in &of.streams {
+                    let mode = if stream.certificates.is_some() { "terminate" } else { "pass" };
+                    let routes = stream.routes.iter().map(|route| {
+                        let hosts: Vec<String> = route.hostnames.iter().map(ToString::to_string).collect();
+                        format!("[{}] {}", hosts.join(","), route.backends.len())
+                    });
+                    let routes: Vec<String> = routes.collect();
+                    lines.push(format!("{name} {mode} {} {}", stream.hostname, routes.join(" ")));
+                }
             }
             Protocol::Tcp(of) => {
                 let to = of.backends.iter().map(|backend| match &backend.target {
