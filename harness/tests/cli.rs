@@ -365,9 +365,9 @@ fn lists_are_of_the_dialect_that_is_named(
 #[test]
 fn a_folder_has_no_faults() {
     let dir = tempfile::tempdir().unwrap();
-    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../suites/dialects/kuadrant");
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/lamps/dialect");
     let ended = run(dir.path(), &["list", "faults", "--dialect", own]);
-    expect(&ended, 2, &["the dialect `kuadrant` has no embedded reference"]);
+    expect(&ended, 2, &["the dialect `lamps` has no embedded reference"]);
 }
 
 /// A fault that somebody's controller had says where, to programs and to people; one that was made up says nothing.

@@ -56,6 +56,7 @@ use super::*;
 )]
 #[case::service("  conditions:", "  services: [arm, Arm]\n  conditions:", "has a service `Arm`")]
 #[case::service_twice("  conditions:", "  services: [arm, arm]\n  conditions:", "has a service `arm`")]
+#[case::no_edition("  conditions:", "  editions: []\n  conditions:", "has no edition in its `editions`")]
 #[case::edition("  conditions:", "  editions: [Design]\n  conditions:", "has an edition `Design`")]
 #[case::edition_twice("  conditions:", "  editions: [a, a]\n  conditions:", "has an edition `a`")]
 #[case::no_such_edition(

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use indexmap::IndexMap;
 
 use crate::cluster::schemas::Schemas;
+use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::bind::needs;
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lines, lint, parse};
@@ -14,10 +15,15 @@ use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, line
 /// of their own that do not change by binding.
 pub fn manifest(data: &[u8]) {
     static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::builtin);
+    static CONTRACT: LazyLock<Option<Contract>> = LazyLock::new(|| Contract::parse(GATEWAY_API).ok());
     let text = String::from_utf8_lossy(data);
     lint::objects("a.yaml", &text, &Schemas::default(), &VOCABULARY.dialect)
         .iter()
         .for_each(|problem| has_a_place(problem, &text));
+    if let Some(contract) = &*CONTRACT {
+        let found = lint::said("a.yaml", &text, contract, &VOCABULARY.dialect);
+        found.iter().for_each(|problem| has_a_place(problem, &text));
+    }
     match parse("a.yaml", &text, &VOCABULARY) {
         Ok(scenarios) => {
             assert!(!scenarios.is_empty());
