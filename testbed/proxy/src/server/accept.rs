@@ -81,6 +81,8 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
                 None => {}
             }
         }
+        // Nobody can connect to it.
+        Service::Udp(_) => {}
         Service::Tcp(service) => {
             let choice = shared.exchange.on_tcp(&connection, tcp::draw(service));
             let serve = async {

@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod http;
 pub mod tcp;
+pub mod udp;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
