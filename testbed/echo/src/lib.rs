@@ -15,6 +15,7 @@ mod http;
 mod identity;
 pub mod journal;
 mod tcp;
+mod udp;
 mod websocket;
 
 use std::time::Duration;
