@@ -106,6 +106,7 @@ pub const SUPPORTED_FEATURES: &[&str] = &[
     "HTTPRouteSchemeRedirect",
     "ReferenceGrant",
     "TCPRoute",
+    "UDPRoute",
 ];
 
 /// What it claims beside that from this minor release of Gateway API v1 on: names and fields that older ones lack.

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use gateproof_proxy::config::Transport;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -29,12 +30,13 @@ pub enum Kind {
     HttpRoute,
     GrpcRoute,
     TcpRoute,
+    UdpRoute,
     ReferenceGrant,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -45,6 +47,7 @@ impl Kind {
         Self::HttpRoute,
         Self::GrpcRoute,
         Self::TcpRoute,
+        Self::UdpRoute,
         Self::ReferenceGrant,
     ];
 
@@ -71,6 +74,7 @@ impl Kind {
             Self::HttpRoute => "HTTPRoute",
             Self::GrpcRoute => "GRPCRoute",
             Self::TcpRoute => "TCPRoute",
+            Self::UdpRoute => "UDPRoute",
             Self::ReferenceGrant => "ReferenceGrant",
         }
     }
@@ -119,6 +123,7 @@ pub enum Body {
     HttpRoute(HttpRouteSpec),
     GrpcRoute(GrpcRouteSpec),
     TcpRoute(TcpRouteSpec),
+    UdpRoute(TcpRouteSpec),
     ReferenceGrant(GrantSpec),
 }
 
@@ -160,6 +165,7 @@ impl Object {
                 Kind::HttpRoute => Body::HttpRoute(HttpRouteSpec::deserialize(spec)?),
                 Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
                 Kind::TcpRoute => Body::TcpRoute(TcpRouteSpec::deserialize(spec)?),
+                Kind::UdpRoute => Body::UdpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
             };
             Ok((meta, body))
@@ -188,8 +194,8 @@ pub enum Bind {
     Failed(String),
 }
 
-/// What the data plane reported last about each address and port (as declared, before any port mapping).
-pub type Binds = BTreeMap<(IpAddr, u16), Bind>;
+/// What the data plane reported last about each address and port (as declared, before any port mapping) of a transport.
+pub type Binds = BTreeMap<(IpAddr, u16, Transport), Bind>;
 
 /// The addresses given to Gateways.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -327,5 +333,6 @@ views! {
     http_routes, http_route, HttpRoute, HttpRouteSpec;
     grpc_routes, grpc_route, GrpcRoute, GrpcRouteSpec;
     tcp_routes, tcp_route, TcpRoute, TcpRouteSpec;
+    udp_routes, udp_route, UdpRoute, TcpRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
 }

@@ -21,6 +21,7 @@ mod surface;
 pub mod tamper;
 pub(crate) mod tools;
 mod transit;
+mod udp;
 mod unknown;
 mod unseen;
 mod v1_7;
@@ -179,6 +180,7 @@ pub fn catalogue() -> &'static [Fault] {
             v1_7::FAULTS,
             limits::FAULTS,
             unseen::FAULTS,
+            udp::FAULTS,
             kept::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
