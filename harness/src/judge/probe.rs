@@ -471,7 +471,7 @@ pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
         "{} {} {} {} {}",
         env.label(&probe.target.gateway),
         probe.target.listener.as_deref().unwrap_or_default(),
-        probe.method.as_deref().unwrap_or("tcp"),
+        probe.method.as_deref().unwrap_or(if probe.datagrams { "udp" } else { "tcp" }),
         probe.host.as_deref().unwrap_or_default(),
         probe.path
     )

@@ -61,6 +61,9 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
     let address = address.ok_or(RequestError::NoAddress(name))?;
     let Some(method) = &probe.method else {
         let (send, listens) = (probe.path.clone(), probe.listens);
+        if probe.datagrams {
+            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send });
+        }
         return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send, listens });
     };
     let own_host = probe.host.as_deref().unwrap_or(address);
@@ -131,6 +134,7 @@ fn port_at(object: &Value, place: &str, name: &str) -> Result<u16, RequestError>
 
 fn listener_port(probe: &Probe, object: &Value, name: &str) -> Result<u16, RequestError> {
     let protocols: &[&str] = match (&probe.method, probe.tls) {
+        (None, _) if probe.datagrams => &["UDP"],
         (None, _) => &["TCP", "TLS"],
         (Some(_), true) => &["HTTPS", "TLS"],
         (Some(_), false) => &["HTTP"],

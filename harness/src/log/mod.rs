@@ -18,7 +18,7 @@ pub use event::{
 };
 pub use exchange::{
     Exchange, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest, Received,
-    Reply, Role, TcpEnd,
+    Reply, Role, TcpEnd, UdpEnd,
 };
 pub use key::ObjectKey;
 pub use service::ServiceRequest;

@@ -7,6 +7,7 @@ mod kept;
 mod tap;
 mod tcp;
 mod tls;
+mod udp;
 mod websocket;
 
 use std::sync::Arc;
@@ -50,6 +51,7 @@ impl Prober {
             http: None,
             replies: Vec::new(),
             tcp: None,
+            udp: None,
             error: None,
             received: None,
         };
@@ -59,6 +61,7 @@ impl Prober {
                 let text = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
                 tcp::attempt(self, exchange, &host, port, &text).await
             }
+            ProbeRequest::Udp { host, port, send } => udp::attempt(self, exchange, &host, port, &send).await,
         }
     }
 }

@@ -148,6 +148,18 @@ pub enum BackendProtocol {
     H2c,
     /// Lines over TCP.
     Tcp,
+    /// Datagrams over UDP, each answered.
+    Udp,
+}
+
+impl BackendProtocol {
+    /// The `protocol` of Service ports that carries it.
+    pub fn carrier(self) -> &'static str {
+        match self {
+            BackendProtocol::Http | BackendProtocol::H2c | BackendProtocol::Tcp => "TCP",
+            BackendProtocol::Udp => "UDP",
+        }
+    }
 }
 
 /// What a scenario must not share.
@@ -377,16 +389,18 @@ pub enum HoldFor {
 pub struct Probe {
     /// Where to.
     pub target: ProbeTarget,
-    /// HTTP method; `None` for TCP.
+    /// HTTP method; `None` for TCP and UDP.
     pub method: Option<String>,
     /// Whether it is a call of gRPC: a POST over HTTP/2 with messages.
     pub grpc: bool,
     /// Whether over HTTP/2.
     pub http2: bool,
-    /// Raw request target for HTTP, text to send for TCP.
+    /// Raw request target for HTTP, text to send for TCP and UDP.
     pub path: String,
     /// Whether nothing is sent over TCP before a line has come.
     pub listens: bool,
+    /// Whether it is over UDP.
+    pub datagrams: bool,
     /// Host header; `None` for TCP.
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host.

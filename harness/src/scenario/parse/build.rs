@@ -129,6 +129,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             port: integer(node, "port").and_then(|p| u16::try_from(p).ok()).unwrap_or(8080),
             protocol: match text(node, "protocol") {
                 Some("tcp") => BackendProtocol::Tcp,
+                Some("udp") => BackendProtocol::Udp,
                 Some("h2c") => BackendProtocol::H2c,
                 _ => BackendProtocol::Http,
             },

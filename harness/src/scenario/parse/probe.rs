@@ -35,6 +35,13 @@ enum Over {
     Http,
     Grpc,
     Tcp,
+    Udp,
+}
+
+impl Over {
+    fn name(self) -> &'static str {
+        if self == Over::Udp { "UDP" } else { "TCP" }
+    }
 }
 
 /// Reads a probe.
@@ -53,23 +60,28 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
-    if let Some(tcp) = node.get("tcp") {
+    let layer_4 = node.get("tcp").map(|to| (to, Over::Tcp)).or_else(|| node.get("udp").map(|to| (to, Over::Udp)));
+    if let Some((to, over)) = layer_4 {
         for name in ["via", "headers", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
-                checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
+                checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
+        }
+        if let Some(listens) = node.get("listens").filter(|_| over == Over::Udp) {
+            checker.report(listens.mark, "`listens` is for TCP".to_owned(), None);
         }
         let listens = boolean(node, "listens").unwrap_or(false);
         if let Some((send, _)) = node.entries().iter().find(|(k, _)| listens && k.name == "send") {
             checker.report(send.mark, "who listens sends nothing".to_owned(), None);
         }
         return Some(Probe {
-            target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener },
+            target: ProbeTarget { gateway: names.via(to.text()?, to.mark, checker)?, listener },
             method: None,
             grpc: false,
             http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             listens,
+            datagrams: over == Over::Udp,
             host: None,
             tls: false,
             headers: IndexMap::new(),
@@ -78,7 +90,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             among: Vec::new(),
             over: None,
             messages: None,
-            answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
+            answer: answer(node.get("expect")?, over, names, checker)?,
             contrast: false,
             unprogrammed,
             once,
@@ -141,6 +153,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         grpc,
         http2,
         listens: false,
+        datagrams: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
@@ -221,14 +234,15 @@ fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
 }
 
 fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Answer> {
-    let tcp = over == Over::Tcp;
+    let layer_4 = matches!(over, Over::Tcp | Over::Udp);
     match (node.text(), over) {
         (Some("refused"), Over::Tcp) => return Some(Answer::TcpRefused),
-        (Some("noAnswer"), Over::Http | Over::Tcp) => return Some(Answer::NoAnswer),
+        (Some("noAnswer"), Over::Http | Over::Tcp | Over::Udp) => return Some(Answer::NoAnswer),
         (Some("cutOff"), Over::Http) => return Some(Answer::CutOff),
         (Some(word), _) => {
             let over = match over {
                 Over::Tcp => "TCP; `refused` and `noAnswer` are",
+                Over::Udp => "UDP; `noAnswer` is",
                 Over::Grpc => "a call; say the `code`",
                 Over::Http => "HTTP; `noAnswer` and `cutOff` are",
             };
@@ -247,7 +261,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         }
         return Some(Answer::Shares { parts: shares(weights, over, names, checker), margin: margin(node) });
     }
-    if let Some(percent) = node.get("copies").filter(|_| !tcp) {
+    if let Some(percent) = node.get("copies").filter(|_| !layer_4) {
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| !["copies", "margin"].contains(&k.name.as_str())) {
             checker.report(key.mark, format!("`{}` beside `copies`", key.name), None);
         }
@@ -256,9 +270,9 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "margin") {
         checker.report(key.mark, "`margin` without `shares` or `copies`".to_owned(), None);
     }
-    if tcp {
+    if layer_4 {
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name != "backend") {
-            checker.report(key.mark, format!("`{}` has no meaning over TCP", key.name), None);
+            checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
         }
         return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
     }

@@ -235,7 +235,7 @@ static BACKEND: Table = Table {
         may("port", Shape::Integer(1, 65535), "port of the Service; 8080 unless given"),
         may(
             "protocol",
-            Shape::Word(&["http", "h2c", "tcp"]),
+            Shape::Word(&["http", "h2c", "tcp", "udp"]),
             "what it speaks; http unless given. h2c: HTTP/2 with prior knowledge, and gRPC",
         ),
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),

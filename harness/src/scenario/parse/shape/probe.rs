@@ -9,7 +9,7 @@ pub(super) static PROBE: Table = Table {
     name: "Probe",
     doc: "A request and the answer that it must get.",
     conditions: false,
-    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "websocket", "tcp"],
+    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "websocket", "tcp", "udp"],
     fields: &[
         may("get", Shape::Text, "URL of a GET"),
         may("head", Shape::Text, "URL of a HEAD"),
@@ -21,7 +21,8 @@ pub(super) static PROBE: Table = Table {
         may("grpc", Shape::Text, "URL of a call of gRPC: http://HOST/PACKAGE.SERVICE/METHOD"),
         may("websocket", Shape::Text, "URL (of HTTP) of a WebSocket"),
         may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
-        may("send", Shape::Text, "what is sent over TCP"),
+        may("udp", Shape::Text, "the Gateway to send datagrams to"),
+        may("send", Shape::Text, "what is sent over TCP, or in each datagram"),
         may("listens", Shape::Bool, "true: nothing is sent over TCP, for the backend speaks first"),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may("listener", Shape::Text, "the listener; the first that fits the protocol unless given"),
