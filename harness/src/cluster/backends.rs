@@ -203,7 +203,8 @@ impl Hosting {
             let first = BackendDecl::slice(&decl.name);
             let names = [BackendDecl::second_slice(&first).unwrap_or_default(), first];
             for (index, (address, name)) in self.addresses.iter().zip(names.into_iter().rev()).enumerate() {
-                let slice = Slice { namespace: &bound.namespace, service: &bound.service, name };
+                let carrier = decl.protocol.carrier();
+                let slice = Slice { namespace: &bound.namespace, service: &bound.service, name, carrier };
                 let endpoint = endpoints.get(index).map(|endpoint| (*endpoint, decl.ready));
                 hosted.objects.push(slice.object(*address, endpoint, &labels));
             }
@@ -227,6 +228,7 @@ impl Hosting {
                     BackendProtocol::Tcp if decl.greets => Protocol::Greeting,
                     BackendProtocol::Tcp => Protocol::Tcp,
                     BackendProtocol::Tls => Protocol::Tls,
+                    BackendProtocol::Udp => Protocol::Udp,
                 },
                 identity: Identity {
                     namespace: bound.namespace.clone(),
@@ -291,7 +293,7 @@ fn service(
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "spec": {"ports": [{"port": port, "targetPort": endpoint.map_or(port, |e| e.port()), "protocol": "TCP"}]},
+        "spec": {"ports": [{"port": port, "targetPort": endpoint.map_or(port, |e| e.port()), "protocol": decl.protocol.carrier()}]},
     });
     if decl.protocol == BackendProtocol::H2c {
         service["spec"]["ports"][0]["appProtocol"] = json!("kubernetes.io/h2c");
@@ -306,6 +308,8 @@ struct Slice<'a> {
     service: &'a str,
     /// Its own name.
     name: String,
+    /// What carries what it speaks, as `protocol` of its port.
+    carrier: &'static str,
 }
 
 impl Slice<'_> {
@@ -323,7 +327,7 @@ impl Slice<'_> {
         });
         if let Some((endpoint, ready)) = endpoint {
             slice["endpoints"] = json!([{"addresses": [endpoint.ip().to_string()], "conditions": {"ready": ready}}]);
-            slice["ports"] = json!([{"name": "", "port": endpoint.port(), "protocol": "TCP"}]);
+            slice["ports"] = json!([{"name": "", "port": endpoint.port(), "protocol": self.carrier}]);
         }
         slice
     }
@@ -347,7 +351,7 @@ mod tests {
     use super::*;
 
     fn slice(name: &str) -> Slice<'_> {
-        Slice { namespace: "ns", service: "echo", name: BackendDecl::slice(name) }
+        Slice { namespace: "ns", service: "echo", name: BackendDecl::slice(name), carrier: "TCP" }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::expect::Miss;
 use super::location::{self, Comparison};
 use super::{forwarded, grpc};
 use crate::dialects::Implied;
-use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd};
+use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd, UdpEnd};
 use crate::scenario::{Answer, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// The status codes of a timeout.
@@ -33,7 +33,7 @@ pub(super) fn compare(
         Answer::Http(seen) => check.http(seen, exchange),
         Answer::TcpBackend(name) => {
             let expected = format!("a line from backend {name}");
-            if answered_by(exchange, bindings) != Some(name.as_str()) {
+            if answered_by(exchange, bindings) != Some(name.as_str()) || is_by_several(exchange) {
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -58,6 +58,12 @@ pub(super) fn compare(
             let is_answered = exchange.received.is_some() || matches!(exchange.tcp, Some(TcpEnd::Answered { .. }));
             if is_answered {
                 let expected = "nobody answers: not a byte comes".to_owned();
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::NoAnswer if matches!(exchange.request, ProbeRequest::Udp { .. }) => {
+            if !is_unanswered(exchange) {
+                let expected = "nobody answers: not a datagram comes".to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -400,14 +406,28 @@ fn counts_for(share: &Share, exchange: &Exchange, backend: Option<&str>) -> bool
     }
 }
 
+/// Whether no datagram came back.
+fn is_unanswered(exchange: &Exchange) -> bool {
+    matches!(exchange.udp, Some(UdpEnd::Silent | UdpEnd::Refused))
+}
+
+/// Whether more than one answered the datagrams of one flow.
+fn is_by_several(exchange: &Exchange) -> bool {
+    matches!(&exchange.udp, Some(UdpEnd::Answered { lines, echo }) if lines.len() + echo.len() > 1)
+}
+
 /// Whether a connection was refused, reset or closed before any byte.
 fn is_refused(exchange: &Exchange) -> bool {
-    matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte | TcpEnd::Alert(_)))
+    is_unanswered(exchange)
+        || matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte | TcpEnd::Alert(_)))
         || matches!(exchange.error, Some(ProbeError::ConnectRefused(_)))
         || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none()
 }
 
 fn echo_of(exchange: &Exchange) -> Option<Value> {
+    if let Some(UdpEnd::Answered { echo, .. }) = &exchange.udp {
+        return echo.first().map(EchoText::parse);
+    }
     match (&exchange.http, &exchange.tcp) {
         (Some(answer), _) => answer.echo.as_ref().map(EchoText::parse),
         (None, Some(TcpEnd::Answered { echo, .. })) => echo.as_ref().map(EchoText::parse),
@@ -428,6 +448,17 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
             None if grpc::is_call(exchange) => format!("no code that can be read, {}", from()),
             _ => format!("status {} {}", answer.status, from()),
         };
+    }
+    match &exchange.udp {
+        Some(UdpEnd::Answered { .. }) if is_by_several(exchange) => {
+            return format!("datagrams {}, and from others", from());
+        }
+        Some(UdpEnd::Answered { .. }) => return format!("datagrams {}", from()),
+        Some(UdpEnd::TooFew { answered: 1 }) => return "a single datagram came back for several".to_owned(),
+        Some(UdpEnd::TooFew { answered }) => return format!("no more than {answered} datagrams came back"),
+        Some(UdpEnd::Silent) => return "no datagram came back".to_owned(),
+        Some(UdpEnd::Refused) => return "nobody listens at the port, says the address".to_owned(),
+        None => {}
     }
     match &exchange.tcp {
         Some(TcpEnd::Answered { line, .. }) => {

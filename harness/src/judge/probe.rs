@@ -471,7 +471,11 @@ pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
         "{} {} {} {} {}",
         env.label(&probe.target.gateway),
         probe.target.listener.as_deref().unwrap_or_default(),
-        probe.method.as_deref().unwrap_or(if probe.tls { "tls" } else { "tcp" }),
+        probe.method.as_deref().unwrap_or(match (probe.datagrams, probe.tls) {
+            (true, _) => "udp",
+            (false, true) => "tls",
+            (false, false) => "tcp",
+        }),
         probe.host.as_deref().unwrap_or_default(),
         probe.path
     )

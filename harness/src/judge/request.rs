@@ -61,6 +61,9 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
     let address = address.ok_or(RequestError::NoAddress(name))?;
     let Some(method) = &probe.method else {
         let (send, listens) = (probe.path.clone(), probe.listens);
+        if probe.datagrams {
+            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send });
+        }
         let tls = probe.tls.then(|| Hello { server_name: probe.host.clone() });
         return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send, listens, tls });
     };
@@ -132,6 +135,7 @@ fn port_at(object: &Value, place: &str, name: &str) -> Result<u16, RequestError>
 
 fn listener_port(probe: &Probe, object: &Value, name: &str) -> Result<u16, RequestError> {
     let protocols: &[&str] = match (&probe.method, probe.tls) {
+        (None, _) if probe.datagrams => &["UDP"],
         (None, true) => &["TLS"],
         (None, false) => &["TCP"],
         (Some(_), true) => &["HTTPS", "TLS"],

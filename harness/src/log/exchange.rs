@@ -40,6 +40,15 @@ pub enum ProbeRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls: Option<Hello>,
     },
+    /// Datagrams from one socket: several of them, each the exchange's id, its number and `send`.
+    Udp {
+        /// Host (an IP address or a name) from `status.addresses`.
+        host: String,
+        /// Listener port.
+        port: u16,
+        /// What each holds beside, as text.
+        send: String,
+    },
 }
 
 /// What a handshake for a stream says.
@@ -170,6 +179,9 @@ pub struct Exchange {
     /// How a TCP attempt ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpEnd>,
+    /// How an attempt over UDP ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<UdpEnd>,
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProbeError>,
@@ -240,6 +252,30 @@ pub enum TcpEnd {
     Alert(String),
     /// Not a byte came within the budget, and the connection stayed open.
     Hung,
+}
+
+/// How an attempt over UDP ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum UdpEnd {
+    /// As many of the datagrams as it takes were answered, each with a line and its own bytes.
+    Answered {
+        /// The lines as text, without those that repeat one; empty where `echo` says it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<String>,
+        /// What those who answered said of themselves, without repetitions, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        echo: Vec<EchoText>,
+    },
+    /// Some were answered, and too few: more were lost than a network loses.
+    TooFew {
+        /// How many were answered.
+        answered: usize,
+    },
+    /// No datagram came back from where they were sent to.
+    Silent,
+    /// The address said that nobody listens at the port, and no answer came.
+    Refused,
 }
 
 /// Why an attempt has no answer, named for the phase that failed.

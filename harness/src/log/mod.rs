@@ -18,7 +18,7 @@ pub use event::{
 };
 pub use exchange::{
     Exchange, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest,
-    Received, Reply, Role, TcpEnd,
+    Received, Reply, Role, TcpEnd, UdpEnd,
 };
 pub use key::ObjectKey;
 pub use service::ServiceRequest;

@@ -8,6 +8,7 @@ mod stream;
 mod tap;
 mod tcp;
 mod tls;
+mod udp;
 mod websocket;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ impl Prober {
             http: None,
             replies: Vec::new(),
             tcp: None,
+            udp: None,
             error: None,
             received: None,
         };
@@ -63,6 +65,7 @@ impl Prober {
                     Some(hello) => stream::attempt(self, exchange, (&host, port), &hello, &text).await,
                 }
             }
+            ProbeRequest::Udp { host, port, send } => udp::attempt(self, exchange, &host, port, &send).await,
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::cluster::kinds::Kinds;
 use crate::cluster::names;
 use crate::cluster::pool::Instance;
 use crate::cluster::shape::Ports;
-use crate::dialects::Protocol;
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::Scenario;
 use crate::scenario::bind::{Needs, needs};
@@ -33,7 +32,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
     let mut ports = names.ports.aliases();
     for (_, instance) in gateways {
         // A Gateway on a port of its own decides what the alias of its protocol means.
-        if instance.shape.protocol == Protocol::Tcp || instance.shape.port.is_some() {
+        if instance.shape.protocol.is_layer_4() || instance.shape.port.is_some() {
             ports.insert(instance.shape.to_string(), instance.port);
         }
     }

@@ -39,7 +39,7 @@ pub fn known_before<'i>(
 pub fn lane_of(request: &ProbeRequest) -> String {
     match request {
         ProbeRequest::Http(request) => lane(&request.host, request.port),
-        ProbeRequest::Tcp { host, port, .. } => lane(host, *port),
+        ProbeRequest::Tcp { host, port, .. } | ProbeRequest::Udp { host, port, .. } => lane(host, *port),
     }
 }
 

@@ -150,6 +150,18 @@ pub enum BackendProtocol {
     Tcp,
     /// The same within TLS, with a certificate for the name of its Service.
     Tls,
+    /// Datagrams over UDP, each answered.
+    Udp,
+}
+
+impl BackendProtocol {
+    /// The `protocol` of Service ports that carries it.
+    pub fn carrier(self) -> &'static str {
+        match self {
+            BackendProtocol::Http | BackendProtocol::H2c | BackendProtocol::Tcp | BackendProtocol::Tls => "TCP",
+            BackendProtocol::Udp => "UDP",
+        }
+    }
 }
 
 /// What a scenario must not share.
@@ -379,17 +391,19 @@ pub enum HoldFor {
 pub struct Probe {
     /// Where to.
     pub target: ProbeTarget,
-    /// HTTP method; `None` for TCP and TLS streams.
+    /// HTTP method; `None` for streams of TCP and TLS, and for UDP.
     pub method: Option<String>,
     /// Whether it is a call of gRPC: a POST over HTTP/2 with messages.
     pub grpc: bool,
     /// Whether over HTTP/2.
     pub http2: bool,
-    /// Raw request target for HTTP, text to send for TCP.
+    /// Raw request target for HTTP, text to send for TCP and UDP.
     pub path: String,
     /// Whether nothing is sent over TCP before a line has come.
     pub listens: bool,
-    /// Host header; of a TLS stream the server name, if it has one; `None` for TCP.
+    /// Whether it is over UDP.
+    pub datagrams: bool,
+    /// Host header; of a TLS stream the server name, if it has one; `None` for TCP and UDP.
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host. Without a method it is a stream.
     pub tls: bool,

@@ -142,7 +142,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
 /// Port aliases: a protocol, with a number from 2 for further ports of it.
 pub fn is_port_alias(alias: &str) -> bool {
     let (protocol, number) = alias.split_once('-').map_or((alias, None), |(p, n)| (p, Some(n)));
-    matches!(protocol, "http" | "https" | "tcp") && number.is_none_or(|n| matches!(n.as_bytes(), [b'2'..=b'9']))
+    matches!(protocol, "http" | "https" | "tcp" | "udp") && number.is_none_or(|n| matches!(n.as_bytes(), [b'2'..=b'9']))
 }
 
 impl fmt::Display for Slot {

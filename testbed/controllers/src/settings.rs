@@ -109,6 +109,7 @@ pub const SUPPORTED_FEATURES: &[&str] = &[
     "TLSRoute",
     "TLSRouteModeMixed",
     "TLSRouteModeTerminate",
+    "UDPRoute",
 ];
 
 /// What it claims beside that from this minor release of Gateway API v1 on: names and fields that older ones lack.

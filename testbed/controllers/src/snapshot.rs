@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use gateproof_proxy::config::Transport;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,12 +31,13 @@ pub enum Kind {
     GrpcRoute,
     TcpRoute,
     TlsRoute,
+    UdpRoute,
     ReferenceGrant,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -47,6 +49,7 @@ impl Kind {
         Self::GrpcRoute,
         Self::TcpRoute,
         Self::TlsRoute,
+        Self::UdpRoute,
         Self::ReferenceGrant,
     ];
 
@@ -74,6 +77,7 @@ impl Kind {
             Self::GrpcRoute => "GRPCRoute",
             Self::TcpRoute => "TCPRoute",
             Self::TlsRoute => "TLSRoute",
+            Self::UdpRoute => "UDPRoute",
             Self::ReferenceGrant => "ReferenceGrant",
         }
     }
@@ -123,6 +127,7 @@ pub enum Body {
     GrpcRoute(GrpcRouteSpec),
     TcpRoute(TcpRouteSpec),
     TlsRoute(TlsRouteSpec),
+    UdpRoute(TcpRouteSpec),
     ReferenceGrant(GrantSpec),
 }
 
@@ -165,6 +170,7 @@ impl Object {
                 Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
                 Kind::TcpRoute => Body::TcpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::TlsRoute => Body::TlsRoute(TlsRouteSpec::deserialize(spec)?),
+                Kind::UdpRoute => Body::UdpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
             };
             Ok((meta, body))
@@ -193,8 +199,8 @@ pub enum Bind {
     Failed(String),
 }
 
-/// What the data plane reported last about each address and port (as declared, before any port mapping).
-pub type Binds = BTreeMap<(IpAddr, u16), Bind>;
+/// What the data plane reported last about each address and port (as declared, before any port mapping) of a transport.
+pub type Binds = BTreeMap<(IpAddr, u16, Transport), Bind>;
 
 /// The addresses given to Gateways.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -333,5 +339,6 @@ views! {
     grpc_routes, grpc_route, GrpcRoute, GrpcRouteSpec;
     tcp_routes, tcp_route, TcpRoute, TcpRouteSpec;
     tls_routes, tls_route, TlsRoute, TlsRouteSpec;
+    udp_routes, udp_route, UdpRoute, TcpRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
 }

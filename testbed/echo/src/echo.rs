@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::{MOST_CONNECTIONS, dialogue, http, tcp, tls};
+use crate::{MOST_CONNECTIONS, dialogue, http, tcp, tls, udp};
 
 /// How long [`Echo::shutdown`] lets answers under way end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -40,6 +40,8 @@ pub enum Protocol {
     Greeting,
     /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite.
     Dialogue,
+    /// Datagrams, each answered by a line and its own bytes.
+    Udp,
 }
 
 /// How a backend is started.
@@ -125,8 +127,7 @@ impl Echo {
     /// [`EchoError::Bind`].
     pub async fn start(options: EchoOptions) -> Result<Self, EchoError> {
         let bind = |source| EchoError::Bind { address: options.bind, source };
-        let listener = listen(options.bind).map_err(bind)?;
-        let addr = listener.local_addr().map_err(bind)?;
+        let (socket, addr) = Socket::open(options.bind, options.protocol).map_err(bind)?;
         let echo = Self {
             addr,
             closing: CancellationToken::new(),
@@ -149,7 +150,14 @@ impl Echo {
             closing: echo.closing.clone(),
         });
         let (closing, abort, tasks) = (echo.closing.clone(), echo.abort.clone(), echo.tasks.clone());
-        echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
+        match socket {
+            Socket::Streams(listener) => {
+                echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
+            }
+            Socket::Datagrams(socket) => {
+                echo.tasks.spawn(abort.run_until_cancelled_owned(udp::serve(socket, backend, closing)));
+            }
+        }
         Ok(echo)
     }
 
@@ -174,6 +182,25 @@ impl Drop for Echo {
     fn drop(&mut self) {
         self.closing.cancel();
         self.abort.cancel();
+    }
+}
+
+/// What a backend listens with.
+enum Socket {
+    Streams(TcpListener),
+    Datagrams(UdpSocket),
+}
+
+impl Socket {
+    fn open(address: SocketAddr, protocol: Protocol) -> std::io::Result<(Self, SocketAddr)> {
+        if protocol == Protocol::Udp {
+            let socket = udp::bind(address)?;
+            let at = socket.local_addr()?;
+            return Ok((Self::Datagrams(socket), at));
+        }
+        let listener = listen(address)?;
+        let at = listener.local_addr()?;
+        Ok((Self::Streams(listener), at))
     }
 }
 
@@ -210,6 +237,8 @@ async fn accept(
                         Protocol::Tls => tls::serve(stream, peer, backend, closing).await,
                         Protocol::Greeting => tcp::greet(stream, peer, backend, closing).await,
                         Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
+                        // It has no connections.
+                        Protocol::Udp => {}
                     }
                 };
                 tasks.spawn(abort.clone().run_until_cancelled_owned(serving));

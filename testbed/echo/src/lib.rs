@@ -16,6 +16,7 @@ mod identity;
 pub mod journal;
 mod tcp;
 mod tls;
+mod udp;
 mod websocket;
 
 use std::time::Duration;

@@ -19,12 +19,12 @@ const LONGEST_LINE: u64 = 4096;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Greeting<'a> {
+pub(crate) struct Greeting<'a> {
     #[serde(flatten)]
-    identity: &'a Identity,
+    pub(crate) identity: &'a Identity,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<&'a str>,
-    peer: SocketAddr,
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) peer: SocketAddr,
 }
 
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
@@ -52,7 +52,7 @@ async fn speak(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> st
     write.shutdown().await
 }
 
-fn line_of(greeting: &Greeting<'_>) -> std::io::Result<Vec<u8>> {
+pub(crate) fn line_of(greeting: &Greeting<'_>) -> std::io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(greeting)?;
     line.push(b'\n');
     Ok(line)

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::config::{
     BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, StreamListener, TcpBackend,
-    TcpTarget, TlsListener, VirtualHost,
+    TcpTarget, TlsListener, Transport, VirtualHost,
 };
 use crate::matching::MatchPredicate;
 use crate::matching::precedence::{Rank, rank};
@@ -18,18 +18,24 @@ use crate::spread::Spread;
 use crate::streams::CompiledStream;
 use crate::tls::{self, TlsTerms};
 
-/// Names a listener: the Gateway's address and the port that it declares.
+/// Names a listener: the Gateway's address, the port that it declares, and whether that is one of TCP or of UDP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ListenerKey {
     /// The Gateway's address.
     pub address: IpAddr,
     /// The declared port.
     pub port: u16,
+    /// What carries it.
+    pub transport: Transport,
 }
 
 impl fmt::Display for ListenerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SocketAddr::new(self.address, self.port).fmt(f)
+        SocketAddr::new(self.address, self.port).fmt(f)?;
+        match self.transport {
+            Transport::Tcp => Ok(()),
+            Transport::Udp => f.write_str("/UDP"),
+        }
     }
 }
 
@@ -62,7 +68,11 @@ impl Compiled {
         let mut listeners = HashMap::new();
         let mut problems = Vec::new();
         for listener in &config.listeners {
-            let key = ListenerKey { address: listener.address, port: listener.port };
+            let key = ListenerKey {
+                address: listener.address,
+                port: listener.port,
+                transport: listener.protocol.transport(),
+            };
             match listeners.entry(key) {
                 Entry::Vacant(entry) => {
                     entry.insert(CompiledListener::new(listener, key, &mut problems));
@@ -114,6 +124,8 @@ pub enum Service {
     },
     /// Byte streams.
     Tcp(CompiledTcp),
+    /// Datagrams.
+    Udp(CompiledTcp),
 }
 
 impl CompiledListener {
@@ -125,6 +137,7 @@ impl CompiledListener {
             Protocol::Https(listeners) => https(listeners, &[], problems),
             Protocol::Tls(port) => https(&port.https, &port.streams, problems),
             Protocol::Tcp(tcp) => Service::Tcp(CompiledTcp::new(tcp.backends.clone())),
+            Protocol::Udp(udp) => Service::Udp(CompiledTcp::new(udp.backends.clone())),
         };
         Self { id: listener.id.clone(), key, service }
     }
@@ -248,7 +261,7 @@ impl CompiledRoute {
     }
 }
 
-/// A TCP listener with the counters that spread its connections.
+/// A TCP or UDP listener with the counters that spread its connections or flows.
 #[derive(Debug)]
 pub struct CompiledTcp {
     /// The backends.

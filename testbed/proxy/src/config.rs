@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 /// The whole configuration of the data plane. Two equal values mean the same traffic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Config {
-    /// At most one entry for each pair of address and port; a second one is reported as a problem and ignored.
+    /// At most one entry for each address, port and transport; a second one is reported as a problem and ignored.
     pub listeners: Vec<Listener>,
     /// Where packets are dropped: whoever connects there hears nothing, neither yes nor no, whatever is listened for.
     pub silent: BTreeSet<(IpAddr, u16)>,
@@ -46,6 +46,27 @@ pub enum Protocol {
     Tls(TlsPort),
     /// A byte stream.
     Tcp(TcpListener),
+    /// Datagrams.
+    Udp(UdpListener),
+}
+
+/// What carries a protocol. Listeners of different transports have the same port without meeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Transport {
+    /// Streams.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+impl Protocol {
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        match self {
+            Self::Http(_) | Self::Https(_) | Self::Tls(_) | Self::Tcp(_) => Transport::Tcp,
+            Self::Udp(_) => Transport::Udp,
+        }
+    }
 }
 
 /// The Gateway listeners of protocol HTTP on one address and port.
@@ -440,7 +461,15 @@ pub struct TcpListener {
     pub backends: Vec<TcpBackend>,
 }
 
-/// One weighted backend of a TCPRoute.
+/// A listener of protocol UDP. Without backends (no route, or all weights 0) every datagram is dropped. Its backends are those
+/// of streams, but that to refuse is to drop, and that a share is one of flows: of what one client address sends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct UdpListener {
+    /// The backends of the one route that the listener serves.
+    pub backends: Vec<TcpBackend>,
+}
+
+/// One weighted backend of a TCPRoute or UDPRoute.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TcpBackend {
     /// A name for logs, such as `namespace/service:port`.

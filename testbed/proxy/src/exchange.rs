@@ -142,6 +142,28 @@ pub enum TcpChoice {
     },
 }
 
+/// Which way a datagram goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// From the client to the backend.
+    There,
+    /// From the backend to the client.
+    Back,
+}
+
+/// What becomes of a datagram.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Passage {
+    /// It goes on as it is.
+    Pass,
+    /// It goes nowhere.
+    Drop,
+    /// These bytes go on in its stead.
+    As(Vec<u8>),
+    /// On its way back it comes from another port than the client sent to. There: as if it were dropped.
+    FromElsewhere,
+}
+
 /// The seam. See the module's documentation.
 #[async_trait]
 pub trait Exchange: Send + Sync + 'static {
@@ -220,6 +242,16 @@ pub trait Exchange: Send + Sync + 'static {
         choice: TcpChoice,
     ) -> Option<(Stream, TcpChoice)> {
         Some((stream, choice))
+    }
+
+    /// What becomes of a flow of datagrams, that is of all that a client address sends to a UDP listener. To refuse is to drop.
+    fn on_udp(&self, _flow: &Connection, drawn: TcpChoice) -> TcpChoice {
+        drawn
+    }
+
+    /// What becomes of one datagram of a flow that has a backend.
+    fn on_datagram(&self, _flow: &Connection, _way: Way, _datagram: &[u8]) -> Passage {
+        Passage::Pass
     }
 }
 

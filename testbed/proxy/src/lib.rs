@@ -31,3 +31,4 @@ pub use compiled::{Compiled, ListenerKey, Problem};
 pub use config::Config;
 pub use exchange::{Exchange, Plain};
 pub use proxy::{ApplyOutcome, BindFailure, ListenerOutcome, Proxy, ProxyOptions};
+pub use server::udp::MOST_FLOWS;

@@ -12,7 +12,7 @@ use crate::log::Message;
 pub enum Answer {
     /// An HTTP answer.
     Http(Box<Seen>),
-    /// A line from this backend over TCP.
+    /// A line from this backend over TCP, or datagrams from it and nobody else over UDP.
     TcpBackend(String),
     /// A line from this backend over TLS.
     TlsBackend {
@@ -25,7 +25,7 @@ pub enum Answer {
     /// by an alert too.
     TcpRefused,
     /// Nobody answers: no connection is accepted, or it is closed without an answer. HTTP: or somebody else on the same address
-    /// and port has no route for the request. TCP: or the connection stays open without a byte.
+    /// and port has no route for the request. TCP: or the connection stays open without a byte. UDP: or no datagram comes.
     NoAnswer,
     /// HTTP: a timeout error, or an answer that breaks off before its end.
     CutOff,

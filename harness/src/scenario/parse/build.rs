@@ -130,6 +130,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             protocol: match text(node, "protocol") {
                 Some("tcp") => BackendProtocol::Tcp,
                 Some("tls") => BackendProtocol::Tls,
+                Some("udp") => BackendProtocol::Udp,
                 Some("h2c") => BackendProtocol::H2c,
                 _ => BackendProtocol::Http,
             },

@@ -36,6 +36,7 @@ enum Over {
     Grpc,
     Tcp,
     Tls,
+    Udp,
 }
 
 impl Over {
@@ -46,13 +47,15 @@ impl Over {
             Over::Grpc => "gRPC",
             Over::Tcp => "TCP",
             Over::Tls => "TLS",
+            Over::Udp => "UDP",
         }
     }
 }
 
-/// The Gateway that a stream is opened to, and over what.
-fn stream(node: &Node) -> Option<(&Node, Over)> {
-    node.get("tcp").map(|to| (to, Over::Tcp)).or_else(|| node.get("tls").map(|to| (to, Over::Tls)))
+/// The Gateway that a stream is opened to, or datagrams are sent to, and over what.
+fn layer_4(node: &Node) -> Option<(&Node, Over)> {
+    let over = [("tcp", Over::Tcp), ("tls", Over::Tls), ("udp", Over::Udp)];
+    over.into_iter().find_map(|(key, over)| Some((node.get(key)?, over)))
 }
 
 /// Reads a probe.
@@ -71,11 +74,14 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
-    if let Some((stream, over)) = stream(node) {
+    if let Some((to, over)) = layer_4(node) {
         for name in ["via", "headers", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
+        }
+        if let Some(listens) = node.get("listens").filter(|_| over == Over::Udp) {
+            checker.report(listens.mark, "`listens` is for TCP".to_owned(), None);
         }
         let listens = boolean(node, "listens").unwrap_or(false);
         let sni = node.entries().iter().find(|(k, _)| over == Over::Tcp && k.name == "sni");
@@ -87,12 +93,13 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             checker.report(send.mark, "who listens sends nothing".to_owned(), None);
         }
         return Some(Probe {
-            target: ProbeTarget { gateway: names.via(stream.text()?, stream.mark, checker)?, listener },
+            target: ProbeTarget { gateway: names.via(to.text()?, to.mark, checker)?, listener },
             method: None,
             grpc: false,
             http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             listens,
+            datagrams: over == Over::Udp,
             host: text(node, "sni").map(str::to_owned),
             tls: over == Over::Tls,
             headers: IndexMap::new(),
@@ -168,6 +175,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         grpc,
         http2,
         listens: false,
+        datagrams: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
@@ -248,14 +256,15 @@ fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
 }
 
 fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Answer> {
-    let tcp = matches!(over, Over::Tcp | Over::Tls);
+    let layer_4 = matches!(over, Over::Tcp | Over::Tls | Over::Udp);
     match (node.text(), over) {
         (Some("refused"), Over::Tcp | Over::Tls) => return Some(Answer::TcpRefused),
-        (Some("noAnswer"), Over::Http | Over::Tcp | Over::Tls) => return Some(Answer::NoAnswer),
+        (Some("noAnswer"), Over::Http | Over::Tcp | Over::Tls | Over::Udp) => return Some(Answer::NoAnswer),
         (Some("cutOff"), Over::Http) => return Some(Answer::CutOff),
         (Some(word), _) => {
             let over = match over {
                 Over::Tcp | Over::Tls => "TCP and TLS; `refused` and `noAnswer` are",
+                Over::Udp => "UDP; `noAnswer` is",
                 Over::Grpc => "a call; say the `code`",
                 Over::Http => "HTTP; `noAnswer` and `cutOff` are",
             };
@@ -274,7 +283,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         }
         return Some(Answer::Shares { parts: shares(weights, over, names, checker), margin: margin(node) });
     }
-    if let Some(percent) = node.get("copies").filter(|_| !tcp) {
+    if let Some(percent) = node.get("copies").filter(|_| !layer_4) {
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| !["copies", "margin"].contains(&k.name.as_str())) {
             checker.report(key.mark, format!("`{}` beside `copies`", key.name), None);
         }
@@ -283,9 +292,9 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "margin") {
         checker.report(key.mark, "`margin` without `shares` or `copies`".to_owned(), None);
     }
-    if tcp {
+    if layer_4 {
         if let Some((key, _)) =
-            node.entries().iter().find(|(k, _)| k.name != "backend" && (k.name != "certificate" || over == Over::Tcp))
+            node.entries().iter().find(|(k, _)| k.name != "backend" && (k.name != "certificate" || over != Over::Tls))
         {
             checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
         }

@@ -235,7 +235,7 @@ static BACKEND: Table = Table {
         may("port", Shape::Integer(1, 65535), "port of the Service; 8080 unless given"),
         may(
             "protocol",
-            Shape::Word(&["http", "h2c", "tcp", "tls"]),
+            Shape::Word(&["http", "h2c", "tcp", "tls", "udp"]),
             "what it speaks; http unless given. h2c: HTTP/2 with prior knowledge, and gRPC. tls: what tcp speaks, within TLS, with a certificate for the name of its Service",
         ),
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),

@@ -257,6 +257,9 @@ fn a_definition_may_be_created_and_deleted_again() {
     None
 )]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
+#[case("probe: {udp: gw, expect: refused}", "`refused` is not for UDP; `noAnswer` is", None)]
+#[case("probe: {udp: gw, listens: true, expect: noAnswer}", "`listens` is for TCP", None)]
+#[case("probe: {udp: gw, body: a, expect: noAnswer}", "`body` has no meaning over UDP", None)]
 #[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
 #[case(
     "probe: {tcp: gw, expect: {shares: {refused: 1}}}",

@@ -22,6 +22,7 @@ pub mod tamper;
 mod tls;
 pub(crate) mod tools;
 mod transit;
+mod udp;
 mod unknown;
 mod unseen;
 mod v1_7;
@@ -180,6 +181,7 @@ pub fn catalogue() -> &'static [Fault] {
             v1_7::FAULTS,
             limits::FAULTS,
             unseen::FAULTS,
+            udp::FAULTS,
             kept::FAULTS,
             tls::FAULTS,
         ];

@@ -250,7 +250,7 @@ pub(super) fn virtual_hosts(listener: &mut Listener) -> Vec<&mut VirtualHost> {
         Protocol::Http(http) => http.virtual_hosts.iter_mut().collect(),
         Protocol::Https(tls) => tls.iter_mut().map(|tls| &mut tls.virtual_host).collect(),
         Protocol::Tls(port) => port.https.iter_mut().map(|tls| &mut tls.virtual_host).collect(),
-        Protocol::Tcp(_) => Vec::new(),
+        Protocol::Tcp(_) | Protocol::Udp(_) => Vec::new(),
     }
 }
 

@@ -58,9 +58,10 @@ pub(crate) fn resolve(
         return Err(Problem::new("InvalidKind", format!("{what}: Services of type ExternalName are not supported")));
     }
     // A Service may have one number for TCP and for UDP, in any order.
+    let carrier = carrier(kind);
     let mut of_number: Vec<&ServicePort> =
         service.ports.iter().filter(|port| Some(port.port) == reference.port).collect();
-    of_number.sort_by_key(|port| !is_tcp(port));
+    of_number.sort_by_key(|port| protocol(port) != carrier);
     let Some(&port) = of_number.first() else {
         return Err(Problem::new("BackendNotFound", format!("{what}: the Service has no such port")));
     };
@@ -69,18 +70,23 @@ pub(crate) fn resolve(
     Ok(Destination { h2c, endpoints })
 }
 
-fn is_tcp(port: &ServicePort) -> bool {
-    port.protocol.as_deref().is_none_or(|protocol| protocol == "TCP")
+fn protocol(port: &ServicePort) -> &str {
+    port.protocol.as_deref().unwrap_or("TCP")
 }
 
-/// Whether the port speaks HTTP/2 in clear text. TCPRoutes and TLSRoutes carry whatever is spoken, and calls of a GRPCRoute need
+/// The protocol of Service ports that carries what a route of this kind forwards.
+fn carrier(kind: Kind) -> &'static str {
+    if kind == Kind::UdpRoute { "UDP" } else { "TCP" }
+}
+
+/// Whether the port speaks HTTP/2 in clear text. Routes of TCP, TLS and UDP carry whatever is spoken, and calls of a GRPCRoute need
 /// HTTP/2 where the port does not say.
 fn spoken(kind: Kind, port: &ServicePort) -> Result<bool, String> {
-    if let Some(protocol) = port.protocol.as_deref().filter(|protocol| *protocol != "TCP") {
-        return Err(format!("protocol {protocol} cannot be spoken to"));
+    if protocol(port) != carrier(kind) {
+        return Err(format!("protocol {} cannot be spoken to", protocol(port)));
     }
     match port.app_protocol.as_deref() {
-        _ if matches!(kind, Kind::TcpRoute | Kind::TlsRoute) => Ok(false),
+        _ if matches!(kind, Kind::TcpRoute | Kind::TlsRoute | Kind::UdpRoute) => Ok(false),
         None if kind == Kind::GrpcRoute => Ok(true),
         Some(other @ ("http" | "kubernetes.io/ws")) if kind == Kind::GrpcRoute => {
             Err(format!("appProtocol {other} carries no gRPC"))

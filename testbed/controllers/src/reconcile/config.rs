@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, net::IpAddr};
 
 use gateproof_proxy::config::{
     Certificate, Config, HttpListener, Listener as Lane, Protocol as Spoken, Route, Sensitive, StreamListener,
-    StreamRoute, TcpBackend, TcpListener, TlsListener, TlsPort, VirtualHost,
+    StreamRoute, TcpBackend, TcpListener, TlsListener, TlsPort, Transport, UdpListener, VirtualHost,
 };
 
 use super::{
@@ -15,12 +15,12 @@ use super::{
 pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
     let mut listeners = Vec::new();
     for (index, gateway) in gateways.iter().enumerate() {
-        let mut ports: BTreeMap<u16, Vec<(usize, &Listener<'_>)>> = BTreeMap::new();
+        let mut ports: BTreeMap<(u16, Transport), Vec<(usize, &Listener<'_>)>> = BTreeMap::new();
         for (at, listener) in gateway.listeners.iter().enumerate().filter(|(_, listener)| listener.is_served()) {
-            ports.entry(listener.spec.port).or_default().push((at, listener));
+            ports.entry((listener.spec.port, listener.transport())).or_default().push((at, listener));
         }
         for address in &gateway.addresses {
-            for (port, sharing) in &ports {
+            for ((port, _), sharing) in &ports {
                 listeners.extend(lane(index, gateway, sharing, routes).map(|protocol| Lane {
                     id: format!("{}:{port}", gateway.object.key()),
                     address: IpAddr::V4(*address),
@@ -35,11 +35,12 @@ pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
 
 /// Gateways that share an address share its ports too, where hostnames tell their listeners apart.
 fn joined(lanes: Vec<Lane>) -> Vec<Lane> {
-    let mut known: BTreeMap<(IpAddr, u16), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(IpAddr, u16, Transport), usize> = BTreeMap::new();
     let mut all: Vec<Lane> = Vec::new();
     for lane in lanes {
-        let Some(at) = known.get(&(lane.address, lane.port)) else {
-            known.insert((lane.address, lane.port), all.len());
+        let place = (lane.address, lane.port, lane.protocol.transport());
+        let Some(at) = known.get(&place) else {
+            known.insert(place, all.len());
             all.push(lane);
             continue;
         };
@@ -93,6 +94,10 @@ fn lane(
             debug_assert_eq!(sharing.len(), 1, "TCP listeners of {} share a port", gateway.object.key());
             Spoken::Tcp(TcpListener { backends: tcp_backends(index, *first, routes) })
         }
+        Protocol::Udp => {
+            debug_assert_eq!(sharing.len(), 1, "UDP listeners of {} share a port", gateway.object.key());
+            Spoken::Udp(UdpListener { backends: tcp_backends(index, *first, routes) })
+        }
     })
 }
 
@@ -133,7 +138,7 @@ fn streams(gateway: usize, listener: usize, routes: &Routes<'_>) -> Vec<StreamRo
     routes.all.iter().filter_map(one).collect()
 }
 
-/// Of several routes on one TCP listener the oldest has it to itself.
+/// Of several routes on one TCP or UDP listener the oldest has it to itself.
 fn tcp_backends(gateway: usize, listener: usize, routes: &Routes<'_>) -> Vec<TcpBackend> {
     let backends = |route: &RouteState<'_>| match &route.content {
         Content::Tcp(judged) if hostnames(route, gateway, listener).is_some() => judged.rules.first().cloned(),

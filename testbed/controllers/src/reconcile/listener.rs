@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use gateproof_proxy::config::Hostname;
+use gateproof_proxy::config::{Hostname, Transport};
 
 use super::{
     certificates, class, hostname,
@@ -37,6 +37,7 @@ pub(crate) enum Protocol {
     Https,
     Tls,
     Tcp,
+    Udp,
 }
 
 impl Protocol {
@@ -46,6 +47,7 @@ impl Protocol {
             "HTTPS" => Some(Self::Https),
             "TLS" => Some(Self::Tls),
             "TCP" => Some(Self::Tcp),
+            "UDP" => Some(Self::Udp),
             _ => None,
         }
     }
@@ -56,11 +58,21 @@ impl Protocol {
         self == other || by_server_name(self) && by_server_name(other)
     }
 
+    fn transport(self) -> Transport {
+        if self == Self::Udp { Transport::Udp } else { Transport::Tcp }
+    }
+
+    /// Whether nothing within its traffic tells listeners apart.
+    fn is_layer_4(self) -> bool {
+        matches!(self, Self::Tcp | Self::Udp)
+    }
+
     fn route_kinds(self) -> Vec<RouteKind> {
         let kinds: &[&str] = match self {
             Self::Http | Self::Https => &["HTTPRoute", "GRPCRoute"],
             Self::Tls => &["TLSRoute"],
             Self::Tcp => &["TCPRoute"],
+            Self::Udp => &["UDPRoute"],
         };
         kinds.iter().map(|kind| RouteKind { group: GATEWAY_GROUP.into(), kind: (*kind).into() }).collect()
     }
@@ -83,6 +95,11 @@ impl Listener<'_> {
 
     pub(crate) fn name(&self) -> &str {
         &self.spec.name
+    }
+
+    /// What carries its protocol, so far as that is known.
+    pub(crate) fn transport(&self) -> Transport {
+        self.protocol.map_or(Transport::Tcp, Protocol::transport)
     }
 
     /// Whether nothing is wrong with it.
@@ -150,8 +167,9 @@ pub(crate) fn review<'a>(
         } else {
             Vec::new()
         };
+        let transport = protocol.map_or(Transport::Tcp, Protocol::transport);
         let binds: Vec<&Bind> =
-            addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port))).collect();
+            addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port, transport))).collect();
         let admitted = admitted(listener, protocol, spec, conflict.as_ref(), settings);
         Listener {
             spec: listener,
@@ -213,13 +231,14 @@ fn asks_for_client_certificates(gateway: &GatewaySpec, port: u16) -> bool {
 }
 
 /// Two listeners that cannot be told apart conflict, and neither wins: on one port either the protocols differ, or the
-/// hostnames are the same. Protocols that are not supported do not take part.
+/// hostnames are the same. Protocols that are not supported do not take part, and a port of UDP is none of TCP.
 fn conflict(listener: &model::Listener, all: &[model::Listener]) -> Option<Problem> {
     let protocol = Protocol::parse(&listener.protocol)?;
     let neighbours = || {
         all.iter()
             .filter(|other| other.port == listener.port && other.name != listener.name)
             .filter_map(|other| Some((other, Protocol::parse(&other.protocol)?)))
+            .filter(|(_, spoken)| spoken.transport() == protocol.transport())
     };
     if let Some((other, _)) = neighbours().find(|(_, spoken)| !protocol.goes_with(*spoken)) {
         let message = format!("listener {} speaks {} on the same port {}", other.name, other.protocol, listener.port);
@@ -229,7 +248,7 @@ fn conflict(listener: &model::Listener, all: &[model::Listener]) -> Option<Probl
         (Some(one), Some(two)) => one.eq_ignore_ascii_case(two),
         (one, two) => one == two,
     };
-    let (other, _) = neighbours().find(|(other, _)| protocol == Protocol::Tcp || same_host(other))?;
+    let (other, _) = neighbours().find(|(other, _)| protocol.is_layer_4() || same_host(other))?;
     let message = format!("listener {} has the same port {} and hostname", other.name, listener.port);
     Some(Problem::new("HostnameConflict", message))
 }

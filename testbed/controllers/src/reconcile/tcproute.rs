@@ -9,10 +9,10 @@ use crate::{
     snapshot::{Kind, Object, Snapshot},
 };
 
-/// Judges a TCPRoute. A backend that does not resolve refuses its share of connections and leaves the route accepted
-/// (GEP-2644). Nothing in a connection can choose between rules, so only the first can have an effect.
-pub(crate) fn judge(snapshot: &Snapshot, route: &Object, spec: &TcpRouteSpec) -> Judged<Vec<TcpBackend>> {
-    rules(snapshot, Kind::TcpRoute, route, &spec.rules)
+/// Judges a TCPRoute or a UDPRoute. A backend that does not resolve refuses its share of connections, or drops its share of
+/// datagrams, and leaves the route accepted (GEP-2644, GEP-2645). Nothing in a connection can choose between rules, so only the first can have an effect.
+pub(crate) fn judge(snapshot: &Snapshot, kind: Kind, route: &Object, spec: &TcpRouteSpec) -> Judged<Vec<TcpBackend>> {
+    rules(snapshot, kind, route, &spec.rules)
 }
 
 /// Judges a TLSRoute, likewise: its hostnames choose between routes, and nothing between rules.
@@ -39,7 +39,7 @@ fn rules(snapshot: &Snapshot, kind: Kind, route: &Object, rules: &[TcpRule]) -> 
         if index == 0 {
             judged.rules.push(backends);
         } else {
-            let message = "nothing tells its connections from those of rule 0".into();
+            let message = "nothing tells its traffic from that of rule 0".into();
             judged.dropped.push((index, Dropped { reason: "UnsupportedValue", message }));
         }
     }

@@ -22,7 +22,8 @@ fn exchange(name: &str) -> Arc<dyn Exchange> {
 }
 
 fn connection() -> Arc<Connection> {
-    let listener = ListenerKey { address: [127, 0, 0, 1].into(), port: 80 };
+    let listener =
+        ListenerKey { address: [127, 0, 0, 1].into(), port: 80, transport: gateproof_proxy::config::Transport::Tcp };
     Arc::new(Connection { id: 7, listener, peer: ([127, 0, 0, 9], 4711).into(), opened_at: Instant::now() })
 }
 

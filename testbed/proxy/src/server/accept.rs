@@ -103,6 +103,8 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
             closing.run_until_cancelled(serve).await;
         }
         Service::Https { terms, .. } => https(stream.into(), terms, client, &closing, key).await,
+        // Nobody can connect to it.
+        Service::Udp(_) => {}
         Service::Tcp(service) => {
             let choice = shared.exchange.on_tcp(&connection, tcp::draw(service));
             let serve = async {

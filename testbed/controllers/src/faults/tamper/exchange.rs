@@ -317,6 +317,16 @@ impl Exchange for Tamper {
         }
     }
 
+    fn on_udp(&self, _: &Connection, drawn: TcpChoice) -> TcpChoice {
+        let refuse = || TcpChoice::Refuse { reason: "datagrams are dropped".to_owned() };
+        match *lock(&self.0.connections) {
+            Some(WrongConnection::Refused) => refuse(),
+            Some(WrongConnection::EverySecondRefused) if self.is_second() => refuse(),
+            Some(WrongConnection::Answered) => nobody().map_or(drawn, TcpChoice::Forward),
+            _ => drawn,
+        }
+    }
+
     async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         let wrong = *lock(&self.0.connections);
         let mut dropped = [0; 1024];
@@ -430,4 +440,22 @@ fn set(headers: &mut HeaderMap, name: &str, value: Option<&str>) {
             headers.remove(name);
         }
     }
+}
+
+/// Where somebody answers every datagram with its own bytes, and a line that says nothing before them.
+fn nobody() -> std::io::Result<SocketAddr> {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_nonblocking(true)?;
+    let socket = tokio::net::UdpSocket::from_std(socket)?;
+    let at = socket.local_addr()?;
+    tokio::spawn(async move {
+        let mut datagram = vec![0; 65_535];
+        while let Ok((length, peer)) = socket.recv_from(&mut datagram).await {
+            let answer = [b"tampered\n", &datagram[..length]].concat();
+            if let Err(error) = socket.send_to(&answer, peer).await {
+                tracing::debug!(%error, "a datagram got no answer");
+            }
+        }
+    });
+    Ok(at)
 }

@@ -69,6 +69,7 @@ fn long_names() -> impl Iterator<Item = (Kind, Value)> {
 fn moments() -> [Snapshot; 2] {
     let mut first = Snapshot::default();
     add(&mut first, include_str!("world.yaml"), "1");
+    add(&mut first, include_str!("datagrams.yaml"), "1");
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
@@ -98,6 +99,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::GrpcRoute, "demo", "deleted"),
         (Kind::TcpRoute, "demo", "b"),
         (Kind::TlsRoute, "demo", "tls-gone"),
+        (Kind::UdpRoute, "demo", "b"),
     ] {
         assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");
     }
@@ -118,7 +120,12 @@ fn play(seams: Seams, moments: &[Snapshot]) -> Vec<(Vec<StatusUpdate>, Config)> 
         let mut outcome = reconcile(&seen, &settings);
         seen.addresses = outcome.addresses.clone();
         config.edit(Seen { snapshot: &seen, settings: &settings }, &mut outcome.config);
-        seen.binds = outcome.config.listeners.iter().map(|lane| ((lane.address, lane.port), Bind::Bound)).collect();
+        seen.binds = outcome
+            .config
+            .listeners
+            .iter()
+            .map(|lane| ((lane.address, lane.port, lane.protocol.transport()), Bind::Bound))
+            .collect();
         let mut said = reconcile(&seen, &settings).statuses;
         statuses.edit(Seen { snapshot: &seen, settings: &settings }, &mut said);
         addresses = seen.addresses;

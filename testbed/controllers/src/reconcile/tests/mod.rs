@@ -11,6 +11,7 @@ mod references;
 mod tcproute;
 mod tls;
 mod tlsroute;
+mod udproute;
 
 use serde_json::Value;
 
@@ -86,7 +87,8 @@ impl World {
         let first = reconcile(&self.snapshot, &self.settings);
         self.snapshot.addresses = first.addresses;
         let lanes = first.config.listeners.iter();
-        self.snapshot.binds = lanes.map(|lane| ((lane.address, lane.port), bind(lane.port))).collect();
+        self.snapshot.binds =
+            lanes.map(|lane| ((lane.address, lane.port, lane.protocol.transport()), bind(lane.port))).collect();
         let second = reconcile(&self.snapshot, &self.settings);
         assert_eq!(second.config, first.config, "what the data plane said must not change what it is told");
         second
@@ -138,7 +140,14 @@ pub(super) fn message(outcome: &Outcome, kind: Kind, name: &str, r#type: &str) -
 
 /// What the data plane does: a line for each virtual host or TCP port, and one for each rule below it.
 pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
-    use gateproof_proxy::config::{BackendTarget, Protocol, TcpTarget, VirtualHost};
+    use gateproof_proxy::config::{BackendTarget, Protocol, TcpBackend, TcpTarget, VirtualHost};
+    fn to(backends: &[TcpBackend]) -> String {
+        let to = backends.iter().map(|backend| match &backend.target {
+            TcpTarget::Endpoints(to) => format!("{}x{to:?}", backend.weight),
+            TcpTarget::Refuse { .. } => format!("{}xrefuse", backend.weight),
+        });
+        to.collect::<Vec<_>>().join(" ")
+    }
     let mut lines = Vec::new();
     let http = |lines: &mut Vec<String>, lane: String, host: &VirtualHost| {
         lines.push(format!("{lane} {}", host.hostname));
@@ -177,13 +186,8 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
                     lines.push(format!("{name} {mode} {} {}", stream.hostname, routes.join(" ")));
                 }
             }
-            Protocol::Tcp(of) => {
-                let to = of.backends.iter().map(|backend| match &backend.target {
-                    TcpTarget::Endpoints(to) => format!("{}x{to:?}", backend.weight),
-                    TcpTarget::Refuse { .. } => format!("{}xrefuse", backend.weight),
-                });
-                lines.push(format!("{name} tcp -> {}", to.collect::<Vec<_>>().join(" ")));
-            }
+            Protocol::Tcp(of) => lines.push(format!("{name} tcp -> {}", to(&of.backends))),
+            Protocol::Udp(of) => lines.push(format!("{name} udp -> {}", to(&of.backends))),
         }
     }
     lines
