@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::identity::Identity;
 use crate::journal::Journal;
+use crate::tls::ServerTls;
 use crate::{MOST_CONNECTIONS, dialogue, http, tcp};
 
 /// How long [`Echo::shutdown`] lets answers under way end by themselves.
@@ -93,6 +94,8 @@ pub(crate) struct Backend {
     pub only_grpc: bool,
     pub run_token: Option<String>,
     pub journal: Journal,
+    /// What is served beside clear text over HTTP.
+    pub tls: Option<ServerTls>,
     /// Where connections that outgrew HTTP go on; they end with the token.
     pub tasks: TaskTracker,
     pub closing: CancellationToken,
@@ -111,6 +114,18 @@ impl Echo {
     /// # Errors
     /// [`EchoError::Bind`].
     pub async fn start(options: EchoOptions) -> Result<Self, EchoError> {
+        Self::start_with(options, None).await
+    }
+
+    /// The same for one that takes TLS too, where it speaks HTTP: on the same port as clear text, whatever comes.
+    ///
+    /// # Errors
+    /// [`EchoError::Bind`].
+    pub async fn start_tls(options: EchoOptions, tls: ServerTls) -> Result<Self, EchoError> {
+        Self::start_with(options, Some(tls)).await
+    }
+
+    async fn start_with(options: EchoOptions, tls: Option<ServerTls>) -> Result<Self, EchoError> {
         let bind = |source| EchoError::Bind { address: options.bind, source };
         let listener = listen(options.bind).map_err(bind)?;
         let addr = listener.local_addr().map_err(bind)?;
@@ -127,6 +142,7 @@ impl Echo {
             only_grpc: options.protocol == Protocol::Grpc,
             run_token: options.run_token,
             journal: options.journal,
+            tls,
             tasks: echo.tasks.clone(),
             closing: echo.closing.clone(),
         });
