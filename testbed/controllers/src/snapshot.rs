@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::model::{
-    CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, GrpcRouteSpec, HttpRouteSpec, Meta,
-    NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
+    BackendTlsPolicySpec, ConfigMapView, CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec,
+    GrpcRouteSpec, HttpRouteSpec, Meta, NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
 };
 
 /// The kinds that the implementation watches.
@@ -30,11 +30,13 @@ pub enum Kind {
     GrpcRoute,
     TcpRoute,
     ReferenceGrant,
+    ConfigMap,
+    BackendTlsPolicy,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -46,13 +48,15 @@ impl Kind {
         Self::GrpcRoute,
         Self::TcpRoute,
         Self::ReferenceGrant,
+        Self::ConfigMap,
+        Self::BackendTlsPolicy,
     ];
 
     /// API group, empty for core.
     pub const fn group(self) -> &'static str {
         match self {
             Self::CustomResourceDefinition => "apiextensions.k8s.io",
-            Self::Namespace | Self::Service | Self::Secret => "",
+            Self::Namespace | Self::Service | Self::Secret | Self::ConfigMap => "",
             Self::EndpointSlice => "discovery.k8s.io",
             _ => crate::model::GATEWAY_GROUP,
         }
@@ -72,6 +76,8 @@ impl Kind {
             Self::GrpcRoute => "GRPCRoute",
             Self::TcpRoute => "TCPRoute",
             Self::ReferenceGrant => "ReferenceGrant",
+            Self::ConfigMap => "ConfigMap",
+            Self::BackendTlsPolicy => "BackendTLSPolicy",
         }
     }
 
@@ -120,6 +126,8 @@ pub enum Body {
     GrpcRoute(GrpcRouteSpec),
     TcpRoute(TcpRouteSpec),
     ReferenceGrant(GrantSpec),
+    ConfigMap(ConfigMapView),
+    BackendTlsPolicy(BackendTlsPolicySpec),
 }
 
 /// An object: as it came, and as it reads.
@@ -161,6 +169,8 @@ impl Object {
                 Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
                 Kind::TcpRoute => Body::TcpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
+                Kind::ConfigMap => Body::ConfigMap(ConfigMapView::read(&raw)?),
+                Kind::BackendTlsPolicy => Body::BackendTlsPolicy(BackendTlsPolicySpec::deserialize(spec)?),
             };
             Ok((meta, body))
         };
@@ -328,4 +338,6 @@ views! {
     grpc_routes, grpc_route, GrpcRoute, GrpcRouteSpec;
     tcp_routes, tcp_route, TcpRoute, TcpRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
+    config_maps, config_map, ConfigMap, ConfigMapView;
+    backend_tls_policies, backend_tls_policy, BackendTlsPolicy, BackendTlsPolicySpec;
 }

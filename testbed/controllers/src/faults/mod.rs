@@ -13,6 +13,7 @@ mod grpc;
 mod http;
 mod kept;
 mod limits;
+mod policies;
 mod releases;
 mod snapshot;
 mod specs;
@@ -180,6 +181,7 @@ pub fn catalogue() -> &'static [Fault] {
             limits::FAULTS,
             unseen::FAULTS,
             kept::FAULTS,
+            policies::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });
