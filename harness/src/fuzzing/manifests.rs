@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use indexmap::IndexMap;
 
 use crate::cluster::schemas::Schemas;
-use crate::log::{BackendBinding, Bindings, GatewayBinding};
+use crate::log::{Authority, BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::bind::needs;
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lines, lint, parse};
 
@@ -68,6 +68,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         let namespace = format!("ns-{}", backend.namespace);
         (backend.name.clone(), BackendBinding { namespace, service: backend.name.clone(), identity: "i".into() })
     });
+    let authority = Authority { certificate: "pem".into(), key: String::new() };
     Bindings {
         cluster_scoped: Vec::new(),
         scenario: scenario.name.clone(),
@@ -77,6 +78,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         hosts: own("host", &mut needs.hosts.iter()),
         gateways: scenario.gateways.keys().map(gateway).collect(),
         backends: backends.collect(),
+        authorities: needs.authorities.into_iter().map(|alias| (alias, authority.clone())).collect(),
         names: own("name", &mut needs.names.iter()),
         ports: needs.ports.iter().map(|alias| (alias.clone(), 80)).collect(),
         gateway_class: Some("class".into()),
