@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use crate::cluster::schemas::Schemas;
 use crate::judge::contract::{Contract, GATEWAY_API};
-use crate::log::{BackendBinding, Bindings, GatewayBinding};
+use crate::log::{Authority, BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::bind::needs;
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lines, lint, parse};
 
@@ -74,6 +74,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         let namespace = format!("ns-{}", backend.namespace);
         (backend.name.clone(), BackendBinding { namespace, service: backend.name.clone(), identity: "i".into() })
     });
+    let authority = Authority { certificate: "pem".into(), key: String::new() };
     Bindings {
         cluster_scoped: Vec::new(),
         scenario: scenario.name.clone(),
@@ -83,6 +84,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         hosts: own("host", &mut needs.hosts.iter()),
         gateways: scenario.gateways.keys().map(gateway).collect(),
         backends: backends.collect(),
+        authorities: needs.authorities.into_iter().map(|alias| (alias, authority.clone())).collect(),
         names: own("name", &mut needs.names.iter()),
         ports: needs.ports.iter().map(|alias| (alias.clone(), 80)).collect(),
         gateway_class: Some("class".into()),

@@ -9,7 +9,7 @@ use super::location::{self, Comparison};
 use super::{forwarded, grpc};
 use crate::dialects::Implied;
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd, UdpEnd};
-use crate::scenario::{Answer, GrpcCode, HeaderTest, Level, Seen, Share};
+use crate::scenario::{Answer, CLEAR_TEXT, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// The status codes of a timeout.
 const TIMED_OUT: [u16; 2] = [504, 408];
@@ -284,6 +284,24 @@ impl Check<'_> {
                 let words = format!("the backend sees {field} {wanted:?}");
                 let seen = text(field).map_or("no echo".to_owned(), |seen| format!("it saw {seen:?}"));
                 self.miss(&format!(".seen.{field}"), self.level, words, seen);
+            }
+        }
+        if let Some(wanted) = &expected.server_name {
+            let saw = echo.as_ref().map(|echo| match echo.get("tls") {
+                None | Some(Value::Null) => CLEAR_TEXT,
+                Some(tls) => tls["serverName"].as_str().unwrap_or_default(),
+            });
+            if saw != Some(wanted.as_str()) {
+                let words = match wanted.as_str() {
+                    CLEAR_TEXT => "the backend sees clear text".to_owned(),
+                    name => format!("the backend sees TLS with the server name {name:?}"),
+                };
+                let seen = match saw {
+                    None => "no echo".to_owned(),
+                    Some(CLEAR_TEXT) => "it saw clear text".to_owned(),
+                    Some(name) => format!("it saw {name:?}"),
+                };
+                self.miss(".seen.tls", self.level, words, seen);
             }
         }
         if let Some(wanted) = &expected.seen_messages {

@@ -2,7 +2,7 @@
 
 mod needs;
 mod resolve;
-mod secret;
+pub mod secret;
 
 use std::sync::Arc;
 

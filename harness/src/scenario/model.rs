@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::dialects::Dialect;
 use crate::log::Message;
 
-pub use answer::{Answer, HeaderTest, Noted, Seen, Share, Times};
+pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
 pub use branch::Branch;
 pub use service::{Gap, Requests, Script, Since};
@@ -120,6 +120,21 @@ pub struct BackendDecl {
     pub headless: bool,
     /// Whether it sends its line over TCP without waiting for one.
     pub greets: bool,
+    /// The name of its port of the Service; none unless given.
+    pub port_name: Option<String>,
+    /// The certificate with which it takes TLS, beside clear text.
+    pub tls: Option<CertificateDecl>,
+}
+
+/// A certificate that a backend shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateDecl {
+    /// Hosts and URIs that it is for.
+    pub names: Vec<String>,
+    /// Alias of the authority that signed it.
+    pub authority: String,
+    /// Whether its time is over.
+    pub expired: bool,
 }
 
 /// How the names of the slices of hosted backends end.

@@ -72,6 +72,8 @@ impl Settings {
 
 /// What the implementation claims in `GatewayClass.status.supportedFeatures`, sorted by name as the API asks.
 pub const SUPPORTED_FEATURES: &[&str] = &[
+    "BackendTLSPolicy",
+    "BackendTLSPolicySANValidation",
     "GRPCRoute",
     "GRPCRouteNamedRouteRule",
     "Gateway",

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::model::{
-    CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, GrpcRouteSpec, HttpRouteSpec, Meta,
-    NamespaceView, SecretView, ServiceSpec, TcpRouteSpec, TlsRouteSpec,
+    BackendTlsPolicySpec, ConfigMapView, CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec,
+    GrpcRouteSpec, HttpRouteSpec, Meta, NamespaceView, SecretView, ServiceSpec, TcpRouteSpec, TlsRouteSpec,
 };
 
 /// The kinds that the implementation watches.
@@ -33,11 +33,13 @@ pub enum Kind {
     TlsRoute,
     UdpRoute,
     ReferenceGrant,
+    ConfigMap,
+    BackendTlsPolicy,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -51,13 +53,15 @@ impl Kind {
         Self::TlsRoute,
         Self::UdpRoute,
         Self::ReferenceGrant,
+        Self::ConfigMap,
+        Self::BackendTlsPolicy,
     ];
 
     /// API group, empty for core.
     pub const fn group(self) -> &'static str {
         match self {
             Self::CustomResourceDefinition => "apiextensions.k8s.io",
-            Self::Namespace | Self::Service | Self::Secret => "",
+            Self::Namespace | Self::Service | Self::Secret | Self::ConfigMap => "",
             Self::EndpointSlice => "discovery.k8s.io",
             _ => crate::model::GATEWAY_GROUP,
         }
@@ -79,6 +83,8 @@ impl Kind {
             Self::TlsRoute => "TLSRoute",
             Self::UdpRoute => "UDPRoute",
             Self::ReferenceGrant => "ReferenceGrant",
+            Self::ConfigMap => "ConfigMap",
+            Self::BackendTlsPolicy => "BackendTLSPolicy",
         }
     }
 
@@ -129,6 +135,8 @@ pub enum Body {
     TlsRoute(TlsRouteSpec),
     UdpRoute(TcpRouteSpec),
     ReferenceGrant(GrantSpec),
+    ConfigMap(ConfigMapView),
+    BackendTlsPolicy(BackendTlsPolicySpec),
 }
 
 /// An object: as it came, and as it reads.
@@ -172,6 +180,8 @@ impl Object {
                 Kind::TlsRoute => Body::TlsRoute(TlsRouteSpec::deserialize(spec)?),
                 Kind::UdpRoute => Body::UdpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
+                Kind::ConfigMap => Body::ConfigMap(ConfigMapView::read(&raw)?),
+                Kind::BackendTlsPolicy => Body::BackendTlsPolicy(BackendTlsPolicySpec::deserialize(spec)?),
             };
             Ok((meta, body))
         };
@@ -341,4 +351,6 @@ views! {
     tls_routes, tls_route, TlsRoute, TlsRouteSpec;
     udp_routes, udp_route, UdpRoute, TcpRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
+    config_maps, config_map, ConfigMap, ConfigMapView;
+    backend_tls_policies, backend_tls_policy, BackendTlsPolicy, BackendTlsPolicySpec;
 }

@@ -12,7 +12,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::{MOST_CONNECTIONS, dialogue, http, tcp, tls, udp};
+use crate::tls::ServerTls;
+use crate::{MOST_CONNECTIONS, dialogue, http, tcp, tls_lines, udp};
 
 /// How long [`Echo::shutdown`] lets answers under way end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -108,6 +109,8 @@ pub(crate) struct Backend {
     pub only_grpc: bool,
     pub run_token: Option<String>,
     pub journal: Journal,
+    /// What is served beside clear text over HTTP.
+    pub tls: Option<ServerTls>,
     /// Where connections that outgrew HTTP go on; they end with the token.
     pub tasks: TaskTracker,
     pub closing: CancellationToken,
@@ -126,6 +129,18 @@ impl Echo {
     /// # Errors
     /// [`EchoError::Bind`].
     pub async fn start(options: EchoOptions) -> Result<Self, EchoError> {
+        Self::start_with(options, None).await
+    }
+
+    /// The same for one that takes TLS too, where it speaks HTTP: on the same port as clear text, whatever comes.
+    ///
+    /// # Errors
+    /// [`EchoError::Bind`].
+    pub async fn start_tls(options: EchoOptions, tls: ServerTls) -> Result<Self, EchoError> {
+        Self::start_with(options, Some(tls)).await
+    }
+
+    async fn start_with(options: EchoOptions, tls: Option<ServerTls>) -> Result<Self, EchoError> {
         let bind = |source| EchoError::Bind { address: options.bind, source };
         let (socket, addr) = Socket::open(options.bind, options.protocol).map_err(bind)?;
         let echo = Self {
@@ -135,7 +150,7 @@ impl Echo {
             tasks: TaskTracker::new(),
         };
         let server = match options.protocol {
-            Protocol::Tls => Some(tls::server(&options.identity.service)?),
+            Protocol::Tls => Some(tls_lines::server(&options.identity.service)?),
             _ => None,
         };
         let backend = Arc::new(Backend {
@@ -146,6 +161,7 @@ impl Echo {
             only_grpc: options.protocol == Protocol::Grpc,
             run_token: options.run_token,
             journal: options.journal,
+            tls,
             tasks: echo.tasks.clone(),
             closing: echo.closing.clone(),
         });
@@ -234,7 +250,7 @@ async fn accept(
                             http::serve(stream, peer, backend, closing).await
                         }
                         Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
-                        Protocol::Tls => tls::serve(stream, peer, backend, closing).await,
+                        Protocol::Tls => tls_lines::serve(stream, peer, backend, closing).await,
                         Protocol::Greeting => tcp::greet(stream, peer, backend, closing).await,
                         Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
                         // It has no connections.

@@ -419,6 +419,15 @@ pub enum BackendTarget {
     Endpoints(Vec<SocketAddr>),
     /// To one of these, by turns, over HTTP/2 with prior knowledge (appProtocol `kubernetes.io/h2c`).
     H2cEndpoints(Vec<SocketAddr>),
+    /// To one of these, by turns, over TLS.
+    Tls {
+        /// The endpoints. An empty list counts as failing with 503.
+        endpoints: Vec<SocketAddr>,
+        /// Over HTTP/2 rather than HTTP/1.1.
+        h2: bool,
+        /// Whom to believe.
+        tls: BackendTls,
+    },
     /// Nowhere: the proxy answers by itself.
     Fail {
         /// 500 for a reference that does not resolve, 503 for a backend without ready endpoints.
@@ -426,6 +435,58 @@ pub enum BackendTarget {
         /// Why, as a sentence for people.
         reason: String,
     },
+}
+
+impl BackendTarget {
+    /// Where its share goes; none where the proxy answers by itself.
+    pub fn endpoints(&self) -> &[SocketAddr] {
+        match self {
+            Self::Endpoints(all) | Self::H2cEndpoints(all) | Self::Tls { endpoints: all, .. } => all,
+            Self::Fail { .. } => &[],
+        }
+    }
+
+    /// How it is encrypted, if it is.
+    pub fn tls(&self) -> Option<&BackendTls> {
+        match self {
+            Self::Tls { tls, .. } => Some(tls),
+            _ => None,
+        }
+    }
+}
+
+/// How connections to a backend are encrypted, and whom they believe. A backend that shows no certificate as it has to be gets
+/// no request; clients get 502.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BackendTls {
+    /// The server name of the handshake.
+    pub server_name: String,
+    /// Who must have signed the certificate.
+    pub authorities: Authorities,
+    /// Names of which the certificate must carry one; none: it must carry `server_name`.
+    pub names: Vec<PeerName>,
+}
+
+/// Who is believed to sign certificates of backends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Authorities {
+    /// These, as a bundle in PEM.
+    Pem(String),
+    /// Those that this machine believes.
+    System,
+    /// Everybody, at any time: certificates count for nothing but their names.
+    Any,
+}
+
+/// A name that a certificate carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum PeerName {
+    /// A host.
+    Dns(String),
+    /// A URI, compared to the letter.
+    Uri(String),
+    /// Whatever it carries.
+    Any,
 }
 
 /// The timeouts of a rule. Where the API says `0s`, give `None`: no limit.

@@ -88,7 +88,7 @@ pub enum BackendChoice {
         backend: usize,
         /// The endpoint.
         endpoint: SocketAddr,
-        /// Over HTTP/2 with prior knowledge rather than HTTP/1.1.
+        /// Over HTTP/2 rather than HTTP/1.1, with prior knowledge where the backend's target is not encrypted.
         h2c: bool,
     },
     /// Answer without a backend.
@@ -117,6 +117,7 @@ impl BackendChoice {
         let drawn = match route.target(index) {
             Some(BackendTarget::Endpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, false)),
             Some(BackendTarget::H2cEndpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, true)),
+            Some(BackendTarget::Tls { endpoints, h2, .. }) => unready(endpoints).map(|endpoint| (endpoint, *h2)),
             Some(BackendTarget::Fail { status, reason }) => {
                 let reason = format!("backend {id}: {reason}");
                 return BackendChoice::Fail { backend: Some(index), status: *status, reason };

@@ -16,6 +16,7 @@ mod h2c;
 pub mod matching;
 mod mirror;
 mod proxy;
+pub mod reencrypt;
 mod retry;
 pub mod routing;
 pub mod server;

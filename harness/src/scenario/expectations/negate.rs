@@ -225,6 +225,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::SeenMessages => seen.seen_messages.iter_mut().for_each(|texts| texts.push(OTHER.to_owned())),
         SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),
         SeenPart::Host => seen.seen_host = seen.seen_host.take().map(|h| format!("inverted.{h}")),
+        SeenPart::ServerName => seen.server_name = seen.server_name.take().map(|name| format!("inverted.{name}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
         SeenPart::Certificate => seen.certificate = seen.certificate.take().map(|name| format!("inverted.{name}")),
         SeenPart::Mirrored(index) => {

@@ -341,6 +341,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         trailers: header_tests(node.get("trailers")),
         messages: integer(node, "messages").and_then(|n| u32::try_from(n).ok()),
         seen_proto: seen.and_then(|s| text(s, "proto")).map(str::to_owned),
+        server_name: seen.and_then(|s| text(s, "tls")).map(str::to_owned),
         seen_messages: seen.and_then(|s| s.get("messages")).map(|texts| strings(Some(texts))),
         seen_path: seen.and_then(|s| text(s, "path")).map(str::to_owned),
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),

@@ -13,6 +13,7 @@ mod grpc;
 mod http;
 mod kept;
 mod limits;
+mod policies;
 mod releases;
 mod snapshot;
 mod specs;
@@ -184,6 +185,7 @@ pub fn catalogue() -> &'static [Fault] {
             udp::FAULTS,
             kept::FAULTS,
             tls::FAULTS,
+            policies::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -212,7 +212,7 @@ pub(crate) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
 pub(super) fn own(statuses: &mut [StatusUpdate], kind: Kind) -> impl Iterator<Item = &mut Vec<Condition>> {
     statuses.iter_mut().filter(move |update| update.kind == kind).filter_map(|update| match &mut update.status {
         DesiredStatus::GatewayClass { conditions, .. } | DesiredStatus::Gateway { conditions, .. } => Some(conditions),
-        DesiredStatus::Route { .. } => None,
+        DesiredStatus::Route { .. } | DesiredStatus::Policy { .. } => None,
     })
 }
 

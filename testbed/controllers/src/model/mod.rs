@@ -6,6 +6,7 @@
 mod core;
 mod gateway;
 mod grpc;
+mod policy;
 mod route;
 mod tls;
 
@@ -18,6 +19,7 @@ pub use gateway::{
     Infrastructure, LabelSelector, Listener, ListenerTls, RouteKind, RouteNamespaces, SelectorRequirement,
 };
 pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
+pub use policy::{AltName, AuthorityRef, BackendTlsPolicySpec, ConfigMapView, TargetRef, Validation};
 pub use route::{
     BackendRef, Cors, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule,
     NameMatch, NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Retry, Rewrite, TcpRouteSpec,

@@ -14,6 +14,7 @@ mod hostname;
 pub(crate) mod httproute;
 mod listener;
 mod parents;
+mod policies;
 mod tcproute;
 pub(crate) mod verdict;
 
@@ -52,6 +53,7 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
     let mut statuses = class::statuses(&classes, settings);
     statuses.extend(gateway::statuses(&gateways, &routes, snapshot, settings));
     statuses.extend(parents::statuses(&routes, settings));
+    statuses.extend(policies::statuses(snapshot, &gateways, &routes, settings));
     let config = config::build(&gateways, &routes);
     Outcome { statuses, config, addresses }
 }

@@ -137,6 +137,7 @@ static SEEN: Table = Table {
         may("path", Shape::Text, "raw path with query"),
         may("host", Shape::Text, "Host header"),
         may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in"),
+        may("tls", Shape::Text, "server name of the handshake with the backend; none: it is spoken to in clear text"),
         may("messages", TEXTS, "texts of the messages of a call, in this order"),
         may("headers", Shape::Map(&HEADER), "request headers"),
     ],

@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use gateproof_proxy::{
     body::{self, Body},
     compiled::{Compiled, CompiledRoute},
-    config::{Certificate, Filter, Protocol, Sensitive},
+    config::{BackendTarget, Certificate, Filter, PeerName, Protocol, Sensitive},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
@@ -67,6 +67,8 @@ pub enum WrongAnswer {
     ForwardedPath(String),
     /// The backend gets this host.
     ForwardedHost(String),
+    /// The handshake with the backend asks for this server name. An account of what came in clear text has it too.
+    ForwardedServerName(String),
     /// The backend gets this value of a request header, or the header not at all.
     ForwardedHeader(String, Option<String>),
     /// The backend gets this method.
@@ -212,6 +214,7 @@ impl Exchange for Tamper {
             MatchOutcome::Rule { route, predicate } => {
                 let route = self.wrong(request).into_iter().fold(route, |route, wrong| match wrong {
                     WrongAnswer::NoMirror(service) => without_mirror(&route, &service),
+                    WrongAnswer::ForwardedServerName(name) => asking_for(&route, &name),
                     _ => route,
                 });
                 MatchOutcome::Rule { route, predicate }
@@ -271,6 +274,9 @@ impl Exchange for Tamper {
                     // How a call ended stands behind its messages.
                     let is_call = grpc::is_grpc(response.headers());
                     response = response.map(|body| if is_call { trailers_alone(body) } else { body::empty() });
+                }
+                WrongAnswer::ForwardedServerName(name) if !grpc::is_grpc(response.headers()) => {
+                    response = told_over_tls(response, &name).await;
                 }
                 WrongAnswer::Code(code) => response = with_code(response, code),
                 WrongAnswer::Trailer(name, value) => {
@@ -381,6 +387,34 @@ fn spoil_head(parts: &mut Parts, wrong: &WrongAnswer) {
         WrongAnswer::ForwardedHeader(name, value) => set(&mut parts.headers, name, value.as_deref()),
         _ => {}
     }
+}
+
+/// The same rule with another server name, and the certificates that were right before.
+fn asking_for(route: &CompiledRoute, name: &str) -> Arc<CompiledRoute> {
+    let mut rule = route.rule.clone();
+    for backend in &mut rule.backends {
+        if let BackendTarget::Tls { tls, .. } = &mut backend.target {
+            let right = std::mem::replace(&mut tls.server_name, name.to_owned());
+            if tls.names.is_empty() {
+                tls.names.push(PeerName::Dns(right));
+            }
+        }
+    }
+    CompiledRoute::new(&rule).into()
+}
+
+/// An account of what came in clear text, as if that had not been so.
+async fn told_over_tls(response: Response<Body>, name: &str) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let Ok(mut account) = serde_json::from_slice::<serde_json::Value>(&bytes) else {
+        return Response::from_parts(parts, body::full(bytes));
+    };
+    if account.get("tls").is_none() {
+        account["tls"] = serde_json::json!({"serverName": name});
+    }
+    parts.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(parts, body::full(account.to_string()))
 }
 
 /// A body without its data.

@@ -31,6 +31,14 @@ fn certificate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
     snapshot.put(Kind::Secret, secret).unwrap();
 }
 
+/// A ConfigMap with an authority, another one each time.
+fn authority(snapshot: &mut Snapshot) {
+    let pair = rcgen::generate_simple_self_signed(vec!["authority.test".to_owned()]).unwrap();
+    let map = json!({"metadata": {"namespace": "demo", "name": "authority", "uid": "authority"},
+        "data": {"ca.crt": pair.cert.pem()}});
+    snapshot.put(Kind::ConfigMap, map).unwrap();
+}
+
 /// More routes, matches and wrong references than one would like to write down.
 fn crowd() -> impl Iterator<Item = (String, Value)> {
     let matches = |of: usize| (0..of).map(|at| json!({"headers": [{"name": "n", "value": at.to_string()}]}));
@@ -73,6 +81,7 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
+    authority(&mut first);
     for (_, route) in crowd() {
         first.put(Kind::HttpRoute, route).unwrap();
     }
@@ -85,6 +94,7 @@ fn moments() -> [Snapshot; 2] {
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
+    authority(&mut second);
     for (kind, namespace, name) in [
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
         (Kind::Service, "demo", "going"),
@@ -100,6 +110,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::TcpRoute, "demo", "b"),
         (Kind::TlsRoute, "demo", "tls-gone"),
         (Kind::UdpRoute, "demo", "b"),
+        (Kind::BackendTlsPolicy, "demo", "z-early"),
     ] {
         assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");
     }

@@ -112,7 +112,9 @@ pub(super) fn conditions(outcome: &Outcome, kind: Kind, name: &str) -> Vec<Strin
         Some(DesiredStatus::GatewayClass { conditions, .. } | DesiredStatus::Gateway { conditions, .. }) => {
             vec![render(conditions)]
         }
-        Some(DesiredStatus::Route { parents }) => parents.iter().map(|parent| render(&parent.conditions)).collect(),
+        Some(DesiredStatus::Route { parents } | DesiredStatus::Policy { ancestors: parents }) => {
+            parents.iter().map(|parent| render(&parent.conditions)).collect()
+        }
     }
 }
 
@@ -156,6 +158,9 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
             let to = route.backends.iter().map(|backend| match &backend.target {
                 BackendTarget::Endpoints(to) => format!("{}x{to:?}", backend.weight),
                 BackendTarget::H2cEndpoints(to) => format!("{}xh2c{to:?}", backend.weight),
+                BackendTarget::Tls { endpoints, tls, .. } => {
+                    format!("{}xtls:{}{endpoints:?}", backend.weight, tls.server_name)
+                }
                 BackendTarget::Fail { status, .. } => format!("{}x{status}", backend.weight),
             });
             lines.push(format!(
