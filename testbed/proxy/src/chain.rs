@@ -8,7 +8,7 @@ use http::{Request, Response};
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
-use crate::exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice};
+use crate::exchange::{BackendChoice, Connection, Exchange, MatchOutcome, Passage, RequestHead, TcpChoice, Way};
 use crate::routing::Routing;
 use crate::stream::Stream;
 use crate::tunnel::Upgraded;
@@ -91,6 +91,26 @@ impl Exchange for Chain {
 
     fn on_tcp(&self, connection: &Connection, drawn: TcpChoice) -> TcpChoice {
         self.0.iter().fold(drawn, |drawn, one| one.on_tcp(connection, drawn))
+    }
+
+    fn on_udp(&self, flow: &Connection, drawn: TcpChoice) -> TcpChoice {
+        self.0.iter().fold(drawn, |drawn, one| one.on_udp(flow, drawn))
+    }
+
+    fn on_datagram(&self, flow: &Connection, way: Way, datagram: &[u8]) -> Passage {
+        let mut made = Passage::Pass;
+        for one in &self.0 {
+            let bytes = match &made {
+                Passage::Pass => datagram,
+                Passage::As(bytes) => bytes,
+                Passage::Drop | Passage::FromElsewhere => return made,
+            };
+            match one.on_datagram(flow, way, bytes) {
+                Passage::Pass => {}
+                other => made = other,
+            }
+        }
+        made
     }
 
     async fn serve_tcp(

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use common::*;
 use gateproof_echo::Protocol as EchoProtocol;
+use gateproof_proxy::Chain;
 use gateproof_proxy::config::*;
-use gateproof_proxy::exchange::{Connection, Exchange, TcpChoice};
+use gateproof_proxy::exchange::{Connection, Exchange, Passage, TcpChoice, Way};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -73,7 +74,7 @@ impl Exchange for Tells {
 #[tokio::test]
 async fn what_has_no_backend_is_dropped_and_a_new_configuration_counts_for_flows_that_are_there() {
     let (tells, mut told) = unbounded_channel();
-    let bed = Bed::with_exchange(&[], Arc::new(Tells(tells))).await;
+    let bed = Bed::with_exchange(&[], Arc::new(Chain(vec![Arc::new(Tells(tells))]))).await;
     let one = start("one", EchoProtocol::Udp, &bed.journal).await;
     let two = start("two", EchoProtocol::Udp, &bed.journal).await;
     let refuse = TcpTarget::Refuse { reason: "no such Service".to_owned() };
@@ -93,6 +94,23 @@ async fn what_has_no_backend_is_dropped_and_a_new_configuration_counts_for_flows
         assert!(std::net::UdpSocket::bind(address).is_ok(), "the port is free");
     }
     assert!(!bed.journal.of_request("heard").is_empty());
+}
+
+/// Puts a byte behind what backends get.
+struct Adds(u8);
+
+impl Exchange for Adds {
+    fn on_datagram(&self, _: &Connection, way: Way, datagram: &[u8]) -> Passage {
+        if way == Way::There { Passage::As([datagram, &[self.0]].concat()) } else { Passage::Pass }
+    }
+}
+
+#[tokio::test]
+async fn each_behaviour_works_on_what_the_one_before_it_made() {
+    let bed = Bed::with_exchange(&[], Arc::new(Chain(vec![Arc::new(Adds(b'1')), Arc::new(Adds(b'2'))]))).await;
+    let one = start("one", EchoProtocol::Udp, &bed.journal).await;
+    let address = bed.apply(udp(&[(1, to(&[one.addr()]))])).await;
+    assert_eq!(ask(&client(address).await, b"id").await.1, b"id12");
 }
 
 #[tokio::test]

@@ -6,17 +6,27 @@ use std::{
 };
 
 use gateproof_proxy::{
-    config::Protocol,
+    config::{Listener, Protocol},
     exchange::{Connection, Exchange, Passage, Way},
 };
 use serde_json::Value;
 
 use super::{
     Fault, Seam,
-    config::backends::take_granted,
-    tools::{backend_refs, drop_at, serve, serve_from, serve_past, view},
+    snapshot::grant_everything,
+    tools::{backend_refs, drop_at, each, serve, serve_from, serve_past, view},
 };
-use crate::snapshot::Kind;
+use crate::snapshot::{Kind, Snapshot};
+
+/// Grants UDPRoutes everything.
+fn grant_datagrams(snapshot: &mut Snapshot) {
+    grant_everything(snapshot);
+    snapshot.edit(Kind::ReferenceGrant, |grant| {
+        each(grant, "/spec/from").filter(|from| from["kind"] == "TCPRoute").for_each(|from| {
+            from["kind"] = "UDPRoute".into();
+        });
+    });
+}
 
 /// Lets the first answer of each flow through.
 #[derive(Default)]
@@ -88,7 +98,18 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Sends datagrams into other namespaces without a grant, while status says RefNotPermitted.",
         clauses: &["blind:UDPRouteInvalidCrossNamespaceBackendRef.1"],
         seam: Seam::Config(|| {
-            serve(|seen, config| take_granted(seen, config, |protocol| matches!(protocol, Protocol::Udp(_))))
+            serve(|seen, config| {
+                let otherwise = seen.otherwise(grant_datagrams).config.listeners;
+                for listener in config.listeners.iter_mut() {
+                    let is_same = |one: &&Listener| {
+                        (one.address, one.port) == (listener.address, listener.port)
+                            && matches!((&one.protocol, &listener.protocol), (Protocol::Udp(_), Protocol::Udp(_)))
+                    };
+                    if let Some(granted) = otherwise.iter().find(is_same) {
+                        *listener = granted.clone();
+                    }
+                }
+            })
         }),
     },
     Fault {

@@ -18,7 +18,7 @@ fn is_failing(target: &BackendTarget, code: u16) -> bool {
 }
 
 /// Serves the listeners of a kind as if everything were granted. Some may be there only then, such as those whose Secret is not.
-pub(in crate::faults) fn take_granted(seen: Seen<'_>, config: &mut Config, is_meant: fn(&Protocol) -> bool) {
+fn take_granted(seen: Seen<'_>, config: &mut Config, is_meant: fn(&Protocol) -> bool) {
     let place = |listener: &Listener| (listener.address, listener.port, listener.protocol.transport());
     let mut otherwise = seen.otherwise(grant_everything).config.listeners;
     for listener in config.listeners.iter_mut().filter(|listener| is_meant(&listener.protocol)) {
