@@ -134,30 +134,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "ranks-policies-by-name",
-        summary: "Of two policies for one backend takes that which comes first by name, however old they are.",
-        clauses: &["upstream:BackendTLSPolicyConflictResolution", "blind:BackendTLSPolicyConflictResolution.1"],
-        seam: Seam::Snapshot(|| {
-            view(|snapshot| {
-                snapshot.edit(Kind::BackendTlsPolicy, |policy| {
-                    policy["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z")
-                });
-            })
-        }),
-    },
-    Fault {
-        name: "says-nothing-of-conflicted-policies",
-        summary: "Writes no status of a policy that lost against another one.",
-        clauses: &["upstream:BackendTLSPolicyConflictResolution"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for entries in ancestors(statuses) {
-                    entries.retain(|entry| !has_reason(&entry.conditions, "Accepted", "Conflicted"));
-                }
-            })
-        }),
-    },
-    Fault {
         name: "encrypts-all-ports",
         summary: "Takes a policy for one port of a Service for one that is for all of them.",
         clauses: &["blind:BackendTLSPolicyConflictResolution.2", "blind:BackendTLSPolicyInvalidCACertificateRef.3"],
