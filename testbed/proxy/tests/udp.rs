@@ -159,3 +159,17 @@ async fn flows_are_bounded() {
     let peers: Vec<_> = bed.journal.of_request("first").iter().map(|record| record.peer).collect();
     assert_ne!(peers[0], peers[1], "the flow was ended between them");
 }
+
+#[tokio::test]
+async fn what_changes_elsewhere_leaves_flows_alone() {
+    let bed = Bed::new(&[]).await;
+    let one = start("one", EchoProtocol::Udp, &bed.journal).await;
+    let two = start("two", EchoProtocol::Udp, &bed.journal).await;
+    let config = udp(&[(1, to(&[one.addr(), two.addr()]))]);
+    let socket = client(bed.apply(config.clone()).await).await;
+    let (first, _) = ask(&socket, b"id 0").await;
+    for port in 1..4 {
+        bed.apply(Config { silent: [("127.0.0.2".parse().unwrap(), port)].into(), ..config.clone() }).await;
+        assert_eq!(ask(&socket, b"id 1").await.0, first, "endpoints would have taken turns");
+    }
+}

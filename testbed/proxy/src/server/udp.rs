@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Shared, tcp};
 use crate::compiled::{ListenerKey, Service};
+use crate::config::TcpBackend;
 use crate::exchange::{Connection, Passage, TcpChoice, Way};
 
 /// How many flows a listener has at most. One more takes the place of the one that has been silent the longest.
@@ -30,8 +31,9 @@ const LONGEST: usize = 65_535;
 /// One flow. Dropping it ends it.
 struct Flow {
     connection: Arc<Connection>,
-    /// The configuration that its backend was drawn from. The next one draws anew.
-    generation: u64,
+    /// What its backend was drawn from. When that changes, the next datagram draws anew; what else a configuration changes leaves
+    /// the flow alone, with the answers that are on their way.
+    drawn_from: Vec<TcpBackend>,
     /// Nothing: its datagrams are dropped.
     towards: Option<Towards>,
     last: Instant,
@@ -72,7 +74,7 @@ pub async fn forward(shared: Arc<Shared>, listener: UdpSocket, key: ListenerKey,
                 continue;
             }
         };
-        let flow = flow_of(&shared, &mut flows, &listener, key, peer).await;
+        let Some(flow) = flow_of(&shared, &mut flows, &listener, key, peer).await else { continue };
         let Some(Towards { socket, .. }) = &flow.towards else { continue };
         let Some(datagram) = datagram.get(..length) else { continue };
         match shared.exchange.on_datagram(&flow.connection, Way::There, datagram) {
@@ -83,32 +85,34 @@ pub async fn forward(shared: Arc<Shared>, listener: UdpSocket, key: ListenerKey,
     }
 }
 
-/// The flow of a client, which begins with this datagram or has begun before.
+/// The flow of a client, which begins with this datagram or has begun before. Nothing while none may begin.
 async fn flow_of<'f>(
     shared: &Arc<Shared>,
     flows: &'f mut HashMap<SocketAddr, Flow>,
     listener: &Arc<UdpSocket>,
     key: ListenerKey,
     peer: SocketAddr,
-) -> &'f Flow {
+) -> Option<&'f Flow> {
     let connection = match flows.get(&peer) {
         Some(flow) => Arc::clone(&flow.connection),
         None => Arc::new(Connection { id: shared.next_connection(), listener: key, peer, opened_at: Instant::now() }),
     };
     let config = shared.config_for(&connection);
-    let is_current = |flow: &Flow| flow.generation == config.generation;
-    if !flows.get(&peer).is_some_and(is_current) {
+    let service = match config.listener(key).map(|listener| &listener.service) {
+        Some(Service::Udp(service)) => Some(service),
+        _ => None,
+    };
+    let backends = service.map(|service| service.backends.as_slice()).unwrap_or_default();
+    if flows.get(&peer).is_none_or(|flow| flow.drawn_from != backends) {
         flows.remove(&peer);
+        if service.is_some() && config.applied_at.elapsed() < config.config.hitch {
+            return None;
+        }
         if flows.len() >= MOST_FLOWS {
             let oldest = flows.iter().min_by_key(|(_, flow)| flow.last).map(|(peer, _)| *peer);
             oldest.and_then(|oldest| flows.remove(&oldest));
         }
-        let drawn = match config.listener(key).map(|listener| &listener.service) {
-            Some(Service::Udp(_)) if config.applied_at.elapsed() < config.config.hitch => None,
-            Some(Service::Udp(service)) => Some(shared.exchange.on_udp(&connection, tcp::draw(service))),
-            _ => None,
-        };
-        let towards = match drawn {
+        let towards = match service.map(|service| shared.exchange.on_udp(&connection, tcp::draw(service))) {
             Some(TcpChoice::Forward(endpoint)) => open(shared, listener, &connection, endpoint).await,
             Some(TcpChoice::Refuse { reason }) => {
                 tracing::debug!(listener = %key, reason, "datagrams are dropped");
@@ -116,11 +120,12 @@ async fn flow_of<'f>(
             }
             None => None,
         };
-        flows.insert(peer, Flow { connection, generation: config.generation, towards, last: Instant::now() });
+        let drawn_from = backends.to_vec();
+        flows.insert(peer, Flow { connection, drawn_from, towards, last: Instant::now() });
     }
-    let flow = flows.entry(peer).or_insert_with(|| unreachable!("it was there, or was put there"));
+    let flow = flows.get_mut(&peer)?;
     flow.last = Instant::now();
-    flow
+    Some(flow)
 }
 
 /// A socket towards a backend, with what brings the answers back. Nothing if there is no way to it.
