@@ -176,7 +176,7 @@ mod tests {
     #[case("tcp")]
     #[case("tcp=9-8")]
     #[case("tcp=0")]
-    #[case("udp=1")]
+    #[case("sctp=1")]
     fn other_ports_are_errors(#[case] text: &str) {
         assert!(Ports::default().set(text).is_err());
     }

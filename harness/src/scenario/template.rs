@@ -208,7 +208,7 @@ mod tests {
     #[case("gw.port")]
     #[case("name")]
     #[case("name:")]
-    #[case("port:udp")]
+    #[case("port:sctp")]
     #[case("port:http-1")]
     #[case("class:x")]
     #[case("token:x")]

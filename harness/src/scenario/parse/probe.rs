@@ -81,7 +81,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             }
         }
         if let Some(listens) = node.get("listens").filter(|_| over == Over::Udp) {
-            checker.report(listens.mark, "`listens` is for TCP".to_owned(), None);
+            checker.report(listens.mark, "`listens` is for TCP and TLS".to_owned(), None);
         }
         let listens = boolean(node, "listens").unwrap_or(false);
         let sni = node.entries().iter().find(|(k, _)| over == Over::Tcp && k.name == "sni");
