@@ -266,7 +266,11 @@ fn a_definition_may_be_created_and_deleted_again() {
     "nobody else has a share beside `refused`",
     Some("write `expect: refused`")
 )]
-#[case("probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}", "`listens` is for TCP and TLS", None)]
+#[case(
+    "probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}",
+    "`listens` is for TCP and TLS",
+    None
+)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",
     "`refused` is not for HTTP; `noAnswer` and `cutOff` are",
