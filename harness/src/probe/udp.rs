@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use tokio::net::UdpSocket;
+use tokio::time::Instant;
 
 use super::Prober;
 use crate::cluster::clock;
@@ -20,7 +21,8 @@ pub const MOST: usize = 8;
 /// How many answers it takes. Then no more are sent.
 pub const ENOUGH: usize = 4;
 
-/// The next datagram goes out when the last is answered, or after this part of the budget. Answers that come later count too.
+/// The next datagram goes out when the last is answered, or after this part of the budget. Answers that come later count too: where
+/// somebody answers at all, the rest of the budget is waited for what is missing, so that slow is not taken for lost.
 const PART: u32 = 50;
 
 /// The longest datagram there is.
@@ -40,7 +42,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
         }
     };
     exchange.connected_to = Some(to);
-    match converse(&socket, &exchange.id, send, prober.budget / PART).await {
+    match converse(&socket, &exchange.id, send, prober.budget / PART, end).await {
         Ok(end) => exchange.udp = Some(end),
         Err(error) => exchange.error = Some(error),
     }
@@ -73,7 +75,13 @@ struct Heard {
     echo: Vec<EchoText>,
 }
 
-async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> Result<UdpEnd, ProbeError> {
+async fn converse(
+    socket: &UdpSocket,
+    id: &str,
+    send: &str,
+    wait: Duration,
+    end: Instant,
+) -> Result<UdpEnd, ProbeError> {
     let datagram = |number: usize| format!("{id} {number}\n{send}").into_bytes();
     let mut heard = Heard::default();
     let mut answer = vec![0; LONGEST];
@@ -86,9 +94,13 @@ async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> R
                 Ok(_) => break,
             }
         }
-        let end = clock::now() + wait;
-        while !heard.answered.contains(&number) {
-            match tokio::time::timeout_at(end, socket.recv(&mut answer)).await {
+        let next = clock::now() + wait;
+        loop {
+            let is_last = number + 1 == MOST && !heard.answered.is_empty();
+            if heard.answered.len() == ENOUGH || !is_last && heard.answered.contains(&number) {
+                break;
+            }
+            match tokio::time::timeout_at(if is_last { end } else { next }, socket.recv(&mut answer)).await {
                 Err(_) => break,
                 Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
                 Ok(Err(error)) => return Err(ProbeError::Broken(error.to_string())),
@@ -170,6 +182,11 @@ mod tests {
 
     const WAIT: Duration = Duration::from_millis(20);
 
+    /// With this much of the budget left.
+    async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> Result<UdpEnd, ProbeError> {
+        super::converse(socket, id, send, wait, clock::now() + 20 * wait).await
+    }
+
     fn line(who: &str, datagram: &[u8]) -> Option<Vec<u8>> {
         Some([who.as_bytes(), b"\n", datagram].concat())
     }
@@ -177,6 +194,31 @@ mod tests {
     #[tokio::test]
     async fn half_of_the_datagrams_may_be_lost() {
         let socket = answering(|number, sent| (number % 2 == 1).then(|| line("a", sent)).flatten()).await;
+        let end = converse(&socket, "id", "x", WAIT).await;
+        assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
+    }
+
+    /// All come when the last datagram has been sent for a while.
+    #[tokio::test]
+    async fn slow_answers_count() {
+        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.connect(peer.local_addr().unwrap()).await.unwrap();
+        tokio::spawn(async move {
+            let (mut datagram, mut held) = (vec![0; LONGEST], Vec::new());
+            while let Ok((length, from)) = peer.recv_from(&mut datagram).await {
+                held.push(line("a", &datagram[..length]).unwrap());
+                // The first answer shows that there is somebody.
+                if held.len() == MOST {
+                    peer.send_to(&held[0], from).await.unwrap();
+                    // Nothing more comes, so that this only waits.
+                    assert!(tokio::time::timeout(2 * WAIT, peer.recv_from(&mut datagram)).await.is_err());
+                    for answer in &held[1..] {
+                        peer.send_to(answer, from).await.unwrap();
+                    }
+                }
+            }
+        });
         let end = converse(&socket, "id", "x", WAIT).await;
         assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
     }

@@ -136,7 +136,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "encrypts-all-ports",
         summary: "Takes a policy for one port of a Service for one that is for all of them.",
-        clauses: &["blind:BackendTLSPolicyConflictResolution.2", "blind:BackendTLSPolicyInvalidCACertificateRef.3"],
+        clauses: &["upstream:BackendTLSPolicyConflictResolution", "blind:BackendTLSPolicyInvalidCACertificateRef.3"],
         seam: Seam::Config(|| {
             serve_from(|snapshot| {
                 snapshot.edit(Kind::BackendTlsPolicy, |policy| {
@@ -154,7 +154,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-alternative-names",
         summary: "Holds the certificate of a backend to the hostname of the policy where that has alternative names.",
-        clauses: &["upstream:BackendTLSPolicySANValidation", "blind:BackendTLSPolicySANValidation.1"],
+        clauses: &["blind:BackendTLSPolicySANValidation.1"],
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names.clear()))),
     },
     Fault {
