@@ -36,8 +36,8 @@ pub(super) fn available(snapshot: &Snapshot) -> Vec<(Kind, ApiResource)> {
 /// How a kind is spoken of to a server that has the built-in release.
 pub(crate) fn built_in_release(kind: Kind) -> ApiResource {
     let name = kind.name().to_lowercase();
-    let plural = match name.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
+    let plural = match name.strip_suffix("cy") {
+        Some(stem) => format!("{stem}cies"),
         None if name.ends_with('s') => format!("{name}es"),
         None => format!("{name}s"),
     };
@@ -91,5 +91,14 @@ mod tests {
         snapshot.put(Kind::CustomResourceDefinition, crd).unwrap();
         let found = available(&snapshot).into_iter().find(|(kind, _)| *kind == Kind::TcpRoute);
         assert_eq!(found.map(|(_, resource)| resource.version), expected.map(str::to_owned));
+    }
+
+    #[rstest]
+    #[case(Kind::Gateway, "gateways")]
+    #[case(Kind::GatewayClass, "gatewayclasses")]
+    #[case(Kind::TlsRoute, "tlsroutes")]
+    #[case(Kind::BackendTlsPolicy, "backendtlspolicies")]
+    fn plurals_are_those_of_the_definitions(#[case] kind: Kind, #[case] plural: &str) {
+        assert_eq!(built_in_release(kind).plural, plural);
     }
 }
