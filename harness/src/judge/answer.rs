@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::env::{any_of, severity};
 use super::expect::Miss;
 use super::location::{self, Comparison};
-use super::{forwarded, grpc};
+use super::{datagrams, forwarded, grpc};
 use crate::dialects::Implied;
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd, UdpEnd};
 use crate::scenario::{Answer, CLEAR_TEXT, GrpcCode, HeaderTest, Level, Seen, Share};
@@ -33,7 +33,7 @@ pub(super) fn compare(
         Answer::Http(seen) => check.http(seen, exchange),
         Answer::TcpBackend(name) => {
             let expected = format!("a line from backend {name}");
-            if answered_by(exchange, bindings) != Some(name.as_str()) || is_by_several(exchange) {
+            if answered_by(exchange, bindings) != Some(name.as_str()) || datagrams::is_by_several(exchange) {
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -62,7 +62,7 @@ pub(super) fn compare(
             }
         }
         Answer::NoAnswer if matches!(exchange.request, ProbeRequest::Udp { .. }) => {
-            if !is_unanswered(exchange) {
+            if !datagrams::is_unanswered(exchange) {
                 let expected = "nobody answers: not a datagram comes".to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
@@ -424,19 +424,9 @@ fn counts_for(share: &Share, exchange: &Exchange, backend: Option<&str>) -> bool
     }
 }
 
-/// Whether no datagram came back.
-fn is_unanswered(exchange: &Exchange) -> bool {
-    matches!(exchange.udp, Some(UdpEnd::Silent | UdpEnd::Refused))
-}
-
-/// Whether more than one answered the datagrams of one flow.
-fn is_by_several(exchange: &Exchange) -> bool {
-    matches!(&exchange.udp, Some(UdpEnd::Answered { lines, echo }) if lines.len() + echo.len() > 1)
-}
-
 /// Whether a connection was refused, reset or closed before any byte.
 fn is_refused(exchange: &Exchange) -> bool {
-    is_unanswered(exchange)
+    datagrams::is_unanswered(exchange)
         || matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte | TcpEnd::Alert(_)))
         || matches!(exchange.error, Some(ProbeError::ConnectRefused(_)))
         || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none()
@@ -467,16 +457,8 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
             _ => format!("status {} {}", answer.status, from()),
         };
     }
-    match &exchange.udp {
-        Some(UdpEnd::Answered { .. }) if is_by_several(exchange) => {
-            return format!("datagrams {}, and from others", from());
-        }
-        Some(UdpEnd::Answered { .. }) => return format!("datagrams {}", from()),
-        Some(UdpEnd::TooFew { answered: 1 }) => return "a single datagram came back for several".to_owned(),
-        Some(UdpEnd::TooFew { answered }) => return format!("no more than {answered} datagrams came back"),
-        Some(UdpEnd::Silent) => return "no datagram came back".to_owned(),
-        Some(UdpEnd::Refused) => return "nobody listens at the port, says the address".to_owned(),
-        None => {}
+    if let Some(end) = &exchange.udp {
+        return datagrams::in_words(end, &from());
     }
     match &exchange.tcp {
         Some(TcpEnd::Answered { line, .. }) => {

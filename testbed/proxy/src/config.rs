@@ -4,12 +4,18 @@
 //! Everything a controller has to decide (which routes attach, in which order, which references resolve) is decided
 //! before a value of these types exists; everything a request decides (matching, weights, filters) is decided here.
 
+mod backend_tls;
+mod layer_4;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
+
+pub use backend_tls::{Authorities, BackendTls, PeerName};
+pub use layer_4::{TcpBackend, TcpListener, TcpTarget, UdpListener};
 
 /// The whole configuration of the data plane. Two equal values mean the same traffic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -455,40 +461,6 @@ impl BackendTarget {
     }
 }
 
-/// How connections to a backend are encrypted, and whom they believe. A backend that shows no certificate as it has to be gets
-/// no request; clients get 502.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BackendTls {
-    /// The server name of the handshake.
-    pub server_name: String,
-    /// Who must have signed the certificate.
-    pub authorities: Authorities,
-    /// Names of which the certificate must carry one; none: it must carry `server_name`.
-    pub names: Vec<PeerName>,
-}
-
-/// Who is believed to sign certificates of backends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum Authorities {
-    /// These, as a bundle in PEM.
-    Pem(String),
-    /// Those that this machine believes.
-    System,
-    /// Everybody, at any time: certificates count for nothing but their names.
-    Any,
-}
-
-/// A name that a certificate carries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum PeerName {
-    /// A host.
-    Dns(String),
-    /// A URI, compared to the letter.
-    Uri(String),
-    /// Whatever it carries.
-    Any,
-}
-
 /// The timeouts of a rule. Where the API says `0s`, give `None`: no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
@@ -513,42 +485,4 @@ pub struct Retry {
     pub on_broken_connections: bool,
     /// Whether a backend that takes too long is a reason.
     pub on_timeouts: bool,
-}
-
-/// A listener of protocol TCP. Without backends (no route, or all weights 0) every connection is refused.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct TcpListener {
-    /// The backends of the one route that the listener serves.
-    pub backends: Vec<TcpBackend>,
-}
-
-/// A listener of protocol UDP. Without backends (no route, or all weights 0) every datagram is dropped. Its backends are those
-/// of streams, but that to refuse is to drop, and that a share is one of flows: of what one client address sends.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct UdpListener {
-    /// The backends of the one route that the listener serves.
-    pub backends: Vec<TcpBackend>,
-}
-
-/// One weighted backend of a TCPRoute or UDPRoute.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TcpBackend {
-    /// A name for logs, such as `namespace/service:port`.
-    pub id: String,
-    /// Its share is `weight` of the sum of all weights.
-    pub weight: u32,
-    /// Where its share of connections goes.
-    pub target: TcpTarget,
-}
-
-/// Where a connection goes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub enum TcpTarget {
-    /// To one of these, by turns. An empty list refuses.
-    Endpoints(Vec<SocketAddr>),
-    /// Nowhere: the connection is reset before any byte.
-    Refuse {
-        /// Why, as a sentence for people.
-        reason: String,
-    },
 }
