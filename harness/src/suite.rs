@@ -15,8 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::cluster::schemas::Schemas;
-use crate::dialects::{Dialect, DialectFeature, Edition, Reference};
+use crate::dialects::{Dialect, DialectFeature, Edition, Reference, StatusList};
 use crate::judge::contract::{Contract, GATEWAY_API};
+use crate::scenario::lint::{Saying, Sayings};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, lint, nearest, parse};
 
@@ -54,6 +55,8 @@ pub struct Suite {
     pub definitions: Vec<Value>,
     /// Those that hold in other editions, if they are other ones.
     definitions_of_others: Vec<Vec<Value>>,
+    /// The contract as other editions have it, if there are any.
+    contract_of_others: Vec<Arc<Contract>>,
     /// What a cluster has to pass before anything else is applied to it.
     pub canary: Option<Arc<Scenario>>,
     /// What a cluster is asked before any scenario, by way of what traffic comes in by.
@@ -80,6 +83,7 @@ impl Suite {
             features: Vec::new(),
             definitions: Vec::new(),
             definitions_of_others: Vec::new(),
+            contract_of_others: Vec::new(),
             canary: None,
             folder: None,
         })
@@ -127,6 +131,22 @@ impl Suite {
             profiles::hold(&file, &suite.vocabulary.profiles, &manifests)?;
         }
         Ok(suite)
+    }
+
+    /// Reads that of a folder for commands that name a dialect in what they write.
+    ///
+    /// # Errors
+    /// As [`Suite::read`], or it calls itself as one that is built in: a log or a report could be of either.
+    pub fn beside_built_in(folder: &Path, edition: Option<&str>) -> Result<Suite, SuiteError> {
+        let suite = Suite::read(folder, edition)?;
+        let name = suite.dialect.name();
+        if Suite::names().all(|built_in| built_in != name) {
+            return Ok(suite);
+        }
+        let path = folder.join(DIALECT);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let line = line_of(&text, &["metadata", "name"].map(str::to_owned));
+        Err(SuiteError::BuiltIn { path, line, name: name.to_owned() })
     }
 
     /// The built-in one of this name, if there is one.
@@ -210,6 +230,15 @@ impl Suite {
     }
 }
 
+/// What conditions may say in any edition: a manifest may hold what one of them has.
+impl Sayings for Suite {
+    fn saying(&self, kind: &str, type_: &str, lists: &[StatusList]) -> Option<Saying> {
+        let contracts = std::iter::once(&self.contract).chain(&self.contract_of_others);
+        let each: Option<Vec<Saying>> = contracts.map(|contract| contract.saying(kind, type_, lists)).collect();
+        each?.into_iter().reduce(Saying::or)
+    }
+}
+
 /// A file's path and text.
 type File = (PathBuf, String);
 
@@ -235,6 +264,13 @@ impl Files {
             SuiteError::Dialect { path: path.clone(), line, error: error.into() }
         })?;
         let named = edition_of(&plain, edition)?.map(str::to_owned);
+        let others = plain.editions().iter().filter(|other| Some(*other) != named.as_ref());
+        // What is wrong with one is told where that edition is meant.
+        let contract_of_others = others.filter_map(|other| {
+            let dialect = Arc::new(plain.clone().in_edition(Some(other)));
+            Contract::of(dialect, Some(other), &contract_text).ok().map(Arc::new)
+        });
+        let contract_of_others = contract_of_others.collect();
         let (dialect, edition) = (Arc::new(plain.in_edition(named.as_deref())), named.as_deref());
         let contract = Contract::of(Arc::clone(&dialect), edition, &contract_text).map_err(|error| {
             let line = nearest(&contract_text, &and_of_edition(error.at(), edition));
@@ -243,6 +279,7 @@ impl Files {
         let (whole, single) = (self.definitions.as_ref(), &self.definitions_of_editions);
         let all = Editions::of(whole, single, &dialect, edition)?;
         definitions::hold(all.named(), &dialect, &path, &dialect_text)?;
+        definitions::hold_releases(all.named(), &dialect, &path, &dialect_text)?;
         definitions::hold_pointers(all.named(), &dialect, &path, &dialect_text)?;
         definitions::hold_places(all.named(), &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
@@ -276,6 +313,7 @@ impl Files {
             features,
             definitions,
             definitions_of_others,
+            contract_of_others,
             canary,
             preflight,
             folder: None,
@@ -389,7 +427,9 @@ fn files_are_known(folder: &Path) -> Result<(), SuiteError> {
 /// Whether the objects of a file that has a scenario of its own are as their definitions are, as those of the manifests have to be.
 fn hold_objects((path, text): &File, suite: &Suite) -> Result<(), SuiteError> {
     let schemas = Schemas::with(suite.definitions_of_editions());
-    let problems = lint::objects(&path.display().to_string(), text, &schemas, &suite.dialect);
+    let file = path.display().to_string();
+    let mut problems = lint::objects(&file, text, &schemas, &suite.dialect);
+    problems.extend(lint::said(&file, text, suite, &suite.dialect));
     if problems.is_empty() { Ok(()) } else { Err(told(&problems)) }
 }
 

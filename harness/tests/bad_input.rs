@@ -46,7 +46,7 @@ impl Kind {
     fn request(self, host: &str, port: u16) -> ProbeRequest {
         let host = host.to_owned();
         if self == Tcp {
-            return ProbeRequest::Tcp { host, port, send: String::new(), listens: false };
+            return ProbeRequest::Tcp { host, port, send: String::new(), listens: false, tls: None };
         }
         let is_grpc = self == Grpc;
         ProbeRequest::from(HttpRequest {

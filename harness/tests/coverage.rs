@@ -201,6 +201,8 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "httproute-rewrite-host-of-http2-client",
         "httproute-websocket-beside-grpcroute",
         "listenerset-protocol-conflict",
+        "tlsroute-beside-https",
+        "tlsroute-listener-for-httproute",
     ];
     assert_eq!(names, known);
 }

@@ -207,6 +207,13 @@ fn mangled(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 #[case::word_alone("contract.yaml", "presence: always,", "presence: onlyTrue,", &["contract.yaml:27: `presence: onlyTrue` has no effect", "list `negative-only-while-true`"])]
 #[case::added("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - patch: {target: Lamp/lamp, json: [{op: add, path: /spec/sockets, value: a}]}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "Lamp has nothing at `/spec/sockets`", "did you mean `socket`?"])]
 #[case::clause_of_no_edition("requirements.yaml", "  level: must", "  editions: []\n  level: must", &["requirements.yaml:2: the clause `LAMP-1` holds in no edition"])]
+#[case::condition_twice("dialect.yaml", "[Ready]", "[Ready, Ready]", &["dialect.yaml:9: the dialect `lamps` lists the condition `Ready` twice"])]
+#[case::no_edition("dialect.yaml", "  conditions: [Ready]", "  conditions: [Ready]\n  editions: []", &["dialect.yaml:10: the dialect `lamps` has no edition in its `editions`"])]
+#[case::releases("dialect.yaml", "  conditions: [Ready]", "  conditions: [Ready]\n  releases: {definition: lamp.examples.gateproof.dev, version: a, channel: b}", &["dialect.yaml:10: `lamp.examples.gateproof.dev` in `releases` is the definition of none of the `kinds`", "did you mean `lamps.examples.gateproof.dev`?"])]
+#[case::reason_of_a_manifest("manifests/lamps.yaml", "{Ready: \"True/Lit\"}", "{Ready: \"False/SocketNotFuond\"}", &["lamps.yaml:11:35", "`SocketNotFuond` is all but a reason of Ready in the contract of `lamps`", "did you mean `SocketNotFound`?"])]
+#[case::type_of_a_patch("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - patch: {target: Lamp/lamp, json: [{op: replace, path: /spec/socket, value: 3}]}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "`/spec/socket` of a Lamp must be a string, found a number"])]
+#[case::type_of_a_merge_patch("manifests/lamps.yaml", "    - delete: [ConfigMap/later]", "    - patch: {target: Lamp/lamp, merge: {spec: {socket: 3}}}\n    - delete: [ConfigMap/later]", &["lamps.yaml:29", "`spec.socket` of a Lamp must be a string, found a number"])]
+#[case::type_of_a_field("manifests/lamps.yaml", "{Ready: \"True/Lit\"}", "{fields: [{at: /spec/socket, equals: 3}]}", &["lamps.yaml:11", "`/spec/socket` of a Lamp must be a string, found a number"])]
 #[case::clause("manifests/lamps.yaml", "LAMP-1, LAMP-4", "LAMP-1, LAMP-44", &["lamps.yaml:12", "LAMP-44"])]
 fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     #[case] file: &str,
@@ -220,6 +227,32 @@ fn what_is_wrong_with_a_dialect_is_told_with_its_place(
     for part in told {
         assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
     }
+}
+
+/// Logs and reports name a dialect, and could mean either of two.
+#[rstest]
+#[case("gateway-api")]
+#[case("aso")]
+#[case("kuadrant")]
+fn a_folder_does_not_call_itself_as_a_built_in_dialect(#[case] name: &str) {
+    let copy = mangled("dialect.yaml", "name: lamps", &format!("name: {name}"));
+    let contract = copy.path().join("contract.yaml");
+    let text = std::fs::read_to_string(&contract).unwrap();
+    std::fs::write(&contract, text.replace("name: lamps", &format!("name: {name}"))).unwrap();
+    let ended = lint(copy.path());
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    let told = format!("dialect.yaml:3: the dialect `{name}` is built in, so one of a folder needs another name");
+    assert!(ended.said().contains(&told), "{}", ended.said());
+}
+
+/// A wrong definition is told where it stands, and with the right one the kinds that the folder defines are of its releases.
+#[test]
+fn kinds_of_a_folder_are_of_its_releases() {
+    let releases =
+        "  conditions: [Ready]\n  releases: {definition: lamps.examples.gateproof.dev, version: a, channel: b}";
+    let copy = mangled("dialect.yaml", "  conditions: [Ready]", releases);
+    let ended = lint(copy.path());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
 }
 
 #[rstest]

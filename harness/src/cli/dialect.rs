@@ -45,7 +45,7 @@ impl DialectArg {
             let help = format!("{near}name a folder with a dialect.yaml, or {}", names.join(" or "));
             return Err(Failure::usage(format!("there is no dialect `{dialect}`, and no such folder"), help));
         }
-        Suite::read(folder, edition).map_err(unreadable)
+        Suite::beside_built_in(folder, edition).map_err(unreadable)
     }
 
     /// Whether it is more than one.

@@ -8,7 +8,7 @@ use crate::run::interrupt::Signals;
 /// Serve the echo backend, described by the environment as in a Pod
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Variables: HTTP_PORT (3000), TCP_ECHO_SERVER (set: TCP instead of HTTP), POD_NAME, NAMESPACE, SERVICE_NAME, INGRESS_NAME,
+Variables: HTTP_PORT (3000), TCP_ECHO_SERVER (set: TCP instead of HTTP), UDP_ECHO_SERVER (likewise: UDP), POD_NAME, NAMESPACE, SERVICE_NAME, INGRESS_NAME,
 GATEPROOF_TOKEN (opens the journal to whoever shows it), JOURNAL_PORT (a port for the journal alone).
 
 Example:

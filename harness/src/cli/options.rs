@@ -181,6 +181,7 @@ pub(crate) fn check(texts: &[(String, String)], suite: &Suite) -> Result<(Vec<Sc
     let schemas = schemas_of(suite);
     for (file, text) in texts {
         problems.extend(lint::objects(file, text, &schemas, &suite.dialect));
+        problems.extend(lint::said(file, text, suite, &suite.dialect));
     }
     let position = |file: &str| texts.iter().position(|(name, _)| name == file);
     problems.sort_by_key(|problem| (position(&problem.file), problem.line, problem.column));

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
+use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol, ServerTls};
 use serde_json::{Value, json};
 
 use deployed::{Deployed, Deploying};
@@ -16,6 +16,7 @@ use super::api::ApiError;
 use super::names;
 use super::view::View;
 use crate::log::{BackendBinding, Bindings, JournalEntry};
+use crate::scenario::bind::secret;
 use crate::scenario::{BackendDecl, BackendProtocol};
 
 /// Why backends cannot be hosted.
@@ -34,6 +35,14 @@ pub enum BackendError {
         name: String,
         /// Why not.
         error: gateproof_echo::EchoError,
+    },
+    /// It has no certificate.
+    #[error("cannot make the certificate of backend `{name}`: {reason}")]
+    Certificate {
+        /// As in the manifest.
+        name: String,
+        /// Why not.
+        reason: String,
     },
     /// A deployed one did not come up.
     #[error(
@@ -187,14 +196,19 @@ impl Hosting {
         for decl in decls {
             let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
             // One that is not ready is there all the same if it is one of several: traffic for it has to be seen.
+            let tls = certificate(decl, bindings)?;
             let endpoints = match decl.ready || decl.service.is_some() {
-                true => self.echoes(decl, bound, &mut hosted.echoes).await?,
+                true => self.echoes(decl, (bound, tls), &mut hosted.echoes).await?,
                 false => Vec::new(),
             };
             let labels = names::labels(&bindings.run_id, Some(&bindings.token));
             if decl.service.is_none() {
                 let place = (bound.namespace.as_str(), bound.service.as_str());
                 let mut object = service(place, decl, endpoints.first().copied(), &labels);
+                let further = decls.iter().filter(|other| other.service.as_ref() == Some(&decl.name)).filter_map(port);
+                if let Some(ports) = object["spec"]["ports"].as_array_mut() {
+                    ports.extend(further);
+                }
                 if decl.headless {
                     object["spec"]["clusterIP"] = json!("None");
                 }
@@ -203,7 +217,13 @@ impl Hosting {
             let first = BackendDecl::slice(&decl.name);
             let names = [BackendDecl::second_slice(&first).unwrap_or_default(), first];
             for (index, (address, name)) in self.addresses.iter().zip(names.into_iter().rev()).enumerate() {
-                let slice = Slice { namespace: &bound.namespace, service: &bound.service, name };
+                let slice = Slice {
+                    namespace: &bound.namespace,
+                    service: &bound.service,
+                    name,
+                    port: decl.port_name.as_deref().unwrap_or_default(),
+                    carrier: decl.protocol.carrier(),
+                };
                 let endpoint = endpoints.get(index).map(|endpoint| (*endpoint, decl.ready));
                 hosted.objects.push(slice.object(*address, endpoint, &labels));
             }
@@ -215,7 +235,7 @@ impl Hosting {
     async fn echoes(
         &self,
         decl: &BackendDecl,
-        bound: &BackendBinding,
+        (bound, tls): (&BackendBinding, Option<ServerTls>),
         started: &mut Vec<Echo>,
     ) -> Result<Vec<SocketAddr>, BackendError> {
         let mut endpoints: Vec<SocketAddr> = Vec::new();
@@ -226,6 +246,8 @@ impl Hosting {
                     BackendProtocol::Http | BackendProtocol::H2c => Protocol::Http,
                     BackendProtocol::Tcp if decl.greets => Protocol::Greeting,
                     BackendProtocol::Tcp => Protocol::Tcp,
+                    BackendProtocol::Tls => Protocol::Tls,
+                    BackendProtocol::Udp => Protocol::Udp,
                 },
                 identity: Identity {
                     namespace: bound.namespace.clone(),
@@ -237,8 +259,12 @@ impl Hosting {
                 journal: self.journal.clone(),
             };
             let same = endpoints.first().map_or(0, SocketAddr::port);
-            let echo = match Echo::start(options(same)).await {
-                Err(_) if same != 0 => Echo::start(options(0)).await,
+            let start = async |port: u16| match &tls {
+                Some(tls) => Echo::start_tls(options(port), tls.clone()).await,
+                None => Echo::start(options(port)).await,
+            };
+            let echo = match start(same).await {
+                Err(_) if same != 0 => start(0).await,
                 outcome => outcome,
             };
             let echo = echo.map_err(|error| BackendError::Start { name: decl.name.clone(), error })?;
@@ -277,6 +303,16 @@ impl Hosted {
     }
 }
 
+/// What a backend shows to those who come over TLS.
+fn certificate(decl: &BackendDecl, bindings: &Bindings) -> Result<Option<ServerTls>, BackendError> {
+    let failed = |reason: String| BackendError::Certificate { name: decl.name.clone(), reason };
+    let Some(tls) = &decl.tls else { return Ok(None) };
+    let missing = || failed(format!("there is no authority `{}`", tls.authority));
+    let authority = bindings.authorities.get(&tls.authority).ok_or_else(missing)?;
+    let (chain, key) = secret::certificate(tls, authority).map_err(|error| failed(error.to_string()))?;
+    ServerTls::from_pem(&chain, &key).map(Some).map_err(|error| failed(error.to_string()))
+}
+
 type Labels = serde_json::Map<String, Value>;
 
 fn service(
@@ -290,12 +326,20 @@ fn service(
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "spec": {"ports": [{"port": port, "targetPort": endpoint.map_or(port, |e| e.port()), "protocol": "TCP"}]},
+        "spec": {"ports": [{"port": port, "targetPort": endpoint.map_or(port, |e| e.port()), "protocol": decl.protocol.carrier()}]},
     });
+    if let Some(name) = &decl.port_name {
+        service["spec"]["ports"][0]["name"] = json!(name);
+    }
     if decl.protocol == BackendProtocol::H2c {
         service["spec"]["ports"][0]["appProtocol"] = json!("kubernetes.io/h2c");
     }
     service
+}
+
+/// The port of a Service that only this further backend of it has: one with a name. Its slice says where it leads.
+fn port(decl: &BackendDecl) -> Option<Value> {
+    Some(json!({"name": decl.port_name.as_ref()?, "port": decl.port, "protocol": "TCP"}))
 }
 
 /// Where the endpoint of a backend is published.
@@ -305,6 +349,10 @@ struct Slice<'a> {
     service: &'a str,
     /// Its own name.
     name: String,
+    /// What carries what it speaks, as `protocol` of its port.
+    carrier: &'static str,
+    /// The name of the port.
+    port: &'a str,
 }
 
 impl Slice<'_> {
@@ -322,7 +370,7 @@ impl Slice<'_> {
         });
         if let Some((endpoint, ready)) = endpoint {
             slice["endpoints"] = json!([{"addresses": [endpoint.ip().to_string()], "conditions": {"ready": ready}}]);
-            slice["ports"] = json!([{"name": "", "port": endpoint.port(), "protocol": "TCP"}]);
+            slice["ports"] = json!([{"name": self.port, "port": endpoint.port(), "protocol": self.carrier}]);
         }
         slice
     }
@@ -346,7 +394,7 @@ mod tests {
     use super::*;
 
     fn slice(name: &str) -> Slice<'_> {
-        Slice { namespace: "ns", service: "echo", name: BackendDecl::slice(name) }
+        Slice { namespace: "ns", service: "echo", name: BackendDecl::slice(name), port: "", carrier: "TCP" }
     }
 
     #[test]

@@ -17,6 +17,11 @@ pub trait Dialer: Send + Sync {
     /// Connects to the address and port that the target's status names. Has no limit of its own.
     async fn dial(&self, host: &str, port: u16) -> Result<Connection, DialError>;
 
+    /// Where datagrams for the address and port are to be sent. Most ways carry streams alone.
+    async fn datagrams(&self, host: &str, port: u16) -> Result<SocketAddr, DialError> {
+        Err(DialError::Unreachable(format!("{host}:{port}: there is no way for datagrams")))
+    }
+
     /// What a user can do if it does not get there.
     fn advice(&self) -> &'static str;
 }
@@ -201,6 +206,16 @@ impl Dialer for StaticDialer {
             Ok(stream) => stream,
         };
         proxy.tunnel(stream, &host, port).await.map(Connection::of)
+    }
+
+    async fn datagrams(&self, host: &str, port: u16) -> Result<SocketAddr, DialError> {
+        let (host, port) = self.map(host, port);
+        if let Some(proxy) = &self.proxy {
+            return Err(DialError::Unreachable(format!("the proxy {proxy} carries no datagrams")));
+        }
+        let unreachable = |why: &dyn fmt::Display| DialError::Unreachable(format!("{host}:{port}: {why}"));
+        let mut found = tokio::net::lookup_host((&*host, port)).await.map_err(|error| unreachable(&error))?;
+        found.next().ok_or_else(|| unreachable(&"the name has no address"))
     }
 
     fn advice(&self) -> &'static str {

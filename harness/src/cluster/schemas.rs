@@ -161,6 +161,18 @@ impl ObjectSchemas for Schemas {
         }
         missing
     }
+
+    fn wrong_type_at(&self, group: Option<&str>, kind: &str, pointer: &str, value: &Value) -> Option<WrongType> {
+        let mut wrong = None;
+        for (_, source) in self.of_kind(group, kind) {
+            // Where one has nothing, nothing is known of the type; that it has nothing is told elsewhere.
+            let Ok(Some(schema)) = at(source, pointer) else { continue };
+            let mut found = Vec::new();
+            types(schema, value, "", &mut found);
+            wrong = Some(found.into_iter().next()?);
+        }
+        wrong
+    }
 }
 
 /// Fields of an object that its schema has not, each with the names that the schema has in that place.
@@ -171,13 +183,18 @@ fn unknown(schema: &CompiledSchema, object: &Value) -> Vec<(String, Vec<String>)
 
 /// Where a JSON pointer comes to a token that a schema has no place for.
 fn first_missing(schema: &Value, pointer: &str) -> Option<Missing> {
+    at(schema, pointer).err()
+}
+
+/// The part of a schema that a JSON pointer leads to; none where the schema leaves open what is there.
+fn at<'s>(schema: &'s Value, pointer: &str) -> Result<Option<&'s Value>, Missing> {
     let (mut schema, mut path) = (schema, String::new());
     for token in pointer.split('/').skip(1) {
         let name = token.replace("~1", "/").replace("~0", "~");
         path = format!("{path}/{token}");
         // Kubernetes itself says what is in the rest.
         if path == "/metadata" || schema["x-kubernetes-preserve-unknown-fields"] == true {
-            return None;
+            return Ok(None);
         }
         let is_index = token == "-" || token.parse::<usize>().is_ok();
         let named = schema["properties"].get(&name).or_else(|| schema.get("additionalProperties"));
@@ -185,11 +202,11 @@ fn first_missing(schema: &Value, pointer: &str) -> Option<Missing> {
             Some(below) => schema = below,
             None => {
                 let names = schema["properties"].as_object().into_iter().flatten();
-                return Some(Missing { pointer: path, known: names.map(|(name, _)| name.clone()).collect() });
+                return Err(Missing { pointer: path, known: names.map(|(name, _)| name.clone()).collect() });
             }
         }
     }
-    None
+    Ok(Some(schema))
 }
 
 /// Holds a value, and all that is in it, against the types of a schema. Metadata has a schema of its own elsewhere.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::names::{self, POOL_LABEL};
 use crate::dialects::Protocol;
 
-/// A shape: `http`, `https`, `tls`, `tcp`, or `http-8080` with a port of its own.
+/// A shape: `http`, `https`, `tls`, `tcp`, `udp`, or `http-8080` with a port of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shape {
     /// Protocol of the listener.
@@ -20,7 +20,7 @@ pub struct Shape {
 
 /// Not a shape.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a Gateway shape; there are http, https, tls, tcp, and each with a port such as http-8080")]
+#[error("`{0}` is not a Gateway shape; there are http, https, tls, tcp, udp, and each with a port such as http-8080")]
 pub struct ShapeError(pub String);
 
 impl FromStr for Shape {
@@ -47,7 +47,12 @@ pub struct Ports(pub IndexMap<String, Vec<u16>>);
 
 impl Default for Ports {
     fn default() -> Ports {
-        let ports = [("http", vec![80, 8080]), ("https", vec![443, 8443]), ("tcp", (9000..=9010).collect())];
+        let ports = [
+            ("http", vec![80, 8080]),
+            ("https", vec![443, 8443]),
+            ("tcp", (9000..=9010).collect()),
+            ("udp", (5300..=5310).collect()),
+        ];
         Ports(ports.into_iter().map(|(name, ports)| (name.to_owned(), ports)).collect())
     }
 }
@@ -62,7 +67,7 @@ impl Ports {
     pub fn set(&mut self, text: &str) -> Result<(), PortsError> {
         let wrong = || PortsError(text.to_owned());
         let (name, list) = text.split_once('=').ok_or_else(wrong)?;
-        if !matches!(name, "http" | "https" | "tls" | "tcp") {
+        if !matches!(name, "http" | "https" | "tls" | "tcp" | "udp") {
             return Err(wrong());
         }
         let mut ports = Vec::new();
@@ -143,6 +148,7 @@ mod tests {
     #[case("http", Protocol::Http, None)]
     #[case("http-8080", Protocol::Http, Some(8080))]
     #[case("tcp", Protocol::Tcp, None)]
+    #[case("udp", Protocol::Udp, None)]
     fn shapes_are_read_and_written(#[case] text: &str, #[case] protocol: Protocol, #[case] port: Option<u16>) {
         let shape: Shape = text.parse().unwrap();
         assert_eq!(shape, Shape { protocol, port });
@@ -170,7 +176,7 @@ mod tests {
     #[case("tcp")]
     #[case("tcp=9-8")]
     #[case("tcp=0")]
-    #[case("udp=1")]
+    #[case("sctp=1")]
     fn other_ports_are_errors(#[case] text: &str) {
         assert!(Ports::default().set(text).is_err());
     }

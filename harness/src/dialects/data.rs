@@ -182,8 +182,7 @@ struct Spec {
     falls_back: Option<FallsBack>,
     #[serde(default)]
     services: Vec<String>,
-    #[serde(default)]
-    editions: Vec<String>,
+    editions: Option<Vec<String>>,
     #[serde(default)]
     without_generations: Vec<String>,
     #[serde(default)]
@@ -199,7 +198,7 @@ impl Dialect {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
         let Spec { title, groups, kinds, releases, entries, conditions, accepted, falls_back, services, .. } = spec;
-        let (editions, without_generations, implied) = (spec.editions, spec.without_generations, spec.implied);
+        let (without_generations, implied) = (spec.without_generations, spec.implied);
         let name = metadata.name;
         if misnamed(std::slice::from_ref(&name)).is_some() {
             return Err(DialectError::Name(name));
@@ -221,6 +220,14 @@ impl Dialect {
         }
         if let Some(service) = misnamed(&services) {
             return Err(DialectError::Service { dialect: name, name: service.clone() });
+        }
+        // Nothing could be asked of a dialect in none of its editions.
+        if spec.editions.as_ref().is_some_and(Vec::is_empty) {
+            return Err(DialectError::NoEditions(name));
+        }
+        let editions = spec.editions.unwrap_or_default();
+        if let Some((_, type_)) = conditions.iter().enumerate().find(|(at, type_)| conditions[..*at].contains(type_)) {
+            return Err(DialectError::ConditionTwice { dialect: name, type_: type_.clone() });
         }
         if let Some(edition) = misnamed(&editions) {
             return Err(DialectError::Edition { dialect: name, name: edition.clone() });

@@ -56,6 +56,7 @@ use super::*;
 )]
 #[case::service("  conditions:", "  services: [arm, Arm]\n  conditions:", "has a service `Arm`")]
 #[case::service_twice("  conditions:", "  services: [arm, arm]\n  conditions:", "has a service `arm`")]
+#[case::no_edition("  conditions:", "  editions: []\n  conditions:", "has no edition in its `editions`")]
 #[case::edition("  conditions:", "  editions: [Design]\n  conditions:", "has an edition `Design`")]
 #[case::edition_twice("  conditions:", "  editions: [a, a]\n  conditions:", "has an edition `a`")]
 #[case::no_such_edition(
@@ -68,7 +69,7 @@ use super::*;
 #[case::no_port("ready: Programmed", "ready: Programmed\n    port: spec.port", "`port` is to be a JSON pointer")]
 #[case::no_address("values: [value]", "values: []", "names no field")]
 #[case::no_shape("http-8080", "http-0", "`http-0` is no shape")]
-#[case::shape_without_manifest("      tcp:\n", "      udp:\n", "unknown variant `udp`")]
+#[case::shape_without_manifest("      tcp:\n", "      sctp:\n", "unknown variant `sctp`")]
 #[case::no_manifest("manifests:\n", "manifests: {}\n    unread:\n", "unknown field `unread`")]
 #[case::manifest_of_another("kind: Gateway\n", "kind: Gate\n", "`kind` is to be Gateway in the manifest `http`")]
 #[case::version_of_another("apiVersion: gateway.networking.k8s.io/v1\n", "apiVersion: v1\n", "a group of the dialect")]

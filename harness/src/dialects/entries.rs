@@ -119,7 +119,7 @@ impl Entries {
         for shape in &self.shapes {
             let Some((protocol, _)) = Protocol::of_shape(shape) else {
                 return Some(format!(
-                    "`{shape}` is no shape: those are http, https, tls and tcp, each perhaps with a port as in http-8080"
+                    "`{shape}` is no shape: those are http, https, tls, tcp and udp, each perhaps with a port as in http-8080"
                 ));
             };
             if !self.manifests.contains_key(&protocol) {

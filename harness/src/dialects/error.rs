@@ -55,6 +55,17 @@ pub enum DialectError {
         /// The edition.
         name: String,
     },
+    /// A list of editions with none in it.
+    #[error("the dialect `{0}` has no edition in its `editions`: name those that there are, or leave it out")]
+    NoEditions(String),
+    /// A condition type that is there twice.
+    #[error("the dialect `{dialect}` lists the condition `{type_}` twice")]
+    ConditionTwice {
+        /// The dialect.
+        dialect: String,
+        /// The type.
+        type_: String,
+    },
     /// An edition that is not among its own.
     #[error("the dialect `{dialect}` says `{field}: {name}`, and has no edition of that name")]
     UnknownEdition {
@@ -138,6 +149,8 @@ impl DialectError {
         match self {
             DialectError::Parse(_) => Vec::new(),
             DialectError::Name(_) => path(&["metadata", "name"]),
+            DialectError::NoEditions(_) => path(&["spec", "editions"]),
+            DialectError::ConditionTwice { type_, .. } => path(&["spec", "conditions", type_]),
             DialectError::NoGroup(_) => path(&["spec", "groups"]),
             DialectError::Group { group, .. } => path(&["spec", "groups", group]),
             DialectError::ForeignGroup { kind, .. }

@@ -14,6 +14,8 @@ pub enum Protocol {
     Tls,
     /// TCP.
     Tcp,
+    /// UDP.
+    Udp,
 }
 
 impl Protocol {
@@ -24,6 +26,7 @@ impl Protocol {
             Protocol::Https => "https",
             Protocol::Tls => "tls",
             Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
         }
     }
 
@@ -35,6 +38,7 @@ impl Protocol {
             "https" => Protocol::Https,
             "tls" => Protocol::Tls,
             "tcp" => Protocol::Tcp,
+            "udp" => Protocol::Udp,
             _ => return None,
         };
         match port {
@@ -45,6 +49,6 @@ impl Protocol {
 
     /// Whether routes on one listener cannot be told apart by hostname, so that a scenario needs it for itself.
     pub fn is_layer_4(self) -> bool {
-        self == Protocol::Tcp
+        matches!(self, Protocol::Tcp | Protocol::Udp)
     }
 }

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use indexmap::IndexMap;
 
 use crate::cluster::schemas::Schemas;
-use crate::log::{BackendBinding, Bindings, GatewayBinding};
+use crate::judge::contract::{Contract, GATEWAY_API};
+use crate::log::{Authority, BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::bind::needs;
 use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, lines, lint, parse};
 
@@ -14,10 +15,15 @@ use crate::scenario::{Diagnostic, Scenario, Vocabulary, bind, expectations, line
 /// of their own that do not change by binding.
 pub fn manifest(data: &[u8]) {
     static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::builtin);
+    static CONTRACT: LazyLock<Option<Contract>> = LazyLock::new(|| Contract::parse(GATEWAY_API).ok());
     let text = String::from_utf8_lossy(data);
     lint::objects("a.yaml", &text, &Schemas::default(), &VOCABULARY.dialect)
         .iter()
         .for_each(|problem| has_a_place(problem, &text));
+    if let Some(contract) = &*CONTRACT {
+        let found = lint::said("a.yaml", &text, contract, &VOCABULARY.dialect);
+        found.iter().for_each(|problem| has_a_place(problem, &text));
+    }
     match parse("a.yaml", &text, &VOCABULARY) {
         Ok(scenarios) => {
             assert!(!scenarios.is_empty());
@@ -68,6 +74,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         let namespace = format!("ns-{}", backend.namespace);
         (backend.name.clone(), BackendBinding { namespace, service: backend.name.clone(), identity: "i".into() })
     });
+    let authority = Authority { certificate: "pem".into(), key: String::new() };
     Bindings {
         cluster_scoped: Vec::new(),
         scenario: scenario.name.clone(),
@@ -77,6 +84,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         hosts: own("host", &mut needs.hosts.iter()),
         gateways: scenario.gateways.keys().map(gateway).collect(),
         backends: backends.collect(),
+        authorities: needs.authorities.into_iter().map(|alias| (alias, authority.clone())).collect(),
         names: own("name", &mut needs.names.iter()),
         ports: needs.ports.iter().map(|alias| (alias.clone(), 80)).collect(),
         gateway_class: Some("class".into()),

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::env::{any_of, severity};
 use super::expect::Miss;
 use super::location::{self, Comparison};
-use super::{forwarded, grpc};
+use super::{datagrams, forwarded, grpc};
 use crate::dialects::Implied;
-use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd};
-use crate::scenario::{Answer, GrpcCode, HeaderTest, Level, Seen, Share};
+use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd, UdpEnd};
+use crate::scenario::{Answer, CLEAR_TEXT, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// The status codes of a timeout.
 const TIMED_OUT: [u16; 2] = [504, 408];
@@ -33,7 +33,18 @@ pub(super) fn compare(
         Answer::Http(seen) => check.http(seen, exchange),
         Answer::TcpBackend(name) => {
             let expected = format!("a line from backend {name}");
-            if answered_by(exchange, bindings) != Some(name.as_str()) {
+            if answered_by(exchange, bindings) != Some(name.as_str()) || datagrams::is_by_several(exchange) {
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::TlsBackend { backend, certificate } => {
+            if let (Some(name), Some(presented)) = (certificate, &exchange.certificate)
+                && !presented.names.iter().any(|one| one.eq_ignore_ascii_case(name))
+            {
+                // Whoever presents another one is not who was meant, and what it says within does not count.
+                check.certificate(name, &presented.names);
+            } else if answered_by(exchange, bindings) != Some(backend.as_str()) {
+                let expected = format!("a line from backend {backend} over TLS");
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -47,6 +58,12 @@ pub(super) fn compare(
             let is_answered = exchange.received.is_some() || matches!(exchange.tcp, Some(TcpEnd::Answered { .. }));
             if is_answered {
                 let expected = "nobody answers: not a byte comes".to_owned();
+                check.miss("", level, expected, in_words(exchange, bindings));
+            }
+        }
+        Answer::NoAnswer if matches!(exchange.request, ProbeRequest::Udp { .. }) => {
+            if !datagrams::is_unanswered(exchange) {
+                let expected = "nobody answers: not a datagram comes".to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -192,16 +209,20 @@ impl Check<'_> {
         self.rest(expected, exchange, answer);
     }
 
+    fn certificate(&mut self, name: &str, presented: &[String]) {
+        let seen = match presented {
+            [] => "one without any name, or none".to_owned(),
+            names => format!("one for {}", names.join(", ")),
+        };
+        self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
+    }
+
     /// What is said of an answer beside how it ended and who gave it.
     fn rest(&mut self, expected: &Seen, exchange: &Exchange, answer: &HttpAnswer) {
         if let Some(name) = &expected.certificate {
             let presented = exchange.certificate.as_ref().map(|of| of.names.as_slice()).unwrap_or_default();
             if !presented.iter().any(|one| one.eq_ignore_ascii_case(name)) {
-                let seen = match presented {
-                    [] => "one without any name, or none".to_owned(),
-                    names => format!("one for {}", names.join(", ")),
-                };
-                self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
+                self.certificate(name, presented);
             }
         }
         for (name, test) in &expected.headers {
@@ -263,6 +284,24 @@ impl Check<'_> {
                 let words = format!("the backend sees {field} {wanted:?}");
                 let seen = text(field).map_or("no echo".to_owned(), |seen| format!("it saw {seen:?}"));
                 self.miss(&format!(".seen.{field}"), self.level, words, seen);
+            }
+        }
+        if let Some(wanted) = &expected.server_name {
+            let saw = echo.as_ref().map(|echo| match echo.get("tls") {
+                None | Some(Value::Null) => CLEAR_TEXT,
+                Some(tls) => tls["serverName"].as_str().unwrap_or_default(),
+            });
+            if saw != Some(wanted.as_str()) {
+                let words = match wanted.as_str() {
+                    CLEAR_TEXT => "the backend sees clear text".to_owned(),
+                    name => format!("the backend sees TLS with the server name {name:?}"),
+                };
+                let seen = match saw {
+                    None => "no echo".to_owned(),
+                    Some(CLEAR_TEXT) => "it saw clear text".to_owned(),
+                    Some(name) => format!("it saw {name:?}"),
+                };
+                self.miss(".seen.tls", self.level, words, seen);
             }
         }
         if let Some(wanted) = &expected.seen_messages {
@@ -387,12 +426,16 @@ fn counts_for(share: &Share, exchange: &Exchange, backend: Option<&str>) -> bool
 
 /// Whether a connection was refused, reset or closed before any byte.
 fn is_refused(exchange: &Exchange) -> bool {
-    matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte))
+    datagrams::is_unanswered(exchange)
+        || matches!(exchange.tcp, Some(TcpEnd::ClosedBeforeAnyByte | TcpEnd::Alert(_)))
         || matches!(exchange.error, Some(ProbeError::ConnectRefused(_)))
         || matches!(exchange.error, Some(ProbeError::Broken(_))) && exchange.received.is_none()
 }
 
 fn echo_of(exchange: &Exchange) -> Option<Value> {
+    if let Some(UdpEnd::Answered { echo, .. }) = &exchange.udp {
+        return echo.first().map(EchoText::parse);
+    }
     match (&exchange.http, &exchange.tcp) {
         (Some(answer), _) => answer.echo.as_ref().map(EchoText::parse),
         (None, Some(TcpEnd::Answered { echo, .. })) => echo.as_ref().map(EchoText::parse),
@@ -414,11 +457,15 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
             _ => format!("status {} {}", answer.status, from()),
         };
     }
+    if let Some(end) = &exchange.udp {
+        return datagrams::in_words(end, &from());
+    }
     match &exchange.tcp {
         Some(TcpEnd::Answered { line, .. }) => {
             return format!("a line {}: {}", from(), line.chars().take(80).collect::<String>());
         }
         Some(TcpEnd::ClosedBeforeAnyByte) => return "the connection was closed before any byte".to_owned(),
+        Some(TcpEnd::Alert(why)) => return format!("the connection was ended by an alert of TLS: {why}"),
         Some(TcpEnd::Hung) => return "the connection stayed open, but nothing came".to_owned(),
         None => {}
     }

@@ -14,7 +14,9 @@ use super::conditions::{Condition, array, find, generation, list, listener_entry
 use super::env::{any_of, severity};
 use super::history::Latest;
 use crate::dialects::{Implied, Standing};
-use crate::scenario::{Clause, ConditionExpectation, Level, ListenerExpectation, Scenario, SubjectExpectation};
+use crate::scenario::{
+    Clause, ConditionExpectation, Level, ListenerExpectation, Parents, Scenario, SubjectExpectation,
+};
 
 /// What an evaluation has to know beside the object.
 pub struct Rules<'a> {
@@ -162,6 +164,7 @@ impl Check<'_> {
         self.view.push(json!([uid(object), self.generation]));
         match shown(expected.standing, object) {
             Standing::Parents => self.parents(expected, object),
+            Standing::Ancestors if matches!(expected.parents, Parents::Selected(_)) => self.parents(expected, object),
             Standing::Ancestors if object.pointer("/status/conditions").is_none() => self.ancestors(expected, object),
             Standing::Ancestors | Standing::Object | Standing::Shown => {
                 let conditions = own(object, &self.rules.scenario.dialect);

@@ -22,6 +22,7 @@ pub mod conditions;
 pub mod contract;
 mod contrast;
 mod copies;
+mod datagrams;
 mod deadline;
 mod doing;
 mod doubt;

@@ -457,7 +457,7 @@ impl Probing {
         });
         let by_backend = match &self.probe.answer {
             Answer::Http(seen) => seen.backend.is_some(),
-            Answer::TcpBackend(_) => true,
+            Answer::TcpBackend(_) | Answer::TlsBackend { .. } => true,
             _ => false,
         };
         report.answered = by_backend.then(|| place(&self.probe, env));
@@ -472,7 +472,11 @@ pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
         env.label(&probe.target.gateway),
         probe.target.of.as_ref().map(|of| env.label(of)).unwrap_or_default(),
         probe.target.listener.as_deref().unwrap_or_default(),
-        probe.method.as_deref().unwrap_or("tcp"),
+        probe.method.as_deref().unwrap_or(match (probe.datagrams, probe.tls) {
+            (true, _) => "udp",
+            (false, true) => "tls",
+            (false, false) => "tcp",
+        }),
         probe.host.as_deref().unwrap_or_default(),
         probe.path
     )

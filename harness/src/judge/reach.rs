@@ -57,7 +57,7 @@ impl Reaching {
         let Some(ProbeError::NoRoute { to, .. }) = &exchange.error else { return None };
         let (host, port) = match &exchange.request {
             ProbeRequest::Http(request) => (&request.host, request.port),
-            ProbeRequest::Tcp { host, port, .. } => (host, *port),
+            ProbeRequest::Tcp { host, port, .. } | ProbeRequest::Udp { host, port, .. } => (host, *port),
         };
         let mut ports = Vec::new();
         for listener in array(gateway?.pointer("/spec/listeners")) {

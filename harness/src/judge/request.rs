@@ -9,7 +9,7 @@ use super::env::Env;
 use super::grpc;
 use super::history::Latest;
 use crate::dialects::Dialect;
-use crate::log::{HttpRequest, ProbeRequest, Role};
+use crate::log::{Hello, HttpRequest, ProbeRequest, Role};
 use crate::scenario::Probe;
 
 /// Why a probe cannot be sent.
@@ -73,7 +73,11 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
     let address = address.ok_or(RequestError::NoAddress(name))?;
     let Some(method) = &probe.method else {
         let (send, listens) = (probe.path.clone(), probe.listens);
-        return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send, listens });
+        if probe.datagrams {
+            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send });
+        }
+        let tls = probe.tls.then(|| Hello { server_name: probe.host.clone() });
+        return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send, listens, tls });
     };
     let own_host = probe.host.as_deref().unwrap_or(address);
     Ok(ProbeRequest::from(HttpRequest {
@@ -143,7 +147,9 @@ fn port_at(object: &Value, place: &str, name: &str) -> Result<u16, RequestError>
 
 fn listener_port(probe: &Probe, object: &Value, name: &str) -> Result<u16, RequestError> {
     let protocols: &[&str] = match (&probe.method, probe.tls) {
-        (None, _) => &["TCP", "TLS"],
+        (None, _) if probe.datagrams => &["UDP"],
+        (None, true) => &["TLS"],
+        (None, false) => &["TCP"],
         (Some(_), true) => &["HTTPS", "TLS"],
         (Some(_), false) => &["HTTP"],
     };

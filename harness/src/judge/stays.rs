@@ -18,7 +18,7 @@ use super::probe::prefix;
 use super::settle::seconds;
 use super::statistics::{Decision, SLOW_STAY_BATCH, STAY_BATCH, StayPlan, stays};
 use crate::dialects::Implied;
-use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd};
+use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd, UdpEnd};
 use crate::scenario::Level;
 
 /// An answer that takes longer is waited for, more than it is worked on.
@@ -270,9 +270,17 @@ fn end(exchange: &Exchange, bindings: &Bindings) -> (String, bool) {
             None => (format!("status {}{from}", answer.status), false),
         };
     }
+    match &exchange.udp {
+        Some(UdpEnd::Answered { .. }) => return (format!("datagrams{from}"), false),
+        Some(UdpEnd::TooFew { .. }) => return ("too few datagrams".to_owned(), true),
+        Some(UdpEnd::Silent) => return ("no datagram".to_owned(), true),
+        Some(UdpEnd::Refused) => return ("refused".to_owned(), true),
+        None => {}
+    }
     let words = match (&exchange.tcp, &exchange.error) {
         (Some(TcpEnd::Answered { .. }), _) => return (format!("a line{from}"), false),
         (Some(TcpEnd::ClosedBeforeAnyByte), _) => "closed before any byte",
+        (Some(TcpEnd::Alert(_)), _) => "ended by an alert",
         (Some(TcpEnd::Hung), _) | (None, Some(ProbeError::TimedOut | ProbeError::ConnectTimedOut)) => "not in time",
         (None, Some(ProbeError::ConnectRefused(_))) => "refused",
         (None, Some(ProbeError::Handshake(_))) => "no handshake",

@@ -148,8 +148,9 @@ fn field(object: &ObjectRef, field: &FieldExpectation) -> Option<Pin> {
 
 fn answer(probe: &Probe) -> Option<Pin> {
     let key = || key(&probe.target.gateway);
-    Some(match (&probe.answer, &probe.host) {
-        (Answer::TcpBackend(_), _) => Pin::Connection(WrongConnection::Refused),
+    // Of a stream the host is no more than its server name.
+    Some(match (&probe.answer, probe.host.as_ref().filter(|_| probe.method.is_some())) {
+        (Answer::TcpBackend(_) | Answer::TlsBackend { .. }, _) => Pin::Connection(WrongConnection::Refused),
         (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
         (Answer::NoAnswer, None) => Pin::Connection(WrongConnection::Answered),
         (Answer::NoAnswer, Some(_)) => {
@@ -183,6 +184,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         SeenPart::Header(name) => WrongAnswer::ResponseHeader(name.to_lowercase(), other(seen.headers.get(name))),
         SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
         SeenPart::Host => WrongAnswer::ForwardedHost(format!("{OTHER}.invalid")),
+        SeenPart::ServerName => WrongAnswer::ForwardedServerName(format!("{OTHER}.invalid")),
         SeenPart::SeenMessages => WrongAnswer::ForwardedBody(message(OTHER)),
         SeenPart::SeenHeader(name) => {
             WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.seen_headers.get(name)))

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Elapsed, Exchange, JournalEntry, ObjectKey, Role, ServiceRequest, Timing};
+use super::{Authority, Elapsed, Exchange, JournalEntry, ObjectKey, Role, ServiceRequest, Timing};
 
 /// One thing that happened, in the order in which the harness learned of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -301,6 +301,9 @@ pub struct Bindings {
     pub backends: IndexMap<String, BackendBinding>,
     /// Name alias for cluster-scoped objects → name.
     pub names: IndexMap<String, String>,
+    /// Authorities of the manifest, by alias.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub authorities: IndexMap<String, Authority>,
     /// Port alias such as `http` or `tcp` → port for this execution.
     pub ports: IndexMap<String, u16>,
     /// Kinds of the manifest that the target serves without namespaces, beside those of Kubernetes and Gateway API.

@@ -36,7 +36,28 @@ pub enum ProbeRequest {
         /// Whether nothing is written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         listens: bool,
+        /// The handshake before it; `None` for plain TCP.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tls: Option<Hello>,
     },
+    /// Datagrams from one socket: several of them, each the exchange's id, its number and `send`.
+    Udp {
+        /// Host (an IP address or a name) from `status.addresses`.
+        host: String,
+        /// Listener port.
+        port: u16,
+        /// What each holds beside, as text.
+        send: String,
+    },
+}
+
+/// What a handshake for a stream says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    /// The server name; `None`: it says none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
 }
 
 impl From<HttpRequest> for ProbeRequest {
@@ -158,6 +179,9 @@ pub struct Exchange {
     /// How a TCP attempt ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpEnd>,
+    /// How an attempt over UDP ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<UdpEnd>,
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProbeError>,
@@ -224,8 +248,34 @@ pub enum TcpEnd {
     },
     /// Closed or reset before any byte came.
     ClosedBeforeAnyByte,
+    /// An alert of TLS ended it.
+    Alert(String),
     /// Not a byte came within the budget, and the connection stayed open.
     Hung,
+}
+
+/// How an attempt over UDP ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum UdpEnd {
+    /// As many of the datagrams as it takes were answered, each with a line and its own bytes.
+    Answered {
+        /// The lines as text, without those that repeat one; empty where `echo` says it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<String>,
+        /// What those who answered said of themselves, without repetitions, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        echo: Vec<EchoText>,
+    },
+    /// Some were answered, and too few: more were lost than a network loses.
+    TooFew {
+        /// How many were answered.
+        answered: usize,
+    },
+    /// No datagram came back from where they were sent to.
+    Silent,
+    /// The address said that nobody listens at the port, and no answer came.
+    Refused,
 }
 
 /// Why an attempt has no answer, named for the phase that failed.

@@ -2,6 +2,7 @@
 //!
 //! Shells append [`Event`]s; the judge folds over them. Nothing here does I/O or reads a clock.
 
+mod authority;
 pub mod codec;
 mod echo;
 mod event;
@@ -11,14 +12,15 @@ mod service;
 mod time;
 mod timing;
 
+pub use authority::Authority;
 pub use echo::EchoText;
 pub use event::{
     BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, RunStarted, Scope,
     Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
-    Exchange, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest, Received,
-    Reply, Role, TcpEnd,
+    Exchange, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError, ProbeRequest,
+    Received, Reply, Role, TcpEnd, UdpEnd,
 };
 pub use key::ObjectKey;
 pub use service::ServiceRequest;

@@ -33,7 +33,7 @@ pub(super) fn read(body: &[u8]) -> Content {
 
 /// An account of a call, as one of a request.
 fn told(account: &Account) -> Option<EchoText> {
-    let Account { method, headers, authority, identity, messages } = account;
+    let Account { method, headers, authority, identity, messages, server_name } = account;
     if identity.pod.is_empty() {
         return None;
     }
@@ -41,7 +41,7 @@ fn told(account: &Account) -> Option<EchoText> {
     for (name, value) in headers {
         fields.entry(name).or_default().push(value);
     }
-    EchoText::of(&json!({
+    let mut told = json!({
         "path": method,
         "host": authority,
         "method": "POST",
@@ -52,7 +52,11 @@ fn told(account: &Account) -> Option<EchoText> {
         "ingress": identity.ingress,
         "service": identity.service,
         "pod": identity.pod,
-    }))
+    });
+    if let Some(name) = server_name {
+        told["tls"] = json!({"serverName": name});
+    }
+    EchoText::of(&told)
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ mod attempt;
 mod grpc;
 mod http;
 mod kept;
+mod stream;
 mod tap;
 mod tcp;
 mod tls;
+mod udp;
 mod websocket;
 
 use std::sync::Arc;
@@ -50,15 +52,20 @@ impl Prober {
             http: None,
             replies: Vec::new(),
             tcp: None,
+            udp: None,
             error: None,
             received: None,
         };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
-            ProbeRequest::Tcp { host, port, send, listens } => {
+            ProbeRequest::Tcp { host, port, send, listens, tls } => {
                 let text = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
-                tcp::attempt(self, exchange, &host, port, &text).await
+                match tls {
+                    None => tcp::attempt(self, exchange, &host, port, &text).await,
+                    Some(hello) => stream::attempt(self, exchange, (&host, port), &hello, &text).await,
+                }
             }
+            ProbeRequest::Udp { host, port, send } => udp::attempt(self, exchange, &host, port, &send).await,
         }
     }
 }

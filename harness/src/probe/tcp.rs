@@ -10,7 +10,7 @@ use crate::cluster::clock;
 use crate::log::{EchoText, Exchange, ProbeError, TcpEnd};
 
 /// The longest line that is read, in bytes.
-const LONGEST_LINE: u64 = 4 * 1024;
+pub(super) const LONGEST_LINE: u64 = 4 * 1024;
 
 /// What goes out: a line of the id, by which a backend knows the exchange, and one of what is to be sent.
 pub(super) fn text(id: &str, send: &str) -> String {
@@ -51,7 +51,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
 
 /// What a conversation came to: the line as far as it came, or an error; nothing where time ran out. `is_begun` says whether
 /// any byte came, after which a connection is no longer refused, but broken.
-fn end_of(talked: Option<std::io::Result<Vec<u8>>>, is_begun: bool) -> Result<TcpEnd, ProbeError> {
+pub(super) fn end_of(talked: Option<std::io::Result<Vec<u8>>>, is_begun: bool) -> Result<TcpEnd, ProbeError> {
     match talked {
         None if is_begun => Err(ProbeError::TimedOut),
         None => Ok(TcpEnd::Hung),

@@ -19,21 +19,31 @@ pub(super) struct Connectors {
     pub(super) http1: TlsConnector,
     /// Offers HTTP/2 alone.
     pub(super) http2: TlsConnector,
+    /// Offers no protocol, for streams.
+    pub(super) stream: TlsConnector,
+    /// The same, and says no server name.
+    pub(super) nameless: TlsConnector,
 }
 
 /// One connector for each protocol.
 pub(super) fn connectors() -> Connectors {
-    Connectors { http1: connector(b"http/1.1"), http2: connector(HTTP2) }
+    Connectors {
+        http1: connector(&[b"http/1.1"], true),
+        http2: connector(&[HTTP2], true),
+        stream: connector(&[], true),
+        nameless: connector(&[], false),
+    }
 }
 
 /// HTTP/2 as handshakes name it.
 pub(super) const HTTP2: &[u8] = b"h2";
 
-fn connector(protocol: &[u8]) -> TlsConnector {
+fn connector(protocols: &[&[u8]], says_name: bool) -> TlsConnector {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
     let mut config = config(provider, verifier);
-    config.alpn_protocols = vec![protocol.to_vec()];
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    config.enable_sni = says_name;
     // Sessions are never resumed: every attempt shows a whole handshake.
     config.resumption = rustls::client::Resumption::disabled();
     TlsConnector::from(Arc::new(config))

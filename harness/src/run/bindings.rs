@@ -6,10 +6,9 @@ use crate::cluster::kinds::Kinds;
 use crate::cluster::names;
 use crate::cluster::pool::Instance;
 use crate::cluster::shape::Ports;
-use crate::dialects::Protocol;
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::Scenario;
-use crate::scenario::bind::{Needs, needs};
+use crate::scenario::bind::{Needs, needs, secret};
 use crate::scenario::scope::is_cluster_scoped;
 
 /// What names are made of.
@@ -33,7 +32,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
     let mut ports = names.ports.aliases();
     for (_, instance) in gateways {
         // A Gateway on a port of its own decides what the alias of its protocol means.
-        if instance.shape.protocol == Protocol::Tcp || instance.shape.port.is_some() {
+        if instance.shape.protocol.is_layer_4() || instance.shape.port.is_some() {
             ports.insert(instance.shape.to_string(), instance.port);
         }
     }
@@ -43,7 +42,9 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         let service = decl.service.as_ref().unwrap_or(&decl.name).clone();
         (decl.name.clone(), BackendBinding { namespace, service, identity })
     });
-    let Needs { mut hosts, names: aliases, .. } = needs(scenario);
+    let Needs { mut hosts, names: aliases, authorities, .. } = needs(scenario);
+    // One that cannot be made is missed where it is used.
+    let authorities = authorities.into_iter().filter_map(|alias| Some((alias, secret::authority().ok()?)));
     hosts.insert("host".to_owned());
     let pool = names::pool_namespace(names.run_id);
     let gateways = gateways.iter().map(|(alias, instance)| {
@@ -58,6 +59,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         backends: backends.collect(),
         cluster_scoped: cluster_scoped(scenario, &names.facts.kinds),
         names: aliases.into_iter().map(|alias| (alias.clone(), names::own(&token, &alias))).collect(),
+        authorities: authorities.collect(),
         namespaces,
         ports,
         gateway_class: names.facts.class.as_ref().map(|class| class.name.clone()),

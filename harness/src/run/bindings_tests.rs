@@ -26,6 +26,8 @@ fn every_name_is_of_this_run_and_execution() {
         ready: true,
         headless: false,
         greets: false,
+        port_name: None,
+        tls: None,
     });
     scenario.steps = vec![apply(vec![json!({"x": "${host:b}", "${name:class}": ["${tls:c}", "x ${host:d-1}"]})])];
     let bound = bound(&scenario, &[]);

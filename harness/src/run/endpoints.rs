@@ -26,6 +26,9 @@ pub fn only_hosted(scenario: &Scenario) -> Option<String> {
     if let Some(decl) = scenario.backends.iter().find(|decl| decl.greets) {
         return Some(format!("its backend `{}` speaks first", decl.name));
     }
+    if let Some(decl) = scenario.backends.iter().find(|decl| decl.tls.is_some()) {
+        return Some(format!("its backend `{}` shows a certificate that is made for the run", decl.name));
+    }
     let own = |name: &str| applied(scenario).any(|key| key.kind == "EndpointSlice" && key.name == name);
     let slice = references(scenario).into_iter().find(|object| object.kind == "EndpointSlice" && !own(&object.name));
     if let Some(slice) = slice {

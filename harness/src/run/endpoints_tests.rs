@@ -3,7 +3,7 @@ use rstest::rstest;
 
 use super::super::fixtures::scenario;
 use super::*;
-use crate::scenario::{Vocabulary, load, parse};
+use crate::scenario::{CertificateDecl, Vocabulary, load, parse};
 
 const HEAD: &str = "\
 apiVersion: gateproof.dev/v1alpha1
@@ -96,6 +96,15 @@ fn a_backend_that_greets_is_hosted() {
     assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` speaks first"));
 }
 
+#[test]
+fn a_backend_with_a_certificate_is_hosted() {
+    let mut some = scenario("a");
+    some.backends = steps("    - delete: [Service/echo]\n").backends;
+    some.backends[0].tls =
+        Some(CertificateDecl { names: vec!["a.test".to_owned()], authority: "ca".to_owned(), expired: false });
+    assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` shows a certificate that is made for the run"));
+}
+
 /// By the texts of what is written and not by what becomes of it: none of the words by which a Service finds Pods, and no slice.
 #[test]
 fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
@@ -133,6 +142,16 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
     }
     others.sort_unstable();
     let hosted_only = [
+        "backendtlspolicy-alternative-names",
+        "backendtlspolicy-authority-changes",
+        "backendtlspolicy-calls",
+        "backendtlspolicy-conflict",
+        "backendtlspolicy-encrypts",
+        "backendtlspolicy-generation",
+        "backendtlspolicy-invalid-authority",
+        "backendtlspolicy-invalid-kind",
+        "backendtlspolicy-section",
+        "backendtlspolicy-two-gateways",
         "httproute-endpoints-deleted",
         "httproute-endpoints-go-and-come",
         "httproute-external-name-no-more",

@@ -39,7 +39,7 @@ pub fn known_before<'i>(
 pub fn lane_of(request: &ProbeRequest) -> String {
     match request {
         ProbeRequest::Http(request) => lane(&request.host, request.port),
-        ProbeRequest::Tcp { host, port, .. } => lane(host, *port),
+        ProbeRequest::Tcp { host, port, .. } | ProbeRequest::Udp { host, port, .. } => lane(host, *port),
     }
 }
 
@@ -74,7 +74,8 @@ mod tests {
         assert_eq!(of("10.0.0.1", 80), of("10.0.0.1", 80));
         assert_ne!(of("10.0.0.1", 80), of("10.0.0.1", 81));
         assert_ne!(of("10.0.0.1", 80), of("10.0.0.2", 80));
-        let request = ProbeRequest::Tcp { host: "10.0.0.1".to_owned(), port: 80, send: String::new(), listens: false };
+        let request =
+            ProbeRequest::Tcp { host: "10.0.0.1".to_owned(), port: 80, send: String::new(), listens: false, tls: None };
         assert_eq!(of("10.0.0.1", 80), [lane_of(&request)]);
     }
 

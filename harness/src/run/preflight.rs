@@ -372,7 +372,9 @@ fn unreached(error: &ProbeError) -> Option<String> {
 fn way(exchange: &Exchange) -> String {
     let asked = match &exchange.request {
         crate::log::ProbeRequest::Http(request) => format!("{}:{}", request.host, request.port),
-        crate::log::ProbeRequest::Tcp { host, port, .. } => format!("{host}:{port}"),
+        crate::log::ProbeRequest::Tcp { host, port, .. } | crate::log::ProbeRequest::Udp { host, port, .. } => {
+            format!("{host}:{port}")
+        }
     };
     match exchange.connected_to {
         Some(address) if address.to_string() != asked => format!("{asked} by way of {address}"),

@@ -2,7 +2,7 @@
 
 mod needs;
 mod resolve;
-mod secret;
+pub mod secret;
 
 use std::sync::Arc;
 
@@ -218,6 +218,9 @@ impl Binder<'_> {
         }
         for value in probe.headers.values_mut().flatten().chain(&mut probe.among) {
             *value = self.resolver.text(value)?;
+        }
+        if let Answer::TlsBackend { certificate: Some(name), .. } = &mut probe.answer {
+            *name = self.resolver.text(name)?;
         }
         if let Answer::Http(seen) = &mut probe.answer {
             for text in seen.texts_mut() {

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 mod places;
+mod said;
+mod walk;
+
+pub use said::{Saying, Sayings, said};
 
 use crate::dialects::Dialect;
 
@@ -61,6 +65,12 @@ pub trait ObjectSchemas {
 
     /// The versions in which the dialect's own definitions serve a kind; none if they do not define it.
     fn served(&self, _group: &str, _kind: &str) -> Option<BTreeSet<String>> {
+        None
+    }
+
+    /// What of a value is of another type than every known schema of this kind has at a JSON pointer; `None` if one takes it, or nothing
+    /// is known of what stands there. Its path is within the value. Without a group the kind is that of any.
+    fn wrong_type_at(&self, _group: Option<&str>, _kind: &str, _pointer: &str, _value: &Value) -> Option<WrongType> {
         None
     }
 
@@ -161,7 +171,11 @@ pub fn objects(file: &str, text: &str, schemas: &dyn ObjectSchemas, dialect: &Di
                 }
             }
             let is_own = value["apiVersion"].as_str().is_some_and(|version| dialect.has_version(version));
-            if is_own && !known_somewhere && dialect.releases().is_some() {
+            // What the dialect's own definitions have is of every release: theirs are not told apart.
+            let group =
+                value["apiVersion"].as_str().and_then(|version| version.split_once('/')).map_or("", |(group, _)| group);
+            let is_defined = schemas.served(group, &kind).is_some();
+            if is_own && !known_somewhere && !is_defined && dialect.releases().is_some() {
                 let message = format!("no release that the scenario is bound to has the kind `{kind}`");
                 problems.push(source.problem(object.mark, message, None));
             }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::dialects::Dialect;
 use crate::log::Message;
 
-pub use answer::{Answer, HeaderTest, Noted, Seen, Share, Times};
+pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
 pub use branch::Branch;
 pub use service::{Gap, Requests, Script, Since};
@@ -120,6 +120,21 @@ pub struct BackendDecl {
     pub headless: bool,
     /// Whether it sends its line over TCP without waiting for one.
     pub greets: bool,
+    /// The name of its port of the Service; none unless given.
+    pub port_name: Option<String>,
+    /// The certificate with which it takes TLS, beside clear text.
+    pub tls: Option<CertificateDecl>,
+}
+
+/// A certificate that a backend shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateDecl {
+    /// Hosts and URIs that it is for.
+    pub names: Vec<String>,
+    /// Alias of the authority that signed it.
+    pub authority: String,
+    /// Whether its time is over.
+    pub expired: bool,
 }
 
 /// How the names of the slices of hosted backends end.
@@ -148,6 +163,20 @@ pub enum BackendProtocol {
     H2c,
     /// Lines over TCP.
     Tcp,
+    /// The same within TLS, with a certificate for the name of its Service.
+    Tls,
+    /// Datagrams over UDP, each answered.
+    Udp,
+}
+
+impl BackendProtocol {
+    /// The `protocol` of Service ports that carries it.
+    pub fn carrier(self) -> &'static str {
+        match self {
+            BackendProtocol::Http | BackendProtocol::H2c | BackendProtocol::Tcp | BackendProtocol::Tls => "TCP",
+            BackendProtocol::Udp => "UDP",
+        }
+    }
 }
 
 /// What a scenario must not share.
@@ -377,19 +406,21 @@ pub enum HoldFor {
 pub struct Probe {
     /// Where to.
     pub target: ProbeTarget,
-    /// HTTP method; `None` for TCP.
+    /// HTTP method; `None` for streams of TCP and TLS, and for UDP.
     pub method: Option<String>,
     /// Whether it is a call of gRPC: a POST over HTTP/2 with messages.
     pub grpc: bool,
     /// Whether over HTTP/2.
     pub http2: bool,
-    /// Raw request target for HTTP, text to send for TCP.
+    /// Raw request target for HTTP, text to send for TCP and UDP.
     pub path: String,
     /// Whether nothing is sent over TCP before a line has come.
     pub listens: bool,
-    /// Host header; `None` for TCP.
+    /// Whether it is over UDP.
+    pub datagrams: bool,
+    /// Host header; of a TLS stream the server name, if it has one; `None` for TCP and UDP.
     pub host: Option<String>,
-    /// Whether over TLS; the server name is the host.
+    /// Whether over TLS; the server name is the host. Without a method it is a stream.
     pub tls: bool,
     /// Request headers, with a line for each value.
     pub headers: IndexMap<String, Vec<String>>,

@@ -29,6 +29,8 @@ pub enum Slot {
     Token,
     /// `${token:plain}`: the same in small letters and digits alone, for names that may have nothing else.
     PlainToken,
+    /// `${ca:alias}`: the certificate of an authority of this run and scenario alone, in PEM.
+    Authority(String),
     /// `${tls:host-alias}`: data of a TLS Secret for that host; `${tls:a,*.b,x.b}` for several, or for names below them.
     Tls(Vec<TlsName>),
 }
@@ -92,7 +94,7 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, TemplateError> {
 }
 
 /// The fixed words that placeholders begin with; Gateway aliases come on top.
-pub const WORDS: [&str; 8] = ["host", "ns", "name", "class", "controller", "port", "token", "tls"];
+pub const WORDS: [&str; 9] = ["host", "ns", "name", "class", "controller", "port", "token", "tls", "ca"];
 
 /// Reads the inside of a placeholder. `is_gateway` says which aliases are Gateways.
 ///
@@ -108,6 +110,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
     };
     match word {
         "host" => Ok(Slot::Host(argument.unwrap_or("host").to_owned())),
+        "ca" => Ok(Slot::Authority(argument.map_or(Ok("ca".to_owned()), |alias| own(Some(alias)))?)),
         "ns" => Ok(Slot::Namespace(argument.unwrap_or("ns").to_owned())),
         "tls" => {
             let names: Vec<TlsName> = argument.unwrap_or("host").split(',').map(TlsName::read).collect();
@@ -142,7 +145,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
 /// Port aliases: a protocol, with a number from 2 for further ports of it.
 pub fn is_port_alias(alias: &str) -> bool {
     let (protocol, number) = alias.split_once('-').map_or((alias, None), |(p, n)| (p, Some(n)));
-    matches!(protocol, "http" | "https" | "tcp") && number.is_none_or(|n| matches!(n.as_bytes(), [b'2'..=b'9']))
+    matches!(protocol, "http" | "https" | "tcp" | "udp") && number.is_none_or(|n| matches!(n.as_bytes(), [b'2'..=b'9']))
 }
 
 impl fmt::Display for Slot {
@@ -152,6 +155,7 @@ impl fmt::Display for Slot {
             Slot::GatewayName(alias) => write!(f, "${{{alias}.name}}"),
             Slot::GatewayNamespace(alias) => write!(f, "${{{alias}.namespace}}"),
             Slot::Host(alias) => write!(f, "${{host:{alias}}}"),
+            Slot::Authority(alias) => write!(f, "${{ca:{alias}}}"),
             Slot::Namespace(alias) => write!(f, "${{ns:{alias}}}"),
             Slot::Name(alias) => write!(f, "${{name:{alias}}}"),
             Slot::Class => f.write_str("${class}"),
@@ -189,6 +193,8 @@ mod tests {
     #[case("tls:a,*.b", Slot::Tls(vec![
         TlsName { prefix: String::new(), alias: "a".into() }, TlsName { prefix: "*.".into(), alias: "b".into() },
     ]))]
+    #[case("ca", Slot::Authority("ca".into()))]
+    #[case("ca:b", Slot::Authority("b".into()))]
     #[case("class", Slot::Class)]
     #[case("class:single", Slot::SingleClass)]
     #[case("token", Slot::Token)]
@@ -202,11 +208,12 @@ mod tests {
     #[case("gw.port")]
     #[case("name")]
     #[case("name:")]
-    #[case("port:udp")]
+    #[case("port:sctp")]
     #[case("port:http-1")]
     #[case("class:x")]
     #[case("token:x")]
     #[case("tls:a,")]
+    #[case("ca:")]
     #[case("tls:*.")]
     fn other_slots_are_refused(#[case] inside: &str) {
         assert!(slot(inside, |a| a == "gw").is_err());

@@ -1,5 +1,6 @@
 //! What the definitions of a dialect say of its other files: a misspelt plural or place would be looked for in vain.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use gateproof_apiserver::crds::parse_bundle;
@@ -11,7 +12,7 @@ use crate::cluster::schemas::Schemas;
 use crate::dialects::{Addresses, Dialect, DialectKind, Entries, Generation, Scope};
 use crate::judge::contract::{Contract, NamedPlace};
 use crate::scenario::lint::{Missing, ObjectSchemas, pointer_below};
-use crate::scenario::{line_of, nearest};
+use crate::scenario::{line_of, nearest, suggest};
 
 /// Definitions, and the name of the file that they stand in.
 #[derive(Clone, Copy)]
@@ -129,6 +130,30 @@ fn problem(Named(definitions, file): Named<'_>, kind: &DialectKind, group: &str)
         Scope::Cluster => "Cluster",
     };
     differs("plural", plural, "/spec/names/plural").or_else(|| differs("scope", scope, "/spec/scope"))
+}
+
+/// Holds the definition that tells of a release against those that there are: a run would ask for it in vain, and every kind be of no
+/// release.
+pub(super) fn hold_releases(
+    Named(definitions, file): Named<'_>,
+    dialect: &Dialect,
+    path: &Path,
+    text: &str,
+) -> Result<(), SuiteError> {
+    let Some(releases) = dialect.releases() else { return Ok(()) };
+    let of_kinds = dialect.kinds().map(|kind| format!("{}.{}", kind.plural, dialect.group_of(&kind.kind)));
+    let defined = definitions.iter().filter_map(|one| one["metadata"]["name"].as_str().map(str::to_owned));
+    let known: BTreeSet<String> = of_kinds.chain(defined).collect();
+    let wanted = &releases.definition;
+    if known.contains(wanted) {
+        return Ok(());
+    }
+    let near = suggest(wanted, known.iter().map(String::as_str));
+    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let of = if definitions.is_empty() { String::new() } else { format!(", and {file} has none of that name") };
+    let problem = format!("`{wanted}` in `releases` is the definition of none of the `kinds`{of}{near}");
+    let line = line_of(text, &["spec", "releases", "definition"].map(str::to_owned));
+    Err(SuiteError::Undefined { path: path.to_owned(), line, problem })
 }
 
 /// Holds what a run makes where traffic comes in against the schemas of its kind.

@@ -36,6 +36,16 @@ pub enum SuiteError {
         /// What is wrong.
         error: Box<DialectError>,
     },
+    /// A folder that calls itself as a dialect does which is built in: reports and logs name a dialect, and could mean either.
+    #[error("{}: the dialect `{name}` is built in, so one of a folder needs another name", place(path, *line))]
+    BuiltIn {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: Option<usize>,
+        /// The name.
+        name: String,
+    },
     /// Its contract.
     #[error("{}: {error}", place(path, *line))]
     Contract {

@@ -72,6 +72,8 @@ impl Settings {
 
 /// What the implementation claims in `GatewayClass.status.supportedFeatures`, sorted by name as the API asks.
 pub const SUPPORTED_FEATURES: &[&str] = &[
+    "BackendTLSPolicy",
+    "BackendTLSPolicySANValidation",
     "GRPCRoute",
     "GRPCRouteNamedRouteRule",
     "Gateway",
@@ -106,6 +108,10 @@ pub const SUPPORTED_FEATURES: &[&str] = &[
     "HTTPRouteSchemeRedirect",
     "ReferenceGrant",
     "TCPRoute",
+    "TLSRoute",
+    "TLSRouteModeMixed",
+    "TLSRouteModeTerminate",
+    "UDPRoute",
 ];
 
 /// What it claims beside that from this minor release of Gateway API v1 on: names and fields that older ones lack.

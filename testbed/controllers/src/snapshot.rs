@@ -7,12 +7,14 @@ use std::{
     sync::Arc,
 };
 
+use gateproof_proxy::config::Transport;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::model::{
-    CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec, GrpcRouteSpec, HttpRouteSpec,
-    ListenerSetSpec, Meta, NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
+    BackendTlsPolicySpec, ConfigMapView, CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec,
+    GrpcRouteSpec, HttpRouteSpec, ListenerSetSpec, Meta, NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
+    TlsRouteSpec,
 };
 
 /// The kinds that the implementation watches.
@@ -30,12 +32,16 @@ pub enum Kind {
     HttpRoute,
     GrpcRoute,
     TcpRoute,
+    TlsRoute,
+    UdpRoute,
     ReferenceGrant,
+    ConfigMap,
+    BackendTlsPolicy,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -47,14 +53,18 @@ impl Kind {
         Self::HttpRoute,
         Self::GrpcRoute,
         Self::TcpRoute,
+        Self::TlsRoute,
+        Self::UdpRoute,
         Self::ReferenceGrant,
+        Self::ConfigMap,
+        Self::BackendTlsPolicy,
     ];
 
     /// API group, empty for core.
     pub const fn group(self) -> &'static str {
         match self {
             Self::CustomResourceDefinition => "apiextensions.k8s.io",
-            Self::Namespace | Self::Service | Self::Secret => "",
+            Self::Namespace | Self::Service | Self::Secret | Self::ConfigMap => "",
             Self::EndpointSlice => "discovery.k8s.io",
             _ => crate::model::GATEWAY_GROUP,
         }
@@ -74,7 +84,11 @@ impl Kind {
             Self::HttpRoute => "HTTPRoute",
             Self::GrpcRoute => "GRPCRoute",
             Self::TcpRoute => "TCPRoute",
+            Self::TlsRoute => "TLSRoute",
+            Self::UdpRoute => "UDPRoute",
             Self::ReferenceGrant => "ReferenceGrant",
+            Self::ConfigMap => "ConfigMap",
+            Self::BackendTlsPolicy => "BackendTLSPolicy",
         }
     }
 
@@ -123,7 +137,11 @@ pub enum Body {
     HttpRoute(HttpRouteSpec),
     GrpcRoute(GrpcRouteSpec),
     TcpRoute(TcpRouteSpec),
+    TlsRoute(TlsRouteSpec),
+    UdpRoute(TcpRouteSpec),
     ReferenceGrant(GrantSpec),
+    ConfigMap(ConfigMapView),
+    BackendTlsPolicy(BackendTlsPolicySpec),
 }
 
 /// An object: as it came, and as it reads.
@@ -165,7 +183,11 @@ impl Object {
                 Kind::HttpRoute => Body::HttpRoute(HttpRouteSpec::deserialize(spec)?),
                 Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
                 Kind::TcpRoute => Body::TcpRoute(TcpRouteSpec::deserialize(spec)?),
+                Kind::TlsRoute => Body::TlsRoute(TlsRouteSpec::deserialize(spec)?),
+                Kind::UdpRoute => Body::UdpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
+                Kind::ConfigMap => Body::ConfigMap(ConfigMapView::read(&raw)?),
+                Kind::BackendTlsPolicy => Body::BackendTlsPolicy(BackendTlsPolicySpec::deserialize(spec)?),
             };
             Ok((meta, body))
         };
@@ -193,8 +215,8 @@ pub enum Bind {
     Failed(String),
 }
 
-/// What the data plane reported last about each address and port (as declared, before any port mapping).
-pub type Binds = BTreeMap<(IpAddr, u16), Bind>;
+/// What the data plane reported last about each address and port (as declared, before any port mapping) of a transport.
+pub type Binds = BTreeMap<(IpAddr, u16, Transport), Bind>;
 
 /// The addresses given to Gateways.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -333,5 +355,9 @@ views! {
     http_routes, http_route, HttpRoute, HttpRouteSpec;
     grpc_routes, grpc_route, GrpcRoute, GrpcRouteSpec;
     tcp_routes, tcp_route, TcpRoute, TcpRouteSpec;
+    tls_routes, tls_route, TlsRoute, TlsRouteSpec;
+    udp_routes, udp_route, UdpRoute, TcpRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
+    config_maps, config_map, ConfigMap, ConfigMapView;
+    backend_tls_policies, backend_tls_policy, BackendTlsPolicy, BackendTlsPolicySpec;
 }

@@ -4,14 +4,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket};
+use rustls::ServerConfig;
+use tokio::net::{TcpListener, TcpSocket, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::{MOST_CONNECTIONS, dialogue, http, tcp};
+use crate::tls::ServerTls;
+use crate::{MOST_CONNECTIONS, dialogue, http, tcp, tls_lines, udp};
 
 /// How long [`Echo::shutdown`] lets answers under way end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -33,10 +35,14 @@ pub enum Protocol {
     Grpc,
     /// Lines, then bytes.
     Tcp,
+    /// The same within TLS, with a certificate of its own for the name of its Service.
+    Tls,
     /// A line as soon as there is a connection, then bytes.
     Greeting,
     /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite.
     Dialogue,
+    /// Datagrams, each answered by a line and its own bytes.
+    Udp,
 }
 
 /// How a backend is started.
@@ -57,6 +63,14 @@ pub struct EchoOptions {
 /// Why a backend could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EchoError {
+    /// There is no certificate for the name of its Service.
+    #[error("there is no certificate for {name}: {why}")]
+    Certificate {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
     /// The address cannot be bound.
     #[error("binding {address} for the echo backend failed: {source}")]
     Bind {
@@ -87,12 +101,16 @@ pub struct Echo {
 /// What all connections of a backend share.
 #[derive(Debug)]
 pub(crate) struct Backend {
+    /// TLS, where it is spoken.
+    pub server: Option<Arc<ServerConfig>>,
     pub identity: Identity,
     pub http_port: u16,
     pub only_h2: bool,
     pub only_grpc: bool,
     pub run_token: Option<String>,
     pub journal: Journal,
+    /// What is served beside clear text over HTTP.
+    pub tls: Option<ServerTls>,
     /// Where connections that outgrew HTTP go on; they end with the token.
     pub tasks: TaskTracker,
     pub closing: CancellationToken,
@@ -111,27 +129,51 @@ impl Echo {
     /// # Errors
     /// [`EchoError::Bind`].
     pub async fn start(options: EchoOptions) -> Result<Self, EchoError> {
+        Self::start_with(options, None).await
+    }
+
+    /// The same for one that takes TLS too, where it speaks HTTP: on the same port as clear text, whatever comes.
+    ///
+    /// # Errors
+    /// [`EchoError::Bind`].
+    pub async fn start_tls(options: EchoOptions, tls: ServerTls) -> Result<Self, EchoError> {
+        Self::start_with(options, Some(tls)).await
+    }
+
+    async fn start_with(options: EchoOptions, tls: Option<ServerTls>) -> Result<Self, EchoError> {
         let bind = |source| EchoError::Bind { address: options.bind, source };
-        let listener = listen(options.bind).map_err(bind)?;
-        let addr = listener.local_addr().map_err(bind)?;
+        let (socket, addr) = Socket::open(options.bind, options.protocol).map_err(bind)?;
         let echo = Self {
             addr,
             closing: CancellationToken::new(),
             abort: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        let server = match options.protocol {
+            Protocol::Tls => Some(tls_lines::server(&options.identity.service)?),
+            _ => None,
+        };
         let backend = Arc::new(Backend {
+            server,
             identity: options.identity,
             http_port: addr.port(),
             only_h2: matches!(options.protocol, Protocol::H2c | Protocol::Grpc),
             only_grpc: options.protocol == Protocol::Grpc,
             run_token: options.run_token,
             journal: options.journal,
+            tls,
             tasks: echo.tasks.clone(),
             closing: echo.closing.clone(),
         });
         let (closing, abort, tasks) = (echo.closing.clone(), echo.abort.clone(), echo.tasks.clone());
-        echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
+        match socket {
+            Socket::Streams(listener) => {
+                echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
+            }
+            Socket::Datagrams(socket) => {
+                echo.tasks.spawn(abort.run_until_cancelled_owned(udp::serve(socket, backend, closing)));
+            }
+        }
         Ok(echo)
     }
 
@@ -156,6 +198,25 @@ impl Drop for Echo {
     fn drop(&mut self) {
         self.closing.cancel();
         self.abort.cancel();
+    }
+}
+
+/// What a backend listens with.
+enum Socket {
+    Streams(TcpListener),
+    Datagrams(UdpSocket),
+}
+
+impl Socket {
+    fn open(address: SocketAddr, protocol: Protocol) -> std::io::Result<(Self, SocketAddr)> {
+        if protocol == Protocol::Udp {
+            let socket = udp::bind(address)?;
+            let at = socket.local_addr()?;
+            return Ok((Self::Datagrams(socket), at));
+        }
+        let listener = listen(address)?;
+        let at = listener.local_addr()?;
+        Ok((Self::Streams(listener), at))
     }
 }
 
@@ -189,8 +250,11 @@ async fn accept(
                             http::serve(stream, peer, backend, closing).await
                         }
                         Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
+                        Protocol::Tls => tls_lines::serve(stream, peer, backend, closing).await,
                         Protocol::Greeting => tcp::greet(stream, peer, backend, closing).await,
                         Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
+                        // It has no connections.
+                        Protocol::Udp => {}
                     }
                 };
                 tasks.spawn(abort.clone().run_until_cancelled_owned(serving));

@@ -12,7 +12,7 @@ use crate::journal::Journal;
 const DEFAULT_PORT: u16 = 3000;
 
 /// Reads the options of a backend from variables: `HTTP_PORT` (3000), `TCP_ECHO_SERVER` (set and not empty: byte
-/// streams instead of HTTP), `POD_NAME`, `NAMESPACE`, `SERVICE_NAME`, `INGRESS_NAME` (empty) and `GATEPROOF_TOKEN`
+/// streams instead of HTTP, and with `tls` those within TLS), `UDP_ECHO_SERVER` (likewise: datagrams), `POD_NAME`, `NAMESPACE`, `SERVICE_NAME`, `INGRESS_NAME` (empty) and `GATEPROOF_TOKEN`
 /// (the run token; none).
 ///
 /// # Errors
@@ -25,7 +25,12 @@ pub fn options(variable: impl Fn(&str) -> Option<String>) -> Result<EchoOptions,
     };
     Ok(EchoOptions {
         bind: SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
-        protocol: if text("TCP_ECHO_SERVER").is_empty() { Protocol::Http } else { Protocol::Tcp },
+        protocol: match (text("UDP_ECHO_SERVER").as_str(), text("TCP_ECHO_SERVER").as_str()) {
+            ("", "") => Protocol::Http,
+            ("", "tls") => Protocol::Tls,
+            ("", _) => Protocol::Tcp,
+            _ => Protocol::Udp,
+        },
         identity: Identity {
             namespace: text("NAMESPACE"),
             ingress: text("INGRESS_NAME"),

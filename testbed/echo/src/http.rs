@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,7 @@ use crate::canonical::canonical;
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
+use crate::tls::{self, Agreed, Arrived};
 use crate::{HEADER_TIME, REQUEST_HEADER, TOKEN_HEADER, conduct, delay, grpc, websocket};
 
 /// The body of an answer.
@@ -55,6 +57,8 @@ struct Answer<'a> {
     body_sha256: &'a str,
     headers: BTreeMap<String, Vec<String>>,
     http_port: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls: Option<&'a Agreed>,
     #[serde(flatten)]
     identity: &'a Identity,
 }
@@ -64,6 +68,21 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
         tracing::debug!(%error, "the client is gone already");
         return;
     }
+    match tls::arrive(stream, backend.tls.as_ref()).await {
+        Some(Arrived::Clear(stream)) => serve_over(stream, peer, (backend, None), closing).await,
+        Some(Arrived::Tls(stream, agreed)) => {
+            serve_over(stream, peer, (backend, Some(Arc::new(agreed))), closing).await
+        }
+        None => {}
+    }
+}
+
+async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    peer: SocketAddr,
+    (backend, agreed): (Arc<Backend>, Option<Arc<Agreed>>),
+    closing: CancellationToken,
+) {
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).title_case_headers(true);
     builder.http2().timer(TokioTimer::new());
@@ -71,8 +90,8 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
     let asks = asked.clone();
     let service = service_fn(move |request| {
         asks.cancel();
-        let backend = Arc::clone(&backend);
-        async move { answer(&backend, peer, request).await }
+        let (backend, agreed) = (Arc::clone(&backend), agreed.clone());
+        async move { answer(&backend, (peer, agreed.as_deref()), request).await }
     });
     // The server's own limit begins when it knows the version of HTTP, which a client may never let it know.
     let never_asked = async {
@@ -96,7 +115,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
 
 async fn answer(
     backend: &Backend,
-    peer: SocketAddr,
+    (peer, agreed): (SocketAddr, Option<&Agreed>),
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, BrokenOff> {
     if backend.only_h2 && request.version() != Version::HTTP_2 {
@@ -135,7 +154,11 @@ async fn answer(
     if is_call {
         wait(delay).await;
         let served = !backend.only_grpc || grpc::is_served(&parts);
-        return Ok(if served { grpc::answer(&backend.identity, &parts, &body) } else { grpc::unimplemented() });
+        return Ok(if served {
+            grpc::answer((&backend.identity, agreed), &parts, &body)
+        } else {
+            grpc::unimplemented()
+        });
     }
     if backend.only_grpc {
         return Ok(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this port speaks gRPC only"));
@@ -163,15 +186,20 @@ async fn answer(
         Some(conduct::Failure::Break) => Err(BrokenOff),
         None => Ok(match conduct::pause(query) {
             Some(pause) => {
-                account(backend, &parts, &host, (body_length, &body_digest)).map(|whole| halved(whole, pause))
+                account((backend, agreed), &parts, &host, (body_length, &body_digest)).map(|whole| halved(whole, pause))
             }
-            None => account(backend, &parts, &host, (body_length, &body_digest)).map(whole),
+            None => account((backend, agreed), &parts, &host, (body_length, &body_digest)).map(whole),
         }),
     }
 }
 
 /// What was received: of the body its length and digest.
-fn account(backend: &Backend, parts: &Parts, host: &str, (body_length, body_sha256): (u64, &str)) -> Response<Bytes> {
+fn account(
+    (backend, tls): (&Backend, Option<&Agreed>),
+    parts: &Parts,
+    host: &str,
+    (body_length, body_sha256): (u64, &str),
+) -> Response<Bytes> {
     let mut headers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in parts.headers.iter().filter(|(name, _)| *name != HOST) {
         headers.entry(canonical(name.as_str())).or_default().push(lossy(value));
@@ -185,6 +213,7 @@ fn account(backend: &Backend, parts: &Parts, host: &str, (body_length, body_sha2
         body_sha256,
         headers,
         http_port: backend.http_port.to_string(),
+        tls,
         identity: &backend.identity,
     };
     let mut response = json(&answer);

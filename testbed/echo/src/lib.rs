@@ -15,6 +15,9 @@ mod http;
 mod identity;
 pub mod journal;
 mod tcp;
+mod tls;
+mod tls_lines;
+mod udp;
 mod websocket;
 
 use std::time::Duration;
@@ -22,6 +25,7 @@ use std::time::Duration;
 pub use echo::{Echo, EchoError, EchoOptions, Protocol};
 pub use identity::Identity;
 pub use journal::{Journal, Record};
+pub use tls::{CertificateError, ServerTls};
 
 /// The header that carries the id under which a request is found in the journal.
 pub const REQUEST_HEADER: &str = "x-gateproof-request";

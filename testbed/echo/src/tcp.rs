@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy_buf};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, copy_buf, split};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
@@ -19,16 +19,20 @@ const LONGEST_LINE: u64 = 4096;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Greeting<'a> {
+pub(crate) struct Greeting<'a> {
     #[serde(flatten)]
-    identity: &'a Identity,
+    pub(crate) identity: &'a Identity,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<&'a str>,
-    peer: SocketAddr,
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) peer: SocketAddr,
 }
 
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
-    if let Some(Err(error)) = closing.run_until_cancelled(converse(stream, peer, &backend)).await {
+    let conversing = async {
+        stream.set_nodelay(true)?;
+        converse(stream, peer, &backend).await
+    };
+    if let Some(Err(error)) = closing.run_until_cancelled(conversing).await {
         tracing::debug!(%error, "stream ended");
     }
 }
@@ -48,15 +52,19 @@ async fn speak(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> st
     write.shutdown().await
 }
 
-fn line_of(greeting: &Greeting<'_>) -> std::io::Result<Vec<u8>> {
+pub(crate) fn line_of(greeting: &Greeting<'_>) -> std::io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(greeting)?;
     line.push(b'\n');
     Ok(line)
 }
 
-async fn converse(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let (read, mut write) = stream.split();
+/// Answers the first line, and returns what follows.
+pub(crate) async fn converse(
+    stream: impl AsyncRead + AsyncWrite,
+    peer: SocketAddr,
+    backend: &Backend,
+) -> std::io::Result<()> {
+    let (read, mut write) = split(stream);
     let mut read = BufReader::new(read);
     let mut line = Vec::new();
     let length = (&mut read).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;

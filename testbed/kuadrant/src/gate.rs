@@ -222,7 +222,7 @@ fn count(key: &GuardKey, guard: &Guard, facts: &Map<String, Value>, counters: &m
 }
 
 /// A duration of Gateway API, such as `1m30s`.
-fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;
     let mut rest = text;
     while !rest.is_empty() {

@@ -290,7 +290,11 @@ impl Hand {
         for (key, child) in &wanted {
             let api = self.api(key);
             match known.get(key.0, &key.1, &key.2) {
-                None => create(&api, child).await?,
+                None => kept(create(&api, child).await, key)?,
+                // The host of a record is for its life: another host makes another record, in the next round.
+                Some(live) if key.0 == Kind::DnsRecord && live["spec"]["rootHost"] != child["spec"]["rootHost"] => {
+                    passing(api.delete(&key.2, &DeleteParams::default()).await.map(drop))?;
+                }
                 // The Kuadrant object is the user's once it is there.
                 Some(live) if live["spec"] != child["spec"] && key.0 != Kind::Kuadrant => {
                     let mut object = live.clone();
@@ -298,7 +302,7 @@ impl Hand {
                     object["kind"] = child["kind"].clone();
                     object["spec"] = child["spec"].clone();
                     let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
-                    passing(api.replace(&key.2, &PostParams::default(), &object).await.map(drop))?;
+                    kept(passing(api.replace(&key.2, &PostParams::default(), &object).await.map(drop)), key)?;
                 }
                 Some(_) => {}
             }
@@ -349,6 +353,18 @@ impl Hand {
 async fn create(api: &Api<DynamicObject>, object: &Value) -> kube::Result<()> {
     let object = serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
     passing(api.create(&PostParams::default(), &object).await.map(drop))
+}
+
+/// What a policy may say and the definition of an object made from it does not allow is not kept: the policy goes on waiting for it,
+/// and nobody else does.
+fn kept(outcome: kube::Result<()>, key: &Key) -> kube::Result<()> {
+    match outcome {
+        Err(kube::Error::Api(status)) if status.is_invalid() => {
+            tracing::warn!(kind = key.0.name(), namespace = key.1, name = key.2, %status, "not admitted");
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 /// What somebody else was faster with is looked at again in the next round, which their change brings.

@@ -1,9 +1,12 @@
-//! The definitions of the policies and of the Kuadrant object against the official ones: equal as data, and by
-//! verdict where rules say what is admitted.
+//! The definitions of the policies, and of what they depend on, against the official ones: equal as data, and by verdict where
+//! rules say what is admitted.
 //!
 //! What needs the official ones looks for them under `$GATEPROOF_DATA`, by default `../shared` beside the workspace, and says so when
 //! they are not there.
 #![allow(clippy::unwrap_used)]
+
+#[path = "definitions/below.rs"]
+mod below;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -18,25 +21,42 @@ use serde_json::{Value, json};
 /// Digests of the canonical forms of the official definitions: digest and name on each line.
 const COMMITTED: &str = include_str!("../crds/digests.txt");
 
-/// The commit of kuadrant-operator that the definitions are of.
-const COMMIT: &str = "ae698811cdbe";
+const AUTHORINO: &str = "authorino-operator/9650cce26bca";
+const CERT_MANAGER: &str = "cert-manager/2d0d7f7f7424";
+const DNS: &str = "dns-operator/57b9db50aced";
+const KUADRANT: &str = "kuadrant/ae698811cdbe";
+const LIMITADOR: &str = "limitador-operator/7472d1cfde0e";
 
-/// All that are of the dialect.
-const EQUAL: [&str; 5] = ["authpolicies", "dnspolicies", "kuadrants", "ratelimitpolicies", "tlspolicies"];
+/// Every definition, and the repository and the commit of it that the official one is of.
+const EQUAL: [(&str, &str); 12] = [
+    ("authconfigs.authorino.kuadrant.io", AUTHORINO),
+    ("authorinos.operator.authorino.kuadrant.io", AUTHORINO),
+    ("authpolicies.kuadrant.io", KUADRANT),
+    ("certificates.cert-manager.io", CERT_MANAGER),
+    ("clusterissuers.cert-manager.io", CERT_MANAGER),
+    ("dnspolicies.kuadrant.io", KUADRANT),
+    ("dnsrecords.kuadrant.io", DNS),
+    ("issuers.cert-manager.io", CERT_MANAGER),
+    ("kuadrants.kuadrant.io", KUADRANT),
+    ("limitadors.limitador.kuadrant.io", LIMITADOR),
+    ("ratelimitpolicies.kuadrant.io", KUADRANT),
+    ("tlspolicies.kuadrant.io", KUADRANT),
+];
 
-/// The official definitions of these kinds, where they are at hand.
-fn official(plurals: &[&str]) -> Option<Vec<Value>> {
+/// The official definitions, where they are at hand.
+fn official() -> Option<Vec<Value>> {
     let workspace = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let root = workspace.join(std::env::var_os("GATEPROOF_DATA").unwrap_or_else(|| "../shared".into()));
-    let folder = root.join("crds/kuadrant").join(COMMIT);
-    if !folder.exists() {
+    let root = workspace.join(std::env::var_os("GATEPROOF_DATA").unwrap_or_else(|| "../shared".into())).join("crds");
+    if let Some((_, folder)) = EQUAL.iter().find(|(_, folder)| !root.join(folder).exists()) {
         // Outside of the capture of tests, for CI to count.
+        let folder = root.join(folder);
         let skipped = format!("skipped: bundles: there are no official definitions in {}\n", folder.display());
         std::io::stderr().write_all(skipped.as_bytes()).unwrap();
         return None;
     }
-    let read = |plural: &&str| {
-        let text = std::fs::read_to_string(folder.join(format!("{plural}.yaml"))).unwrap();
+    let read = |(name, folder): &(&str, &str)| {
+        let (plural, _) = name.split_once('.').unwrap();
+        let text = std::fs::read_to_string(root.join(folder).join(format!("{plural}.yaml"))).unwrap();
         let mut definitions = parse_bundle(&text).unwrap().definitions;
         for one in &mut definitions {
             // It has the name of the tool that wrote it alone.
@@ -44,14 +64,14 @@ fn official(plurals: &[&str]) -> Option<Vec<Value>> {
         }
         definitions
     };
-    Some(plurals.iter().flat_map(read).collect())
+    Some(EQUAL.iter().flat_map(read).collect())
 }
 
-fn ours(plurals: &[&str]) -> Vec<Value> {
-    let all = definitions();
-    let one =
-        |plural: &&str| all.iter().find(|one| one["metadata"]["name"] == format!("{plural}.kuadrant.io")).unwrap();
-    plurals.iter().map(one).cloned().collect()
+/// Ours, in that order.
+fn ours() -> Vec<Value> {
+    let mut all = definitions();
+    all.sort_by(|a, b| a["metadata"]["name"].as_str().cmp(&b["metadata"]["name"].as_str()));
+    all
 }
 
 fn lines(definitions: &[Value]) -> String {
@@ -61,12 +81,12 @@ fn lines(definitions: &[Value]) -> String {
 
 #[test]
 fn ours_have_the_committed_digests() {
-    assert_eq!(lines(&ours(&EQUAL)), COMMITTED, "run with the official definitions to see what differs");
+    assert_eq!(lines(&ours()), COMMITTED, "run with the official definitions to see what differs");
 }
 
 #[test]
 fn the_official_ones_have_the_committed_digests() {
-    let Some(official) = official(&EQUAL) else { return };
+    let Some(official) = official() else { return };
     assert_eq!(lines(&official), COMMITTED);
 }
 
@@ -86,9 +106,9 @@ fn differences(at: &str, ours: &Value, theirs: &Value, found: &mut Vec<String>) 
 
 #[test]
 fn ours_equal_the_official_ones() {
-    let Some(official) = official(&EQUAL) else { return };
+    let Some(official) = official() else { return };
     let mut found = Vec::new();
-    for (ours, theirs) in ours(&EQUAL).iter().zip(&official) {
+    for (ours, theirs) in ours().iter().zip(&official) {
         let name = ours["metadata"]["name"].as_str().unwrap();
         differences(name, &canonical(ours), &canonical(theirs), &mut found);
     }
@@ -293,16 +313,25 @@ fn samples() -> Vec<Sample> {
 
 /// The samples of which the definitions say something else than is written there.
 async fn surprises(crds: Vec<Value>) -> Vec<String> {
+    let known = crds.clone();
     let server = Server::start(Options { crds, ..Options::default() }).await.unwrap();
     let client = Client::new(server.service(), "default");
     let mut surprises = Vec::new();
-    for (index, Sample { kind, plural, old, new, admitted }) in samples().into_iter().enumerate() {
-        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("kuadrant.io", "v1", kind), plural);
-        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &resource);
+    for (index, Sample { kind, plural, old, new, admitted }) in
+        samples().into_iter().chain(below::samples()).enumerate()
+    {
+        let spec = &known.iter().find(|one| one["spec"]["names"]["plural"] == plural).unwrap()["spec"];
+        let (group, version) = (spec["group"].as_str().unwrap(), spec["versions"][0]["name"].as_str().unwrap());
+        let kind_of = GroupVersionKind::gvk(group, version, kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind_of, plural);
+        let api: Api<DynamicObject> = match spec["scope"].as_str() {
+            Some("Cluster") => Api::all_with(client.clone(), &resource),
+            _ => Api::namespaced_with(client.clone(), "default", &resource),
+        };
         let name = format!("s{index}");
         let object = |spec: &Value, version: Option<String>| -> DynamicObject {
             let metadata = json!({"name": name, "resourceVersion": version});
-            let object = json!({"apiVersion": "kuadrant.io/v1", "kind": kind, "metadata": metadata, "spec": spec});
+            let object = json!({"apiVersion": resource.api_version, "kind": kind, "metadata": metadata, "spec": spec});
             serde_json::from_value(object).unwrap()
         };
         let outcome = match &old {
@@ -332,6 +361,6 @@ async fn ours_admit_what_the_official_ones_admit() {
 
 #[tokio::test]
 async fn the_official_ones_admit_what_is_written_here() {
-    let Some(official) = official(&EQUAL) else { return };
+    let Some(official) = official() else { return };
     assert_eq!(surprises(official).await, [""; 0]);
 }

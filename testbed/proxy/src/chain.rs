@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::request::Parts;
 use http::{Request, Response};
-use tokio::net::TcpStream;
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
-use crate::exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice};
+use crate::exchange::{BackendChoice, Connection, Exchange, MatchOutcome, Passage, RequestHead, TcpChoice, Way};
 use crate::routing::Routing;
+use crate::stream::Stream;
 use crate::tunnel::Upgraded;
 
 /// Behaviours in order; none at all is the plain one.
@@ -93,12 +93,32 @@ impl Exchange for Chain {
         self.0.iter().fold(drawn, |drawn, one| one.on_tcp(connection, drawn))
     }
 
+    fn on_udp(&self, flow: &Connection, drawn: TcpChoice) -> TcpChoice {
+        self.0.iter().fold(drawn, |drawn, one| one.on_udp(flow, drawn))
+    }
+
+    fn on_datagram(&self, flow: &Connection, way: Way, datagram: &[u8]) -> Passage {
+        let mut made = Passage::Pass;
+        for one in &self.0 {
+            let bytes = match &made {
+                Passage::Pass => datagram,
+                Passage::As(bytes) => bytes,
+                Passage::Drop | Passage::FromElsewhere => return made,
+            };
+            match one.on_datagram(flow, way, bytes) {
+                Passage::Pass => {}
+                other => made = other,
+            }
+        }
+        made
+    }
+
     async fn serve_tcp(
         &self,
         connection: &Connection,
-        stream: TcpStream,
+        stream: Stream,
         choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    ) -> Option<(Stream, TcpChoice)> {
         let mut both = (stream, choice);
         for one in &self.0 {
             both = one.serve_tcp(connection, both.0, both.1).await?;

@@ -9,26 +9,33 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::config::{
-    BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, TcpBackend, TcpTarget,
-    VirtualHost,
+    BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, StreamListener, TcpBackend,
+    TcpTarget, TlsListener, Transport, VirtualHost,
 };
 use crate::matching::MatchPredicate;
 use crate::matching::precedence::{Rank, rank};
 use crate::spread::Spread;
+use crate::streams::CompiledStream;
 use crate::tls::{self, TlsTerms};
 
-/// Names a listener: the Gateway's address and the port that it declares.
+/// Names a listener: the Gateway's address, the port that it declares, and whether that is one of TCP or of UDP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ListenerKey {
     /// The Gateway's address.
     pub address: IpAddr,
     /// The declared port.
     pub port: u16,
+    /// What carries it.
+    pub transport: Transport,
 }
 
 impl fmt::Display for ListenerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SocketAddr::new(self.address, self.port).fmt(f)
+        SocketAddr::new(self.address, self.port).fmt(f)?;
+        match self.transport {
+            Transport::Tcp => Ok(()),
+            Transport::Udp => f.write_str("/UDP"),
+        }
     }
 }
 
@@ -61,7 +68,11 @@ impl Compiled {
         let mut listeners = HashMap::new();
         let mut problems = Vec::new();
         for listener in &config.listeners {
-            let key = ListenerKey { address: listener.address, port: listener.port };
+            let key = ListenerKey {
+                address: listener.address,
+                port: listener.port,
+                transport: listener.protocol.transport(),
+            };
             match listeners.entry(key) {
                 Entry::Vacant(entry) => {
                     entry.insert(CompiledListener::new(listener, key, &mut problems));
@@ -108,9 +119,13 @@ pub enum Service {
         hosts: Vec<CompiledVirtualHost>,
         /// How handshakes are answered.
         terms: TlsTerms,
+        /// The listeners of protocol TLS on the same port.
+        streams: Vec<CompiledStream>,
     },
     /// Byte streams.
     Tcp(CompiledTcp),
+    /// Datagrams.
+    Udp(CompiledTcp),
 }
 
 impl CompiledListener {
@@ -119,26 +134,31 @@ impl CompiledListener {
             Protocol::Http(http) => {
                 Service::Http(http.virtual_hosts.iter().map(|host| CompiledVirtualHost::new(host, problems)).collect())
             }
-            Protocol::Https(listeners) => {
-                let usable: Vec<_> = listeners
-                    .iter()
-                    .filter_map(|listener| match tls::load(&listener.certificates) {
-                        Ok(keys) => Some((&listener.virtual_host, keys)),
-                        Err(error) => {
-                            let subject = listener.virtual_host.listener.clone();
-                            problems.push(Problem { subject, reason: error.to_string() });
-                            None
-                        }
-                    })
-                    .collect();
-                let hosts = usable.iter().map(|(host, _)| CompiledVirtualHost::new(host, problems)).collect();
-                let terms = usable.into_iter().map(|(host, keys)| (host.hostname.clone(), keys)).collect();
-                Service::Https { hosts, terms: TlsTerms::new(terms) }
-            }
+            Protocol::Https(listeners) => https(listeners, &[], problems),
+            Protocol::Tls(port) => https(&port.https, &port.streams, problems),
             Protocol::Tcp(tcp) => Service::Tcp(CompiledTcp::new(tcp.backends.clone())),
+            Protocol::Udp(udp) => Service::Udp(CompiledTcp::new(udp.backends.clone())),
         };
         Self { id: listener.id.clone(), key, service }
     }
+}
+
+fn https(listeners: &[TlsListener], streams: &[StreamListener], problems: &mut Vec<Problem>) -> Service {
+    let usable: Vec<_> = listeners
+        .iter()
+        .filter_map(|listener| match tls::load(&listener.certificates) {
+            Ok(keys) => Some((&listener.virtual_host, keys)),
+            Err(error) => {
+                let subject = listener.virtual_host.listener.clone();
+                problems.push(Problem { subject, reason: error.to_string() });
+                None
+            }
+        })
+        .collect();
+    let hosts = usable.iter().map(|(host, _)| CompiledVirtualHost::new(host, problems)).collect();
+    let terms = usable.into_iter().map(|(host, keys)| (host.hostname.clone(), keys)).collect();
+    let streams = streams.iter().map(|stream| CompiledStream::new(stream, problems)).collect();
+    Service::Https { hosts, terms: TlsTerms::new(terms), streams }
 }
 
 /// A virtual host with its candidates in the order of precedence.
@@ -241,7 +261,7 @@ impl CompiledRoute {
     }
 }
 
-/// A TCP listener with the counters that spread its connections.
+/// A TCP or UDP listener with the counters that spread its connections or flows.
 #[derive(Debug)]
 pub struct CompiledTcp {
     /// The backends.
@@ -251,7 +271,8 @@ pub struct CompiledTcp {
 }
 
 impl CompiledTcp {
-    fn new(backends: Vec<TcpBackend>) -> Self {
+    /// Counters that stand at the beginning.
+    pub fn new(backends: Vec<TcpBackend>) -> Self {
         let turns = backends.iter().map(|_| Turns::new()).collect();
         Self { backends, shares: Spread::new(), turns }
     }

@@ -4,6 +4,9 @@
 //! Everything a controller has to decide (which routes attach, in which order, which references resolve) is decided
 //! before a value of these types exists; everything a request decides (matching, weights, filters) is decided here.
 
+mod backend_tls;
+mod layer_4;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -11,10 +14,13 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+pub use backend_tls::{Authorities, BackendTls, PeerName};
+pub use layer_4::{TcpBackend, TcpListener, TcpTarget, UdpListener};
+
 /// The whole configuration of the data plane. Two equal values mean the same traffic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Config {
-    /// At most one entry for each pair of address and port; a second one is reported as a problem and ignored.
+    /// At most one entry for each address, port and transport; a second one is reported as a problem and ignored.
     pub listeners: Vec<Listener>,
     /// Where packets are dropped: whoever connects there hears nothing, neither yes nor no, whatever is listened for.
     pub silent: BTreeSet<(IpAddr, u16)>,
@@ -42,8 +48,31 @@ pub enum Protocol {
     Http(HttpListener),
     /// HTTP over TLS, terminated here; one entry for each Gateway listener of the port.
     Https(Vec<TlsListener>),
+    /// Byte streams within TLS, perhaps beside HTTP: which of the two is decided by server name.
+    Tls(TlsPort),
     /// A byte stream.
     Tcp(TcpListener),
+    /// Datagrams.
+    Udp(UdpListener),
+}
+
+/// What carries a protocol. Listeners of different transports have the same port without meeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Transport {
+    /// Streams.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+impl Protocol {
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        match self {
+            Self::Http(_) | Self::Https(_) | Self::Tls(_) | Self::Tcp(_) => Transport::Tcp,
+            Self::Udp(_) => Transport::Udp,
+        }
+    }
 }
 
 /// The Gateway listeners of protocol HTTP on one address and port.
@@ -73,6 +102,38 @@ pub struct TlsListener {
     /// The certificates of the listener. The first one whose names cover the server name is presented, else the first.
     /// A listener without a usable certificate does not take part in handshakes.
     pub certificates: Vec<Certificate>,
+}
+
+/// The Gateway listeners of protocol TLS on one address and port, and those of protocol HTTPS beside them. A connection belongs to
+/// the one whose hostname matches its server name most specifically, and to no other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct TlsPort {
+    /// Those of protocol HTTPS.
+    pub https: Vec<TlsListener>,
+    /// Those of protocol TLS.
+    pub streams: Vec<StreamListener>,
+}
+
+/// One Gateway listener of protocol TLS. Connections without a route, or to a listener without a usable certificate, are reset.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StreamListener {
+    /// The name of the Gateway listener, for logs and failure texts.
+    pub listener: String,
+    /// The hostname of the Gateway listener.
+    pub hostname: Hostname,
+    /// The certificates with which TLS ends here; not given: it is passed on as it comes.
+    pub certificates: Option<Vec<Certificate>>,
+    /// The attached routes, oldest first. The one with the most specific hostname gets a connection; of equals the first.
+    pub routes: Vec<StreamRoute>,
+}
+
+/// A TLSRoute at a listener.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StreamRoute {
+    /// The hostnames of the route that intersect with the listener's, as they are written there. Empty: every one.
+    pub hostnames: Vec<Hostname>,
+    /// The backends.
+    pub backends: Vec<TcpBackend>,
 }
 
 /// A certificate with its key.
@@ -364,6 +425,15 @@ pub enum BackendTarget {
     Endpoints(Vec<SocketAddr>),
     /// To one of these, by turns, over HTTP/2 with prior knowledge (appProtocol `kubernetes.io/h2c`).
     H2cEndpoints(Vec<SocketAddr>),
+    /// To one of these, by turns, over TLS.
+    Tls {
+        /// The endpoints. An empty list counts as failing with 503.
+        endpoints: Vec<SocketAddr>,
+        /// Over HTTP/2 rather than HTTP/1.1.
+        h2: bool,
+        /// Whom to believe.
+        tls: BackendTls,
+    },
     /// Nowhere: the proxy answers by itself.
     Fail {
         /// 500 for a reference that does not resolve, 503 for a backend without ready endpoints.
@@ -371,6 +441,24 @@ pub enum BackendTarget {
         /// Why, as a sentence for people.
         reason: String,
     },
+}
+
+impl BackendTarget {
+    /// Where its share goes; none where the proxy answers by itself.
+    pub fn endpoints(&self) -> &[SocketAddr] {
+        match self {
+            Self::Endpoints(all) | Self::H2cEndpoints(all) | Self::Tls { endpoints: all, .. } => all,
+            Self::Fail { .. } => &[],
+        }
+    }
+
+    /// How it is encrypted, if it is.
+    pub fn tls(&self) -> Option<&BackendTls> {
+        match self {
+            Self::Tls { tls, .. } => Some(tls),
+            _ => None,
+        }
+    }
 }
 
 /// The timeouts of a rule. Where the API says `0s`, give `None`: no limit.
@@ -397,34 +485,4 @@ pub struct Retry {
     pub on_broken_connections: bool,
     /// Whether a backend that takes too long is a reason.
     pub on_timeouts: bool,
-}
-
-/// A listener of protocol TCP. Without backends (no route, or all weights 0) every connection is refused.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct TcpListener {
-    /// The backends of the one route that the listener serves.
-    pub backends: Vec<TcpBackend>,
-}
-
-/// One weighted backend of a TCPRoute.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TcpBackend {
-    /// A name for logs, such as `namespace/service:port`.
-    pub id: String,
-    /// Its share is `weight` of the sum of all weights.
-    pub weight: u32,
-    /// Where its share of connections goes.
-    pub target: TcpTarget,
-}
-
-/// Where a connection goes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub enum TcpTarget {
-    /// To one of these, by turns. An empty list refuses.
-    Endpoints(Vec<SocketAddr>),
-    /// Nowhere: the connection is reset before any byte.
-    Refuse {
-        /// Why, as a sentence for people.
-        reason: String,
-    },
 }

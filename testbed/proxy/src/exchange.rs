@@ -9,13 +9,13 @@ use std::time::Instant;
 use async_trait::async_trait;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, Version};
-use tokio::net::TcpStream;
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
 use crate::config::BackendTarget;
 use crate::matching::{MatchPredicate, Subject};
 use crate::routing::Routing;
+use crate::stream::Stream;
 use crate::tunnel::Upgraded;
 
 /// A connection from a client.
@@ -88,7 +88,7 @@ pub enum BackendChoice {
         backend: usize,
         /// The endpoint.
         endpoint: SocketAddr,
-        /// Over HTTP/2 with prior knowledge rather than HTTP/1.1.
+        /// Over HTTP/2 rather than HTTP/1.1, with prior knowledge where the backend's target is not encrypted.
         h2c: bool,
     },
     /// Answer without a backend.
@@ -117,6 +117,7 @@ impl BackendChoice {
         let drawn = match route.target(index) {
             Some(BackendTarget::Endpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, false)),
             Some(BackendTarget::H2cEndpoints(endpoints)) => unready(endpoints).map(|endpoint| (endpoint, true)),
+            Some(BackendTarget::Tls { endpoints, h2, .. }) => unready(endpoints).map(|endpoint| (endpoint, *h2)),
             Some(BackendTarget::Fail { status, reason }) => {
                 let reason = format!("backend {id}: {reason}");
                 return BackendChoice::Fail { backend: Some(index), status: *status, reason };
@@ -130,7 +131,7 @@ impl BackendChoice {
     }
 }
 
-/// What becomes of a connection to a TCP listener.
+/// What becomes of a connection to a TCP or TLS listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TcpChoice {
     /// Forward to this endpoint; if it cannot be reached, reset.
@@ -140,6 +141,28 @@ pub enum TcpChoice {
         /// Why, for the log.
         reason: String,
     },
+}
+
+/// Which way a datagram goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// From the client to the backend.
+    There,
+    /// From the backend to the client.
+    Back,
+}
+
+/// What becomes of a datagram.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Passage {
+    /// It goes on as it is.
+    Pass,
+    /// It goes nowhere.
+    Drop,
+    /// These bytes go on in its stead.
+    As(Vec<u8>),
+    /// On its way back it comes from another port than the client sent to. There: as if it were dropped.
+    FromElsewhere,
 }
 
 /// The seam. See the module's documentation.
@@ -207,19 +230,29 @@ pub trait Exchange: Send + Sync + 'static {
         Some(response)
     }
 
-    /// What becomes of a TCP connection.
+    /// What becomes of a TCP connection, or of one of TLS whose listener is known.
     fn on_tcp(&self, _connection: &Connection, drawn: TcpChoice) -> TcpChoice {
         drawn
     }
 
-    /// Carries a TCP connection out, until it ends, or gives it back to be carried out plainly.
+    /// Carries such a connection out, until it ends, or gives it back to be carried out plainly.
     async fn serve_tcp(
         &self,
         _connection: &Connection,
-        stream: TcpStream,
+        stream: Stream,
         choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    ) -> Option<(Stream, TcpChoice)> {
         Some((stream, choice))
+    }
+
+    /// What becomes of a flow of datagrams, that is of all that a client address sends to a UDP listener. To refuse is to drop.
+    fn on_udp(&self, _flow: &Connection, drawn: TcpChoice) -> TcpChoice {
+        drawn
+    }
+
+    /// What becomes of one datagram of a flow that has a backend.
+    fn on_datagram(&self, _flow: &Connection, _way: Way, _datagram: &[u8]) -> Passage {
+        Passage::Pass
     }
 }
 

@@ -12,6 +12,7 @@ use crate::compiled::CompiledRoute;
 use crate::config::{BackendTarget, Filter, RequestMirror};
 use crate::exchange::RequestHead;
 use crate::server::Shared;
+use crate::upstream::Way;
 
 /// After this time a copy without an answer is given up.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -35,14 +36,16 @@ pub fn start(
         .collect();
     let (original, copies) = body::tee(original, drawn.len());
     for (mirror, copy) in drawn.into_iter().zip(copies) {
-        let (endpoints, h2c) = match &mirror.target {
-            BackendTarget::Endpoints(endpoints) => (endpoints, false),
-            BackendTarget::H2cEndpoints(endpoints) => (endpoints, true),
+        let h2 = match &mirror.target {
+            BackendTarget::Endpoints(_) => false,
+            BackendTarget::H2cEndpoints(_) => true,
+            BackendTarget::Tls { h2, .. } => *h2,
             BackendTarget::Fail { reason, .. } => {
                 tracing::debug!(mirror = mirror.id, reason, "copy dropped");
                 continue;
             }
         };
+        let endpoints = mirror.target.endpoints();
         if endpoints.is_empty() {
             tracing::debug!(mirror = mirror.id, "copy dropped: no ready endpoints");
             continue;
@@ -54,9 +57,11 @@ pub fn start(
         head.headers = parts.headers.clone();
         let Some(copy) = shared.exchange.on_mirror(request, Request::from_parts(head, copy)) else { continue };
         let (shared, id, request) = (Arc::clone(shared), mirror.id.clone(), request.clone());
+        let tls = mirror.target.tls().cloned();
         let tasks = shared.tasks.clone();
         tasks.spawn(async move {
-            match shared.upstream.send(endpoint, h2c, copy, Some(LIMIT)).await {
+            let way = Way { endpoint, h2, tls: tls.as_ref() };
+            match shared.upstream.send(way, copy, Some(LIMIT)).await {
                 Ok(response) => drain(body::stream(response.into_body())).await,
                 Err(error) => tracing::debug!(mirror = id, %error, "copy failed"),
             }

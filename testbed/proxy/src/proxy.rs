@@ -7,16 +7,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::compiled::{Compiled, ListenerKey, Problem};
-use crate::config::Config;
+use crate::config::{Config, Transport};
 use crate::exchange::{Exchange, Plain};
 use crate::server::Shared;
 use crate::server::accept::accept;
+use crate::server::udp::forward;
 
 /// How long [`Proxy::shutdown`] lets requests end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -124,7 +125,9 @@ impl Proxy {
         } else {
             Arc::new(Compiled::new(config, current.generation + 1))
         };
-        let is_silent = |key: &ListenerKey| next.config.silent.contains(&(key.address, key.port));
+        let is_silent = |key: &ListenerKey| {
+            key.transport == Transport::Tcp && next.config.silent.contains(&(key.address, key.port))
+        };
         let is_gone = |key: &ListenerKey, _: &mut Bound| next.listener(*key).is_none() || is_silent(key);
         let gone: Vec<_> = bound.extract_if(is_gone).map(|(_, gone)| gone).collect();
         for listener in &gone {
@@ -141,7 +144,7 @@ impl Proxy {
         let mut silent = self.silent.lock().await;
         silent.retain(|key, _| is_silent(key));
         for (address, port) in &next.config.silent {
-            let key = ListenerKey { address: *address, port: *port };
+            let key = ListenerKey { address: *address, port: *port, transport: Transport::Tcp };
             if let Entry::Vacant(place) = silent.entry(key)
                 && let Ok(address) = self.local(key)
             {
@@ -192,15 +195,25 @@ impl Proxy {
 
     fn bind(&self, key: ListenerKey) -> Result<Bound, BindFailure> {
         let address = self.local(key)?;
-        let listener = listen(address, BACKLOG).map_err(|error| match error.kind() {
+        let failure = |error: std::io::Error| match error.kind() {
             ErrorKind::AddrInUse => BindFailure::PortInUse,
             ErrorKind::PermissionDenied => BindFailure::PermissionDenied,
             ErrorKind::AddrNotAvailable => BindFailure::AddressNotAvailable,
             _ => BindFailure::Other(error.to_string()),
-        })?;
-        let local = listener.local_addr().map_err(|error| BindFailure::Other(error.to_string()))?;
+        };
         let closing = self.stop.child_token();
-        let accepting = tokio::spawn(accept(Arc::clone(&self.shared), listener, key, closing.clone()));
+        let (local, accepting) = match key.transport {
+            Transport::Tcp => {
+                let listener = listen(address, BACKLOG).map_err(failure)?;
+                let local = listener.local_addr().map_err(failure)?;
+                (local, tokio::spawn(accept(Arc::clone(&self.shared), listener, key, closing.clone())))
+            }
+            Transport::Udp => {
+                let socket = listen_for_datagrams(address).map_err(failure)?;
+                let local = socket.local_addr().map_err(failure)?;
+                (local, tokio::spawn(forward(Arc::clone(&self.shared), socket, key, closing.clone())))
+            }
+        };
         Ok(Bound { local, closing, accepting })
     }
 }
@@ -234,4 +247,10 @@ fn listen(address: SocketAddr, backlog: u32) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(backlog)
+}
+
+fn listen_for_datagrams(address: SocketAddr) -> std::io::Result<UdpSocket> {
+    let socket = std::net::UdpSocket::bind(address)?;
+    socket.set_nonblocking(true)?;
+    UdpSocket::from_std(socket)
 }

@@ -13,7 +13,7 @@ use crate::compiled::CompiledRoute;
 use crate::config::{BackendTarget, Retry};
 use crate::exchange::{BackendChoice, RequestHead};
 use crate::server::Shared;
-use crate::upstream::UpstreamError;
+use crate::upstream::{UpstreamError, Way};
 
 /// A body longer than this many bytes is not kept, and its request not sent again.
 const KEPT_BODY: usize = 256 * 1024;
@@ -45,17 +45,19 @@ impl Sending<'_> {
     /// # Errors
     /// Those of the last try.
     pub async fn send(&self, parts: Parts, body: Body, choice: &BackendChoice) -> Result<Answered, UpstreamError> {
-        let BackendChoice::Forward { backend, mut endpoint, h2c } = *choice else {
+        let BackendChoice::Forward { backend, endpoint, h2c } = *choice else {
             return Err(UpstreamError::Exchange("there is no backend".to_owned()));
         };
+        let target = self.route.target(backend);
+        let mut way = Way { endpoint, h2: h2c, tls: target.and_then(BackendTarget::tls) };
         let limits = &self.route.rule.timeouts;
         let overall = limits.request.map(|limit| (limit, self.arrived + limit));
         let Some(retry) = &self.route.rule.retry else {
-            return self.once(0, Request::from_parts(parts, body), (endpoint, h2c), overall).await;
+            return self.once(0, Request::from_parts(parts, body), way, overall).await;
         };
         let body = match body::read_ahead(body, KEPT_BODY).await {
             Ok(Ahead::Long(body)) => {
-                return self.once(0, Request::from_parts(parts, body), (endpoint, h2c), overall).await;
+                return self.once(0, Request::from_parts(parts, body), way, overall).await;
             }
             Ok(whole) => whole,
             Err(error) => return Err(UpstreamError::Exchange(error.to_string())),
@@ -63,7 +65,7 @@ impl Sending<'_> {
         let mut number = 0;
         loop {
             let again = body.again().unwrap_or_else(body::empty);
-            let tried = self.once(number, Request::from_parts(parts.clone(), again), (endpoint, h2c), overall).await;
+            let tried = self.once(number, Request::from_parts(parts.clone(), again), way, overall).await;
             if number >= retry.attempts || !is_reason(retry, &tried) {
                 return tried;
             }
@@ -75,8 +77,8 @@ impl Sending<'_> {
                 return Err(UpstreamError::Timeout(limit));
             }
             tokio::time::sleep(retry.backoff).await;
-            if let Some(BackendTarget::Endpoints(all) | BackendTarget::H2cEndpoints(all)) = self.route.target(backend) {
-                endpoint = self.route.next_endpoint(backend, all).copied().unwrap_or(endpoint);
+            if let Some(target) = target {
+                way.endpoint = self.route.next_endpoint(backend, target.endpoints()).copied().unwrap_or(way.endpoint);
             }
         }
     }
@@ -85,7 +87,7 @@ impl Sending<'_> {
         &self,
         number: u32,
         request: Request<Body>,
-        (endpoint, h2c): (std::net::SocketAddr, bool),
+        way: Way<'_>,
         overall: Option<(Duration, Instant)>,
     ) -> Result<Answered, UpstreamError> {
         let now = Instant::now();
@@ -93,7 +95,7 @@ impl Sending<'_> {
         let limit = [own, overall].into_iter().flatten().min_by_key(|(_, end)| *end);
         let request = self.shared.exchange.on_try(self.head, number, request);
         let left = limit.map(|(_, end)| end.saturating_duration_since(now));
-        let sent = self.shared.upstream.send(endpoint, h2c, request, left).await;
+        let sent = self.shared.upstream.send(way, request, left).await;
         match (sent, limit) {
             (Ok(response), limit) => Ok(Answered { response, end: limit.map(|(_, end)| end) }),
             (Err(UpstreamError::Timeout(_)), Some((limit, _))) => Err(UpstreamError::Timeout(limit)),
@@ -108,6 +110,6 @@ fn is_reason(retry: &Retry, tried: &Result<Answered, UpstreamError>) -> bool {
         Err(UpstreamError::Timeout(_)) => retry.on_timeouts,
         Err(UpstreamError::Connect(_)) => retry.on_refused_connections,
         Err(UpstreamError::Exchange(_)) => retry.on_broken_connections,
-        Err(UpstreamError::Address(_)) => false,
+        Err(UpstreamError::Address(_) | UpstreamError::Tls(_)) => false,
     }
 }

@@ -18,7 +18,7 @@ impl<'a> Routing<'a> {
     pub fn of(listener: &'a CompiledListener, scheme: &str) -> Option<Self> {
         match (&listener.service, scheme) {
             (Service::Http(hosts), "http") => Some(Self { hosts, terms: None }),
-            (Service::Https { hosts, terms }, "https") => Some(Self { hosts, terms: Some(terms) }),
+            (Service::Https { hosts, terms, .. }, "https") => Some(Self { hosts, terms: Some(terms) }),
             _ => None,
         }
     }

@@ -67,6 +67,15 @@ pub struct TlsTerms {
 impl TlsTerms {
     /// Terms for these listeners, each with its certificates.
     pub fn new(listeners: Vec<(Hostname, Vec<Arc<CertifiedKey>>)>) -> Self {
+        Self::with_protocols(listeners, vec![b"h2".to_vec(), b"http/1.1".to_vec()])
+    }
+
+    /// Terms for streams of one listener, which may agree on any protocol with their backend, so none is agreed on here.
+    pub fn streams(certificates: Vec<Arc<CertifiedKey>>) -> Self {
+        Self::with_protocols(vec![(Hostname::Any, certificates)], Vec::new())
+    }
+
+    fn with_protocols(listeners: Vec<(Hostname, Vec<Arc<CertifiedKey>>)>, protocols: Vec<Vec<u8>>) -> Self {
         let names = Arc::new(Names { listeners });
         // Ring supports every version asked for here, so that there is always a server configuration.
         let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -75,7 +84,7 @@ impl TlsTerms {
             .map(|builder| {
                 let mut server =
                     builder.with_no_client_auth().with_cert_resolver(Arc::clone(&names) as Arc<dyn ResolvesServerCert>);
-                server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+                server.alpn_protocols = protocols;
                 Arc::new(server)
             });
         Self { names, server }

@@ -12,7 +12,8 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio_util::task::TaskTracker;
 
 use crate::body::Body;
-use crate::h2c;
+use crate::config::BackendTls;
+use crate::{h2c, reencrypt};
 
 /// Why a backend gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,9 @@ pub enum UpstreamError {
     /// No connection.
     #[error("connecting to the backend failed: {0}")]
     Connect(#[from] std::io::Error),
+    /// No connection that could be believed.
+    #[error("the handshake with the backend failed: {0}")]
+    Tls(String),
     /// No answer over the connection.
     #[error("the exchange with the backend failed: {0}")]
     Exchange(String),
@@ -36,6 +40,18 @@ pub enum UpstreamError {
 pub struct Upstream {
     http1: Client<HttpConnector, Body>,
     h2c: h2c::Pool,
+    tasks: TaskTracker,
+}
+
+/// One way to a backend.
+#[derive(Debug, Clone, Copy)]
+pub struct Way<'a> {
+    /// Where it leads.
+    pub endpoint: SocketAddr,
+    /// Over HTTP/2 rather than HTTP/1.1; in clear text, with prior knowledge.
+    pub h2: bool,
+    /// How it is encrypted, if it is.
+    pub tls: Option<&'a BackendTls>,
 }
 
 impl Upstream {
@@ -50,7 +66,7 @@ impl Upstream {
             .http1_preserve_header_case(true)
             .set_host(false)
             .build(connector);
-        Self { http1, h2c: h2c::Pool::new(tasks) }
+        Self { http1, h2c: h2c::Pool::new(tasks.clone()), tasks }
     }
 
     /// Keeps nothing any more that would outlast the requests under way.
@@ -64,13 +80,16 @@ impl Upstream {
     /// See [`UpstreamError`].
     pub async fn send(
         &self,
-        endpoint: SocketAddr,
-        h2c: bool,
+        way: Way<'_>,
         request: Request<Body>,
         limit: Option<Duration>,
     ) -> Result<Response<Incoming>, UpstreamError> {
         let exchange = async {
-            if h2c { self.send_h2c(endpoint, request).await } else { self.send_http1(endpoint, request).await }
+            match way.tls {
+                Some(tls) => self.send_tls(way, tls, request).await,
+                None if way.h2 => self.send_h2c(way.endpoint, request).await,
+                None => self.send_http1(way.endpoint, request).await,
+            }
         };
         match limit {
             None => exchange.await,
@@ -85,7 +104,7 @@ impl Upstream {
         endpoint: SocketAddr,
         mut request: Request<Body>,
     ) -> Result<Response<Incoming>, UpstreamError> {
-        *request.uri_mut() = absolute(request.uri(), &endpoint.to_string())?;
+        *request.uri_mut() = absolute("http", request.uri(), &endpoint.to_string())?;
         *request.version_mut() = Version::HTTP_11;
         self.http1.request(request).await.map_err(|error| match error.is_connect() {
             true => UpstreamError::Connect(std::io::Error::other(causes(&error))),
@@ -98,23 +117,43 @@ impl Upstream {
         endpoint: SocketAddr,
         mut request: Request<Body>,
     ) -> Result<Response<Incoming>, UpstreamError> {
-        let authority = match request.headers_mut().remove(HOST) {
-            Some(host) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
-            None => endpoint.to_string(),
-        };
-        // What an HTTP/1.1 client asks of its connection has no place in HTTP/2.
-        for name in [CONNECTION, UPGRADE] {
-            request.headers_mut().remove(name);
-        }
-        *request.uri_mut() = absolute(request.uri(), &authority)?;
-        *request.version_mut() = Version::HTTP_2;
+        for_http2("http", endpoint, &mut request)?;
         self.h2c.send(endpoint, request).await
+    }
+
+    /// Over HTTP/1.1 the request keeps the form that has no host in its target.
+    async fn send_tls(
+        &self,
+        way: Way<'_>,
+        tls: &BackendTls,
+        mut request: Request<Body>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        if way.h2 {
+            for_http2("https", way.endpoint, &mut request)?;
+        } else {
+            *request.version_mut() = Version::HTTP_11;
+        }
+        reencrypt::send(way.endpoint, (tls, way.h2), request, &self.tasks).await
     }
 }
 
-fn absolute(uri: &Uri, authority: &str) -> Result<Uri, http::Error> {
+fn for_http2(scheme: &str, endpoint: SocketAddr, request: &mut Request<Body>) -> Result<(), http::Error> {
+    let authority = match request.headers_mut().remove(HOST) {
+        Some(host) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
+        None => endpoint.to_string(),
+    };
+    // What an HTTP/1.1 client asks of its connection has no place in HTTP/2.
+    for name in [CONNECTION, UPGRADE] {
+        request.headers_mut().remove(name);
+    }
+    *request.uri_mut() = absolute(scheme, request.uri(), &authority)?;
+    *request.version_mut() = Version::HTTP_2;
+    Ok(())
+}
+
+fn absolute(scheme: &str, uri: &Uri, authority: &str) -> Result<Uri, http::Error> {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    Uri::builder().scheme("http").authority(authority).path_and_query(path).build()
+    Uri::builder().scheme(scheme).authority(authority).path_and_query(path).build()
 }
 
 /// An error with all that led to it.

@@ -12,6 +12,7 @@ use common::*;
 use gateproof_proxy::config::*;
 use gateproof_proxy::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead, TcpChoice};
 use gateproof_proxy::routing::Routing;
+use gateproof_proxy::stream::Stream;
 use gateproof_proxy::{BindFailure, Chain, Compiled, Exchange, Plain, Proxy, ProxyOptions};
 use http::{Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -201,12 +202,7 @@ impl Exchange for Odd {
         TcpChoice::Refuse { reason: "odd".to_owned() }
     }
 
-    async fn serve_tcp(
-        &self,
-        _: &Connection,
-        mut stream: TcpStream,
-        choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         let _ = stream.write_all(format!("{choice:?}").as_bytes()).await;
         None
     }

@@ -94,7 +94,12 @@ impl Deploying {
         let mut pod_labels = labels.clone();
         pod_labels.extend(names::selector(&bound.service));
         pod_labels.insert(names::BACKEND_LABEL.to_owned(), json!(bound.identity));
-        let tcp = if decl.protocol == BackendProtocol::Tcp { "1" } else { "" };
+        let tcp = match decl.protocol {
+            BackendProtocol::Tcp => "1",
+            BackendProtocol::Tls => "tls",
+            BackendProtocol::Http | BackendProtocol::H2c | BackendProtocol::Udp => "",
+        };
+        let udp = if decl.protocol == BackendProtocol::Udp { "1" } else { "" };
         let variable = |name: &str, value: &str| json!({"name": name, "value": value});
         let container = json!({
             "name": "echo",
@@ -105,10 +110,11 @@ impl Deploying {
                 variable("SERVICE_NAME", &bound.service),
                 variable("HTTP_PORT", &port.to_string()),
                 variable("TCP_ECHO_SERVER", tcp),
+                variable("UDP_ECHO_SERVER", udp),
                 variable("JOURNAL_PORT", &JOURNAL_PORT.to_string()),
                 variable(TOKEN_VARIABLE, &self.run_token),
             ],
-            "ports": [{"containerPort": port}, {"containerPort": JOURNAL_PORT}],
+            "ports": [{"containerPort": port, "protocol": decl.protocol.carrier()}, {"containerPort": JOURNAL_PORT}],
             "readinessProbe": {"tcpSocket": {"port": JOURNAL_PORT}, "periodSeconds": 1},
             "securityContext": {
                 "allowPrivilegeEscalation": false,
@@ -144,7 +150,7 @@ pub fn service(decl: &BackendDecl, (namespace, name): (&str, &str), labels: &Lab
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "spec": {"selector": names::selector(name), "ports": [{"port": decl.port, "protocol": "TCP"}]},
+        "spec": {"selector": names::selector(name), "ports": [{"port": decl.port, "protocol": decl.protocol.carrier()}]},
     });
     if decl.protocol == BackendProtocol::H2c {
         service["spec"]["ports"][0]["appProtocol"] = json!("kubernetes.io/h2c");

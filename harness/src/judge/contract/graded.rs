@@ -87,6 +87,17 @@ impl Graded {
         by.into_iter().chain(shapes.flat_map(|Shape(fields)| fields.keys().map(|name| ("never", &**name))))
     }
 
+    /// The reasons that go with the values of a status.
+    pub(super) fn reasons_while(&self, status: &str) -> impl Iterator<Item = &String> {
+        let values = self.values.get(status).into_iter().flatten();
+        values.filter_map(|value| self.reasons.get(value)).flatten()
+    }
+
+    /// The field, if there is one, with its values by status.
+    pub(super) fn grades(&self) -> Option<(&str, impl Iterator<Item = (&String, &Vec<String>)>)> {
+        Some((&*self.by, self.values.iter())).filter(|(by, _)| !by.is_empty())
+    }
+
     /// Whether a rule has anything to hold here.
     pub(super) fn has(&self, rule: Rule) -> bool {
         match rule {

@@ -13,6 +13,7 @@ mod merged;
 mod needs;
 mod places;
 mod rule;
+mod sayings;
 mod scope;
 mod state;
 mod steady;

@@ -16,14 +16,14 @@ fn probing(probe: Probe) -> Play {
 fn host(request: &ProbeRequest) -> &str {
     match request {
         ProbeRequest::Http(http) => &http.authority,
-        ProbeRequest::Tcp { .. } => "",
+        ProbeRequest::Tcp { .. } | ProbeRequest::Udp { .. } => "",
     }
 }
 
 fn server_name(request: &ProbeRequest) -> &str {
     match request {
         ProbeRequest::Http(http) => http.tls_server_name.as_deref().unwrap_or_default(),
-        ProbeRequest::Tcp { .. } => "",
+        ProbeRequest::Tcp { .. } | ProbeRequest::Udp { .. } => "",
     }
 }
 

@@ -217,6 +217,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         method: (!tcp).then(|| "GET".to_owned()),
         path: "/".to_owned(),
         listens: false,
+        datagrams: false,
         host: (!tcp).then(|| "a.test".to_owned()),
         tls: false,
         headers: IndexMap::new(),
@@ -568,6 +569,7 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         http: None,
         replies: Vec::new(),
         tcp: None,
+        udp: None,
         error: None,
         received: None,
     };

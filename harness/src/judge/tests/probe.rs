@@ -16,7 +16,7 @@ fn probing(probe: Probe) -> Play {
 fn host(request: &ProbeRequest) -> String {
     match request {
         ProbeRequest::Http(http) => http.authority.clone(),
-        ProbeRequest::Tcp { .. } => String::new(),
+        ProbeRequest::Tcp { .. } | ProbeRequest::Udp { .. } => String::new(),
     }
 }
 

@@ -14,7 +14,7 @@ fn no_route(to: &str) -> Back {
 fn port(request: &ProbeRequest) -> u16 {
     match request {
         ProbeRequest::Http(http) => http.port,
-        ProbeRequest::Tcp { port, .. } => *port,
+        ProbeRequest::Tcp { port, .. } | ProbeRequest::Udp { port, .. } => *port,
     }
 }
 

@@ -103,7 +103,7 @@ pub(super) fn parent(parent_ref: &Value, controller: Option<&str>, absent: bool)
             ensure_parent(object, status, &parent_ref, &controller);
         } else {
             let wanted = ParentRef::of(&parent_ref, namespace(object), &Dialect::gateway_api());
-            list(status, "parents").retain(|entry| !is_of(entry, &wanted, &controller, object));
+            list(status, entries(object).list).retain(|entry| !is_of(entry, &wanted, &controller, object));
         }
     })
 }
@@ -203,7 +203,7 @@ fn fulfil(holder: &mut Value, pointer: &str, test: &FieldTest, generation: i64) 
 /// A status that was written although nothing has changed.
 pub(super) fn touched() -> StatusEdit {
     edit(|object, status| {
-        let lists = ["/conditions", "/parents/0/conditions", "/listeners/0/conditions"];
+        let lists = ["/conditions", "/parents/0/conditions", "/ancestors/0/conditions", "/listeners/0/conditions"];
         let found = |pointer: &&str| status.pointer(pointer).and_then(Value::as_array).is_some_and(|it| !it.is_empty());
         let first = lists.into_iter().find(found);
         match first.and_then(|pointer| status.pointer_mut(pointer)).and_then(Value::as_array_mut) {
@@ -216,7 +216,7 @@ pub(super) fn touched() -> StatusEdit {
             None => {
                 ensure_parent(object, status, &json!({"name": OTHER}), CONTROLLER_NAME);
                 // Whoever else may have an entry, this one is nobody's.
-                list(status, "parents")[0]["controllerName"] = json!(format!("{OTHER}.example/{OTHER}"));
+                list(status, entries(object).list)[0]["controllerName"] = json!(format!("{OTHER}.example/{OTHER}"));
             }
         }
     })
@@ -226,28 +226,43 @@ pub(super) fn touched() -> StatusEdit {
 fn conditions_of<'s>(object: &Value, status: &'s mut Value, holder: &Holder) -> Option<&'s mut Vec<Value>> {
     let entry = match holder {
         Holder::Own if has_parents(object) => {
-            list(status, "parents").iter_mut().find(|entry| entry["controllerName"] == CONTROLLER_NAME)?
+            list(status, entries(object).list).iter_mut().find(|entry| entry["controllerName"] == CONTROLLER_NAME)?
         }
         Holder::Own => status,
         Holder::Parent(parent_ref, controller) => {
             let wanted = ParentRef::of(parent_ref, namespace(object), &Dialect::gateway_api());
             let controller = controller.as_deref().unwrap_or(CONTROLLER_NAME);
-            list(status, "parents").iter_mut().find(|entry| is_of(entry, &wanted, controller, object))?
+            list(status, entries(object).list).iter_mut().find(|entry| is_of(entry, &wanted, controller, object))?
         }
         Holder::Listener(name) => list(status, "listeners").iter_mut().find(|entry| entry["name"] == *name)?,
     };
     Some(list(entry, "conditions"))
 }
 
-/// Whether the conditions of an object stand with its parents.
+/// Where an object has entries of controllers, and what in them says what each is about.
+struct Entries {
+    list: &'static str,
+    reference: &'static str,
+}
+
+/// Those of a route, or of a policy, which has ancestors.
+fn entries(object: &Value) -> Entries {
+    match object.pointer("/spec/targetRefs") {
+        Some(_) => Entries { list: "ancestors", reference: "ancestorRef" },
+        None => Entries { list: "parents", reference: "parentRef" },
+    }
+}
+
+/// Whether the conditions of an object stand in entries of controllers.
 fn has_parents(object: &Value) -> bool {
-    object.pointer("/spec/parentRefs").is_some()
+    ["/spec/parentRefs", "/spec/targetRefs"].into_iter().any(|pointer| object.pointer(pointer).is_some())
 }
 
 /// Adds an entry of a controller for a parent, if there is none.
 fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value, controller: &str) {
     let wanted = ParentRef::of(parent_ref, namespace(object), &Dialect::gateway_api());
-    let entries = list(status, "parents");
+    let Entries { list: name, reference } = entries(object);
+    let entries = list(status, name);
     if entries.iter().any(|entry| is_of(entry, &wanted, controller, object)) {
         return;
     }
@@ -265,7 +280,7 @@ fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value, control
         })
     };
     entries.push(json!({
-        "parentRef": parent_ref,
+        reference: parent_ref,
         "controllerName": controller,
         "conditions": well.into_iter().map(condition).collect::<Vec<_>>(),
     }));
@@ -273,7 +288,7 @@ fn ensure_parent(object: &Value, status: &mut Value, parent_ref: &Value, control
 
 fn is_of(entry: &Value, parent: &ParentRef, controller: &str, object: &Value) -> bool {
     entry["controllerName"] == controller
-        && ParentRef::of(&entry["parentRef"], namespace(object), &Dialect::gateway_api()) == *parent
+        && ParentRef::of(&entry[entries(object).reference], namespace(object), &Dialect::gateway_api()) == *parent
 }
 
 /// The list of this name, made if it is not there.

@@ -15,6 +15,8 @@ pub struct Needs {
     pub hosts: BTreeSet<String>,
     /// Name aliases of cluster-scoped objects.
     pub names: BTreeSet<String>,
+    /// Authorities, by alias: those of placeholders and those that sign certificates of backends.
+    pub authorities: BTreeSet<String>,
     /// Port aliases.
     pub ports: BTreeSet<String>,
     /// Whether it needs a GatewayClass that takes one Gateway only.
@@ -24,6 +26,7 @@ pub struct Needs {
 /// The aliases that a scenario uses.
 pub fn needs(scenario: &Scenario) -> Needs {
     let mut needs = Needs::default();
+    needs.authorities.extend(scenario.backends.iter().filter_map(|decl| Some(decl.tls.as_ref()?.authority.clone())));
     for made in &scenario.made {
         needs.text(&made.object.name);
         // An alias alone is known by itself, as that of what is applied.
@@ -43,6 +46,9 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 texts.for_each(|text| needs.text(text));
                 if let Answer::Http(seen) = &probe.answer {
                     seen.texts().into_iter().for_each(|text| needs.text(text));
+                }
+                if let Answer::TlsBackend { certificate: Some(name), .. } = &probe.answer {
+                    needs.text(name);
                 }
             }
             Verb::Script(script) => script.rules.iter().for_each(|rule| needs.value(rule)),
@@ -99,6 +105,7 @@ impl Needs {
                     self.hosts.extend(names.into_iter().map(|name| name.alias));
                     true
                 }
+                Ok(Slot::Authority(alias)) => self.authorities.insert(alias),
                 Ok(Slot::Name(alias)) => self.names.insert(alias),
                 Ok(Slot::Port(alias)) => self.ports.insert(alias),
                 Ok(Slot::SingleClass) => std::mem::replace(&mut self.single_class, true),

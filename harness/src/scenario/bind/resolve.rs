@@ -76,6 +76,10 @@ impl<'b> Resolver<'b> {
             Slot::Controller => {
                 Value::from(bindings.controller_name.as_deref().ok_or_else(|| missing("controller", "controller"))?)
             }
+            Slot::Authority(alias) => {
+                let authority = bindings.authorities.get(&alias).ok_or_else(|| missing("authority", &alias))?;
+                Value::from(authority.certificate.as_str())
+            }
             Slot::Token => Value::from(bindings.token.as_str()),
             // What it is made of has a length that is always the same before the hyphen, so it stays unique.
             Slot::PlainToken => Value::from(bindings.token.replace('-', "")),

@@ -48,6 +48,10 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
         }
         Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
         Site::Seen(probe, part) => {
+            if let Answer::TlsBackend { certificate: Some(name), .. } = &mut probe.answer {
+                *name = format!("inverted.{name}");
+                return true;
+            }
             let Answer::Http(seen) = &mut probe.answer else { return false };
             negate_seen(seen, &part, backends);
         }
@@ -161,7 +165,7 @@ fn never_to_always(hold: &mut Hold, index: usize, kind: Option<&str>) -> bool {
 fn negate_answer(answer: &mut Answer, backends: &[String]) {
     *answer = match std::mem::replace(answer, Answer::NoAnswer) {
         Answer::Http(seen) => Answer::Http(seen),
-        Answer::TcpBackend(_) => Answer::TcpRefused,
+        Answer::TcpBackend(_) | Answer::TlsBackend { .. } => Answer::TcpRefused,
         Answer::TcpRefused => Answer::TcpBackend(backends.first().cloned().unwrap_or_else(|| OTHER.to_owned())),
         Answer::NoAnswer | Answer::CutOff => Answer::Http(Box::default()),
         Answer::Shares { parts, margin } => Answer::Shares { parts: shift_shares(parts), margin },
@@ -221,6 +225,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::SeenMessages => seen.seen_messages.iter_mut().for_each(|texts| texts.push(OTHER.to_owned())),
         SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),
         SeenPart::Host => seen.seen_host = seen.seen_host.take().map(|h| format!("inverted.{h}")),
+        SeenPart::ServerName => seen.server_name = seen.server_name.take().map(|name| format!("inverted.{name}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
         SeenPart::Certificate => seen.certificate = seen.certificate.take().map(|name| format!("inverted.{name}")),
         SeenPart::Mirrored(index) => {

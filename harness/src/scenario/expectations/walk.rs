@@ -113,6 +113,8 @@ pub enum SeenPart {
     Host,
     /// The protocol that the backend was spoken to in.
     Proto,
+    /// The server name that the backend was asked for, or that it was spoken to in clear text.
+    ServerName,
     /// The messages of a call that the backend saw.
     SeenMessages,
     /// A request header that the backend saw.
@@ -418,6 +420,14 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
     match &probe.answer {
         Answer::Http(_) => walk_seen(probe, base, &about, visitor),
         Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
+        Answer::TlsBackend { certificate, .. } => {
+            let has_certificate = certificate.is_some();
+            visitor(about.expectation(base.to_owned()), Site::Answer(probe));
+            if has_certificate {
+                let part = id::part(base, "certificate");
+                visitor(about.expectation(part), Site::Seen(probe, SeenPart::Certificate));
+            }
+        }
         Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer | Answer::CutOff => {
             visitor(about.expectation(base.to_owned()), Site::Answer(probe));
         }
@@ -453,6 +463,9 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     }
     if seen.seen_proto.is_some() {
         parts.push(("seen.proto".to_owned(), SeenPart::Proto, Level::Must));
+    }
+    if seen.server_name.is_some() {
+        parts.push(("seen.tls".to_owned(), SeenPart::ServerName, Level::Must));
     }
     if seen.seen_messages.is_some() {
         parts.push(("seen.messages".to_owned(), SeenPart::SeenMessages, Level::Must));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::super::diagnostic::{Diagnostic, Report, Source};
 use super::super::parse::check::is_condition_type;
 use super::super::parse::field::mirrored;
-use super::super::parse::tree::{Document, Key, Mark, Node};
-use super::{ObjectSchemas, locate, near, pointer_below};
+use super::super::parse::tree::{Document, Key, Kind, Mark, Node};
+use super::{ObjectSchemas, WrongType, locate, near, pointer_below, walk, wrong_type};
 use crate::dialects::{Dialect, StatusList};
 
 /// What steps expect, keep or patch at places that no schema of the kind has.
@@ -18,7 +18,13 @@ pub(super) fn problems(
     dialect: &Dialect,
 ) -> Vec<Diagnostic> {
     let mut search = Search { source, schemas, dialect, found: Vec::new() };
-    search.steps(document.root.get("spec").and_then(|spec| spec.get("steps")));
+    let steps = document.root.get("spec").and_then(|spec| spec.get("steps"));
+    search.patches(steps);
+    walk::subjects(steps, &mut |key, subject, _| {
+        if let Some(kind) = walk::kind(&key.name) {
+            search.subject(kind, subject);
+        }
+    });
     search.found
 }
 
@@ -30,38 +36,38 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    fn steps(&mut self, steps: Option<&Node>) {
+    fn patches(&mut self, steps: Option<&Node>) {
         for step in steps.map(Node::list).unwrap_or_default() {
             // A refusal may be what is wanted.
             let may_be_refused = step.get("refused").is_some() || step.get("either").is_some();
             if let Some(patch) = step.get("patch").filter(|_| !may_be_refused) {
                 self.patch(patch);
             }
-            let held = ["never", "always"].map(|part| step.get("hold").and_then(|hold| hold.get(part)));
-            for subjects in [step.get("settle")].into_iter().chain(held).flatten() {
-                self.subjects(subjects);
-            }
             for end in step.get("either").map(Node::list).unwrap_or_default() {
-                self.steps(end.get("then"));
-                if let Some(subjects) = end.get("settle") {
-                    self.subjects(subjects);
-                }
+                self.patches(end.get("then"));
             }
         }
     }
 
     fn patch(&mut self, patch: &Node) {
-        let Some(kind) = patch.get("target").and_then(Node::text).and_then(kind) else { return };
+        let Some(kind) = patch.get("target").and_then(Node::text).and_then(walk::kind) else { return };
         if let Some(merge) = patch.get("merge") {
             for (path, known) in self.schemas.unknown_in_patch(self.group(kind), kind, &merge.value()) {
                 let message = format!("{kind} has no field `{path}`");
                 self.found.push(self.source.problem(locate(merge, &path), message, near(&path, &known)));
             }
+            self.value(kind, "", merge);
         }
         // What adds needs a place that the definition has, too: an API server drops the rest without a word. Where there are releases, that
         // may be meant: it has the place in another one.
         let adds = |change: &Node| change.get("op").and_then(Node::text) == Some("add");
         let may_be_new = self.dialect.releases().is_some();
+        for change in patch.get("json").map(Node::list).unwrap_or_default() {
+            let pointer = change.get("path").and_then(Node::text);
+            if let Some((pointer, value)) = pointer.and_then(|pointer| Some((pointer, change.get("value")?))) {
+                self.value(kind, pointer, value);
+            }
+        }
         let changes = patch.get("json").map(Node::list).unwrap_or_default().iter();
         let changes = changes.filter(|change| !(may_be_new && adds(change)));
         for path in changes.flat_map(|change| [change.get("path"), change.get("from")]).flatten() {
@@ -71,29 +77,61 @@ impl Search<'_> {
         }
     }
 
-    fn subjects(&mut self, subjects: &Node) {
-        for (key, subject) in subjects.entries() {
-            let Some(kind) = kind(&key.name) else { continue };
-            for field in list(subject, "fields") {
-                let Some((at, pointer)) = field.get("at").and_then(|at| Some((at, at.text()?))) else { continue };
-                let leads_somewhere = self.pointer(kind, at.mark, pointer);
-                if let Some((by, name)) = field.get("sortedBy").and_then(|by| Some((by, by.text()?)))
-                    && leads_somewhere
-                {
-                    self.pointer(kind, by.mark, &pointer_below(&format!("{pointer}/0"), name));
-                }
+    fn subject(&mut self, kind: &str, subject: &Node) {
+        for field in list(subject, "fields") {
+            let Some((at, pointer)) = field.get("at").and_then(|at| Some((at, at.text()?))) else { continue };
+            let leads_somewhere = self.pointer(kind, at.mark, pointer);
+            if let Some((by, name)) = field.get("sortedBy").and_then(|by| Some((by, by.text()?)))
+                && leads_somewhere
+            {
+                self.pointer(kind, by.mark, &pointer_below(&format!("{pointer}/0"), name));
             }
-            for (key, _) in entries(subject, "mirrors") {
-                self.pointer(kind, key.mark, &mirrored(&key.name));
-            }
-            self.conditions(kind, self.dialect.standing(kind).lists(), subject);
-            for parent in list(subject, "parents") {
-                self.conditions(kind, &[StatusList::Parents, StatusList::Ancestors], parent);
-            }
-            for (_, listener) in entries(subject, "listeners") {
-                self.conditions(kind, &[StatusList::Listeners], listener);
-            }
+            self.tested(kind, pointer, field);
         }
+        for (key, asked) in entries(subject, "mirrors") {
+            let pointer = mirrored(&key.name);
+            self.pointer(kind, key.mark, &pointer);
+            self.asked(kind, &pointer, asked);
+        }
+        self.conditions(kind, self.dialect.standing(kind).lists(), subject);
+        for parent in list(subject, "parents") {
+            self.conditions(kind, &[StatusList::Parents, StatusList::Ancestors], parent);
+        }
+        for (_, listener) in entries(subject, "listeners") {
+            self.conditions(kind, &[StatusList::Listeners], listener);
+        }
+    }
+
+    /// A value, or a test of one, of what a pointer leads to.
+    fn asked(&mut self, kind: &str, pointer: &str, asked: &Node) {
+        match &asked.kind {
+            Kind::Map(_) => self.tested(kind, pointer, asked),
+            // Words that stand for no value and for the generation, whatever the type.
+            Kind::Text(word) if word == "absent" || word == "current" => {}
+            _ => self.value(kind, pointer, asked),
+        }
+    }
+
+    /// The values that a test has.
+    fn tested(&mut self, kind: &str, pointer: &str, test: &Node) {
+        for value in test.get("equals").into_iter().chain(list(test, "oneOf")) {
+            self.value(kind, pointer, value);
+        }
+        if let Some(value) = test.get("contains") {
+            self.value(kind, &format!("{pointer}/-"), value);
+        }
+    }
+
+    /// Whether a value can be what a pointer leads to, by its type.
+    fn value(&mut self, kind: &str, pointer: &str, value: &Node) {
+        let Some(wrong) = self.schemas.wrong_type_at(self.group(kind), kind, pointer, &value.value()) else { return };
+        let path = match (pointer, &*wrong.path) {
+            ("", within) => within.to_owned(),
+            (pointer, "") => pointer.to_owned(),
+            (pointer, within) => format!("{within} in {pointer}"),
+        };
+        let message = wrong_type(kind, &WrongType { path, ..wrong.clone() });
+        self.found.push(self.source.problem(locate(value, &wrong.path), message, None));
     }
 
     /// Further fields and lists in the conditions of a subject, which stand in one of these lists.
@@ -101,6 +139,15 @@ impl Search<'_> {
         for (_, condition) in of.entries().iter().filter(|(key, _)| is_condition_type(&key.name)) {
             for (key, _) in ["fields", "below"].into_iter().flat_map(|field| entries(condition, field)) {
                 self.field(kind, lists, key);
+            }
+            for (key, asked) in entries(condition, "fields") {
+                // A type is as wrong in the next list.
+                let told = self.found.len();
+                for list in lists {
+                    if self.found.len() == told {
+                        self.asked(kind, &pointer_below(&list.condition(), &key.name), asked);
+                    }
+                }
             }
         }
     }
@@ -139,11 +186,6 @@ fn entries<'n>(node: &'n Node, name: &str) -> &'n [(Key, Node)] {
     node.get(name).map(Node::entries).unwrap_or_default()
 }
 
-/// The kind of a reference such as `HTTPRoute/route`; none if it stands for something that is known later.
-fn kind(reference: &str) -> Option<&str> {
-    reference.split_once('/').map(|(kind, _)| kind).filter(|kind| !kind.contains('$'))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -179,7 +221,10 @@ mod tests {
         let phase = json!({"type": "string"});
         vec![
             definition("House", &json!({"phase": phase})),
-            definition("Lamp", &json!({"conditions": conditions, "listeners": entries, "phase": phase, "a/b": phase})),
+            definition(
+                "Lamp",
+                &json!({"conditions": conditions, "listeners": entries, "phase": phase, "a/b": phase, "count": {"type": "integer"}}),
+            ),
             definition("Cable", &json!({"parents": entries})),
             definition("Shade", &json!({"ancestors": entries})),
             definition("Bulb", &json!({"conditions": open})),
@@ -196,6 +241,12 @@ mod tests {
     #[case::misspelt_add("{op: add, path: /status/phaze, value: On}", Some(("/status/phaze", "Lamp has nothing at `/status/phaze`")))]
     #[case::misspelt_replace("{op: replace, path: /status/phaze, value: On}", Some(("/status/phaze", "Lamp has nothing at `/status/phaze`")))]
     #[case::misspelt_from("{op: copy, path: /status/phase, from: /status/c}", Some(("/status/c}", "Lamp has nothing at `/status/c`")))]
+    #[case::text_for_a_number("{op: replace, path: /status/count, value: '3'}", Some(("'3'", "`/status/count` of a Lamp must be an integer, found a string")))]
+    #[case::number("{op: replace, path: /status/count, value: 3}", None)]
+    #[case::placeholder("{op: replace, path: /status/count, value: \"${port}\"}", None)]
+    #[case::nothing("{op: replace, path: /status/count, value: null}", None)]
+    #[case::wrong_in_a_mapping("{op: replace, path: /status/conditions/0, value: {severity: 3}}", Some(("severity", "`severity in /status/conditions/0` of a Lamp must be a string, found a number")))]
+    #[case::tested("{op: test, path: /status/phase, value: [On]}", Some(("[On]", "`/status/phase` of a Lamp must be a string, found a list")))]
     #[case::no_list("{op: add, path: /status/phase/-, value: On}", Some(("/status/phase/-", "Lamp has nothing at `/status/phase/-`")))]
     fn what_is_patched_leads_somewhere(#[case] change: &str, #[case] wrong: Option<(&str, &str)>) {
         let definitions = definitions();
@@ -273,6 +324,32 @@ mod tests {
     #[case::told_once(
         "Lamp/a: {fields: [{at: /status/condition, sortedBy: severty}]}",
         Some(("/status/condition", "Lamp has nothing at `/status/condition`", Some("conditions")))
+    )]
+    #[case::number("Lamp/a: {fields: [{at: /status/count, equals: 3}, {at: /status/phase, oneOf: [On]}]}", None)]
+    #[case::text_for_a_number(
+        "Lamp/a: {fields: [{at: /status/count, equals: '3'}]}",
+        Some(("'3'", "`/status/count` of a Lamp must be an integer, found a string", None))
+    )]
+    #[case::one_of(
+        "Lamp/a: {fields: [{at: /status/phase, oneOf: [On, 3]}]}",
+        Some(("3]", "`/status/phase` of a Lamp must be a string, found a number", None))
+    )]
+    #[case::item(
+        "Lamp/a: {fields: [{at: /status/conditions, contains: On}]}",
+        Some(("On}", "`/status/conditions/-` of a Lamp must be a mapping, found a string", None))
+    )]
+    #[case::number_of_a_mirror(
+        "Lamp/a: {mirrors: {count: On}}",
+        Some(("On}", "`/status/count` of a Lamp must be an integer, found a string", None))
+    )]
+    #[case::words_of_a_mirror("Lamp/a: {mirrors: {count: current, /count: absent}}", None)]
+    #[case::number_in_a_condition(
+        "Lamp/a: {Ready: {fields: {severity: 3}}}",
+        Some(("3}", "`/status/conditions/0/severity` of a Lamp must be a string, found a number", None))
+    )]
+    #[case::number_in_ancestors(
+        "Shade/a: {Ready: {fields: {severity: {oneOf: [3]}}}}",
+        Some(("3]", "`/status/ancestors/0/conditions/0/severity` of a Shade must be a string, found a number", None))
     )]
     #[case::of_the_dialects_group("Gateway/a: {mirrors: {phase: On}}", None)]
     #[case::not_of_another_group(

@@ -12,12 +12,20 @@ use crate::log::Message;
 pub enum Answer {
     /// An HTTP answer.
     Http(Box<Seen>),
-    /// A line from this backend over TCP.
+    /// A line from this backend over TCP, or datagrams from it and nobody else over UDP.
     TcpBackend(String),
-    /// TCP: refused, reset or closed before any byte. A hang fails.
+    /// A line from this backend over TLS.
+    TlsBackend {
+        /// The backend.
+        backend: String,
+        /// A DNS name of the certificate that is presented, as it stands there.
+        certificate: Option<String>,
+    },
+    /// TCP: refused, reset or closed before any byte. A hang fails. TLS: likewise before any byte of the stream within, and ended
+    /// by an alert too.
     TcpRefused,
     /// Nobody answers: no connection is accepted, or it is closed without an answer. HTTP: or somebody else on the same address
-    /// and port has no route for the request. TCP: or the connection stays open without a byte.
+    /// and port has no route for the request. TCP: or the connection stays open without a byte. UDP: or no datagram comes.
     NoAnswer,
     /// HTTP: a timeout error, or an answer that breaks off before its end.
     CutOff,
@@ -108,6 +116,8 @@ pub struct Seen {
     pub seen_host: Option<String>,
     /// Protocol that the backend was spoken to in, such as `HTTP/2.0`.
     pub seen_proto: Option<String>,
+    /// Server name of the handshake that the backend saw; [`CLEAR_TEXT`]: there was none.
+    pub server_name: Option<String>,
     /// Texts of the messages of a call that the backend saw, in order.
     pub seen_messages: Option<Vec<String>>,
     /// Request headers that the backend saw.
@@ -213,13 +223,16 @@ impl HeaderTest {
     }
 }
 
+/// What stands for a backend that was spoken to in clear text, in place of a server name.
+pub const CLEAR_TEXT: &str = "none";
+
 impl Seen {
     /// Every text of the expectation in which placeholders may stand.
     pub fn texts(&self) -> Vec<&String> {
         let noted = self.noted.values();
         let tests = self.headers.values().chain(self.trailers.values()).chain(self.seen_headers.values());
         let tests = tests.chain(noted.clone().flat_map(|noted| noted.headers.values()));
-        let plain = self.seen_path.iter().chain(&self.seen_host).chain(&self.certificate);
+        let plain = self.seen_path.iter().chain(&self.seen_host).chain(&self.certificate).chain(&self.server_name);
         let plain = plain.chain(noted.flat_map(|noted| noted.path.iter().chain(&noted.body)));
         plain.chain(tests.flat_map(HeaderTest::texts)).collect()
     }
@@ -227,6 +240,7 @@ impl Seen {
     /// The same, to be changed.
     pub fn texts_mut(&mut self) -> Vec<&mut String> {
         let plain = self.seen_path.iter_mut().chain(&mut self.seen_host).chain(&mut self.certificate);
+        let plain = plain.chain(&mut self.server_name);
         let tests = self.headers.values_mut().chain(self.trailers.values_mut()).chain(self.seen_headers.values_mut());
         let noted = self.noted.values_mut().flat_map(|noted| {
             let tests = noted.headers.values_mut().flat_map(HeaderTest::texts_mut);

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 use super::super::model::{
-    ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Branch, Channel, Clause, Delete, Ending, Isolation, Level,
-    NamespaceDecl, ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
+    ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Branch, CertificateDecl, Channel, Clause, Delete, Ending,
+    Isolation, Level, NamespaceDecl, ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
 };
 use super::super::outline::suite_of;
 use super::check::Checker;
@@ -129,6 +129,8 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             port: integer(node, "port").and_then(|p| u16::try_from(p).ok()).unwrap_or(8080),
             protocol: match text(node, "protocol") {
                 Some("tcp") => BackendProtocol::Tcp,
+                Some("tls") => BackendProtocol::Tls,
+                Some("udp") => BackendProtocol::Udp,
                 Some("h2c") => BackendProtocol::H2c,
                 _ => BackendProtocol::Http,
             },
@@ -136,7 +138,16 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             ready: boolean(node, "ready").unwrap_or(true),
             headless: boolean(node, "headless").unwrap_or(false),
             greets,
+            port_name: text(node, "portName").map(str::to_owned),
+            tls: node.get("tls").map(|tls| CertificateDecl {
+                names: strings(tls.get("names")),
+                authority: text(tls, "authority").unwrap_or("ca").to_owned(),
+                expired: boolean(tls, "expired").unwrap_or(false),
+            }),
         });
+        if let Some(tls) = node.get("tls").filter(|_| text(node, "protocol") == Some("tcp")) {
+            checker.report(tls.mark, "only over HTTP a backend takes TLS".to_owned(), None);
+        }
     }
     all
 }

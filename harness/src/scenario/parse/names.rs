@@ -294,7 +294,7 @@ impl Names {
 
 fn template_help(inside: &str, word: &str, known: Vec<&str>) -> String {
     match word {
-        "port" => format!("`{inside}`: port aliases are http, https and tcp, and http-2 … for further ones"),
+        "port" => format!("`{inside}`: port aliases are http, https, tcp and udp, and http-2 … for further ones"),
         "name" => "write ${name:alias}".to_owned(),
         _ => match super::super::vocabulary::suggest(word, known.iter().copied()) {
             Some(near) if near != word => format!("did you mean `{near}`?"),

@@ -35,6 +35,27 @@ enum Over {
     Http,
     Grpc,
     Tcp,
+    Tls,
+    Udp,
+}
+
+impl Over {
+    /// What it is called.
+    fn name(self) -> &'static str {
+        match self {
+            Over::Http => "HTTP",
+            Over::Grpc => "gRPC",
+            Over::Tcp => "TCP",
+            Over::Tls => "TLS",
+            Over::Udp => "UDP",
+        }
+    }
+}
+
+/// The Gateway that a stream is opened to, or datagrams are sent to, and over what.
+fn layer_4(node: &Node) -> Option<(&Node, Over)> {
+    let over = [("tcp", Over::Tcp), ("tls", Over::Tls), ("udp", Over::Udp)];
+    over.into_iter().find_map(|(key, over)| Some((node.get(key)?, over)))
 }
 
 /// Reads a probe.
@@ -53,32 +74,41 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
-    if let Some(tcp) = node.get("tcp") {
+    if let Some((to, over)) = layer_4(node) {
         for name in ["via", "headers", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
-                checker.report(key.mark, format!("`{name}` has no meaning over TCP"), None);
+                checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
         }
+        if let Some(listens) = node.get("listens").filter(|_| over == Over::Udp) {
+            checker.report(listens.mark, "`listens` is for TCP and TLS".to_owned(), None);
+        }
         let listens = boolean(node, "listens").unwrap_or(false);
+        let sni = node.entries().iter().find(|(k, _)| over == Over::Tcp && k.name == "sni");
+        if let Some((sni, _)) = sni {
+            let help = Some("say `tls` instead of `tcp`".to_owned());
+            checker.report(sni.mark, "`sni` has no meaning over TCP".to_owned(), help);
+        }
         if let Some((send, _)) = node.entries().iter().find(|(k, _)| listens && k.name == "send") {
             checker.report(send.mark, "who listens sends nothing".to_owned(), None);
         }
         return Some(Probe {
-            target: ProbeTarget { gateway: names.via(tcp.text()?, tcp.mark, checker)?, listener, of },
+            target: ProbeTarget { gateway: names.via(to.text()?, to.mark, checker)?, listener, of },
             method: None,
             grpc: false,
             http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             listens,
-            host: None,
-            tls: false,
+            datagrams: over == Over::Udp,
+            host: text(node, "sni").map(str::to_owned),
+            tls: over == Over::Tls,
             headers: IndexMap::new(),
             body: String::new(),
             sends: Vec::new(),
             among: Vec::new(),
             over: None,
             messages: None,
-            answer: answer(node.get("expect")?, Over::Tcp, names, checker)?,
+            answer: answer(node.get("expect")?, over, names, checker)?,
             contrast: false,
             unprogrammed,
             once,
@@ -87,10 +117,14 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     }
     let (key, target) = node.entries().iter().find(|(k, _)| METHODS.contains(&k.name.as_str()))?;
     if let Some((send, _)) = node.entries().iter().find(|(k, _)| k.name == "send") {
-        checker.report(send.mark, "`send` is for TCP".to_owned(), Some("did you mean `body`?".to_owned()));
+        checker.report(send.mark, "`send` is for TCP and TLS".to_owned(), Some("did you mean `body`?".to_owned()));
     }
     if let Some((listens, _)) = node.entries().iter().find(|(k, _)| k.name == "listens") {
-        checker.report(listens.mark, "`listens` is for TCP".to_owned(), None);
+        checker.report(listens.mark, "`listens` is for TCP and TLS".to_owned(), None);
+    }
+    if let Some((sni, _)) = node.entries().iter().find(|(k, _)| k.name == "sni") {
+        let help = Some("over HTTPS the server name is the host of the URL".to_owned());
+        checker.report(sni.mark, "`sni` is for TLS".to_owned(), help);
     }
     let gateway = match node.get("via") {
         Some(via) => names.via(via.text()?, via.mark, checker)?,
@@ -141,6 +175,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         grpc,
         http2,
         listens: false,
+        datagrams: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
@@ -232,14 +267,15 @@ fn call(node: &Node, url: &Url<'_>, mark: Mark, checker: &mut Checker<'_>) {
 }
 
 fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Answer> {
-    let tcp = over == Over::Tcp;
+    let layer_4 = matches!(over, Over::Tcp | Over::Tls | Over::Udp);
     match (node.text(), over) {
-        (Some("refused"), Over::Tcp) => return Some(Answer::TcpRefused),
-        (Some("noAnswer"), Over::Http | Over::Tcp) => return Some(Answer::NoAnswer),
+        (Some("refused"), Over::Tcp | Over::Tls) => return Some(Answer::TcpRefused),
+        (Some("noAnswer"), Over::Http | Over::Tcp | Over::Tls | Over::Udp) => return Some(Answer::NoAnswer),
         (Some("cutOff"), Over::Http) => return Some(Answer::CutOff),
         (Some(word), _) => {
             let over = match over {
-                Over::Tcp => "TCP; `refused` and `noAnswer` are",
+                Over::Tcp | Over::Tls => "TCP and TLS; `refused` and `noAnswer` are",
+                Over::Udp => "UDP; `noAnswer` is",
                 Over::Grpc => "a call; say the `code`",
                 Over::Http => "HTTP; `noAnswer` and `cutOff` are",
             };
@@ -258,7 +294,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         }
         return Some(Answer::Shares { parts: shares(weights, over, names, checker), margin: margin(node) });
     }
-    if let Some(percent) = node.get("copies").filter(|_| !tcp) {
+    if let Some(percent) = node.get("copies").filter(|_| !layer_4) {
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| !["copies", "margin"].contains(&k.name.as_str())) {
             checker.report(key.mark, format!("`{}` beside `copies`", key.name), None);
         }
@@ -267,9 +303,15 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "margin") {
         checker.report(key.mark, "`margin` without `shares` or `copies`".to_owned(), None);
     }
-    if tcp {
-        if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name != "backend") {
-            checker.report(key.mark, format!("`{}` has no meaning over TCP", key.name), None);
+    if layer_4 {
+        if let Some((key, _)) =
+            node.entries().iter().find(|(k, _)| k.name != "backend" && (k.name != "certificate" || over != Over::Tls))
+        {
+            checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
+        }
+        if over == Over::Tls {
+            let certificate = text(node, "certificate").map(str::to_owned);
+            return Some(Answer::TlsBackend { backend: backend?.text()?.to_owned(), certificate });
         }
         return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
     }
@@ -310,6 +352,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         trailers: header_tests(node.get("trailers")),
         messages: integer(node, "messages").and_then(|n| u32::try_from(n).ok()),
         seen_proto: seen.and_then(|s| text(s, "proto")).map(str::to_owned),
+        server_name: seen.and_then(|s| text(s, "tls")).map(str::to_owned),
         seen_messages: seen.and_then(|s| s.get("messages")).map(|texts| strings(Some(texts))),
         seen_path: seen.and_then(|s| text(s, "path")).map(str::to_owned),
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),
@@ -406,7 +449,7 @@ fn copies(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Vec<(
 }
 
 fn share(name: &str, mark: Mark, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {
-    if over == Over::Tcp && name == "refused" {
+    if matches!(over, Over::Tcp | Over::Tls) && name == "refused" {
         return Some(Share::Refused);
     }
     let code = |one: &str| match GrpcCode::named(one).filter(|_| over == Over::Grpc) {

@@ -235,13 +235,27 @@ static BACKEND: Table = Table {
         may("port", Shape::Integer(1, 65535), "port of the Service; 8080 unless given"),
         may(
             "protocol",
-            Shape::Word(&["http", "h2c", "tcp"]),
-            "what it speaks; http unless given. h2c: HTTP/2 with prior knowledge, and gRPC",
+            Shape::Word(&["http", "h2c", "tcp", "tls", "udp"]),
+            "what it speaks; http unless given. h2c: HTTP/2 with prior knowledge, and gRPC. tls: what tcp speaks, within TLS, with a certificate for the name of its Service",
         ),
         may("service", Shape::Name, "the backend whose Service it is a further endpoint of"),
         may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),
         may("headless", Shape::Bool, "true: the Service has no cluster IP"),
         may("greets", Shape::Bool, "true: over TCP it sends its line at once, and does not wait for one"),
+        may("portName", Shape::Name, "name of its port of the Service; none unless given"),
+        may("tls", Shape::Table(&CERTIFICATE), "the certificate with which it takes TLS, beside clear text"),
+    ],
+};
+
+static CERTIFICATE: Table = Table {
+    name: "BackendCertificate",
+    doc: "A fresh certificate, with which a backend takes TLS beside clear text.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        must("names", TEXTS, "hosts and URIs that it is for"),
+        may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
+        may("expired", Shape::Bool, "true: its time is over"),
     ],
 };
 

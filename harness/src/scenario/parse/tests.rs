@@ -257,13 +257,20 @@ fn a_definition_may_be_created_and_deleted_again() {
     None
 )]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
+#[case("probe: {udp: gw, expect: refused}", "`refused` is not for UDP; `noAnswer` is", None)]
+#[case("probe: {udp: gw, listens: true, expect: noAnswer}", "`listens` is for TCP and TLS", None)]
+#[case("probe: {udp: gw, body: a, expect: noAnswer}", "`body` has no meaning over UDP", None)]
 #[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
 #[case(
     "probe: {tcp: gw, expect: {shares: {refused: 1}}}",
     "nobody else has a share beside `refused`",
     Some("write `expect: refused`")
 )]
-#[case("probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}", "`listens` is for TCP", None)]
+#[case(
+    "probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}",
+    "`listens` is for TCP and TLS",
+    None
+)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",
     "`refused` is not for HTTP; `noAnswer` and `cutOff` are",

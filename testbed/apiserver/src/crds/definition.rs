@@ -61,6 +61,9 @@ fn expand(kind: &Kind, shared: &Shared, channel: Channel) -> Result<Value, Sourc
     if !kind.short_names.is_empty() {
         names["shortNames"] = json!(kind.short_names);
     }
+    if !kind.categories.is_empty() {
+        names["categories"] = json!(kind.categories);
+    }
     let versions =
         kind.versions.iter().map(|(name, words)| version(kind, shared, Variant { channel, version: name }, words));
     let mut definition = json!({
@@ -101,6 +104,10 @@ fn version(kind: &Kind, shared: &Shared, variant: Variant<'_>, words: &str) -> R
     let columns = columns(kind, variant).map_err(|problem| problem.at(&at))?;
     if !columns.is_empty() {
         version["additionalPrinterColumns"] = json!(columns);
+    }
+    if !kind.selectable.is_empty() {
+        let fields = kind.selectable.iter().map(|path| json!({"jsonPath": path}));
+        version["selectableFields"] = fields.collect();
     }
     version["subresources"] = if kind.status.is_some() { json!({"status": {}}) } else { json!({}) };
     // Moved in, never named within `json!`, which would copy all of it by serializing.

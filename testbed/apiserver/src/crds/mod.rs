@@ -118,6 +118,15 @@ mod tests {
     }
 
     #[test]
+    fn categories_and_selectable_fields_are_where_api_servers_look_for_them() {
+        let lamp = "kind: Lamp\nplural: lamps\ncategories: [light]\ngroup: a.test\nversions: {v1: served storage}\nselectable: [.spec.socket]\nspec!: {socket!: word}";
+        let [lamp] = &expand(SHARED, &[lamp]).unwrap()[..] else { panic!("one definition") };
+        assert_eq!(lamp["spec"]["names"]["categories"], serde_json::json!(["light"]));
+        let fields = serde_json::json!([{"jsonPath": ".spec.socket"}]);
+        assert_eq!(lamp["spec"]["versions"][0]["selectableFields"], fields);
+    }
+
+    #[test]
     fn a_mistake_says_where_it_stands() {
         let lamp = "kind: Lamp\nplural: lamps\ngroup: a.test\nversions: {v1: served storage}\nspec!: {socket!: wort}";
         let error = expand(SHARED, &[lamp]).unwrap_err().to_string();

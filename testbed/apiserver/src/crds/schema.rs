@@ -100,6 +100,7 @@ impl<'a> Expander<'a> {
             "integer" => ("integer", None, "minimum", "maximum"),
             "int32" | "int64" => ("integer", Some(name), "minimum", "maximum"),
             "any" if bounds == Bounds::default() => return Ok(anything()),
+            "int-or-string" if bounds == Bounds::default() => return Ok(number_or_text()),
             _ if bounds != Bounds::default() => {
                 return Err(Problem::Shape("bounds belong to a builtin type").at(at));
             }
@@ -186,6 +187,14 @@ impl<'a> Expander<'a> {
 /// A value of any type, whose fields nobody names.
 fn anything() -> Schema {
     Map::from_iter([("x-kubernetes-preserve-unknown-fields".to_owned(), json!(true))])
+}
+
+/// A number, or text that stands for one, as ports and quantities are.
+fn number_or_text() -> Schema {
+    Map::from_iter([
+        ("anyOf".to_owned(), json!([{"type": "integer"}, {"type": "string"}])),
+        ("x-kubernetes-int-or-string".to_owned(), json!(true)),
+    ])
 }
 
 fn of_type(name: &str) -> Schema {

@@ -36,6 +36,7 @@ fn expand(node: Value, channel: Channel) -> Result<Value, SourceError> {
 #[case::empty_default(json!("string = \"\""), json!({"type": "string", "default": ""}))]
 #[case::choice(json!("A|B = A"), json!({"type": "string", "enum": ["A", "B"], "default": "A"}))]
 #[case::any(json!({"a": "any"}), json!({"type": "object", "properties": {"a": {"x-kubernetes-preserve-unknown-fields": true}}}))]
+#[case::number_or_text(json!("int-or-string"), json!({"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": true}))]
 #[case::numbers(json!("301|302"), json!({"type": "integer", "enum": [301, 302]}))]
 #[case::marked_value(json!("A|B@experimental"), json!({"type": "string", "enum": ["A"]}))]
 #[case::list(

@@ -45,6 +45,10 @@ pub struct Kind {
     #[serde(default)]
     pub short_names: Vec<String>,
     #[serde(default)]
+    pub categories: Vec<String>,
+    #[serde(default)]
+    pub selectable: Vec<String>,
+    #[serde(default)]
     pub labels: Option<Map<String, Value>>,
     #[serde(default = "default_group")]
     pub group: String,

@@ -71,9 +71,52 @@ pub(crate) fn regex(pattern: &str) -> Result<Arc<Regex>, regex::Error> {
     if let Some(found) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(pattern) {
         return Ok(Arc::clone(found));
     }
-    let compiled = Arc::new(Regex::new(pattern)?);
+    let compiled = Arc::new(Regex::new(&without_nested_classes(pattern))?);
     CACHE.write().unwrap_or_else(PoisonError::into_inner).insert(pattern.to_owned(), Arc::clone(&compiled));
     Ok(compiled)
+}
+
+/// The pattern with everything escaped that the engine takes for a class within a class or for the intersection of two. API servers
+/// know neither: to them `[`, `&` and `~` in a class are characters.
+fn without_nested_classes(pattern: &str) -> String {
+    let mut written = String::with_capacity(pattern.len());
+    let mut rest = pattern.chars();
+    let mut in_class = false;
+    while let Some(letter) = rest.next() {
+        match letter {
+            '\\' => {
+                written.push(letter);
+                written.extend(rest.next());
+            }
+            '[' if in_class => {
+                let named = rest.as_str().strip_prefix(':').and_then(|name| name.split_once(":]"));
+                if let Some((name, after)) = named {
+                    written.extend(["[:", name, ":]"]);
+                    rest = after.chars();
+                } else {
+                    written.push_str("\\[");
+                }
+            }
+            '[' => {
+                in_class = true;
+                written.push(letter);
+                // What stands first in a class does not end it.
+                for first in ['^', ']'] {
+                    if let Some(after) = rest.as_str().strip_prefix(first) {
+                        written.push(first);
+                        rest = after.chars();
+                    }
+                }
+            }
+            ']' => {
+                in_class = false;
+                written.push(letter);
+            }
+            '&' | '~' if in_class => written.extend(['\\', letter]),
+            other => written.push(other),
+        }
+    }
+    written
 }
 
 #[cfg(test)]
@@ -101,5 +144,20 @@ mod tests {
     #[case("unheard-of", "anything", true)]
     fn formats(#[case] format: &str, #[case] text: &str, #[case] valid: bool) {
         assert_eq!(has_format(format, text), valid);
+    }
+
+    #[rstest]
+    #[case("^[a[b]+$", "a[b", true)]
+    #[case("^[a[b]+$", "ab]", false)]
+    #[case("^[a-z&&[c]+$", "a&[c", true)]
+    #[case("^[~~]$", "~", true)]
+    #[case("^[[:digit:][]+$", "1[", true)]
+    #[case("^[[:digit:][]+$", ":", false)]
+    #[case("^[]a[]+$", "]a[", true)]
+    #[case("^[^]a[]+$", "b", true)]
+    #[case("^[^]a[]+$", "[", false)]
+    #[case(r"^\[a[b\]]+&$", "[a]b&", true)]
+    fn classes(#[case] pattern: &str, #[case] text: &str, #[case] matches: bool) {
+        assert_eq!(regex(pattern).map(|regex| regex.is_match(text)), Ok(matches));
     }
 }

@@ -7,13 +7,14 @@ use gateproof_proxy::{
     exchange::{Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
+    stream::Stream,
 };
 use http::{
     HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version,
     header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION},
     request::Parts,
 };
-use tokio::{io::AsyncReadExt, net::TcpStream, sync::oneshot};
+use tokio::{io::AsyncReadExt, sync::oneshot};
 
 use super::{Fault, Seam};
 
@@ -56,12 +57,7 @@ struct HoldsRefused;
 
 #[async_trait]
 impl Exchange for HoldsRefused {
-    async fn serve_tcp(
-        &self,
-        _: &Connection,
-        mut stream: TcpStream,
-        choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         if let TcpChoice::Forward(_) = choice {
             return Some((stream, choice));
         }

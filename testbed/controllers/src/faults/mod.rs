@@ -14,14 +14,17 @@ mod http;
 mod kept;
 mod limits;
 mod listener_sets;
+mod policies;
 mod releases;
 mod snapshot;
 mod specs;
 mod statuses;
 mod surface;
 pub mod tamper;
+mod tls;
 pub(crate) mod tools;
 mod transit;
+mod udp;
 mod unknown;
 mod unseen;
 mod v1_7;
@@ -180,8 +183,11 @@ pub fn catalogue() -> &'static [Fault] {
             v1_7::FAULTS,
             limits::FAULTS,
             unseen::FAULTS,
+            udp::FAULTS,
             kept::FAULTS,
             listener_sets::FAULTS,
+            tls::FAULTS,
+            policies::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "mixes-halves-of-grants",
         summary: "Takes the from of one ReferenceGrant and the to of another as a permission.",
-        clauses: &["blind:HTTPRouteInvalidReferenceGrant.2"],
+        clauses: &["blind:HTTPRouteInvalidReferenceGrant.2", "IMPL-41"],
         seam: Seam::Snapshot(|| view(mix_grants)),
     },
     Fault {

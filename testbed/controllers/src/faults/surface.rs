@@ -41,7 +41,7 @@ fn without_annotation_of(crds: &mut [Value], kind: &str, annotation: &str) {
     }
 }
 
-/// Kinds of the bundle that this implementation does nothing with.
+/// Kinds of the bundle of which this implementation does not ask which release they are of.
 const UNREAD: [&str; 3] = ["BackendTLSPolicy", "TLSRoute", "UDPRoute"];
 
 /// Makes every Gateway's HTTPS listeners name their `tls`.
@@ -108,7 +108,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "unread-crds-without-bundle-version",
-        summary: "Serves CRDs of kinds that nothing here reads which do not say which release they are of.",
+        summary: "Serves CRDs of kinds that not every implementation reads which do not say which release they are of.",
         clauses: &["IMPL-01", "IMPL-19"],
         seam: Seam::ApiSurface(|crds| {
             for kind in UNREAD {
@@ -118,7 +118,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "unread-crds-without-channel",
-        summary: "Serves CRDs of kinds that nothing here reads which do not say which channel they are of.",
+        summary: "Serves CRDs of kinds that not every implementation reads which do not say which channel they are of.",
         clauses: &["IMPL-02"],
         seam: Seam::ApiSurface(|crds| {
             for kind in UNREAD {

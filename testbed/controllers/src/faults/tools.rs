@@ -212,7 +212,7 @@ pub(crate) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
 pub(super) fn own(statuses: &mut [StatusUpdate], kind: Kind) -> impl Iterator<Item = &mut Vec<Condition>> {
     statuses.iter_mut().filter(move |update| update.kind == kind).filter_map(|update| match &mut update.status {
         DesiredStatus::GatewayClass { conditions, .. } | DesiredStatus::Gateway { conditions, .. } => Some(conditions),
-        DesiredStatus::ListenerSet { .. } | DesiredStatus::Route { .. } => None,
+        DesiredStatus::ListenerSet { .. } | DesiredStatus::Route { .. } | DesiredStatus::Policy { .. } => None,
     })
 }
 
@@ -249,7 +249,8 @@ pub(super) fn virtual_hosts(listener: &mut Listener) -> Vec<&mut VirtualHost> {
     match &mut listener.protocol {
         Protocol::Http(http) => http.virtual_hosts.iter_mut().collect(),
         Protocol::Https(tls) => tls.iter_mut().map(|tls| &mut tls.virtual_host).collect(),
-        Protocol::Tcp(_) => Vec::new(),
+        Protocol::Tls(port) => port.https.iter_mut().map(|tls| &mut tls.virtual_host).collect(),
+        Protocol::Tcp(_) | Protocol::Udp(_) => Vec::new(),
     }
 }
 

@@ -6,7 +6,9 @@
 mod core;
 mod gateway;
 mod grpc;
+mod policy;
 mod route;
+mod tls;
 
 pub use self::core::{
     Certificate, CrdView, EndpointSliceView, NamespaceView, SecretView, ServicePort, ServiceSpec, SliceEndpoint,
@@ -18,11 +20,13 @@ pub use gateway::{
     RouteNamespaces, SelectorRequirement,
 };
 pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
+pub use policy::{AltName, AuthorityRef, BackendTlsPolicySpec, ConfigMapView, TargetRef, Validation};
 pub use route::{
     BackendRef, Cors, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule,
     NameMatch, NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Retry, Rewrite, TcpRouteSpec,
     TcpRule, Timeouts,
 };
+pub use tls::TlsRouteSpec;
 
 use std::collections::BTreeMap;
 

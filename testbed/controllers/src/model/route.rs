@@ -310,7 +310,7 @@ pub struct Cors {
     pub max_age: Option<u32>,
 }
 
-/// `TCPRoute.spec`.
+/// `TCPRoute.spec`, and `UDPRoute.spec`, which has the same form.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TcpRouteSpec {

@@ -132,7 +132,8 @@ impl<'a> Pool<'a> {
 fn is_compatible(one: &GatewaySpec, other: &GatewaySpec) -> bool {
     let clash = |a: &Listener, b: &Listener| {
         let host = |of: &Listener| of.host().unwrap_or_default().to_ascii_lowercase();
-        let is_told_apart = a.protocol == b.protocol && ["HTTP", "HTTPS"].contains(&&*a.protocol) && host(a) != host(b);
+        let is_told_apart =
+            a.protocol == b.protocol && ["HTTP", "HTTPS", "TLS"].contains(&&*a.protocol) && host(a) != host(b);
         a.port == b.port && !is_told_apart
     };
     one.gateway_class_name == other.gateway_class_name

@@ -30,6 +30,7 @@ pub(crate) struct RouteState<'a> {
 pub(crate) enum Content {
     /// Of HTTPRoutes and GRPCRoutes.
     Http(Judged<Route>),
+    /// Of TCPRoutes, TLSRoutes and UDPRoutes.
     Tcp(Judged<Vec<TcpBackend>>),
 }
 
@@ -84,11 +85,17 @@ pub(crate) fn routes<'a>(snapshot: &'a Snapshot, gateways: &[Gateway<'_>]) -> Ro
         let content = Content::Http(grpcroute::judge(snapshot, object, spec));
         route(snapshot, gateways, Kind::GrpcRoute, object, (&spec.parent_refs, &spec.hostnames), content)
     });
-    let tcp = snapshot.tcp_routes().map(|(object, spec)| {
-        let content = Content::Tcp(tcproute::judge(snapshot, object, spec));
-        route(snapshot, gateways, Kind::TcpRoute, object, (&spec.parent_refs, &[]), content)
+    let tcp = snapshot.tcp_routes().map(|(object, spec)| (Kind::TcpRoute, object, spec));
+    let udp = snapshot.udp_routes().map(|(object, spec)| (Kind::UdpRoute, object, spec));
+    let layer_4 = tcp.chain(udp).map(|(kind, object, spec)| {
+        let content = Content::Tcp(tcproute::judge(snapshot, kind, object, spec));
+        route(snapshot, gateways, kind, object, (&spec.parent_refs, &[]), content)
     });
-    let mut all: Vec<_> = http.chain(grpc).chain(tcp).collect();
+    let tls = snapshot.tls_routes().map(|(object, spec)| {
+        let content = Content::Tcp(tcproute::judge_tls(snapshot, object, spec));
+        route(snapshot, gateways, Kind::TlsRoute, object, (&spec.parent_refs, &spec.hostnames), content)
+    });
+    let mut all: Vec<_> = http.chain(grpc).chain(layer_4).chain(tls).collect();
     all.sort_by_key(|route| route.object.meta.precedence());
     Routes { all }
 }

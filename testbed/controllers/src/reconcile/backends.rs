@@ -1,7 +1,10 @@
 use std::net::{IpAddr, SocketAddr};
 
+use gateproof_proxy::config::{BackendTarget, BackendTls};
+
 use super::{
     grants::{From, To, permitted},
+    policies,
     verdict::Problem,
 };
 use crate::{
@@ -16,6 +19,20 @@ pub(crate) struct Destination {
     pub(crate) h2c: bool,
     /// Ready endpoints.
     pub(crate) endpoints: Vec<SocketAddr>,
+    /// How it is encrypted, or why it has to be and cannot.
+    pub(crate) tls: Option<Result<BackendTls, String>>,
+}
+
+impl Destination {
+    /// Where the data plane sends requests. Those that cannot be protected as they have to be are answered with `broken`.
+    pub(crate) fn target(self, broken: u16) -> BackendTarget {
+        match self.tls {
+            Some(Err(reason)) => BackendTarget::Fail { status: broken, reason },
+            Some(Ok(tls)) => BackendTarget::Tls { endpoints: self.endpoints, h2: self.h2c, tls },
+            None if self.h2c => BackendTarget::H2cEndpoints(self.endpoints),
+            None => BackendTarget::Endpoints(self.endpoints),
+        }
+    }
 }
 
 /// How a reference reads in messages and logs.
@@ -58,35 +75,45 @@ pub(crate) fn resolve(
         return Err(Problem::new("InvalidKind", format!("{what}: Services of type ExternalName are not supported")));
     }
     // A Service may have one number for TCP and for UDP, in any order.
+    let carrier = carrier(kind);
     let mut of_number: Vec<&ServicePort> =
         service.ports.iter().filter(|port| Some(port.port) == reference.port).collect();
-    of_number.sort_by_key(|port| !is_tcp(port));
+    of_number.sort_by_key(|port| protocol(port) != carrier);
     let Some(&port) = of_number.first() else {
         return Err(Problem::new("BackendNotFound", format!("{what}: the Service has no such port")));
     };
-    let h2c = spoken(kind, port).map_err(|why| Problem::new("UnsupportedProtocol", format!("{what}: {why}")))?;
+    let tls = policies::encryption(snapshot, to_namespace, &reference.name, port);
+    let h2c = spoken(kind, port, tls.is_some())
+        .map_err(|why| Problem::new("UnsupportedProtocol", format!("{what}: {why}")))?;
     let endpoints = endpoints(snapshot, to_namespace, &reference.name, service, port);
-    Ok(Destination { h2c, endpoints })
+    Ok(Destination { h2c, endpoints, tls })
 }
 
-fn is_tcp(port: &ServicePort) -> bool {
-    port.protocol.as_deref().is_none_or(|protocol| protocol == "TCP")
+fn protocol(port: &ServicePort) -> &str {
+    port.protocol.as_deref().unwrap_or("TCP")
 }
 
-/// Whether the port speaks HTTP/2 in clear text. A TCPRoute carries whatever is spoken, and calls of a GRPCRoute need
+/// The protocol of Service ports that carries what a route of this kind forwards.
+fn carrier(kind: Kind) -> &'static str {
+    if kind == Kind::UdpRoute { "UDP" } else { "TCP" }
+}
+
+/// Whether the port speaks HTTP/2 in clear text. Routes of TCP, TLS and UDP carry whatever is spoken, and calls of a GRPCRoute need
 /// HTTP/2 where the port does not say.
-fn spoken(kind: Kind, port: &ServicePort) -> Result<bool, String> {
-    if let Some(protocol) = port.protocol.as_deref().filter(|protocol| *protocol != "TCP") {
-        return Err(format!("protocol {protocol} cannot be spoken to"));
+fn spoken(kind: Kind, port: &ServicePort, encrypted: bool) -> Result<bool, String> {
+    if protocol(port) != carrier(kind) {
+        return Err(format!("protocol {} cannot be spoken to", protocol(port)));
     }
     match port.app_protocol.as_deref() {
-        _ if kind == Kind::TcpRoute => Ok(false),
+        _ if matches!(kind, Kind::TcpRoute | Kind::TlsRoute | Kind::UdpRoute) => Ok(false),
         None if kind == Kind::GrpcRoute => Ok(true),
         Some(other @ ("http" | "kubernetes.io/ws")) if kind == Kind::GrpcRoute => {
             Err(format!("appProtocol {other} carries no gRPC"))
         }
         None | Some("http" | "kubernetes.io/ws") => Ok(false),
         Some("kubernetes.io/h2c") => Ok(true),
+        // Without a policy nobody says whom to believe.
+        Some("https" | "HTTPS" | "kubernetes.io/wss") if encrypted => Ok(kind == Kind::GrpcRoute),
         Some(other) => Err(format!("appProtocol {other} is not supported")),
     }
 }

@@ -1,8 +1,8 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use gateproof_proxy::config::{
-    Certificate, Config, HttpListener, Listener as Lane, Protocol as Spoken, Route, Sensitive, TcpBackend, TcpListener,
-    TlsListener, VirtualHost,
+    Certificate, Config, HttpListener, Listener as Lane, Protocol as Spoken, Route, Sensitive, StreamListener,
+    StreamRoute, TcpBackend, TcpListener, TlsListener, TlsPort, Transport, UdpListener, VirtualHost,
 };
 
 use super::{
@@ -15,12 +15,12 @@ use super::{
 pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
     let mut listeners = Vec::new();
     for (index, gateway) in gateways.iter().enumerate() {
-        let mut ports: BTreeMap<u16, Vec<(usize, &Listener<'_>)>> = BTreeMap::new();
+        let mut ports: BTreeMap<(u16, Transport), Vec<(usize, &Listener<'_>)>> = BTreeMap::new();
         for (at, listener) in gateway.listeners.iter().enumerate().filter(|(_, listener)| listener.is_served()) {
-            ports.entry(listener.spec.port).or_default().push((at, listener));
+            ports.entry((listener.spec.port, listener.transport())).or_default().push((at, listener));
         }
         for address in &gateway.addresses {
-            for (port, sharing) in &ports {
+            for ((port, _), sharing) in &ports {
                 listeners.extend(lane(index, gateway, sharing, routes).map(|protocol| Lane {
                     id: format!("{}:{port}", gateway.object.key()),
                     address: IpAddr::V4(*address),
@@ -35,11 +35,12 @@ pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
 
 /// Gateways that share an address share its ports too, where hostnames tell their listeners apart.
 fn joined(lanes: Vec<Lane>) -> Vec<Lane> {
-    let mut known: BTreeMap<(IpAddr, u16), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(IpAddr, u16, Transport), usize> = BTreeMap::new();
     let mut all: Vec<Lane> = Vec::new();
     for lane in lanes {
-        let Some(at) = known.get(&(lane.address, lane.port)) else {
-            known.insert((lane.address, lane.port), all.len());
+        let place = (lane.address, lane.port, lane.protocol.transport());
+        let Some(at) = known.get(&place) else {
+            known.insert(place, all.len());
             all.push(lane);
             continue;
         };
@@ -47,6 +48,10 @@ fn joined(lanes: Vec<Lane>) -> Vec<Lane> {
         match (protocol, lane.protocol) {
             (Spoken::Http(one), Spoken::Http(other)) => one.virtual_hosts.extend(other.virtual_hosts),
             (Spoken::Https(one), Spoken::Https(other)) => one.extend(other),
+            (Spoken::Tls(one), Spoken::Tls(other)) => {
+                one.https.extend(other.https);
+                one.streams.extend(other.streams);
+            }
             // Such Gateways have no address in common.
             _ => continue,
         }
@@ -55,7 +60,7 @@ fn joined(lanes: Vec<Lane>) -> Vec<Lane> {
     all
 }
 
-/// What is spoken on a port. Listeners that share one speak the same protocol, or they would be in conflict.
+/// What is spoken on a port. Listeners that share one speak the same protocol, or HTTPS and TLS, or they would be in conflict.
 fn lane(
     index: usize,
     gateway: &Gateway<'_>,
@@ -63,21 +68,35 @@ fn lane(
     routes: &Routes<'_>,
 ) -> Option<Spoken> {
     let (first, listener) = sharing.first()?;
-    let hosts = || sharing.iter().map(|(at, listener)| (virtual_host(index, *at, listener, routes), listener));
     Some(match listener.protocol? {
         Protocol::Http => {
-            Spoken::Http(HttpListener { virtual_hosts: hosts().map(|(virtual_host, _)| virtual_host).collect() })
+            let hosts = sharing.iter().map(|(at, listener)| virtual_host(index, *at, listener, routes));
+            Spoken::Http(HttpListener { virtual_hosts: hosts.collect() })
         }
-        Protocol::Https => {
-            let one = |(virtual_host, listener): (VirtualHost, &&Listener<'_>)| TlsListener {
-                virtual_host,
-                certificates: listener.certificates.iter().map(certificate).collect(),
-            };
-            Spoken::Https(hosts().map(one).collect())
+        Protocol::Https | Protocol::Tls => {
+            let (https, tls): (Vec<_>, Vec<_>) =
+                sharing.iter().copied().partition(|(_, listener)| listener.protocol == Some(Protocol::Https));
+            let certificates = |listener: &Listener<'_>| listener.certificates.iter().map(certificate).collect();
+            let https = https.into_iter().map(|(at, listener)| TlsListener {
+                virtual_host: virtual_host(index, at, listener, routes),
+                certificates: certificates(listener),
+            });
+            let streams = tls.into_iter().map(|(at, listener)| StreamListener {
+                listener: listener.name().to_owned(),
+                hostname: listener.hostname.clone(),
+                certificates: listener.terminates().then(|| certificates(listener)),
+                routes: streams(index, at, routes),
+            });
+            let (https, streams): (Vec<_>, Vec<_>) = (https.collect(), streams.collect());
+            if streams.is_empty() { Spoken::Https(https) } else { Spoken::Tls(TlsPort { https, streams }) }
         }
         Protocol::Tcp => {
             debug_assert_eq!(sharing.len(), 1, "TCP listeners of {} share a port", gateway.object.key());
             Spoken::Tcp(TcpListener { backends: tcp_backends(index, *first, routes) })
+        }
+        Protocol::Udp => {
+            debug_assert_eq!(sharing.len(), 1, "UDP listeners of {} share a port", gateway.object.key());
+            Spoken::Udp(UdpListener { backends: tcp_backends(index, *first, routes) })
         }
     })
 }
@@ -107,7 +126,19 @@ fn hostnames(
     route.places().find(here).map(|place| place.hostnames.clone())
 }
 
-/// Of several routes on one TCP listener the oldest has it to itself.
+/// The routes of a TLS listener, oldest first.
+fn streams(gateway: usize, listener: usize, routes: &Routes<'_>) -> Vec<StreamRoute> {
+    let one = |route: &RouteState<'_>| match &route.content {
+        Content::Tcp(judged) => {
+            let backends = judged.rules.first().cloned().unwrap_or_default();
+            hostnames(route, gateway, listener).map(|hostnames| StreamRoute { hostnames, backends })
+        }
+        Content::Http(_) => None,
+    };
+    routes.all.iter().filter_map(one).collect()
+}
+
+/// Of several routes on one TCP or UDP listener the oldest has it to itself.
 fn tcp_backends(gateway: usize, listener: usize, routes: &Routes<'_>) -> Vec<TcpBackend> {
     let backends = |route: &RouteState<'_>| match &route.content {
         Content::Tcp(judged) if hostnames(route, gateway, listener).is_some() => judged.rules.first().cloned(),

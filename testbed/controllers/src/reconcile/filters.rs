@@ -1,6 +1,5 @@
 use gateproof_proxy::config::{
-    BackendTarget, Cors, Filter, Fraction, HeaderModifier, HeaderValue, PathModifier, RequestMirror, RequestRedirect,
-    UrlRewrite,
+    Cors, Filter, Fraction, HeaderModifier, HeaderValue, PathModifier, RequestMirror, RequestRedirect, UrlRewrite,
 };
 
 use super::{backends, verdict::Problem};
@@ -150,11 +149,7 @@ fn mirror(
     }
     let resolved = backends::resolve(snapshot, kind, route, &mirror.backend_ref);
     Ok(resolved.map(|destination| {
-        let target = if destination.h2c {
-            BackendTarget::H2cEndpoints(destination.endpoints)
-        } else {
-            BackendTarget::Endpoints(destination.endpoints)
-        };
+        let target = destination.target(500);
         let id = backends::describe(route, &mirror.backend_ref);
         Filter::RequestMirror(RequestMirror { id, target, fraction })
     }))

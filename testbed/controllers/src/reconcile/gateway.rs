@@ -169,8 +169,9 @@ pub(super) fn programmed_listener(gateway: &Gateway<'_>, listener: &Listener<'_>
     if !gateway.placed.is_true() {
         return Verdict::no("Pending", &gateway.placed.message);
     }
-    let bound =
-        |address: &Ipv4Addr| snapshot.binds.get(&(IpAddr::V4(*address), listener.spec.port)) == Some(&Bind::Bound);
+    let bound = |address: &Ipv4Addr| {
+        snapshot.binds.get(&(IpAddr::V4(*address), listener.spec.port, listener.transport())) == Some(&Bind::Bound)
+    };
     if gateway.addresses.iter().all(bound) {
         Verdict::yes("Programmed", "Connections are taken")
     } else {

@@ -159,8 +159,7 @@ pub(super) fn backend(
             let status = if class::is_since(snapshot, 2) { 503 } else { broken };
             BackendTarget::Fail { status, reason: format!("{id} has no ready endpoints") }
         }
-        Ok(to) if to.h2c => BackendTarget::H2cEndpoints(to.endpoints),
-        Ok(to) => BackendTarget::Endpoints(to.endpoints),
+        Ok(to) => to.target(broken),
         Err(problem) => {
             let reason = problem.message.clone();
             problems.push(problem);

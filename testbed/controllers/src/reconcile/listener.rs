@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use gateproof_proxy::config::Hostname;
+use gateproof_proxy::config::{Hostname, Transport};
 
 use super::{
     certificates, class, hostname,
@@ -37,7 +37,9 @@ pub(crate) struct Listener<'a> {
 pub(crate) enum Protocol {
     Http,
     Https,
+    Tls,
     Tcp,
+    Udp,
 }
 
 impl Protocol {
@@ -45,23 +47,61 @@ impl Protocol {
         match name {
             "HTTP" => Some(Self::Http),
             "HTTPS" => Some(Self::Https),
+            "TLS" => Some(Self::Tls),
             "TCP" => Some(Self::Tcp),
+            "UDP" => Some(Self::Udp),
             _ => None,
         }
+    }
+
+    /// Whether listeners of both can share a port: HTTPS and TLS are told apart by server name.
+    fn goes_with(self, other: Self) -> bool {
+        let by_server_name = |one| matches!(one, Self::Https | Self::Tls);
+        self == other || by_server_name(self) && by_server_name(other)
+    }
+
+    fn transport(self) -> Transport {
+        if self == Self::Udp { Transport::Udp } else { Transport::Tcp }
+    }
+
+    /// Whether nothing within its traffic tells listeners apart.
+    fn is_layer_4(self) -> bool {
+        matches!(self, Self::Tcp | Self::Udp)
     }
 
     fn route_kinds(self) -> Vec<RouteKind> {
         let kinds: &[&str] = match self {
             Self::Http | Self::Https => &["HTTPRoute", "GRPCRoute"],
+            Self::Tls => &["TLSRoute"],
             Self::Tcp => &["TCPRoute"],
+            Self::Udp => &["UDPRoute"],
         };
         kinds.iter().map(|kind| RouteKind { group: GATEWAY_GROUP.into(), kind: (*kind).into() }).collect()
     }
 }
 
+/// Whether TLS ends at the listener.
+fn terminates(listener: &model::Listener, protocol: Option<Protocol>) -> bool {
+    match protocol {
+        Some(Protocol::Https) => true,
+        Some(Protocol::Tls) => listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()) != Some("Passthrough"),
+        _ => false,
+    }
+}
+
 impl Listener<'_> {
+    /// Whether TLS ends here rather than at a backend.
+    pub(crate) fn terminates(&self) -> bool {
+        terminates(self.spec, self.protocol)
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.spec.name
+    }
+
+    /// What carries its protocol, so far as that is known.
+    pub(crate) fn transport(&self) -> Transport {
+        self.protocol.map_or(Transport::Tcp, Protocol::transport)
     }
 
     /// Whether nothing is wrong with it.
@@ -84,7 +124,7 @@ impl Listener<'_> {
     }
 
     fn lacks_parts(&self) -> Option<Verdict> {
-        if self.protocol == Some(Protocol::Https) && self.certificates.is_empty() {
+        if self.terminates() && self.certificates.is_empty() {
             return Some(if self.resolved.is_true() || self.resolved.reason == "InvalidRouteKinds" {
                 Verdict::no("InvalidTLSConfig", "No certificate is given")
             } else {
@@ -146,13 +186,14 @@ pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>
     let Around { of, kind, gateway, snapshot, settings, addresses } = *around;
     let protocol = Protocol::parse(&listener.protocol);
     let (kinds, mut problems) = kinds(listener, protocol);
-    let certificates = if protocol == Some(Protocol::Https) {
+    let certificates = if terminates(listener, protocol) {
         certificates(listener, (of, kind), snapshot, &mut problems)
     } else {
         Vec::new()
     };
+    let transport = protocol.map_or(Transport::Tcp, Protocol::transport);
     let binds: Vec<&Bind> =
-        addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port))).collect();
+        addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port, transport))).collect();
     let admitted = admitted(listener, protocol, gateway, conflict.as_ref(), settings);
     Listener {
         set: None,
@@ -218,7 +259,7 @@ pub(super) fn conflict(listener: &model::Listener, all: &[model::Listener]) -> O
 }
 
 /// Why a listener cannot be told apart from another one: on one port either the protocols differ, or the hostnames are the same.
-/// Protocols that are not supported do not take part.
+/// Protocols that are not supported do not take part, and a port of UDP is none of TCP.
 pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener]) -> Option<Problem> {
     let protocol = Protocol::parse(&listener.protocol)?;
     let neighbours = || {
@@ -226,8 +267,9 @@ pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener]) -> 
             .iter()
             .filter(|other| other.port == listener.port)
             .filter_map(|other| Some((other, Protocol::parse(&other.protocol)?)))
+            .filter(|(_, spoken)| spoken.transport() == protocol.transport())
     };
-    if let Some((other, _)) = neighbours().find(|(_, spoken)| *spoken != protocol) {
+    if let Some((other, _)) = neighbours().find(|(_, spoken)| !protocol.goes_with(*spoken)) {
         let message = format!("listener {} speaks {} on the same port {}", other.name, other.protocol, listener.port);
         return Some(Problem::new("ProtocolConflict", message));
     }
@@ -235,7 +277,7 @@ pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener]) -> 
         (Some(one), Some(two)) => one.eq_ignore_ascii_case(two),
         (one, two) => one == two,
     };
-    let (other, _) = neighbours().find(|(other, _)| protocol == Protocol::Tcp || same_host(other))?;
+    let (other, _) = neighbours().find(|(other, _)| protocol.is_layer_4() || same_host(other))?;
     let message = format!("listener {} has the same port {} and hostname", other.name, listener.port);
     Some(Problem::new("HostnameConflict", message))
 }
@@ -269,7 +311,7 @@ fn kinds(listener: &model::Listener, protocol: Option<Protocol>) -> (Vec<RouteKi
     (kinds, unsupported.collect())
 }
 
-/// The certificates of an HTTPS listener. One bad reference takes all away: which certificate a client gets must not
+/// The certificates of a listener where TLS ends. One bad reference takes all away: which certificate a client gets must not
 /// depend on which of them happens to work.
 fn certificates(
     listener: &model::Listener,

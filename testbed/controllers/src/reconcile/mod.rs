@@ -15,6 +15,7 @@ pub(crate) mod httproute;
 mod listener;
 mod listener_set;
 mod parents;
+mod policies;
 mod tcproute;
 pub(crate) mod verdict;
 
@@ -54,6 +55,7 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
     statuses.extend(gateway::statuses(&gateways, &routes, snapshot, settings));
     statuses.extend(listener_set::statuses(&gateways, &routes, snapshot, settings));
     statuses.extend(parents::statuses(&routes, settings));
+    statuses.extend(policies::statuses(snapshot, &gateways, &routes, settings));
     let config = config::build(&gateways, &routes);
     Outcome { statuses, config, addresses }
 }

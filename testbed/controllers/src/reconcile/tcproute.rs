@@ -5,18 +5,27 @@ use super::{
     httproute::{Dropped, Judged},
 };
 use crate::{
-    model::TcpRouteSpec,
+    model::{TcpRouteSpec, TcpRule, TlsRouteSpec},
     snapshot::{Kind, Object, Snapshot},
 };
 
-/// Judges a TCPRoute. A backend that does not resolve refuses its share of connections and leaves the route accepted
-/// (GEP-2644). Nothing in a connection can choose between rules, so only the first can have an effect.
-pub(crate) fn judge(snapshot: &Snapshot, route: &Object, spec: &TcpRouteSpec) -> Judged<Vec<TcpBackend>> {
+/// Judges a TCPRoute or a UDPRoute. A backend that does not resolve refuses its share of connections, or drops its share of
+/// datagrams, and leaves the route accepted (GEP-2644, GEP-2645). Nothing in a connection can choose between rules, so only the first can have an effect.
+pub(crate) fn judge(snapshot: &Snapshot, kind: Kind, route: &Object, spec: &TcpRouteSpec) -> Judged<Vec<TcpBackend>> {
+    rules(snapshot, kind, route, &spec.rules)
+}
+
+/// Judges a TLSRoute, likewise: its hostnames choose between routes, and nothing between rules.
+pub(crate) fn judge_tls(snapshot: &Snapshot, route: &Object, spec: &TlsRouteSpec) -> Judged<Vec<TcpBackend>> {
+    rules(snapshot, Kind::TlsRoute, route, &spec.rules)
+}
+
+fn rules(snapshot: &Snapshot, kind: Kind, route: &Object, rules: &[TcpRule]) -> Judged<Vec<TcpBackend>> {
     let mut judged = Judged { rules: Vec::new(), dropped: Vec::new(), problems: Vec::new() };
-    for (index, rule) in spec.rules.iter().enumerate() {
+    for (index, rule) in rules.iter().enumerate() {
         let backends = rule.backend_refs.iter().map(|reference| {
             let id = backends::describe(route, reference);
-            let target = match backends::resolve(snapshot, Kind::TcpRoute, route, reference) {
+            let target = match backends::resolve(snapshot, kind, route, reference) {
                 Ok(to) => TcpTarget::Endpoints(to.endpoints),
                 Err(problem) => {
                     let reason = problem.message.clone();
@@ -30,7 +39,7 @@ pub(crate) fn judge(snapshot: &Snapshot, route: &Object, spec: &TcpRouteSpec) ->
         if index == 0 {
             judged.rules.push(backends);
         } else {
-            let message = "nothing tells its connections from those of rule 0".into();
+            let message = "nothing tells its traffic from that of rule 0".into();
             judged.dropped.push((index, Dropped { reason: "UnsupportedValue", message }));
         }
     }

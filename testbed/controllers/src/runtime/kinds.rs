@@ -7,11 +7,17 @@ use crate::{
 };
 
 /// Kinds that are always there.
-const BUILT_IN: [Kind; 5] =
-    [Kind::CustomResourceDefinition, Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Secret];
+const BUILT_IN: [Kind; 6] = [
+    Kind::CustomResourceDefinition,
+    Kind::Namespace,
+    Kind::Service,
+    Kind::EndpointSlice,
+    Kind::Secret,
+    Kind::ConfigMap,
+];
 
 /// Versions that the typed views can read, best first.
-const READABLE: [&str; 3] = ["v1", "v1beta1", "v1alpha2"];
+const READABLE: [&str; 4] = ["v1", "v1beta1", "v1alpha3", "v1alpha2"];
 
 /// What can be watched now: the built-in kinds, and of Gateway API what the installed CRDs serve.
 pub(super) fn available(snapshot: &Snapshot) -> Vec<(Kind, ApiResource)> {
@@ -30,7 +36,11 @@ pub(super) fn available(snapshot: &Snapshot) -> Vec<(Kind, ApiResource)> {
 /// How a kind is spoken of to a server that has the built-in release.
 pub(crate) fn built_in_release(kind: Kind) -> ApiResource {
     let name = kind.name().to_lowercase();
-    let plural = if name.ends_with('s') { format!("{name}es") } else { format!("{name}s") };
+    let plural = match name.strip_suffix("cy") {
+        Some(stem) => format!("{stem}cies"),
+        None if name.ends_with('s') => format!("{name}es"),
+        None => format!("{name}s"),
+    };
     resource(kind, "v1", plural)
 }
 
@@ -81,5 +91,14 @@ mod tests {
         snapshot.put(Kind::CustomResourceDefinition, crd).unwrap();
         let found = available(&snapshot).into_iter().find(|(kind, _)| *kind == Kind::TcpRoute);
         assert_eq!(found.map(|(_, resource)| resource.version), expected.map(str::to_owned));
+    }
+
+    #[rstest]
+    #[case(Kind::Gateway, "gateways")]
+    #[case(Kind::GatewayClass, "gatewayclasses")]
+    #[case(Kind::TlsRoute, "tlsroutes")]
+    #[case(Kind::BackendTlsPolicy, "backendtlspolicies")]
+    fn plurals_are_those_of_the_definitions(#[case] kind: Kind, #[case] plural: &str) {
+        assert_eq!(built_in_release(kind).plural, plural);
     }
 }

@@ -123,7 +123,7 @@ impl Round {
         let binds: Binds = applied
             .listeners
             .iter()
-            .map(|listener| ((listener.key.address, listener.key.port), bind(&listener.bound)))
+            .map(|listener| ((listener.key.address, listener.key.port, listener.key.transport), bind(&listener.bound)))
             .collect();
         if binds != seen.binds {
             seen.binds = binds;

@@ -18,6 +18,9 @@ const OWNED: &[&str] = &[
 /// As many entries as `status.parents` has room for.
 pub(crate) const ENTRIES: usize = 32;
 
+/// The same of `status.ancestors`.
+const ANCESTORS: usize = 16;
+
 /// The status that results from putting the desired one into the object as it is now.
 ///
 /// Conditions of other types, entries of other controllers and fields not ours stay as they are, where they are. New entries of ours
@@ -48,8 +51,15 @@ pub fn merge(live: &Value, desired: &StatusUpdate, now: &str) -> Value {
         }
         DesiredStatus::Route { parents } => {
             let before = entries(&status, "parents");
-            let after = merge_parents(before, parents, &desired.controller_name, namespace, now);
+            let after =
+                merge_entries((before, ENTRIES), (parents, "parentRef"), &desired.controller_name, namespace, now);
             status.insert("parents".into(), Value::Array(after));
+        }
+        DesiredStatus::Policy { ancestors } => {
+            let before = entries(&status, "ancestors");
+            let ours = (ancestors.as_slice(), "ancestorRef");
+            let after = merge_entries((before, ANCESTORS), ours, &desired.controller_name, namespace, now);
+            status.insert("ancestors".into(), Value::Array(after));
         }
     }
     Value::Object(status)
@@ -89,21 +99,22 @@ fn merge_listener(before: &[Value], listener: &ListenerStatus, now: &str) -> Val
     Value::Object(entry)
 }
 
-fn merge_parents(
-    before: Vec<Value>,
-    parents: &[ParentStatus],
+/// Puts our entries, each under what `reference` names, into a list that has room for so many.
+fn merge_entries(
+    (before, most): (Vec<Value>, usize),
+    (parents, reference): (&[ParentStatus], &str),
     controller_name: &str,
     namespace: &str,
     now: &str,
 ) -> Vec<Value> {
     let is = |entry: &Value, parent: &ParentStatus| {
         entry["controllerName"] == parent.controller_name.as_str()
-            && serde_json::from_value::<ParentRef>(entry["parentRef"].clone())
+            && serde_json::from_value::<ParentRef>(entry[reference].clone())
                 .is_ok_and(|found| found.same(&parent.parent_ref, namespace))
     };
     let written = |entry: Option<Value>, parent: &ParentStatus| {
         let mut entry = entry.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-        entry.insert("parentRef".into(), json!(parent.parent_ref));
+        entry.insert(reference.into(), json!(parent.parent_ref));
         entry.insert("controllerName".into(), json!(parent.controller_name));
         merge_conditions(&mut entry, &parent.conditions, now);
         Value::Object(entry)
@@ -117,7 +128,7 @@ fn merge_parents(
             after.push(entry);
         }
     }
-    let room = ENTRIES.saturating_sub(after.len());
+    let room = most.saturating_sub(after.len());
     after.extend(rest.into_iter().take(room).map(|parent| written(None, parent)));
     after
 }

@@ -119,6 +119,11 @@ pub enum DesiredStatus {
         /// One entry for each parentRef to a Gateway of ours.
         parents: Vec<ParentStatus>,
     },
+    /// `status.ancestors` of a policy: our entries only.
+    Policy {
+        /// One entry for each Gateway of ours under which it applies.
+        ancestors: Vec<ParentStatus>,
+    },
 }
 
 /// One entry of `Gateway.status.addresses`.
@@ -143,10 +148,10 @@ pub struct ListenerStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// One entry of a route's `status.parents`.
+/// One entry of a route's `status.parents`, or of a policy's `status.ancestors`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParentStatus {
-    /// The parentRef as it stands in the spec.
+    /// The parentRef as it stands in the spec, or the ancestor.
     pub parent_ref: ParentRef,
     /// The controller that writes it.
     pub controller_name: String,
@@ -165,7 +170,9 @@ impl StatusUpdate {
                 lists.extend(listeners.iter_mut().map(|listener| &mut listener.conditions));
                 lists
             }
-            DesiredStatus::Route { parents } => parents.iter_mut().map(|parent| &mut parent.conditions).collect(),
+            DesiredStatus::Route { parents: entries } | DesiredStatus::Policy { ancestors: entries } => {
+                entries.iter_mut().map(|entry| &mut entry.conditions).collect()
+            }
         }
     }
 

@@ -8,13 +8,14 @@ use gateproof_proxy::{
     compiled::CompiledRoute,
     config::BackendTarget,
     exchange::{BackendChoice, Connection, Exchange, RequestHead, TcpChoice},
+    stream::Stream,
 };
 use http::{
     HeaderName, HeaderValue, Response, StatusCode, Version,
     header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SERVER, VIA},
     request::Parts,
 };
-use tokio::{io::AsyncWriteExt, net::TcpStream};
+use tokio::io::AsyncWriteExt;
 
 use super::{Place, Variant};
 use crate::faults::exchange::{Answers, Forwards};
@@ -46,16 +47,34 @@ struct EndsRefused;
 
 #[async_trait]
 impl Exchange for EndsRefused {
-    async fn serve_tcp(
-        &self,
-        _: &Connection,
-        mut stream: TcpStream,
-        choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         if let TcpChoice::Forward(_) = choice {
             return Some((stream, choice));
         }
         if let Err(error) = stream.shutdown().await {
+            tracing::debug!(%error, "the client is gone already");
+        }
+        None
+    }
+}
+
+/// The alert of TLS that says that nobody has the server name: content type, version, length, fatal, description.
+const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
+
+/// Ends a TLS connection that is not forwarded by an alert.
+struct AlertsRefused;
+
+#[async_trait]
+impl Exchange for AlertsRefused {
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        if matches!(choice, TcpChoice::Forward(_)) || !stream.is_known() {
+            return Some((stream, choice));
+        }
+        let ended = async {
+            stream.write_all(&UNRECOGNIZED_NAME).await?;
+            stream.shutdown().await
+        };
+        if let Err(error) = ended.await {
             tracing::debug!(%error, "the client is gone already");
         }
         None
@@ -233,6 +252,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Closes a TCP connection that has no backend in order, instead of resetting it.",
         source: "TCPRouteRule.backendRefs: the connection is to be rejected; how is left open.",
         place: Place::Exchange(|| Arc::new(EndsRefused)),
+    },
+    Variant {
+        name: "ends-refused-tls-with-alerts",
+        summary: "Ends a connection over TLS that has no backend by an alert, instead of resetting it.",
+        source: "TLSRouteRule.backendRefs: the connection is to be rejected; how is left open.",
+        place: Place::Exchange(|| Arc::new(AlertsRefused)),
     },
 ];
 

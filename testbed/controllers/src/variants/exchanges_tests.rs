@@ -10,7 +10,10 @@ use gateproof_proxy::{
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body::Body as _;
 use rstest::rstest;
-use tokio::{io::AsyncReadExt, net::TcpListener};
+use tokio::{
+    io::AsyncReadExt,
+    net::{TcpListener, TcpStream},
+};
 
 use super::*;
 
@@ -19,7 +22,8 @@ fn exchange(name: &str) -> Arc<dyn Exchange> {
 }
 
 fn connection() -> Arc<Connection> {
-    let listener = ListenerKey { address: [127, 0, 0, 1].into(), port: 80 };
+    let listener =
+        ListenerKey { address: [127, 0, 0, 1].into(), port: 80, transport: gateproof_proxy::config::Transport::Tcp };
     Arc::new(Connection { id: 7, listener, peer: ([127, 0, 0, 9], 4711).into(), opened_at: Instant::now() })
 }
 
@@ -129,12 +133,29 @@ fn lots_are_less_even_than_turns() {
 }
 
 #[tokio::test]
+async fn an_alert_ends_a_refused_connection_over_tls_alone() {
+    let refuse = || TcpChoice::Refuse { reason: "none".to_owned() };
+    for (head, is_alerted) in [(&b"hello"[..], true), (&b""[..], false)] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (tcp, _) = listener.accept().await.unwrap();
+        let stream = Stream::new(head.into(), tcp);
+        let left = exchange("ends-refused-tls-with-alerts").serve_tcp(&connection(), stream, refuse()).await;
+        assert_eq!(left.is_none(), is_alerted);
+        drop(left);
+        let mut came = Vec::new();
+        client.read_to_end(&mut came).await.unwrap();
+        assert_eq!(came, if is_alerted { &UNRECOGNIZED_NAME[..] } else { &[] });
+    }
+}
+
+#[tokio::test]
 async fn a_refused_connection_is_ended_in_order() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, _) = listener.accept().await.unwrap();
     let refused = TcpChoice::Refuse { reason: "none".to_owned() };
-    assert!(exchange("ends-refused-connections").serve_tcp(&connection(), stream, refused).await.is_none());
+    assert!(exchange("ends-refused-connections").serve_tcp(&connection(), stream.into(), refused).await.is_none());
     assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
 }
 

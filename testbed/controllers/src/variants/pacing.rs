@@ -79,7 +79,11 @@ mod tests {
     use super::*;
 
     fn request(connection: u64, method: Method) -> RequestHead {
-        let listener = ListenerKey { address: [127, 0, 0, 1].into(), port: 80 };
+        let listener = ListenerKey {
+            address: [127, 0, 0, 1].into(),
+            port: 80,
+            transport: gateproof_proxy::config::Transport::Tcp,
+        };
         let peer = ([127, 0, 0, 9], 4711).into();
         let mut headers = HeaderMap::new();
         headers.insert(ACCESS_CONTROL_REQUEST_METHOD, HeaderValue::from_static("PUT"));

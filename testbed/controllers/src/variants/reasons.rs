@@ -31,7 +31,11 @@ fn overlapping_certificates(_: &Snapshot, update: &mut StatusUpdate) {
 
 /// Protocols of listeners that carry routes of the kind.
 fn carriers(kind: Kind) -> &'static [&'static str] {
-    if kind == Kind::TcpRoute { &["TCP"] } else { &["HTTP", "HTTPS"] }
+    match kind {
+        Kind::TcpRoute => &["TCP"],
+        Kind::UdpRoute => &["UDP"],
+        _ => &["HTTP", "HTTPS"],
+    }
 }
 
 /// A listener that cannot carry routes of the kind is no match for the reference to it. One that names the kinds that it allows has said
@@ -71,6 +75,9 @@ fn problems(snapshot: &Snapshot, update: &StatusUpdate) -> Vec<Problem> {
         }),
         Kind::TcpRoute => snapshot.tcp_route(namespace, name).map(|(route, spec)| {
             wrong(Kind::TcpRoute, route, spec.rules.iter().flat_map(|rule| &rule.backend_refs).collect())
+        }),
+        Kind::UdpRoute => snapshot.udp_route(namespace, name).map(|(route, spec)| {
+            wrong(Kind::UdpRoute, route, spec.rules.iter().flat_map(|rule| &rule.backend_refs).collect())
         }),
         _ => None,
     };

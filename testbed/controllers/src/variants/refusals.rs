@@ -54,13 +54,18 @@ fn refuse_class(_: &Snapshot, update: &mut StatusUpdate) {
     }
 }
 
-/// A backend of a TCPRoute that nobody serves is none.
+/// A backend of a TCPRoute or UDPRoute that nobody serves is none.
 fn refuse_backend(snapshot: &Snapshot, update: &mut StatusUpdate) {
     let ObjectKey { namespace, name } = &update.key;
-    let (Kind::TcpRoute, Some((route, spec))) = (update.kind, snapshot.tcp_route(namespace, name)) else { return };
+    let found = match update.kind {
+        Kind::TcpRoute => snapshot.tcp_route(namespace, name),
+        Kind::UdpRoute => snapshot.udp_route(namespace, name),
+        _ => None,
+    };
+    let Some((route, spec)) = found else { return };
     let mut references = spec.rules.iter().flat_map(|rule| &rule.backend_refs);
     let is_idle = references.any(|reference| {
-        backends::resolve(snapshot, Kind::TcpRoute, route, reference).is_ok_and(|to| to.endpoints.is_empty())
+        backends::resolve(snapshot, update.kind, route, reference).is_ok_and(|to| to.endpoints.is_empty())
     });
     if let (true, DesiredStatus::Route { parents }) = (is_idle, &mut update.status) {
         for parent in parents {

@@ -60,7 +60,8 @@ fn round(seams: &mut Seams, snapshot: &mut Snapshot) -> (Config, Vec<StatusUpdat
     snapshot.addresses = outcome.addresses;
     let mut config = outcome.config;
     seams.config.edit(Seen { snapshot, settings: &settings }, &mut config);
-    snapshot.binds = config.listeners.iter().map(|one| ((one.address, one.port), Bind::Bound)).collect();
+    snapshot.binds =
+        config.listeners.iter().map(|one| ((one.address, one.port, one.protocol.transport()), Bind::Bound)).collect();
     let mut statuses = reconcile(snapshot, &settings).statuses;
     seams.statuses.edit(Seen { snapshot, settings: &settings }, &mut statuses);
     (config, statuses)

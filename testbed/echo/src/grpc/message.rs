@@ -23,11 +23,16 @@ pub struct Account {
     pub identity: Identity,
     /// The texts of the messages that came, in order; see [`text_message`].
     pub messages: Vec<String>,
+    /// The server name of the handshake, if the call came over TLS.
+    pub server_name: Option<String>,
 }
 
 /// The field of a message that its text is in, and of an account that has the texts of all; no message of the conformance
 /// suite's service has a field of this number.
 const TEXT: u8 = 15;
+
+/// The field of an account that has the server name; free there too.
+const SERVER_NAME: u8 = 14;
 
 /// A message of one text, unframed.
 pub fn text_message(text: &str) -> Bytes {
@@ -60,6 +65,10 @@ impl Account {
         }
         put(&mut assertions, 3, self.authority.as_bytes());
         put(&mut assertions, 4, &context);
+        if let Some(name) = &self.server_name {
+            // One without a name came over TLS too.
+            put_any(&mut assertions, SERVER_NAME, name.as_bytes());
+        }
         for text in &self.messages {
             // An empty one counts too.
             put_any(&mut assertions, TEXT, text.as_bytes());
@@ -107,6 +116,7 @@ impl Account {
                         }
                     }
                 }
+                (number, name) if number == u64::from(SERVER_NAME) => self.server_name = Some(text(name)),
                 (number, one) if number == u64::from(TEXT) => self.messages.push(text(one)),
                 _ => {}
             }
@@ -224,7 +234,14 @@ mod tests {
         let headers =
             vec![("a".to_owned(), "b".to_owned()), ("long".to_owned(), long), ("empty".to_owned(), String::new())];
         let messages = vec!["one".to_owned(), String::new(), "three".to_owned()];
-        Account { method: "/a.B/C".to_owned(), headers, authority: "host.test".to_owned(), identity, messages }
+        Account {
+            method: "/a.B/C".to_owned(),
+            headers,
+            authority: "host.test".to_owned(),
+            identity,
+            messages,
+            server_name: Some(String::new()),
+        }
     }
 
     #[test]

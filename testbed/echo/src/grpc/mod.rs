@@ -20,6 +20,7 @@ use hyper::body::Frame;
 
 use crate::http::{Body, asked_headers, host, lossy};
 use crate::identity::Identity;
+use crate::tls::Agreed;
 use message::Account;
 
 /// The service of the conformance suite.
@@ -46,7 +47,7 @@ pub(crate) fn is_served(parts: &Parts) -> bool {
 }
 
 /// Answers a call.
-pub(crate) fn answer(identity: &Identity, parts: &Parts, body: &[u8]) -> Response<Body> {
+pub(crate) fn answer((identity, tls): (&Identity, Option<&Agreed>), parts: &Parts, body: &[u8]) -> Response<Body> {
     let number = |name: &str| parts.headers.get(name).and_then(|text| text.to_str().ok()?.parse::<usize>().ok());
     let account = Account {
         method: parts.uri.path().to_owned(),
@@ -54,6 +55,7 @@ pub(crate) fn answer(identity: &Identity, parts: &Parts, body: &[u8]) -> Respons
         authority: host(parts),
         identity: identity.clone(),
         messages: message::frames(body).map(message::text_of).collect(),
+        server_name: tls.map(|tls| tls.server_name.clone()),
     };
     let message = message::frame(&account.encode());
     let messages = number("x-echo-messages").unwrap_or(1).min(MOST_MESSAGES);

@@ -156,6 +156,7 @@ pub(super) const MORE: &[Case] = &[
     Case { then: without_the_other, ..case("stays-conflicted", conflict, says, ACCEPTED, "Accepted=False/Conflicted") },
     case("never-begins-another-window", base, in_force, "\"window\":\"10s\"", "\"window\":\"24h\""),
     case("answers-once-more-by-the-old-rules", guarded, answers_after_an_edit, "pass 429", "401 429"),
+    case("limits-from-the-second-request", base, answers, "pass 429 429 429 429", "pass pass pass pass 429"),
     case("counts-to-one", few, answers, "pass pass 429", "pass pass pass pass pass"),
     case("acts-beyond-sections", on_a_rule, answers, "pass pass pass pass pass", "pass 429 429 429 429"),
     case("enforces-without-service-objects", no_service, says, "Enforced=False/MissingResource", ENFORCED),

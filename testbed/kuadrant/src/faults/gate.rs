@@ -1,6 +1,6 @@
 //! Mistakes in the data path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -15,6 +15,11 @@ use crate::settings::Settings;
 /// What a request has by a pointer.
 fn asks<'a>(facts: &'a serde_json::Map<String, Value>, pointer: &str) -> &'a str {
     facts.get("request").map(|request| text(request, pointer)).unwrap_or_default()
+}
+
+/// What tells one kind of request from another.
+fn kind_of(facts: &serde_json::Map<String, Value>) -> [String; 4] {
+    ["/method", "/host", "/path", "/headers/authorization"].map(|pointer| asks(facts, pointer).to_owned())
 }
 
 /// Changes the limits in force.
@@ -170,10 +175,24 @@ pub(super) const FAULTS: &[Fault] = &[
                 if matches!(verdict, Verdict::Deny { status: 429, .. }) {
                     return verdict;
                 }
-                let what = ["/method", "/host", "/path", "/headers/authorization"];
-                let key = what.map(|pointer| asks(facts, pointer).to_owned());
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                known.insert(key, verdict.clone()).unwrap_or(verdict)
+                known.insert(kind_of(facts), verdict.clone()).unwrap_or(verdict)
+            })
+        }),
+    },
+    Fault {
+        name: "limits-from-the-second-request",
+        summary: "Lets the first request of a kind through that a limit would stop.",
+        clauses: &["KUADRANT-05"],
+        seam: Seam::Exchange(|| {
+            let known: Mutex<BTreeSet<[String; 4]>> = Mutex::default();
+            Arc::new(move |facts, verdict| {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_first = known.insert(kind_of(facts));
+                match verdict {
+                    Verdict::Deny { status: 429, .. } if is_first => Verdict::Pass,
+                    other => other,
+                }
             })
         }),
     },

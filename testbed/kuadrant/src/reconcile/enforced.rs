@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Verdict, Way, auth_config, auth_config_name};
+use super::{Verdict, Way, auth_config, auth_config_name, is_limit_of};
 use crate::effective::{Rule, rules};
 use crate::expression::{expressions, problem};
 use crate::object::{Kind, Snapshot, full_name, is_true, items, namespace};
@@ -50,7 +50,7 @@ pub(crate) fn enforced(
     }
     if kind == Kind::RateLimitPolicy {
         let own = |object: &Value| -> Vec<Value> {
-            items(object, "/spec/limits").filter(|limit| limit["source"] == of.as_str()).cloned().collect()
+            items(object, "/spec/limits").filter(|limit| is_limit_of(limit, &of)).cloned().collect()
         };
         let wanted = children.iter().find(|child| child["kind"] == service.name());
         // Those of others may be on their way.

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::components::{Component, Place, Removable};
 use crate::effective::{Rule, effective, ordered};
 use crate::gate::{GateConfig, Guard};
-use crate::object::{Key, Kind, Snapshot, full_name, name, namespace, text};
+use crate::object::{Key, Kind, Snapshot, full_name, items, name, namespace, text};
 use crate::settings::{Edition, Settings};
 use crate::status::{Change, Condition, StatusUpdate};
 use crate::topology::{Path, paths, target};
@@ -90,7 +90,7 @@ fn children(snapshot: &Snapshot, settings: &Settings, ways: &[Way<'_>], outcome:
     if let Some(kuadrant) = snapshot.all(Kind::Kuadrant).next() {
         let home = namespace(kuadrant);
         if !snapshot.components.without(Removable::Authorino) {
-            outcome.children.push(child(Kind::Authorino, home, "authorino", json!({})));
+            outcome.children.push(child(Kind::Authorino, home, "authorino", authorino()));
         }
         let limits: Vec<Value> = ways.iter().flat_map(limits_of).collect();
         if !snapshot.components.without(Removable::Limitador) {
@@ -111,26 +111,49 @@ fn children(snapshot: &Snapshot, settings: &Settings, ways: &[Way<'_>], outcome:
         .retain(|child| Kind::find(text(child, "/kind")).is_some_and(|kind| !snapshot.missing.contains(&kind)));
 }
 
+/// One service for the whole cluster, which the proxies reach within it.
+fn authorino() -> Value {
+    let plain = json!({"tls": {"enabled": false}});
+    json!({"clusterWide": true, "supersedingHostSubsets": true, "listener": plain, "oidcServer": plain})
+}
+
+/// What the service that counts is given for a path: a limit for each rate, under the name of its policy and its own.
 fn limits_of(way: &Way<'_>) -> Vec<Value> {
-    let one = |rule: &Rule| {
-        json!({
-            "namespace": full_name(way.path.route), "name": rule.id, "source": rule.source,
-            "path": way.path.id(), "limit": rule.body, "when": rule.when,
-        })
+    let path = format!("descriptors[0][\"path\"] == {:?}", way.path.id());
+    let of_rule = |rule: &Rule| -> Vec<Value> {
+        let own = items(&rule.body, "/when").map(|one| text(one, "/predicate"));
+        let when: Vec<&str> =
+            std::iter::once(path.as_str()).chain(rule.when.iter().map(String::as_str)).chain(own).collect();
+        let by: Vec<&str> = items(&rule.body, "/counters").map(|one| text(one, "/expression")).collect();
+        let one = |rate: &Value| {
+            let window = crate::gate::duration(text(rate, "/window")).unwrap_or_default();
+            json!({
+                "namespace": full_name(way.path.route), "name": format!("{}/{}", rule.source, rule.id),
+                "conditions": when, "variables": by, "max_value": rate["limit"], "seconds": window.as_secs(),
+            })
+        };
+        items(&rule.body, "/rates").map(one).collect()
     };
-    way.limits.iter().map(one).collect()
+    way.limits.iter().flat_map(of_rule).collect()
+}
+
+/// Whether a limit that [`limits_of`] made is one of a policy.
+fn is_limit_of(limit: &Value, policy: &str) -> bool {
+    text(limit, "/name").strip_prefix(policy).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn auth_config_name(way: &Way<'_>) -> String {
     Sha256::digest(way.path.id()).iter().take(20).fold(String::from("c"), |name, byte| format!("{name}{byte:02x}"))
 }
 
+/// The rules of a path as the service takes them: what it calls otherwise than policies do is renamed, and its own defaults are
+/// there, so that what is written is what is read.
 fn auth_config(way: &Way<'_>) -> Value {
     let mut spec = Map::from_iter([("hosts".to_owned(), json!(way.path.hosts()))]);
     for rule in &way.auth {
         let Some((section, name)) = rule.id.split_once('/') else { continue };
         let section = spec.entry(section).or_insert_with(|| json!({}));
-        section[name] = rule.body.clone();
+        section[name] = as_service_takes(&rule.id, &rule.body);
     }
     let when: Vec<Value> =
         way.auth.first().into_iter().flat_map(|rule| &rule.when).map(|one| json!({"predicate": one})).collect();
@@ -138,6 +161,22 @@ fn auth_config(way: &Way<'_>) -> Value {
         spec.insert("when".to_owned(), Value::Array(when));
     }
     Value::Object(spec)
+}
+
+fn as_service_takes(id: &str, body: &Value) -> Value {
+    let mut body = body.clone();
+    if id.starts_with("patterns/") {
+        return body["allOf"].take();
+    }
+    if id == "response/success"
+        && let Some(filters) = body.as_object_mut().and_then(|success| success.shift_remove("filters"))
+    {
+        body["dynamicMetadata"] = filters;
+    }
+    if let Some(opa) = body.get_mut("opa").and_then(Value::as_object_mut) {
+        opa.entry("version").or_insert_with(|| json!("v0"));
+    }
+    body
 }
 
 fn gate(snapshot: &Snapshot, ways: &[Way<'_>]) -> GateConfig {

@@ -211,3 +211,47 @@ proptest! {
         prop_assert_eq!(rules.iter().map(|rule| rule.source.clone()).collect::<Vec<_>>(), vec![format!("ns/p{winner}")]);
     }
 }
+
+fn spec_of(outcome: &Outcome, kind: Kind) -> Value {
+    let children: Vec<_> = outcome.children.iter().filter(|child| child["kind"] == kind.name()).collect();
+    assert!(children.iter().all(|child| child["spec"] == children[0]["spec"]), "{children:?}");
+    children[0]["spec"].clone()
+}
+
+#[test]
+fn the_service_that_counts_is_given_a_limit_for_each_rate_and_path() {
+    let mut world = world();
+    let mut body = limits("l");
+    body["limits"]["l"]["rates"].as_array_mut().unwrap().push(json!({"limit": 5, "window": "1h30m"}));
+    body["limits"]["l"]["counters"] = json!([{"expression": "request.path"}]);
+    body["limits"]["l"]["when"] = json!([{"predicate": "inner"}]);
+    body["when"] = json!([{"predicate": "outer"}]);
+    world.put(Kind::RateLimitPolicy, policy(Kind::RateLimitPolicy, "p", route(), 4, body));
+    let limits = spec_of(&settled(&world), Kind::Limitador)["limits"].as_array().unwrap().clone();
+    let rates: Vec<_> = limits.iter().map(|one| (one["max_value"].clone(), one["seconds"].clone())).collect();
+    assert_eq!(rates, [(1, 10), (5, 5400), (1, 10), (5, 5400)].map(|(most, window)| (json!(most), json!(window))));
+    for limit in &limits {
+        assert_eq!((&limit["namespace"], &limit["name"]), (&json!("ns/r"), &json!("ns/p/limits/l")));
+        assert_eq!(limit["variables"], json!(["request.path"]));
+        assert_eq!(limit["conditions"].as_array().unwrap()[1..], [json!("outer"), json!("inner")]);
+    }
+    assert_ne!(limits[0]["conditions"][0], limits[2]["conditions"][0], "each path counts by itself");
+}
+
+#[test]
+fn the_service_that_authorizes_is_given_rules_by_its_own_names() {
+    let mut world = world();
+    let pattern = json!({"selector": "a", "operator": "eq", "value": "b"});
+    let item = json!({"m": {"plain": {"value": 1}}});
+    let body = json!({"patterns": {"p": {"allOf": [pattern]}}, "rules": {
+        "authorization": {"o": {"opa": {"rego": "allow = true"}}},
+        "response": {"success": {"filters": item}},
+    }});
+    world.put(Kind::AuthPolicy, policy(Kind::AuthPolicy, "p", route(), 4, body));
+    let outcome = settled(&world);
+    let spec = spec_of(&outcome, Kind::AuthConfig);
+    assert_eq!(spec["patterns"], json!({"p": [pattern]}));
+    assert_eq!(spec["authorization"], json!({"o": {"opa": {"rego": "allow = true", "version": "v0"}}}));
+    assert_eq!(spec["response"], json!({"success": {"dynamicMetadata": item}}));
+    assert_eq!(said(&outcome, "p").0, ["Accepted=True/Accepted", "Enforced=True/Enforced"]);
+}

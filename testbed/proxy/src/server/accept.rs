@@ -9,10 +9,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, http, tcp};
+use super::{Shared, http, tcp, tls};
 use crate::answer::Client;
-use crate::compiled::{ListenerKey, Service};
-use crate::exchange::Connection;
+use crate::compiled::{CompiledVirtualHost, ListenerKey, Service};
+use crate::exchange::{Connection, TcpChoice};
+use crate::matching::hostname::most_specific;
+use crate::stream::Stream;
+use crate::streams::CompiledStream;
+use crate::tls::TlsTerms;
 
 /// The longest pause after a failure to take connections.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -67,28 +71,86 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
     };
     match &listener.service {
         Service::Http(_) => http::serve(stream, client("http", None), &closing).await,
-        Service::Https { terms, .. } => {
-            let handshake = async {
-                let server = terms.server().ok_or_else(|| io::Error::other("tls cannot be set up"))?;
-                TlsAcceptor::from(server).accept(stream).await
-            };
-            match closing.run_until_cancelled(handshake).await {
-                Some(Ok(stream)) => {
-                    let server_name = stream.get_ref().1.server_name().map(str::to_ascii_lowercase);
-                    http::serve(stream, client("https", server_name), &closing).await;
+        Service::Https { terms, hosts, streams } if !streams.is_empty() => {
+            let belongs = async {
+                match tls::hello(stream).await {
+                    Ok((name, stream)) => Some((place(hosts, streams, name.as_deref()), stream, name)),
+                    Err(error) => {
+                        tracing::debug!(listener = %key, %error, "no server name");
+                        None
+                    }
                 }
-                Some(Err(error)) => tracing::debug!(listener = %key, %error, "handshake failed"),
-                None => {}
+            };
+            let Some(Some((place, stream, name))) = closing.run_until_cancelled(belongs).await else { return };
+            if let Place::Http = place {
+                return https(stream, terms, client, &closing, key).await;
             }
+            let (terms, drawn) = match place {
+                Place::Stream(of) => (of.terms.as_ref(), of.draw(name.as_deref())),
+                _ => (None, TcpChoice::Refuse { reason: "no listener has this server name".to_owned() }),
+            };
+            let choice = shared.exchange.on_tcp(&connection, drawn);
+            let serve = async {
+                let Some((stream, choice)) = shared.exchange.serve_tcp(&connection, stream, choice).await else {
+                    return;
+                };
+                match terms.map(TlsTerms::server) {
+                    None => tcp::carry_out(stream, choice).await,
+                    Some(Some(server)) => tls::terminate(stream, server, choice).await,
+                    Some(None) => tcp::reset(&stream, "tls cannot be set up"),
+                }
+            };
+            closing.run_until_cancelled(serve).await;
         }
+        Service::Https { terms, .. } => https(stream.into(), terms, client, &closing, key).await,
+        // Nobody can connect to it.
+        Service::Udp(_) => {}
         Service::Tcp(service) => {
             let choice = shared.exchange.on_tcp(&connection, tcp::draw(service));
             let serve = async {
-                if let Some((stream, choice)) = shared.exchange.serve_tcp(&connection, stream, choice).await {
+                if let Some((stream, choice)) = shared.exchange.serve_tcp(&connection, stream.into(), choice).await {
                     tcp::carry_out(stream, choice).await;
                 }
             };
             closing.run_until_cancelled(serve).await;
         }
+    }
+}
+
+/// Whose a connection is on a port of several listeners.
+enum Place<'a> {
+    Http,
+    Stream(&'a CompiledStream),
+    Nobody,
+}
+
+/// The listener with the most specific hostname gets it, whatever it serves.
+fn place<'a>(hosts: &[CompiledVirtualHost], streams: &'a [CompiledStream], name: Option<&str>) -> Place<'a> {
+    let all = hosts.iter().map(|host| &host.hostname).chain(streams.iter().map(|stream| &stream.hostname));
+    match most_specific(all, name.unwrap_or_default()) {
+        None => Place::Nobody,
+        Some(at) => at.checked_sub(hosts.len()).and_then(|at| streams.get(at)).map_or(Place::Http, Place::Stream),
+    }
+}
+
+/// Serves HTTP over TLS.
+async fn https(
+    stream: Stream,
+    terms: &TlsTerms,
+    client: impl FnOnce(&'static str, Option<String>) -> Client,
+    closing: &CancellationToken,
+    key: ListenerKey,
+) {
+    let handshake = async {
+        let server = terms.server().ok_or_else(|| io::Error::other("tls cannot be set up"))?;
+        TlsAcceptor::from(server).accept(stream).await
+    };
+    match closing.run_until_cancelled(handshake).await {
+        Some(Ok(stream)) => {
+            let server_name = stream.get_ref().1.server_name().map(str::to_ascii_lowercase);
+            http::serve(stream, client("https", server_name), closing).await;
+        }
+        Some(Err(error)) => tracing::debug!(listener = %key, %error, "handshake failed"),
+        None => {}
     }
 }

@@ -3,6 +3,8 @@
 pub mod accept;
 pub mod http;
 pub mod tcp;
+pub mod tls;
+pub mod udp;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,11 +1,12 @@
 //! Byte streams.
 
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::TcpStream;
 
 use crate::compiled::CompiledTcp;
 use crate::config::TcpTarget;
 use crate::exchange::TcpChoice;
+use crate::stream::Stream;
 
 /// Draws what becomes of the next connection.
 pub fn draw(service: &CompiledTcp) -> TcpChoice {
@@ -22,7 +23,7 @@ pub fn draw(service: &CompiledTcp) -> TcpChoice {
 }
 
 /// Forwards until either side is done in both directions, or resets.
-pub async fn carry_out(client: TcpStream, choice: TcpChoice) {
+pub async fn carry_out(client: Stream, choice: TcpChoice) {
     match choice {
         TcpChoice::Forward(endpoint) => match TcpStream::connect(endpoint).await {
             Ok(backend) => forward(client, backend).await,
@@ -32,7 +33,8 @@ pub async fn carry_out(client: TcpStream, choice: TcpChoice) {
     }
 }
 
-async fn forward(mut client: TcpStream, mut backend: TcpStream) {
+/// Copies both ways until both sides are done.
+pub async fn forward(mut client: impl AsyncRead + AsyncWrite + Unpin, mut backend: TcpStream) {
     if let Err(error) = backend.set_nodelay(true) {
         tracing::debug!(%error, "small writes may be late");
     }
@@ -40,10 +42,8 @@ async fn forward(mut client: TcpStream, mut backend: TcpStream) {
     tracing::debug!(?ended, "stream ended");
 }
 
-/// Makes the close that follows a reset, so that the client cannot take it for an empty answer.
-fn reset(client: &TcpStream, reason: &str) {
+/// Makes the close that follows a reset.
+pub fn reset(client: &Stream, reason: &str) {
     tracing::debug!(reason, "connection refused");
-    if let Err(error) = client.set_zero_linger() {
-        tracing::debug!(%error, "the client is gone already");
-    }
+    client.reset_at_close();
 }

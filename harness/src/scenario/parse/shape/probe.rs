@@ -9,7 +9,7 @@ pub(super) static PROBE: Table = Table {
     name: "Probe",
     doc: "A request and the answer that it must get.",
     conditions: false,
-    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "websocket", "tcp"],
+    one_of: &["get", "head", "post", "put", "patch", "delete", "options", "grpc", "websocket", "tcp", "tls", "udp"],
     fields: &[
         may("get", Shape::Text, "URL of a GET"),
         may("head", Shape::Text, "URL of a HEAD"),
@@ -21,8 +21,11 @@ pub(super) static PROBE: Table = Table {
         may("grpc", Shape::Text, "URL of a call of gRPC: http://HOST/PACKAGE.SERVICE/METHOD"),
         may("websocket", Shape::Text, "URL (of HTTP) of a WebSocket"),
         may("tcp", Shape::Text, "the Gateway to connect to over TCP"),
-        may("send", Shape::Text, "what is sent over TCP"),
-        may("listens", Shape::Bool, "true: nothing is sent over TCP, for the backend speaks first"),
+        may("tls", Shape::Text, "the Gateway to connect to over TLS, for a stream that is no HTTP"),
+        may("udp", Shape::Text, "the Gateway to send datagrams to"),
+        may("sni", Shape::Text, "the server name over TLS; none is said unless given"),
+        may("send", Shape::Text, "what is sent over TCP or TLS, or in each datagram"),
+        may("listens", Shape::Bool, "true: nothing is sent over TCP or TLS, for the backend speaks first"),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may(
             "listener",
@@ -82,7 +85,7 @@ static ANSWER: Table = Table {
         may(
             "shares",
             Shape::Map(&Shape::Integer(0, 1_000_000)),
-            "weights by backend (`a|b` for what several have together), status code or code of a call (`500|503` likewise), or over TCP `refused`",
+            "weights by backend (`a|b` for what several have together), status code or code of a call (`500|503` likewise), or over TCP and TLS `refused`",
         ),
         may(
             "copies",
@@ -138,6 +141,7 @@ static SEEN: Table = Table {
         may("path", Shape::Text, "raw path with query"),
         may("host", Shape::Text, "Host header"),
         may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in"),
+        may("tls", Shape::Text, "server name of the handshake with the backend; none: it is spoken to in clear text"),
         may("messages", TEXTS, "texts of the messages of a call, in this order"),
         may("headers", Shape::Map(&HEADER), "request headers"),
     ],

@@ -98,6 +98,15 @@ fn tcp_probes_are_read() {
     assert_eq!(probe.target.listener.as_deref(), Some("tcp"));
 }
 
+#[test]
+fn udp_probes_are_read() {
+    let Verb::Probe(probe) = step("probe: {udp: gw, listener: udp, send: x, expect: noAnswer}").verb else {
+        panic!("not a probe")
+    };
+    assert_eq!((probe.datagrams, probe.method, probe.path.as_str()), (true, None, "x"));
+    assert_eq!((probe.answer, probe.target.listener.as_deref()), (Answer::NoAnswer, Some("udp")));
+}
+
 proptest::proptest! {
     /// Whatever the text, there is an answer and no panic.
     #[test]

@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use gateproof_proxy::{
     compiled::{Compiled, Service},
     exchange::{Connection, Exchange, RequestHead, TcpChoice},
+    stream::Stream,
 };
 use http::{
     header::{CONNECTION, UPGRADE},
     request::Parts,
 };
-use tokio::net::TcpStream;
 
 use super::Bug;
 use crate::faults::{Fault, Seam, exchange::Forwards};
@@ -34,9 +34,9 @@ struct WaitsForTheClient;
 
 #[async_trait]
 impl Exchange for WaitsForTheClient {
-    async fn serve_tcp(&self, _: &Connection, stream: TcpStream, choice: TcpChoice) -> Option<(TcpStream, TcpChoice)> {
+    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         if let TcpChoice::Forward(_) = choice
-            && let Err(error) = stream.peek(&mut [0]).await
+            && let Err(error) = stream.has_begun().await
         {
             tracing::debug!(%error, "the client is gone already");
         }

@@ -34,8 +34,8 @@ fn leave_out(config: &mut Config, is_such: fn(&TcpBackend) -> bool) {
 /// Takes the backends of HTTP and calls that have no endpoints out where there are others.
 fn leave_idle_out(config: &mut Config) {
     let is_idle = |target: &BackendTarget| match target {
-        BackendTarget::Endpoints(endpoints) | BackendTarget::H2cEndpoints(endpoints) => endpoints.is_empty(),
         BackendTarget::Fail { reason, .. } => reason.ends_with("has no ready endpoints"),
+        others => others.endpoints().is_empty(),
     };
     for rule in rules(config).filter(|rule| !rule.backends.iter().all(|to| is_idle(&to.target))) {
         rule.backends.retain(|to| !is_idle(&to.target));

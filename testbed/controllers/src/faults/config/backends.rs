@@ -19,7 +19,7 @@ fn is_failing(target: &BackendTarget, code: u16) -> bool {
 
 /// Serves the listeners of a kind as if everything were granted. Some may be there only then, such as those whose Secret is not.
 fn take_granted(seen: Seen<'_>, config: &mut Config, is_meant: fn(&Protocol) -> bool) {
-    let place = |listener: &Listener| (listener.address, listener.port);
+    let place = |listener: &Listener| (listener.address, listener.port, listener.protocol.transport());
     let mut otherwise = seen.otherwise(grant_everything).config.listeners;
     for listener in config.listeners.iter_mut().filter(|listener| is_meant(&listener.protocol)) {
         if let Some(at) = otherwise.iter().position(|granted| place(granted) == place(listener)) {
@@ -190,9 +190,19 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "forwards-tls-across-namespaces",
+        summary: "Sends TLS streams into other namespaces without a grant, while status says RefNotPermitted.",
+        clauses: &["blind:TLSRouteInvalidReferenceGrant.1"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                take_granted(seen, config, |protocol| matches!(protocol, Protocol::Tls(_)));
+            })
+        }),
+    },
+    Fault {
         name: "serves-after-grants-are-revoked",
         summary: "Sends traffic on after the ReferenceGrant is gone, while status says RefNotPermitted.",
-        clauses: &["upstream:HTTPRouteReferenceGrant", "IMPL-42", "GEP1364-50"],
+        clauses: &["upstream:HTTPRouteReferenceGrant", "IMPL-42", "GEP1364-50", "blind:UDPRouteReferenceGrant.1"],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant))),
     },
     Fault {

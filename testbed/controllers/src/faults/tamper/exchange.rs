@@ -9,10 +9,11 @@ use futures::{StreamExt, stream};
 use gateproof_proxy::{
     body::{self, Body},
     compiled::{Compiled, CompiledRoute},
-    config::{Certificate, Filter, Protocol, Sensitive},
+    config::{BackendTarget, Certificate, Filter, PeerName, Protocol, Sensitive},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
+    stream::Stream,
     tunnel::Upgraded,
 };
 use http::{
@@ -66,6 +67,8 @@ pub enum WrongAnswer {
     ForwardedPath(String),
     /// The backend gets this host.
     ForwardedHost(String),
+    /// The handshake with the backend asks for this server name. An account of what came in clear text has it too.
+    ForwardedServerName(String),
     /// The backend gets this value of a request header, or the header not at all.
     ForwardedHeader(String, Option<String>),
     /// The backend gets this method.
@@ -186,9 +189,13 @@ impl WrongCertificate {
         }
         let mut config = current.config.clone();
         for listener in &mut config.listeners {
-            if let Protocol::Https(listeners) = &mut listener.protocol {
-                listeners.iter_mut().for_each(|one| one.certificates = vec![self.certificate.clone()]);
-            }
+            let (https, streams) = match &mut listener.protocol {
+                Protocol::Https(listeners) => (listeners.as_mut_slice(), [].as_mut_slice()),
+                Protocol::Tls(port) => (port.https.as_mut_slice(), port.streams.as_mut_slice()),
+                _ => continue,
+            };
+            https.iter_mut().for_each(|one| one.certificates = vec![self.certificate.clone()]);
+            streams.iter_mut().for_each(|one| one.certificates = Some(vec![self.certificate.clone()]));
         }
         let made = Arc::new(Compiled::new(config, current.generation));
         self.made = Some(Arc::clone(&made));
@@ -207,6 +214,7 @@ impl Exchange for Tamper {
             MatchOutcome::Rule { route, predicate } => {
                 let route = self.wrong(request).into_iter().fold(route, |route, wrong| match wrong {
                     WrongAnswer::NoMirror(service) => without_mirror(&route, &service),
+                    WrongAnswer::ForwardedServerName(name) => asking_for(&route, &name),
                     _ => route,
                 });
                 MatchOutcome::Rule { route, predicate }
@@ -267,6 +275,9 @@ impl Exchange for Tamper {
                     let is_call = grpc::is_grpc(response.headers());
                     response = response.map(|body| if is_call { trailers_alone(body) } else { body::empty() });
                 }
+                WrongAnswer::ForwardedServerName(name) if !grpc::is_grpc(response.headers()) => {
+                    response = told_over_tls(response, &name).await;
+                }
                 WrongAnswer::Code(code) => response = with_code(response, code),
                 WrongAnswer::Trailer(name, value) => {
                     response = response.map(|body| with_trailer(body, name, value));
@@ -312,12 +323,17 @@ impl Exchange for Tamper {
         }
     }
 
-    async fn serve_tcp(
-        &self,
-        _: &Connection,
-        mut stream: TcpStream,
-        choice: TcpChoice,
-    ) -> Option<(TcpStream, TcpChoice)> {
+    fn on_udp(&self, _: &Connection, drawn: TcpChoice) -> TcpChoice {
+        let refuse = || TcpChoice::Refuse { reason: "datagrams are dropped".to_owned() };
+        match *lock(&self.0.connections) {
+            Some(WrongConnection::Refused) => refuse(),
+            Some(WrongConnection::EverySecondRefused) if self.is_second() => refuse(),
+            Some(WrongConnection::Answered) => nobody().map_or(drawn, TcpChoice::Forward),
+            _ => drawn,
+        }
+    }
+
+    async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         let wrong = *lock(&self.0.connections);
         let mut dropped = [0; 1024];
         match wrong {
@@ -371,6 +387,34 @@ fn spoil_head(parts: &mut Parts, wrong: &WrongAnswer) {
         WrongAnswer::ForwardedHeader(name, value) => set(&mut parts.headers, name, value.as_deref()),
         _ => {}
     }
+}
+
+/// The same rule with another server name, and the certificates that were right before.
+fn asking_for(route: &CompiledRoute, name: &str) -> Arc<CompiledRoute> {
+    let mut rule = route.rule.clone();
+    for backend in &mut rule.backends {
+        if let BackendTarget::Tls { tls, .. } = &mut backend.target {
+            let right = std::mem::replace(&mut tls.server_name, name.to_owned());
+            if tls.names.is_empty() {
+                tls.names.push(PeerName::Dns(right));
+            }
+        }
+    }
+    CompiledRoute::new(&rule).into()
+}
+
+/// An account of what came in clear text, as if that had not been so.
+async fn told_over_tls(response: Response<Body>, name: &str) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let Ok(mut account) = serde_json::from_slice::<serde_json::Value>(&bytes) else {
+        return Response::from_parts(parts, body::full(bytes));
+    };
+    if account.get("tls").is_none() {
+        account["tls"] = serde_json::json!({"serverName": name});
+    }
+    parts.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(parts, body::full(account.to_string()))
 }
 
 /// A body without its data.
@@ -430,4 +474,22 @@ fn set(headers: &mut HeaderMap, name: &str, value: Option<&str>) {
             headers.remove(name);
         }
     }
+}
+
+/// Where somebody answers every datagram with its own bytes, and a line that says nothing before them.
+fn nobody() -> std::io::Result<SocketAddr> {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_nonblocking(true)?;
+    let socket = tokio::net::UdpSocket::from_std(socket)?;
+    let at = socket.local_addr()?;
+    tokio::spawn(async move {
+        let mut datagram = vec![0; 65_535];
+        while let Ok((length, peer)) = socket.recv_from(&mut datagram).await {
+            let answer = [b"tampered\n", &datagram[..length]].concat();
+            if let Err(error) = socket.send_to(&answer, peer).await {
+                tracing::debug!(%error, "a datagram got no answer");
+            }
+        }
+    });
+    Ok(at)
 }

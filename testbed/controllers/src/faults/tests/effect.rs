@@ -31,6 +31,14 @@ fn certificate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
     snapshot.put(Kind::Secret, secret).unwrap();
 }
 
+/// A ConfigMap with an authority, another one each time.
+fn authority(snapshot: &mut Snapshot) {
+    let pair = rcgen::generate_simple_self_signed(vec!["authority.test".to_owned()]).unwrap();
+    let map = json!({"metadata": {"namespace": "demo", "name": "authority", "uid": "authority"},
+        "data": {"ca.crt": pair.cert.pem()}});
+    snapshot.put(Kind::ConfigMap, map).unwrap();
+}
+
 /// More routes, matches and wrong references than one would like to write down.
 fn crowd() -> impl Iterator<Item = (String, Value)> {
     let matches = |of: usize| (0..of).map(|at| json!({"headers": [{"name": "n", "value": at.to_string()}]}));
@@ -69,9 +77,11 @@ fn long_names() -> impl Iterator<Item = (Kind, Value)> {
 fn moments() -> [Snapshot; 2] {
     let mut first = Snapshot::default();
     add(&mut first, include_str!("world.yaml"), "1");
+    add(&mut first, include_str!("datagrams.yaml"), "1");
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
+    authority(&mut first);
     for (_, route) in crowd() {
         first.put(Kind::HttpRoute, route).unwrap();
     }
@@ -86,6 +96,7 @@ fn moments() -> [Snapshot; 2] {
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
+    authority(&mut second);
     for (kind, namespace, name) in [
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
         (Kind::Service, "demo", "going"),
@@ -100,6 +111,9 @@ fn moments() -> [Snapshot; 2] {
         (Kind::GrpcRoute, "demo", "deleted"),
         (Kind::TcpRoute, "demo", "b"),
         (Kind::ListenerSet, "demo", "set-going"),
+        (Kind::TlsRoute, "demo", "tls-gone"),
+        (Kind::UdpRoute, "demo", "b"),
+        (Kind::BackendTlsPolicy, "demo", "z-early"),
     ] {
         assert!(second.remove(kind, &ObjectKey::new(namespace, name)).is_some(), "{name}");
     }
@@ -120,7 +134,12 @@ fn play(seams: Seams, moments: &[Snapshot]) -> Vec<(Vec<StatusUpdate>, Config)> 
         let mut outcome = reconcile(&seen, &settings);
         seen.addresses = outcome.addresses.clone();
         config.edit(Seen { snapshot: &seen, settings: &settings }, &mut outcome.config);
-        seen.binds = outcome.config.listeners.iter().map(|lane| ((lane.address, lane.port), Bind::Bound)).collect();
+        seen.binds = outcome
+            .config
+            .listeners
+            .iter()
+            .map(|lane| ((lane.address, lane.port, lane.protocol.transport()), Bind::Bound))
+            .collect();
         let mut said = reconcile(&seen, &settings).statuses;
         statuses.edit(Seen { snapshot: &seen, settings: &settings }, &mut said);
         addresses = seen.addresses;

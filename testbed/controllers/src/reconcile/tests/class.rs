@@ -73,9 +73,9 @@ fn features_are_sorted_and_those_of_the_release(#[case] renewed: &str, #[case] a
 
 /// Before v1.2 a feature was a string, at v1.0 one of a list: an API server of those releases takes nothing else.
 #[rstest]
-#[case("type: string", json!("GRPCRoute"))]
+#[case("type: string", json!("BackendTLSPolicy"))]
 #[case("type: string, enum: [Gateway, Mesh]", json!("Gateway"))]
-#[case("type: object", json!({"name": "GRPCRoute"}))]
+#[case("type: object", json!({"name": "BackendTLSPolicy"}))]
 fn features_have_the_form_of_the_release(#[case] items: &str, #[case] first: serde_json::Value) {
     let mut world = World::with(&format!(
         "- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, \

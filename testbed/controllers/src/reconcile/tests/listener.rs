@@ -19,11 +19,7 @@ const GOOD: &str = "Accepted=True/Accepted Programmed=True/Programmed ResolvedRe
     "a 0 []",
     "Accepted=False/UnsupportedProtocol Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
 )]
-#[case::udp(
-    "{name: a, port: 1, protocol: UDP}",
-    "a 0 []",
-    "Accepted=False/UnsupportedProtocol Programmed=False/Invalid ResolvedRefs=True/ResolvedRefs"
-)]
+#[case::udp("{name: a, port: 1, protocol: UDP}", "a 0 [UDPRoute]", GOOD)]
 #[case::kinds_known(
     "{name: a, port: 1, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}]}}",
     "a 0 [HTTPRoute]",

@@ -11,6 +11,8 @@ mod properties;
 mod references;
 mod tcproute;
 mod tls;
+mod tlsroute;
+mod udproute;
 
 use serde_json::Value;
 
@@ -86,7 +88,8 @@ impl World {
         let first = reconcile(&self.snapshot, &self.settings);
         self.snapshot.addresses = first.addresses;
         let lanes = first.config.listeners.iter();
-        self.snapshot.binds = lanes.map(|lane| ((lane.address, lane.port), bind(lane.port))).collect();
+        self.snapshot.binds =
+            lanes.map(|lane| ((lane.address, lane.port, lane.protocol.transport()), bind(lane.port))).collect();
         let second = reconcile(&self.snapshot, &self.settings);
         assert_eq!(second.config, first.config, "what the data plane said must not change what it is told");
         second
@@ -114,7 +117,9 @@ pub(super) fn conditions(outcome: &Outcome, kind: Kind, name: &str) -> Vec<Strin
         ) => {
             vec![render(conditions)]
         }
-        Some(DesiredStatus::Route { parents }) => parents.iter().map(|parent| render(&parent.conditions)).collect(),
+        Some(DesiredStatus::Route { parents } | DesiredStatus::Policy { ancestors: parents }) => {
+            parents.iter().map(|parent| render(&parent.conditions)).collect()
+        }
     }
 }
 
@@ -142,7 +147,14 @@ pub(super) fn message(outcome: &Outcome, kind: Kind, name: &str, r#type: &str) -
 
 /// What the data plane does: a line for each virtual host or TCP port, and one for each rule below it.
 pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
-    use gateproof_proxy::config::{BackendTarget, Protocol, TcpTarget, VirtualHost};
+    use gateproof_proxy::config::{BackendTarget, Protocol, TcpBackend, TcpTarget, VirtualHost};
+    fn to(backends: &[TcpBackend]) -> String {
+        let to = backends.iter().map(|backend| match &backend.target {
+            TcpTarget::Endpoints(to) => format!("{}x{to:?}", backend.weight),
+            TcpTarget::Refuse { .. } => format!("{}xrefuse", backend.weight),
+        });
+        to.collect::<Vec<_>>().join(" ")
+    }
     let mut lines = Vec::new();
     let http = |lines: &mut Vec<String>, lane: String, host: &VirtualHost| {
         lines.push(format!("{lane} {}", host.hostname));
@@ -151,6 +163,9 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
             let to = route.backends.iter().map(|backend| match &backend.target {
                 BackendTarget::Endpoints(to) => format!("{}x{to:?}", backend.weight),
                 BackendTarget::H2cEndpoints(to) => format!("{}xh2c{to:?}", backend.weight),
+                BackendTarget::Tls { endpoints, tls, .. } => {
+                    format!("{}xtls:{}{endpoints:?}", backend.weight, tls.server_name)
+                }
                 BackendTarget::Fail { status, .. } => format!("{}x{status}", backend.weight),
             });
             lines.push(format!(
@@ -169,13 +184,20 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
             Protocol::Https(of) => {
                 of.iter().for_each(|tls| http(&mut lines, format!("{name} tls"), &tls.virtual_host));
             }
-            Protocol::Tcp(of) => {
-                let to = of.backends.iter().map(|backend| match &backend.target {
-                    TcpTarget::Endpoints(to) => format!("{}x{to:?}", backend.weight),
-                    TcpTarget::Refuse { .. } => format!("{}xrefuse", backend.weight),
-                });
-                lines.push(format!("{name} tcp -> {}", to.collect::<Vec<_>>().join(" ")));
+            Protocol::Tls(of) => {
+                of.https.iter().for_each(|tls| http(&mut lines, format!("{name} tls"), &tls.virtual_host));
+                for stream in &of.streams {
+                    let mode = if stream.certificates.is_some() { "terminate" } else { "pass" };
+                    let routes = stream.routes.iter().map(|route| {
+                        let hosts: Vec<String> = route.hostnames.iter().map(ToString::to_string).collect();
+                        format!("[{}] {}", hosts.join(","), route.backends.len())
+                    });
+                    let routes: Vec<String> = routes.collect();
+                    lines.push(format!("{name} {mode} {} {}", stream.hostname, routes.join(" ")));
+                }
             }
+            Protocol::Tcp(of) => lines.push(format!("{name} tcp -> {}", to(&of.backends))),
+            Protocol::Udp(of) => lines.push(format!("{name} udp -> {}", to(&of.backends))),
         }
     }
     lines

@@ -1,0 +1,99 @@
+//! One conversation within TLS: the handshake names a server or none, and what follows is that of TCP.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+
+use rustls::{AlertDescription, Error as TlsError};
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+
+use super::tap::{Seen, Tap};
+use super::tcp::{LONGEST_LINE, end_of};
+use super::{Prober, attempt, tls};
+use crate::cluster::clock;
+use crate::log::{Exchange, Hello, ProbeError, TcpEnd};
+
+/// What rustls wants to know where no name is said: it takes any certificate.
+const NOBODY: &str = "nobody.invalid";
+
+pub(super) async fn attempt(
+    prober: &Prober,
+    mut exchange: Exchange,
+    (host, port): (&str, u16),
+    hello: &Hello,
+    text: &str,
+) -> Exchange {
+    let end = clock::now() + prober.budget;
+    let seen = Seen::default();
+    let mut certificate = None;
+    let mut talking = async || -> Result<TcpEnd, ProbeError> {
+        let name = hello.server_name.as_deref().unwrap_or(NOBODY);
+        let name = ServerName::try_from(name.to_owned())
+            .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
+        let connection = attempt::connect(prober, host, port, end).await?;
+        exchange.connected_to = connection.peer;
+        let stream = Tap::wire(connection.stream, seen.clone());
+        let connector = if hello.server_name.is_some() { &prober.tls.stream } else { &prober.tls.nameless };
+        let shaken = match tokio::time::timeout_at(end, connector.connect(name, stream)).await {
+            Ok(shaken) => shaken,
+            Err(_) => return end_of(None, seen.received(None).is_some()),
+        };
+        let stream = match shaken {
+            Ok(stream) => stream,
+            Err(error) => return of_handshake(&error, seen.received(None).is_some()),
+        };
+        certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(tls::describe);
+        let conversing = async {
+            let mut stream = BufReader::new(Tap::content(stream, seen.clone()));
+            stream.write_all(text.as_bytes()).await?;
+            stream.flush().await?;
+            let mut line = Vec::new();
+            (&mut stream).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
+            Ok::<_, io::Error>(line)
+        };
+        let talked = tokio::time::timeout_at(end, conversing).await.ok();
+        if let Some(Err(error)) = &talked
+            && let Some(alert) = alert(error)
+        {
+            return Ok(TcpEnd::Alert(words(alert)));
+        }
+        end_of(talked, seen.received(None).is_some())
+    };
+    let ended = talking().await;
+    exchange.certificate = certificate;
+    match ended {
+        Ok(end) => exchange.tcp = Some(end),
+        Err(error) => {
+            exchange.error = Some(seen.reason(error));
+            exchange.received = seen.received(None);
+        }
+    }
+    exchange
+}
+
+/// What a handshake that failed came to. `is_begun` says whether any byte came.
+fn of_handshake(error: &io::Error, is_begun: bool) -> Result<TcpEnd, ProbeError> {
+    let is_closed = matches!(
+        error.kind(),
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
+    );
+    match (alert(error), attempt::of_connection(error)) {
+        (Some(alert), _) => Ok(TcpEnd::Alert(words(alert))),
+        (None, Some(error)) => Err(error),
+        (None, None) if is_closed && !is_begun => Ok(TcpEnd::ClosedBeforeAnyByte),
+        (None, None) => Err(ProbeError::Handshake(error.to_string())),
+    }
+}
+
+/// The alert that an error is about, if the other side sent one.
+fn alert(error: &io::Error) -> Option<AlertDescription> {
+    let inner: &(dyn Error + 'static) = error.get_ref()?;
+    match inner.downcast_ref::<TlsError>() {
+        Some(TlsError::AlertReceived(alert)) => Some(*alert),
+        _ => None,
+    }
+}
+
+fn words(alert: AlertDescription) -> String {
+    format!("{alert:?}")
+}

@@ -1,0 +1,270 @@
+//! One attempt over UDP: datagrams from one socket, one after the other, and what comes back for them.
+//!
+//! Networks lose datagrams, so no single one counts: [`ENOUGH`] of up to [`MOST`] have to be answered.
+
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::net::UdpSocket;
+use tokio::time::Instant;
+
+use super::Prober;
+use crate::cluster::clock;
+use crate::cluster::dial::DialError;
+use crate::log::{EchoText, Exchange, ProbeError, UdpEnd};
+
+/// How many datagrams go out at most.
+pub const MOST: usize = 8;
+
+/// How many answers it takes. Then no more are sent.
+pub const ENOUGH: usize = 4;
+
+/// The next datagram goes out when the last is answered, or after this part of the budget. Answers that come later count too: where
+/// somebody answers at all, the rest of the budget is waited for what is missing, so that slow is not taken for lost.
+const PART: u32 = 50;
+
+/// The longest datagram there is.
+const LONGEST: usize = 65_535;
+
+pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, send: &str) -> Exchange {
+    let end = clock::now() + prober.budget;
+    let opened = match tokio::time::timeout_at(end, open(prober, host, port)).await {
+        Ok(opened) => opened,
+        Err(_) => Err(ProbeError::ConnectTimedOut),
+    };
+    let (socket, to) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            exchange.error = Some(error);
+            return exchange;
+        }
+    };
+    exchange.connected_to = Some(to);
+    match converse(&socket, &exchange.id, send, prober.budget / PART, end).await {
+        Ok(end) => exchange.udp = Some(end),
+        Err(error) => exchange.error = Some(error),
+    }
+    exchange
+}
+
+/// A socket that hears nobody but whom it sends to: answers from elsewhere are none.
+async fn open(prober: &Prober, host: &str, port: u16) -> Result<(UdpSocket, SocketAddr), ProbeError> {
+    let to = prober.dialer.datagrams(host, port).await.map_err(|error| match error {
+        DialError::Unreachable(why) => ProbeError::Unreachable(why),
+        DialError::NoRoute { to, why } => ProbeError::NoRoute { to, why: why.to_string() },
+        DialError::Refused(why) => ProbeError::ConnectRefused(why.to_string()),
+    })?;
+    let ours = |error: io::Error| ProbeError::Unreachable(format!("{to}: {error}"));
+    let any = match to {
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    let socket = UdpSocket::bind(any).await.map_err(ours)?;
+    socket.connect(to).await.map_err(ours)?;
+    Ok((socket, to))
+}
+
+/// What the datagrams came to so far.
+#[derive(Default)]
+struct Heard {
+    answered: BTreeSet<usize>,
+    is_refused: bool,
+    lines: Vec<String>,
+    echo: Vec<EchoText>,
+}
+
+async fn converse(
+    socket: &UdpSocket,
+    id: &str,
+    send: &str,
+    wait: Duration,
+    end: Instant,
+) -> Result<UdpEnd, ProbeError> {
+    let datagram = |number: usize| format!("{id} {number}\n{send}").into_bytes();
+    let mut heard = Heard::default();
+    let mut answer = vec![0; LONGEST];
+    for number in 0..MOST {
+        // What the last one came to may be told now: that nobody listens there.
+        for _ in 0..2 {
+            match socket.send(&datagram(number)).await {
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
+                Err(error) => return Err(ProbeError::Unreachable(error.to_string())),
+                Ok(_) => break,
+            }
+        }
+        let next = clock::now() + wait;
+        loop {
+            let is_last = number + 1 == MOST && !heard.answered.is_empty();
+            if heard.answered.len() == ENOUGH || !is_last && heard.answered.contains(&number) {
+                break;
+            }
+            match tokio::time::timeout_at(if is_last { end } else { next }, socket.recv(&mut answer)).await {
+                Err(_) => break,
+                Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
+                Ok(Err(error)) => return Err(ProbeError::Broken(error.to_string())),
+                Ok(Ok(length)) => heard.take(&answer[..length], number, &datagram)?,
+            }
+        }
+        if heard.answered.len() == ENOUGH {
+            return Ok(UdpEnd::Answered { lines: heard.lines, echo: heard.echo });
+        }
+    }
+    Ok(match heard.answered.len() {
+        0 if heard.is_refused => UdpEnd::Refused,
+        0 => UdpEnd::Silent,
+        answered => UdpEnd::TooFew { answered },
+    })
+}
+
+impl Heard {
+    /// An answer: one line, and behind it the bytes of one of the datagrams that have been sent.
+    fn take(&mut self, answer: &[u8], sent: usize, datagram: &impl Fn(usize) -> Vec<u8>) -> Result<(), ProbeError> {
+        let end = answer.iter().position(|byte| *byte == b'\n');
+        let (line, rest) = answer.split_at(end.map_or(answer.len(), |end| end + 1));
+        let Some(number) = (0..=sent).find(|number| datagram(*number) == rest) else {
+            return Err(ProbeError::Malformed(
+                "what came back are not the bytes of a datagram that was sent".to_owned(),
+            ));
+        };
+        self.answered.insert(number);
+        match EchoText::read(line) {
+            Some(echo) if self.echo.contains(&echo) => {}
+            Some(echo) => self.echo.push(echo),
+            None => {
+                let line = String::from_utf8_lossy(line).trim_end().to_owned();
+                if !self.lines.contains(&line) {
+                    self.lines.push(line);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// How likely it is that an attempt fails though nothing is wrong but that each datagram and each answer is lost with this
+    /// chance.
+    fn false_alarm(loss: f64) -> f64 {
+        let lost = 1.0 - (1.0 - loss).powi(2);
+        let choose = |n: usize, k: usize| (0..k).fold(1.0, |all, i| all * (n - i) as f64 / (i + 1) as f64);
+        let exactly = |k: usize| choose(MOST, k) * lost.powi(k as i32) * (1.0 - lost).powi((MOST - k) as i32);
+        (MOST - ENOUGH + 1..=MOST).map(exactly).sum()
+    }
+
+    #[test]
+    fn what_networks_lose_fails_no_attempt() {
+        let rate = false_alarm(0.01);
+        assert!((1.6e-7..1.7e-7).contains(&rate), "{rate:e}");
+    }
+
+    /// A peer that answers what it is told to, out of the datagrams as they come.
+    async fn answering(answers: impl Fn(usize, &[u8]) -> Option<Vec<u8>> + Send + 'static) -> UdpSocket {
+        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.connect(peer.local_addr().unwrap()).await.unwrap();
+        tokio::spawn(async move {
+            let mut datagram = vec![0; LONGEST];
+            for number in 0.. {
+                let Ok((length, from)) = peer.recv_from(&mut datagram).await else { return };
+                if let Some(answer) = answers(number, &datagram[..length]) {
+                    peer.send_to(&answer, from).await.unwrap();
+                }
+            }
+        });
+        socket
+    }
+
+    const WAIT: Duration = Duration::from_millis(20);
+
+    /// With this much of the budget left.
+    async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> Result<UdpEnd, ProbeError> {
+        super::converse(socket, id, send, wait, clock::now() + 20 * wait).await
+    }
+
+    fn line(who: &str, datagram: &[u8]) -> Option<Vec<u8>> {
+        Some([who.as_bytes(), b"\n", datagram].concat())
+    }
+
+    #[tokio::test]
+    async fn half_of_the_datagrams_may_be_lost() {
+        let socket = answering(|number, sent| (number % 2 == 1).then(|| line("a", sent)).flatten()).await;
+        let end = converse(&socket, "id", "x", WAIT).await;
+        assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
+    }
+
+    /// All come when the last datagram has been sent for a while.
+    #[tokio::test]
+    async fn slow_answers_count() {
+        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.connect(peer.local_addr().unwrap()).await.unwrap();
+        tokio::spawn(async move {
+            let (mut datagram, mut held) = (vec![0; LONGEST], Vec::new());
+            while let Ok((length, from)) = peer.recv_from(&mut datagram).await {
+                held.push(line("a", &datagram[..length]).unwrap());
+                // The first answer shows that there is somebody.
+                if held.len() == MOST {
+                    peer.send_to(&held[0], from).await.unwrap();
+                    // Nothing more comes, so that this only waits.
+                    assert!(tokio::time::timeout(2 * WAIT, peer.recv_from(&mut datagram)).await.is_err());
+                    for answer in &held[1..] {
+                        peer.send_to(answer, from).await.unwrap();
+                    }
+                }
+            }
+        });
+        let end = converse(&socket, "id", "x", WAIT).await;
+        assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
+    }
+
+    #[tokio::test]
+    async fn one_answer_is_too_few() {
+        let socket = answering(|number, sent| (number == 0).then(|| line("a", sent)).flatten()).await;
+        assert_eq!(converse(&socket, "id", "x", WAIT).await, Ok(UdpEnd::TooFew { answered: 1 }));
+    }
+
+    #[tokio::test]
+    async fn who_answers_beside_is_told() {
+        let socket = answering(|number, sent| line(if number == 2 { "b" } else { "a" }, sent)).await;
+        let end = converse(&socket, "id", "x", WAIT).await;
+        assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned(), "b".to_owned()], echo: Vec::new() }));
+    }
+
+    #[tokio::test]
+    async fn other_bytes_are_no_answer() {
+        let socket = answering(|_, sent| line("a", &sent[..sent.len() - 1])).await;
+        assert!(matches!(converse(&socket, "id", "x", WAIT).await, Err(ProbeError::Malformed(_))));
+    }
+
+    /// A socket that nobody reads is silent; where there is none the system says so.
+    #[tokio::test]
+    async fn silence_and_refusal_are_told_apart() {
+        let silent = answering(|_, _| None).await;
+        assert_eq!(converse(&silent, "id", "x", WAIT).await, Ok(UdpEnd::Silent));
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let closed = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        socket.connect(closed).await.unwrap();
+        assert_eq!(converse(&socket, "id", "x", WAIT).await, Ok(UdpEnd::Refused));
+    }
+
+    #[tokio::test]
+    async fn an_answer_from_elsewhere_is_not_heard() {
+        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.connect(peer.local_addr().unwrap()).await.unwrap();
+        tokio::spawn(async move {
+            let elsewhere = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            let mut datagram = vec![0; LONGEST];
+            while let Ok((length, from)) = peer.recv_from(&mut datagram).await {
+                elsewhere.send_to(&line("a", &datagram[..length]).unwrap(), from).await.unwrap();
+            }
+        });
+        assert_eq!(converse(&socket, "id", "x", WAIT).await, Ok(UdpEnd::Silent));
+    }
+}

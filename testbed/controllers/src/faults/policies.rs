@@ -1,0 +1,166 @@
+//! What goes wrong with policies for TLS to backends.
+
+use gateproof_proxy::config::{Authorities, BackendTarget, BackendTls, Config, PeerName};
+use serde_json::{Value, json};
+
+use super::{
+    Fault, Seam,
+    tools::{backends, drop_field, each, has_reason, say, serve, serve_from, serve_past, set, view},
+};
+use crate::{
+    snapshot::{Kind, Snapshot},
+    status::{DesiredStatus, ParentStatus, StatusUpdate, Truth},
+};
+
+/// Entries of every policy.
+fn ancestors(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut Vec<ParentStatus>> {
+    statuses.iter_mut().filter_map(|update| match &mut update.status {
+        DesiredStatus::Policy { ancestors } => Some(ancestors),
+        _ => None,
+    })
+}
+
+/// Settings of every encrypted backend.
+fn encrypted(config: &mut Config) -> impl Iterator<Item = &mut BackendTls> {
+    backends(config).filter_map(|backend| match &mut backend.target {
+        BackendTarget::Tls { tls, .. } => Some(tls),
+        _ => None,
+    })
+}
+
+/// Takes TLS away from backends that are spoken to in this version of HTTP.
+fn undo(config: &mut Config, calls: bool) {
+    for backend in backends(config) {
+        if let BackendTarget::Tls { endpoints, h2, .. } = &backend.target
+            && *h2 == calls
+        {
+            let endpoints = endpoints.clone();
+            backend.target =
+                if calls { BackendTarget::H2cEndpoints(endpoints) } else { BackendTarget::Endpoints(endpoints) };
+        }
+    }
+}
+
+/// Leaves only policies whose authorities are ConfigMaps that have some.
+fn forget_broken(snapshot: &mut Snapshot) {
+    let known = snapshot.clone();
+    snapshot.retain(Kind::BackendTlsPolicy, |policy| {
+        let references = policy.raw.pointer("/spec/validation/caCertificateRefs").and_then(Value::as_array);
+        references.into_iter().flatten().all(|reference| {
+            let name = reference["name"].as_str().unwrap_or_default();
+            let map = known.config_map(&policy.meta.namespace, name);
+            reference["kind"] == "ConfigMap"
+                && reference["group"] == ""
+                && map.is_some_and(|(_, map)| map.authorities.is_ok())
+        })
+    });
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "sends-clear-text-to-encrypted-backends",
+        summary: "Sends requests in clear text to backends that have a policy for TLS.",
+        clauses: &["upstream:BackendTLSPolicy"],
+        seam: Seam::Config(|| serve(|_, config| undo(config, false))),
+    },
+    Fault {
+        name: "calls-encrypted-backends-in-clear-text",
+        summary: "Sends calls in clear text to backends that have a policy for TLS.",
+        clauses: &["upstream:BackendTLSPolicyGRPCRoute", "blind:BackendTLSPolicyGRPCRoute.1"],
+        seam: Seam::Config(|| serve(|_, config| undo(config, true))),
+    },
+    Fault {
+        name: "takes-certificates-of-other-backends",
+        summary: "Looks at who signed the certificate of a backend, and not at whom it is for.",
+        clauses: &["upstream:BackendTLSPolicy", "blind:BackendTLSPolicy.2"],
+        seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names = vec![PeerName::Any]))),
+    },
+    Fault {
+        name: "takes-certificates-of-any-authority",
+        summary: "Does not look at who signed the certificate of a backend.",
+        clauses: &["upstream:BackendTLSPolicy"],
+        seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.authorities = Authorities::Any))),
+    },
+    Fault {
+        name: "keeps-first-authorities",
+        summary: "Goes on believing the authorities that a ConfigMap had first.",
+        clauses: &["blind:BackendTLSPolicy.1"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::ConfigMap))),
+    },
+    Fault {
+        name: "keeps-deleted-policies-for-backends",
+        summary: "Goes on with a policy for TLS to a backend after it was deleted.",
+        clauses: &["blind:BackendTLSPolicy.1"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::BackendTlsPolicy))),
+    },
+    Fault {
+        name: "keeps-first-policies-for-backends",
+        summary: "Goes on with a policy for TLS to a backend as it was first.",
+        clauses: &["blind:BackendTLSPolicyObservedGenerationBump.1"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::BackendTlsPolicy))),
+    },
+    Fault {
+        name: "falls-back-to-clear-text",
+        summary: "Takes no notice of a policy for TLS to a backend whose authority cannot be had.",
+        clauses: &["upstream:BackendTLSPolicyInvalidCACertificateRef", "upstream:BackendTLSPolicyInvalidKind"],
+        seam: Seam::Config(|| serve_from(forget_broken)),
+    },
+    Fault {
+        name: "takes-authorities-of-other-groups",
+        summary: "Compares the kind of an authority without its API group.",
+        clauses: &["blind:BackendTLSPolicyInvalidKind.1"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::BackendTlsPolicy, |policy| {
+                    each(policy, "/spec/validation/caCertificateRefs")
+                        .filter(|reference| reference["kind"] == "ConfigMap")
+                        .for_each(|reference| reference["group"] = json!(""));
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "resolves-broken-authorities",
+        summary: "Says that the authorities of a policy resolve when they are missing or malformed.",
+        clauses: &["upstream:BackendTLSPolicyInvalidCACertificateRef"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for entry in ancestors(statuses).flatten() {
+                    if has_reason(&entry.conditions, "ResolvedRefs", "InvalidCACertificateRef") {
+                        set(&mut entry.conditions, "ResolvedRefs", Truth::True, "ResolvedRefs");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "encrypts-all-ports",
+        summary: "Takes a policy for one port of a Service for one that is for all of them.",
+        clauses: &["upstream:BackendTLSPolicyConflictResolution", "blind:BackendTLSPolicyInvalidCACertificateRef.3"],
+        seam: Seam::Config(|| {
+            serve_from(|snapshot| {
+                snapshot.edit(Kind::BackendTlsPolicy, |policy| {
+                    each(policy, "/spec/targetRefs").for_each(|target| drop_field(target, "sectionName"));
+                });
+            })
+        }),
+    },
+    Fault {
+        name: "reports-policies-under-one-gateway",
+        summary: "Writes the status of a policy for one of the Gateways alone under which it applies.",
+        clauses: &["upstream:BackendTLSPolicy"],
+        seam: Seam::Statuses(|| say(|_, statuses| ancestors(statuses).for_each(|entries| entries.truncate(1)))),
+    },
+    Fault {
+        name: "ignores-alternative-names",
+        summary: "Holds the certificate of a backend to the hostname of the policy where that has alternative names.",
+        clauses: &["blind:BackendTLSPolicySANValidation.1"],
+        seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names.clear()))),
+    },
+    Fault {
+        name: "reads-one-alternative-name",
+        summary: "Looks at the first alternative name of a policy alone.",
+        clauses: &["blind:BackendTLSPolicySANValidation.2"],
+        seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names.truncate(1)))),
+    },
+];

@@ -1,0 +1,41 @@
+//! The backend for byte streams within TLS.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::echo::{Backend, EchoError};
+use crate::tcp;
+
+/// How long a client may take for its part of the handshake.
+const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// TLS with a fresh certificate, which the backend signs itself.
+pub(crate) fn server(name: &str) -> Result<Arc<ServerConfig>, EchoError> {
+    let failed = |why: String| EchoError::Certificate { name: name.to_owned(), why };
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).map_err(|error| failed(error.to_string()))?;
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(|error| failed(error.to_owned()))?;
+    let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key));
+    server.map(Arc::new).map_err(|error| failed(error.to_string()))
+}
+
+pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
+    let Some(server) = backend.server.clone() else { return };
+    let conversing = async {
+        stream.set_nodelay(true)?;
+        let stream = tokio::time::timeout(LONGEST_HANDSHAKE, TlsAcceptor::from(server).accept(stream)).await??;
+        tcp::converse(stream, peer, &backend).await
+    };
+    if let Some(Err(error)) = closing.run_until_cancelled(conversing).await {
+        tracing::debug!(%error, "stream ended");
+    }
+}

@@ -1,0 +1,176 @@
+//! TLS towards backends: a handshake for each request, so that no connection outlives the settings that it was made under.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_util::task::TaskTracker;
+
+use crate::body::Body;
+use crate::config::{Authorities, BackendTls, PeerName};
+use crate::upstream::{UpstreamError, causes};
+
+/// Sends one request over a TLS connection of its own and waits for the head of the answer.
+///
+/// # Errors
+/// [`UpstreamError::Connect`], [`UpstreamError::Tls`] and [`UpstreamError::Exchange`].
+pub async fn send(
+    endpoint: SocketAddr,
+    (tls, h2): (&BackendTls, bool),
+    request: Request<Body>,
+    tasks: &TaskTracker,
+) -> Result<Response<Incoming>, UpstreamError> {
+    let config = client(tls, h2).map_err(UpstreamError::Tls)?;
+    let name = ServerName::try_from(tls.server_name.clone()).map_err(|error| UpstreamError::Tls(error.to_string()))?;
+    let stream = TcpStream::connect(endpoint).await?;
+    stream.set_nodelay(true)?;
+    let stream = TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await
+        .map_err(|error| UpstreamError::Tls(causes(&error)))?;
+    let exchange = |error: hyper::Error| UpstreamError::Exchange(causes(&error));
+    if h2 {
+        let (mut sender, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(exchange)?;
+        tasks.spawn(connection);
+        sender.send_request(request).await.map_err(exchange)
+    } else {
+        let (mut sender, connection) =
+            http1::Builder::new().preserve_header_case(true).handshake(TokioIo::new(stream)).await.map_err(exchange)?;
+        tasks.spawn(connection.with_upgrades());
+        sender.send_request(request).await.map_err(exchange)
+    }
+}
+
+fn client(tls: &BackendTls, h2: bool) -> Result<ClientConfig, String> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Verifier {
+        roots: roots(&tls.authorities)?,
+        believes_all: tls.authorities == Authorities::Any,
+        names: tls.names.clone(),
+        algorithms: provider.signature_verification_algorithms,
+    };
+    let mut client = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    client.alpn_protocols = vec![if h2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
+    Ok(client)
+}
+
+/// Reads a bundle of authorities.
+///
+/// # Errors
+/// It is not PEM, has no certificate, or one that cannot be an authority; as a phrase that goes on from what the bundle is.
+pub fn bundle(pem: &str) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let certificate = certificate.map_err(|error| format!("is malformed: {error}"))?;
+        roots.add(certificate).map_err(|error| format!("has a certificate that is none: {error}"))?;
+    }
+    if roots.is_empty() { Err("holds no certificate".to_owned()) } else { Ok(roots) }
+}
+
+fn roots(authorities: &Authorities) -> Result<Arc<RootCertStore>, String> {
+    /// Those of this machine do not change while the proxy runs.
+    static SYSTEM: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    match authorities {
+        Authorities::Pem(pem) => bundle(pem).map(Arc::new).map_err(|why| format!("the authority {why}")),
+        Authorities::Any => Ok(Arc::new(RootCertStore::empty())),
+        Authorities::System => Ok(Arc::clone(SYSTEM.get_or_init(|| {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            Arc::new(roots)
+        }))),
+    }
+}
+
+/// Looks at the chain always, and at the names of the certificate as the settings say: one of `names`, or else that of the
+/// handshake.
+struct Verifier {
+    roots: Arc<RootCertStore>,
+    believes_all: bool,
+    names: Vec<PeerName>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let parsed = ParsedCertificate::try_from(end_entity)?;
+        let algorithms = self.algorithms.all;
+        if !self.believes_all {
+            verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, intermediates, now, algorithms)?;
+        }
+        if self.names.is_empty() {
+            verify_server_name(&parsed, server_name)?;
+        } else if !self.names.iter().any(|name| carries(end_entity, &parsed, name)) {
+            return Err(CertificateError::NotValidForName.into());
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+fn carries(end_entity: &CertificateDer<'_>, parsed: &ParsedCertificate<'_>, name: &PeerName) -> bool {
+    let of = webpki::EndEntityCert::try_from(end_entity);
+    match name {
+        // A wildcard is no name of a server, so it is compared as it stands.
+        PeerName::Dns(name) if name.starts_with("*.") => {
+            of.is_ok_and(|of| of.valid_dns_names().any(|found| found.eq_ignore_ascii_case(name)))
+        }
+        PeerName::Dns(name) => {
+            ServerName::try_from(name.as_str()).is_ok_and(|name| verify_server_name(parsed, &name).is_ok())
+        }
+        PeerName::Any => true,
+        PeerName::Uri(name) => of.is_ok_and(|of| of.valid_uri_names().any(|found| found == name)),
+    }
+}

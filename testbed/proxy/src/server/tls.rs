@@ -1,0 +1,80 @@
+//! TLS that is told apart by server name before anybody answers it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use rustls::ServerConfig;
+use rustls::server::Acceptor;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use super::tcp;
+use crate::exchange::TcpChoice;
+use crate::stream::Stream;
+
+/// How much a client may send until its first message is whole.
+const LONGEST_HELLO: usize = 64 * 1024;
+
+/// How long a client may take for its first message, and for its part of a handshake.
+const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Reads a client's first message. What was read of the connection is in the stream that comes back, with the server name in
+/// lower case.
+///
+/// # Errors
+/// If it is none, or none within the bounds.
+pub async fn hello(mut tcp: TcpStream) -> io::Result<(Option<String>, Stream)> {
+    let reading = async {
+        let mut acceptor = Acceptor::default();
+        let mut head = BytesMut::new();
+        loop {
+            if head.len() >= LONGEST_HELLO {
+                return Err(io::Error::other("the client's first message has no end"));
+            }
+            let before = head.len();
+            if tcp.read_buf(&mut head).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let mut new = &head[before..];
+            while !new.is_empty() {
+                acceptor.read_tls(&mut new)?;
+                if let Some(accepted) = acceptor.accept().map_err(|(error, _)| io::Error::other(error))? {
+                    let name = accepted.client_hello().server_name().map(str::to_ascii_lowercase);
+                    return Ok((name, head.freeze()));
+                }
+            }
+        }
+    };
+    match tokio::time::timeout(LONGEST_HANDSHAKE, reading).await {
+        Ok(Ok((name, head))) => Ok((name, Stream::new(head, tcp))),
+        Ok(Err(error)) => {
+            // There is nothing to answer to what is no TLS.
+            Stream::from(tcp).reset_at_close();
+            Err(error)
+        }
+        Err(_) => {
+            Stream::from(tcp).reset_at_close();
+            Err(io::ErrorKind::TimedOut.into())
+        }
+    }
+}
+
+/// Answers the handshake and forwards what is in the stream; resets without a word where there is nobody to forward to.
+pub async fn terminate(client: Stream, terms: Arc<ServerConfig>, choice: TcpChoice) {
+    let endpoint = match choice {
+        TcpChoice::Forward(endpoint) => endpoint,
+        TcpChoice::Refuse { reason } => return tcp::reset(&client, &reason),
+    };
+    let backend = match TcpStream::connect(endpoint).await {
+        Ok(backend) => backend,
+        Err(error) => return tcp::reset(&client, &format!("connecting to {endpoint} failed: {error}")),
+    };
+    match tokio::time::timeout(LONGEST_HANDSHAKE, TlsAcceptor::from(terms).accept(client)).await {
+        Ok(Ok(client)) => tcp::forward(client, backend).await,
+        Ok(Err(error)) => tracing::debug!(%error, "handshake failed"),
+        Err(_) => tracing::debug!("handshake without an end"),
+    }
+}

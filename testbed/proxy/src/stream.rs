@@ -1,0 +1,75 @@
+//! A connection of which something may have been read already.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// A client's connection. What was read of it to find out where it belongs is read again first.
+#[derive(Debug)]
+pub struct Stream {
+    head: Bytes,
+    tcp: TcpStream,
+}
+
+impl Stream {
+    /// A connection with what was read of it.
+    pub fn new(head: Bytes, tcp: TcpStream) -> Self {
+        Self { head, tcp }
+    }
+
+    /// Waits until the client has sent something, or has gone.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub async fn has_begun(&self) -> io::Result<bool> {
+        Ok(!self.head.is_empty() || self.tcp.peek(&mut [0]).await? > 0)
+    }
+
+    /// Whether something was read of it before, as is for TLS.
+    pub fn is_known(&self) -> bool {
+        !self.head.is_empty()
+    }
+
+    /// Makes the close that follows a reset, so that the client cannot take it for an empty answer.
+    pub fn reset_at_close(&self) {
+        if let Err(error) = self.tcp.set_zero_linger() {
+            tracing::debug!(%error, "the client is gone already");
+        }
+    }
+}
+
+impl From<TcpStream> for Stream {
+    fn from(tcp: TcpStream) -> Self {
+        Self::new(Bytes::new(), tcp)
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.head.is_empty() {
+            return Pin::new(&mut self.tcp).poll_read(cx, buf);
+        }
+        let length = self.head.len().min(buf.remaining());
+        buf.put_slice(&self.head[..length]);
+        self.head.advance(length);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.tcp).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+}
