@@ -247,8 +247,7 @@ impl Settling {
         };
         let mut report = self.report(end);
         if !end.is_of_age(env) {
-            let why =
-                format!("steps[{}] has no end for objects that were created in different seconds", env.step.index);
+            let why = format!("steps[{}] has no end for objects of the ages that these have", env.step.index);
             return Report::inconclusive(why);
         }
         let misses: Vec<&Miss> = end.seen.iter().flat_map(|e| &e.misses).collect();
@@ -290,15 +289,15 @@ impl End {
         self.met > Some(asked) || (self.met == Some(asked) && self.first_met == Some(asked))
     }
 
-    /// Whether the API server gave what it is about one time of creation, where it is an end of such objects only.
+    /// Whether the API server gave what it is about one time of creation, or several, where it is an end of such objects only.
     fn is_of_age(&self, env: &Env<'_>) -> bool {
         let age = |subject: &SubjectExpectation| match env.history.latest(&subject.subject) {
             Latest::Current(version) => version.object.pointer("/metadata/creationTimestamp").cloned(),
             _ => None,
         };
-        let mut ages = self.settle.subjects.iter().map(age);
-        let first = ages.next().flatten();
-        !self.settle.same_age || (first.is_some() && ages.all(|age| age == first))
+        let Some(same) = self.settle.same_age else { return true };
+        let ages: Vec<_> = self.settle.subjects.iter().map(age).collect();
+        ages.iter().all(Option::is_some) && ages.iter().all(|age| *age == ages[0]) == same
     }
 
     /// How long the state that is met has to stand still.

@@ -367,8 +367,8 @@ pub struct Refusal {
 pub struct Settle {
     /// Each must hold, all at one time.
     pub subjects: Vec<SubjectExpectation>,
-    /// As an end of a write: it is one only where all of these were created in the same second.
-    pub same_age: bool,
+    /// As an end of a write: it is one only where all of these were created in the same second, or only where they were not.
+    pub same_age: Option<bool>,
     /// It need not stand still: what comes after it is about the moment at which it is said.
     pub at_once: bool,
 }

@@ -110,10 +110,16 @@ fn of_ends_that_were_not_reached_the_one_that_lacks_the_smallest_part_is_told() 
 }
 
 #[rstest]
-#[case::one(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:01Z"], true, Outcome::Passed)]
-#[case::two(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"], true, Outcome::Inconclusive)]
-#[case::of_no_account(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"], false, Outcome::Passed)]
-fn an_end_may_be_for_objects_of_one_age(#[case] ages: &[&str], #[case] same_age: bool, #[case] outcome: Outcome) {
+#[case::one(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:01Z"], Some(true), Outcome::Passed)]
+#[case::two(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"], Some(true), Outcome::Inconclusive)]
+#[case::one_where_two_are_asked_for(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:01Z"], Some(false), Outcome::Inconclusive)]
+#[case::two_as_asked_for(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"], Some(false), Outcome::Passed)]
+#[case::of_no_account(&["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"], None, Outcome::Passed)]
+fn an_end_may_be_for_objects_of_one_age(
+    #[case] ages: &[&str],
+    #[case] same_age: Option<bool>,
+    #[case] outcome: Outcome,
+) {
     let mut versions = [route_version(1, &["http"], &[("http", &["Accepted=False/A"])]), pool_gateway()];
     for (version, age) in versions.iter_mut().zip(ages) {
         version["metadata"]["creationTimestamp"] = (*age).into();

@@ -269,7 +269,7 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
     if let Some(settle) = node.get("settle") {
         let subjects = expect::subjects(settle, names, checker);
         let at_once = boolean(node, "atOnce").unwrap_or(false);
-        return Some(Verb::Settle(Settle { subjects, same_age: false, at_once }));
+        return Some(Verb::Settle(Settle { subjects, same_age: None, at_once }));
     }
     if let Some(hold) = node.get("hold") {
         return Some(Verb::Hold(hold::hold(hold, names, checker)));
@@ -309,7 +309,7 @@ fn ending(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Option<Endin
         return Some(Ending::Refused(refusal(refused), bounds(node)));
     }
     let subjects = expect::subjects(node.get("settle")?, names, checker);
-    let same_age = boolean(node, "sameAge").unwrap_or(false);
+    let same_age = boolean(node, "sameAge");
     Some(Ending::Settle(Settle { subjects, same_age, at_once: false }, bounds(node)))
 }
 

@@ -329,7 +329,11 @@ static ENDING: Table = Table {
     fields: &[
         may("refused", Shape::Table(&REFUSAL), "it is refused so"),
         may("settle", SUBJECTS, "it is admitted, and this settles"),
-        may("sameAge", Shape::Bool, "true: an end only where all that settles was created in the same second"),
+        may(
+            "sameAge",
+            Shape::Bool,
+            "an end only where all that settles was created in the same second, or with false only where it was not",
+        ),
         may("then", Shape::List(&Shape::Table(&STEP)), "what is done after this end alone"),
         SINCE,
         UNTIL,

@@ -445,7 +445,7 @@ fn a_reason_may_be_any_but_some() {
 fn an_end_may_be_for_one_age() {
     let end = "{settle: {HTTPRoute/route: {Accepted: \"True\"}}, sameAge: true}";
     let step = step(&format!("{{delete: [Service/echo], either: [{end}]}}"));
-    assert!(matches!(&step.either[..], [Ending::Settle(Settle { same_age: true, .. }, _)]), "{step:?}");
+    assert!(matches!(&step.either[..], [Ending::Settle(Settle { same_age: Some(true), .. }, _)]), "{step:?}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn no_parent(snapshot: &Snapshot, update: &mut StatusUpdate) {
         meant
             .any(|listener| !listener.allowed_routes.kinds.is_empty() || carriers(*kind).contains(&&*listener.protocol))
     };
-    for parent in parents.iter_mut().filter(|parent| !allows(&parent.parent_ref)) {
+    for parent in parents.iter_mut().filter(|parent| parent.parent_ref.is_gateway() && !allows(&parent.parent_ref)) {
         rename(&mut parent.conditions, "Accepted", "NotAllowedByListeners", "NoMatchingParent");
     }
 }

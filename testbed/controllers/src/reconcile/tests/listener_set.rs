@@ -142,7 +142,7 @@ fn routes_attach_to_the_very_parent_that_they_name() {
 fn a_set_of_a_gateway_that_is_not_accepted_is_not_either() {
     let mut world = World::with(
         "- {apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {namespace: demo, name: gw, uid: gw, generation: 3}, \
-         spec: {gatewayClassName: ours, allowedListeners: {namespaces: {from: Same}}, listeners: [{name: a, port: 80, protocol: UDP}]}}",
+         spec: {gatewayClassName: ours, allowedListeners: {namespaces: {from: Same}}, listeners: [{name: a, port: 80, protocol: example.com/OTHER}]}}",
     );
     set(&mut world, ("demo", "set"), 1, "{name: http, port: 80, protocol: HTTP}");
     let outcome = world.settle();
