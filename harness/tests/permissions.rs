@@ -69,6 +69,7 @@ async fn the_table_is_what_is_asked() {
     let options = RunOptions {
         dial: vec![testbed.dial_rule().parse().unwrap()],
         single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
+        usable_address: Some(testbed.usable_address()),
         ..RunOptions::new(target, contract)
     };
     let output = run(options, chosen.clone(), &mut Silent).await.unwrap();

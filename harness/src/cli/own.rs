@@ -56,12 +56,18 @@ const TARGET: [Own<Target>; 1] = [Own {
     leave: |target| target.gateway_class = None,
 }];
 
-const TUNING: [Own<Tuning>; 9] = [
+const TUNING: [Own<Tuning>; 10] = [
     Own {
         name: "--single-gateway-class",
         needs: Needs::Class,
         is_given: |tuning| tuning.single_gateway_class.is_some(),
         leave: |tuning| tuning.single_gateway_class = None,
+    },
+    Own {
+        name: "--usable-address",
+        needs: Needs::Class,
+        is_given: |tuning| tuning.usable_address.is_some(),
+        leave: |tuning| tuning.usable_address = None,
     },
     Own {
         name: "--gateway-patch",

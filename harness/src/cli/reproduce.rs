@@ -49,6 +49,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         namespace_label,
         max_gateways,
         single_gateway_class,
+        usable_address,
         keep: _,
         allow_cluster_changes,
         backends,
@@ -90,6 +91,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.all("--namespace-label", namespace_label);
     line.one("--max-gateways", (*max_gateways != DEFAULT_MAX_GATEWAYS).then_some(max_gateways));
     line.one("--single-gateway-class", single_gateway_class.as_ref());
+    line.one("--usable-address", usable_address.as_ref());
     line.flag("--allow-cluster-changes", *allow_cluster_changes);
     if *backends != BackendsArg::Hosted {
         line.one("--backends", backends.to_possible_value().map(|value| value.get_name().to_owned()));

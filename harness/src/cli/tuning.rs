@@ -87,6 +87,9 @@ pub(crate) struct Tuning {
     /// Another GatewayClass of the same controller that takes one Gateway only, for scenarios on a full target
     #[arg(long, value_name = "NAME")]
     pub(crate) single_gateway_class: Option<String>,
+    /// An address that Gateways may ask for in spec.addresses and nobody has, for scenarios about that: of type IPAddress
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) usable_address: Option<IpAddr>,
     /// Leave objects in the cluster
     #[arg(long, value_enum, default_value_t = KeepArg::Never)]
     pub(crate) keep: KeepArg,
@@ -175,6 +178,7 @@ impl Tuning {
             self.namespace_label.iter().map(|text| label(text)).collect::<Result<_, Failure>>()?;
         options.max_gateways = self.max_gateways.max(1);
         options.single_gateway_class.clone_from(&self.single_gateway_class);
+        options.usable_address = self.usable_address.map(|address| address.to_string());
         options.keep = match self.keep {
             KeepArg::Never => Keep::Never,
             KeepArg::OnFailure => Keep::OnFailure,

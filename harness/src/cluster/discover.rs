@@ -35,6 +35,8 @@ pub struct Class {
     pub name: String,
     /// One of the same controller that takes one entry only, if one is named.
     pub single: Option<String>,
+    /// An address that its Gateways may ask for, if one is named.
+    pub address: Option<String>,
     /// Its controller.
     pub controller_name: String,
     /// What its controller said of it within the budget.
@@ -73,6 +75,11 @@ impl Facts {
     /// A class of the same controller that takes one entry only, if one is named.
     pub fn single_class(&self) -> Option<&str> {
         self.class.as_ref()?.single.as_deref()
+    }
+
+    /// An address that Gateways of the class may ask for, if one is named.
+    pub fn usable_address(&self) -> Option<&str> {
+        self.class.as_ref()?.address.as_deref()
     }
 
     /// The name of the class under test; empty if there is none.
@@ -214,6 +221,8 @@ pub struct GivenClass<'c> {
     pub name: &'c str,
     /// One that takes one entry only.
     pub single: Option<&'c str>,
+    /// An address that its entries may ask for.
+    pub address: Option<&'c str>,
 }
 
 /// Reads everything. Waits with `patience` for the class to be accepted, because features are claimed in its status.
@@ -252,7 +261,7 @@ async fn classes(
     given: GivenClass<'_>,
     patience: &mut Patience<'_>,
 ) -> Result<(Class, Vec<String>), DiscoverError> {
-    let GivenClass { name, single } = given;
+    let GivenClass { name, single, address } = given;
     let object = class_of(api, kinds, name, patience).await?;
     let controller_name = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(single) = single {
@@ -269,6 +278,7 @@ async fn classes(
     let class = Class {
         name: name.to_owned(),
         single: single.map(str::to_owned),
+        address: address.map(str::to_owned),
         controller_name,
         acceptance: acceptance(&object, kinds.dialect()),
     };

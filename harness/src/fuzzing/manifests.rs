@@ -89,6 +89,7 @@ fn bindings(scenario: &Scenario) -> Bindings {
         ports: needs.ports.iter().map(|alias| (alias.clone(), 80)).collect(),
         gateway_class: Some("class".into()),
         single_gateway_class: Some("single".into()),
+        usable_address: Some("192.0.2.7".into()),
         controller_name: Some("example.com/controller".into()),
     }
 }

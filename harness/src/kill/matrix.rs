@@ -252,8 +252,8 @@ impl Matrix {
         let mut signatures = BTreeSet::new();
         let mut sole = BTreeSet::new();
         for run in runs {
-            let listed = listed.of(&run.fault);
             complain(run, listed, &mut complaints);
+            let listed = listed.of(&run.fault);
             let row = row(run, expectations.len(), listed);
             if row.narrow {
                 signatures.insert((row.kills.clone(), row.contract.clone()));
@@ -300,8 +300,9 @@ pub fn share_of(scenarios: usize) -> usize {
     (scenarios / NARROW).max(1)
 }
 
-fn complain(run: &FaultRun, listed: &[Showing], complaints: &mut BTreeSet<Complaint>) {
+fn complain(run: &FaultRun, table: &ShownBy, complaints: &mut BTreeSet<Complaint>) {
     let fault = || run.fault.clone();
+    let listed = table.of(&run.fault);
     if let Some(error) = &run.error {
         complaints.insert(Complaint::NotRun { fault: fault(), error: error.clone() });
         return;
@@ -320,7 +321,8 @@ fn complain(run: &FaultRun, listed: &[Showing], complaints: &mut BTreeSet<Compla
         });
     }
     for killed in run.kills() {
-        for first in killed.first.iter().filter(|f| f.clauses.is_disjoint(&run.clauses)) {
+        let is_known = |f: &FirstFailure| table.is_beside(&run.fault, &killed.scenario, &f.expectation);
+        for first in killed.first.iter().filter(|f| f.clauses.is_disjoint(&run.clauses) && !is_known(f)) {
             complaints.insert(Complaint::Undeclared {
                 fault: fault(),
                 scenario: killed.scenario.clone(),

@@ -37,7 +37,7 @@ fn expectations() -> BTreeMap<String, BTreeSet<String>> {
 
 /// What shows the fault `f`, each a scenario and an expectation.
 fn listed(showings: &[&str]) -> ShownBy {
-    serde_yaml::from_str(&format!("f: {showings:?}")).unwrap()
+    ShownBy::parse(&format!("f: {showings:?}")).unwrap()
 }
 
 fn unproven(clause: &str) -> Complaint {
@@ -125,6 +125,17 @@ fn a_failure_for_another_reason_than_declared_is_a_complaint() {
         clauses: set(&["Y"]),
     };
     assert_eq!(matrix.complaints, [undeclared, unproven("X")]);
+}
+
+#[test]
+fn what_is_known_to_follow_elsewhere_is_no_complaint() {
+    let both = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[("b.1", &["Y"])])]);
+    let complaints = |table: ShownBy| Matrix::of(std::slice::from_ref(&both), &expectations(), &table).complaints;
+    assert_eq!(complaints(listed(&["a a.1"])).len(), 1);
+    assert_eq!(complaints(listed(&["a a.1"]).with_besides("f: ['b b.2']").unwrap()).len(), 1);
+    assert_eq!(complaints(listed(&["a a.1"]).with_besides("f: ['b b.1']").unwrap()), []);
+    // It shows nothing.
+    assert_eq!(complaints(listed(&["b b.1"]).with_besides("f: ['b b.1']").unwrap()), [unproven("X")]);
 }
 
 #[test]

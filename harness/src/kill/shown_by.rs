@@ -24,6 +24,9 @@ const TABLES: [(Reference, Option<&str>, &str); 4] = [
     (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
 ];
 
+/// What follows from faults elsewhere, in scenarios about something else. Only whole products (`--full`) see all of it.
+const BESIDES: &str = include_str!("besides.yaml");
+
 /// What a failure is about beside the values that a manifest asserts: whether something came to rest, was spoken of at all, is
 /// up to date, can be probed, and goes on as it began, at once or after a while.
 const OWN_ASPECTS: [&str; 6] = ["again", "entry", "observedGeneration", "parents", "programmed", "stays"];
@@ -58,10 +61,16 @@ impl fmt::Display for Showing {
     }
 }
 
+/// Expectations, by the fault under which they fail first.
+type Table = BTreeMap<String, Vec<Showing>>;
+
 /// For each fault what shows it, and first what states best what is wrong.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct ShownBy(BTreeMap<String, Vec<Showing>>);
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShownBy {
+    shown: Table,
+    /// What fails first too, for clauses that the fault is not made to break.
+    besides: Table,
+}
 
 impl ShownBy {
     /// The table of the built-in scenarios of a dialect, in the edition that is meant first.
@@ -78,7 +87,24 @@ impl ShownBy {
     /// It is not well-formed.
     pub fn in_edition(reference: Reference, other: Option<&str>) -> Result<ShownBy, serde_yaml::Error> {
         let found = TABLES.iter().find(|(of, edition, _)| *of == reference && *edition == other);
-        found.map_or_else(|| Ok(ShownBy::default()), |(_, _, text)| serde_yaml::from_str(text))
+        let table = found.map_or_else(|| Ok(ShownBy::default()), |(_, _, text)| ShownBy::parse(text))?;
+        if reference == Reference::GatewayApi { table.with_besides(BESIDES) } else { Ok(table) }
+    }
+
+    /// A table of what shows each fault.
+    ///
+    /// # Errors
+    /// It is not well-formed.
+    pub fn parse(text: &str) -> Result<ShownBy, serde_yaml::Error> {
+        Ok(ShownBy { shown: serde_yaml::from_str(text)?, besides: Table::new() })
+    }
+
+    /// The same, with a table of what fails first too, for clauses that the faults are not made to break.
+    ///
+    /// # Errors
+    /// It is not well-formed.
+    pub fn with_besides(self, text: &str) -> Result<ShownBy, serde_yaml::Error> {
+        Ok(ShownBy { besides: serde_yaml::from_str(text)?, ..self })
     }
 
     /// The faults that a run in this edition is about: what its table names, and in the first edition what no table does, too.
@@ -89,16 +115,23 @@ impl ShownBy {
         let own = ShownBy::in_edition(reference, other)?;
         let mut elsewhere = BTreeSet::new();
         for (_, edition, _) in TABLES.iter().filter(|(of, edition, _)| *of == reference && *edition != other) {
-            elsewhere.extend(ShownBy::in_edition(reference, *edition)?.0.into_keys());
+            elsewhere.extend(ShownBy::in_edition(reference, *edition)?.shown.into_keys());
         }
-        let is_meant =
-            |fault: &KnownFault| own.0.contains_key(fault.name) || (other.is_none() && !elsewhere.contains(fault.name));
+        let is_meant = |fault: &KnownFault| {
+            own.shown.contains_key(fault.name) || (other.is_none() && !elsewhere.contains(fault.name))
+        };
         Ok(embedded::faults(reference).into_iter().filter(is_meant).collect())
     }
 
     /// What shows a fault.
     pub fn of(&self, fault: &str) -> &[Showing] {
-        self.0.get(fault).map(Vec::as_slice).unwrap_or_default()
+        self.shown.get(fault).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether it is known that this fails first under the fault, though it is about something else.
+    pub fn is_beside(&self, fault: &str, scenario: &str, expectation: &str) -> bool {
+        let mut besides = self.besides.get(fault).into_iter().flatten();
+        besides.any(|one| one.scenario == scenario && matches(&one.expectation, expectation))
     }
 
     /// Names of faults, scenarios, expectations and contract rules that there are none of, and faults that are left out.
@@ -111,7 +144,7 @@ impl ShownBy {
         }
         let able: BTreeMap<&str, BTreeSet<String>> =
             scenarios.iter().map(|scenario| (scenario.name.as_str(), able_to_fail(scenario))).collect();
-        for (fault, showings) in &self.0 {
+        for (fault, showings) in self.shown.iter().chain(&self.besides) {
             if !faults.iter().any(|known| known.name == fault) {
                 problems.push(format!("there is no fault {fault}"));
             }

@@ -20,7 +20,7 @@ fn problems(table: &ShownBy) -> Vec<String> {
 #[case::rule("writes-once", "httproute-simple contract/HTTPRoute/unique-typ", "can never fail")]
 fn unknown_names_are_problems(#[case] fault: &str, #[case] showing: &str, #[case] problem: &str) {
     let mut table = ShownBy::builtin(Reference::GatewayApi).unwrap();
-    table.0.insert(fault.to_owned(), vec![Showing::try_from(showing.to_owned()).unwrap()]);
+    table.shown.insert(fault.to_owned(), vec![Showing::try_from(showing.to_owned()).unwrap()]);
     let found = problems(&table);
     assert!(found.len() == 1 && found[0].contains(problem), "{found:?}");
 }
@@ -28,7 +28,7 @@ fn unknown_names_are_problems(#[case] fault: &str, #[case] showing: &str, #[case
 #[test]
 fn a_fault_that_is_left_out_is_a_problem() {
     let mut table = ShownBy::builtin(Reference::GatewayApi).unwrap();
-    table.0.remove("writes-once");
+    table.shown.remove("writes-once");
     assert_eq!(problems(&table), ["nothing is named that shows writes-once"]);
 }
 
@@ -36,5 +36,20 @@ fn a_fault_that_is_left_out_is_a_problem() {
 #[case("httproute-simple")]
 #[case("httproute-simple steps[2].probe and more")]
 fn an_entry_is_a_scenario_and_an_expectation(#[case] text: &str) {
-    assert!(serde_yaml::from_str::<ShownBy>(&format!("a: ['{text}']")).is_err());
+    assert!(ShownBy::parse(&format!("a: ['{text}']")).is_err());
+}
+
+#[test]
+fn what_is_known_to_follow_is_named_as_what_shows_a_fault_is() {
+    let mut table = ShownBy::builtin(Reference::GatewayApi).unwrap();
+    let elsewhere = Showing::try_from("httproute-simple steps[*].probe.status".to_owned()).unwrap();
+    table.besides.insert("writes-once".to_owned(), vec![elsewhere]);
+    assert_eq!(problems(&table), Vec::<String>::new());
+    assert!(table.is_beside("writes-once", "httproute-simple", "steps[2].probe.status"));
+    assert!(!table.is_beside("writes-once", "httproute-simple", "steps[2].probe.backend"));
+    assert!(!table.is_beside("writes-twice", "httproute-simple", "steps[2].probe.status"));
+    table
+        .besides
+        .insert("writes-once".to_owned(), vec![Showing::try_from("httproute-simple steps[99].x".to_owned()).unwrap()]);
+    assert_eq!(problems(&table).len(), 1);
 }

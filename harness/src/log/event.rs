@@ -315,6 +315,9 @@ pub struct Bindings {
     /// A class of the same controller that takes one Gateway only, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_gateway_class: Option<String>,
+    /// An address that Gateways of the class may ask for, if one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable_address: Option<String>,
     /// Its controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_name: Option<String>,

@@ -64,6 +64,7 @@ pub fn bindings(scenario: &Scenario, names: &Names<'_>, gateways: &[(String, &In
         ports,
         gateway_class: names.facts.class.as_ref().map(|class| class.name.clone()),
         single_gateway_class: names.facts.single_class().map(str::to_owned),
+        usable_address: names.facts.usable_address().map(str::to_owned),
         controller_name: names.facts.class.as_ref().map(|class| class.controller_name.clone()),
         token,
     }

@@ -22,6 +22,8 @@ pub struct Located {
     pub gateway_class: Option<String>,
     /// A class of it that takes one Gateway only, if it is known to have one.
     pub single_gateway_class: Option<String>,
+    /// An address that its Gateways may ask for, if one is known.
+    pub usable_address: Option<String>,
     /// How its addresses are reached, beside what the user says.
     pub dial: Vec<String>,
     /// What it supports beside what it claims, for releases whose GatewayClass has no place for all of it.
@@ -142,6 +144,7 @@ async fn start_aso(conduct: &Conduct, edition: Option<&str>) -> Result<Located, 
         api: Api::new(testbed.client()),
         gateway_class: None,
         single_gateway_class: None,
+        usable_address: None,
         dial: Vec::new(),
         features: Vec::new(),
         services: services(testbed.services()),
@@ -162,6 +165,7 @@ async fn start_kuadrant(conduct: &Conduct, edition: Option<&str>) -> Result<Loca
         api: Api::new(testbed.client()),
         gateway_class: Some(testbed.cluster().gateway_class().to_owned()),
         single_gateway_class: Some(testbed.cluster().single_gateway_class().to_owned()),
+        usable_address: Some(testbed.cluster().usable_address()),
         dial: testbed.cluster().dial_rules(),
         features: Vec::new(),
         services: services(testbed.services()),
@@ -204,6 +208,7 @@ async fn start_gateway_api(behaviour: Behaviour, asked: &RunOptions) -> Result<L
         api: Api::new(testbed.client()),
         gateway_class: Some(testbed.gateway_class().to_owned()),
         single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
+        usable_address: Some(testbed.usable_address()),
         dial: testbed.dial_rules(),
         features: known.iter().map(ToString::to_string).collect(),
         services: None,

@@ -53,6 +53,7 @@ pub(super) fn facts() -> Facts {
         class: Some(Class {
             name: "class".to_owned(),
             single: None,
+            address: None,
             controller_name: "example.com/controller".to_owned(),
             acceptance: Acceptance::Accepted,
         }),

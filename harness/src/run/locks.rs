@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::cluster::kinds::Kinds;
+use crate::cluster::discover::Facts;
 use crate::cluster::pool::Instance;
 use crate::cluster::shape::Shape;
 use crate::log::ProbeRequest;
@@ -17,22 +17,24 @@ const CLUSTER: &str = "cluster";
 pub fn needs_any<'s>(scenario: &Scenario, mut shapes: impl Iterator<Item = &'s Shape>) -> bool {
     scenario.isolation != Isolation::Shared
         || needs(scenario).single_class
+        || needs(scenario).address
         || shapes.any(|shape| shape.protocol.is_layer_4())
 }
 
-/// Those that are known before a scenario starts: the cluster, the class that takes one Gateway only, and the lanes of its pool
-/// Gateways. Nothing for a scenario that shares.
+/// Those that are known before a scenario starts: the cluster, the class that takes one Gateway only, the address that
+/// Gateways may ask for, and the lanes of its pool Gateways. Nothing for a scenario that shares.
 pub fn known_before<'i>(
     scenario: &Scenario,
-    kinds: &Kinds,
-    single_class: Option<&str>,
+    facts: &Facts,
     instances: impl Iterator<Item = &'i Instance>,
 ) -> Vec<String> {
-    let namespaced = |group: &str, kind: &str| kinds.of(group, kind).is_none_or(|kind| kind.namespaced);
+    let namespaced = |group: &str, kind: &str| facts.kinds.of(group, kind).is_none_or(|kind| kind.namespaced);
     let cluster = cluster_change(scenario, namespaced).map(|_| CLUSTER.to_owned());
-    let class = single_class.filter(|_| needs(scenario).single_class).map(|class| named("class", class));
+    let needs = needs(scenario);
+    let class = facts.single_class().filter(|_| needs.single_class).map(|class| named("class", class));
+    let address = facts.usable_address().filter(|_| needs.address).map(|address| named("address", address));
     let lanes = instances.flat_map(|instance| instance.addresses.iter().map(|address| lane(address, instance.port)));
-    cluster.into_iter().chain(class).chain(lanes).collect()
+    cluster.into_iter().chain(class).chain(address).chain(lanes).collect()
 }
 
 /// The lane that a probe goes by.
@@ -68,9 +70,8 @@ mod tests {
 
     #[test]
     fn lanes_are_addresses_with_ports() {
-        let of = |address: &str, port: u16| {
-            known_before(&scenario("a"), &facts().kinds, None, [&instance(address, port)].into_iter())
-        };
+        let of =
+            |address: &str, port: u16| known_before(&scenario("a"), &facts(), [&instance(address, port)].into_iter());
         assert_eq!(of("10.0.0.1", 80), of("10.0.0.1", 80));
         assert_ne!(of("10.0.0.1", 80), of("10.0.0.1", 81));
         assert_ne!(of("10.0.0.1", 80), of("10.0.0.2", 80));
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn whoever_changes_the_cluster_has_it_alone() {
         let mut changing = scenario("a");
-        let of = |scenario: &Scenario| known_before(scenario, &facts().kinds, None, std::iter::empty());
+        let of = |scenario: &Scenario| known_before(scenario, &facts(), std::iter::empty());
         assert_eq!(of(&changing), Vec::<String>::new());
         assert!(!needs_any(&changing, std::iter::empty()));
         changing.isolation = Isolation::Cluster;

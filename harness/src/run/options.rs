@@ -185,6 +185,8 @@ pub struct RunOptions {
     pub max_gateways: usize,
     /// A GatewayClass of the same controller that takes one Gateway only; by default the embedded target's.
     pub single_gateway_class: Option<String>,
+    /// An address that Gateways may ask for; by default one of the embedded target's.
+    pub usable_address: Option<String>,
     /// Whose objects stay.
     pub keep: Keep,
     /// Permits scenarios that change cluster-scoped objects on a cluster that is not embedded.
@@ -254,6 +256,7 @@ impl RunOptions {
             namespace_labels: Vec::new(),
             max_gateways: DEFAULT_MAX_GATEWAYS,
             single_gateway_class: None,
+            usable_address: None,
             keep: Keep::default(),
             allow_cluster_changes: false,
             events_file: None,

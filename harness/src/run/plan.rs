@@ -125,6 +125,10 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
         let reason = "no GatewayClass that takes one Gateway only is known; name one with --single-gateway-class";
         return Decision::NotSupported(reason.to_owned());
     }
+    if facts.usable_address().is_none() && needs(scenario).address {
+        let reason = "no address that Gateways may ask for is known; name one with --usable-address";
+        return Decision::NotSupported(reason.to_owned());
+    }
     if let Some(service) = scenario.services().into_iter().find(|name| !policy.services.contains(*name)) {
         let reason =
             format!("it needs the service `{service}`, which is not named; name it with --service {service}=URL");
@@ -179,6 +183,7 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
     let class = Class {
         name: String::new(),
         single: options.single_gateway_class.clone(),
+        address: options.usable_address.clone(),
         controller_name: String::new(),
         acceptance: Acceptance::Silent,
     };

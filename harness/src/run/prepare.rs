@@ -186,6 +186,7 @@ async fn begin(
                 api,
                 gateway_class: gateway_class.clone(),
                 single_gateway_class: None,
+                usable_address: None,
                 dial: Vec::new(),
                 features: Vec::new(),
                 services: None,
@@ -196,6 +197,7 @@ async fn begin(
             api: connect(&Source::Text(kubeconfig.clone())).await?,
             gateway_class: gateway_class.clone(),
             single_gateway_class: None,
+            usable_address: None,
             dial: Vec::new(),
             features: Vec::new(),
             services: None,
@@ -226,9 +228,10 @@ async fn begin(
     };
     let timing = options.timing();
     let single = options.single_gateway_class.as_deref().or(located.single_gateway_class.as_deref());
+    let address = options.usable_address.as_deref().or(located.usable_address.as_deref());
     let patience =
         Patience { budget: timing.gateway_class, quiet: timing.quiet, tell: &mut |what| reporter.waiting(what) };
-    let class = located.gateway_class.as_deref().map(|name| GivenClass { name, single });
+    let class = located.gateway_class.as_deref().map(|name| GivenClass { name, single, address });
     let found = discover(&api, class, &wanted, options.bundle, patience).await;
     let mut facts = match found {
         Err(error) if options.preflight => return Err(Preflight::of_error(&error).into()),

@@ -76,7 +76,8 @@ impl Job {
             },
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => AT_ONCE,
         });
-        let fills = needs(scenario).single_class;
+        let needed = needs(scenario);
+        let fills = needed.single_class || needed.address;
         let has_hosts = gateways.is_empty() || gateways.iter().any(|(_, shape)| !shape.protocol.is_layer_4());
         let takes_any_host = has_hosts && takes_any_host(scenario);
         Job { gateways, isolation: scenario.isolation, fills, takes_any_host, estimate: declared.sum() }

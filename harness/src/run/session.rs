@@ -301,10 +301,9 @@ async fn remove(env: &Environment, tidy: &Tidy, name: &Arc<str>, bindings: &Bind
 
 /// What an execution must have to itself before it starts.
 fn locks_of(env: &Environment, slot: &Slot, schedule: &Schedule, start: &Start) -> Vec<String> {
-    let (kinds, single) = (&env.facts.kinds, env.facts.single_class());
     let instances = start.gateways.iter().map(|(_, index)| &schedule.instances()[*index]);
     let instances = instances.filter(|_| slot.job.is_exclusive());
-    locks::known_before(&slot.scenario, kinds, single, instances)
+    locks::known_before(&slot.scenario, &env.facts, instances)
 }
 
 fn stays(keep: Keep, end: &End) -> bool {

@@ -21,6 +21,8 @@ pub enum Slot {
     Class,
     /// `${class:single}`: another class of the same controller, which takes one Gateway only.
     SingleClass,
+    /// `${address}`: an address that Gateways of the class may ask for.
+    Address,
     /// `${controller}`: its controller.
     Controller,
     /// `${port:alias}`: a listener port that the target permits, as a number.
@@ -94,7 +96,7 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, TemplateError> {
 }
 
 /// The fixed words that placeholders begin with; Gateway aliases come on top.
-pub const WORDS: [&str; 9] = ["host", "ns", "name", "class", "controller", "port", "token", "tls", "ca"];
+pub const WORDS: [&str; 10] = ["host", "ns", "name", "class", "controller", "address", "port", "token", "tls", "ca"];
 
 /// Reads the inside of a placeholder. `is_gateway` says which aliases are Gateways.
 ///
@@ -123,6 +125,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
         }
         "class" if argument.is_none() => Ok(Slot::Class),
         "class" if argument == Some("single") => Ok(Slot::SingleClass),
+        "address" if argument.is_none() => Ok(Slot::Address),
         "controller" if argument.is_none() => Ok(Slot::Controller),
         "token" if argument.is_none() => Ok(Slot::Token),
         "token" if argument == Some("plain") => Ok(Slot::PlainToken),
@@ -160,6 +163,7 @@ impl fmt::Display for Slot {
             Slot::Name(alias) => write!(f, "${{name:{alias}}}"),
             Slot::Class => f.write_str("${class}"),
             Slot::SingleClass => f.write_str("${class:single}"),
+            Slot::Address => f.write_str("${address}"),
             Slot::Controller => f.write_str("${controller}"),
             Slot::Port(alias) => write!(f, "${{port:{alias}}}"),
             Slot::Token => f.write_str("${token}"),
@@ -197,6 +201,7 @@ mod tests {
     #[case("ca:b", Slot::Authority("b".into()))]
     #[case("class", Slot::Class)]
     #[case("class:single", Slot::SingleClass)]
+    #[case("address", Slot::Address)]
     #[case("token", Slot::Token)]
     #[case("token:plain", Slot::PlainToken)]
     fn slots_are_read(#[case] inside: &str, #[case] expected: Slot) {

@@ -223,6 +223,12 @@ impl Testbed {
         format!("{a}.{b}.{c}.0/24")
     }
 
+    /// One of them that Gateways may ask for, and that the implementation gives out last.
+    pub fn usable_address(&self) -> String {
+        let [a, b, c] = network(self.server.addr().port());
+        format!("{a}.{b}.{c}.254")
+    }
+
     /// What clients have asked of the API server so far.
     pub fn requests(&self) -> Vec<RequestCount> {
         self.server.requests()

@@ -21,6 +21,8 @@ pub struct Needs {
     pub ports: BTreeSet<String>,
     /// Whether it needs a GatewayClass that takes one Gateway only.
     pub single_class: bool,
+    /// Whether it needs an address that Gateways may ask for.
+    pub address: bool,
 }
 
 /// The aliases that a scenario uses.
@@ -109,6 +111,7 @@ impl Needs {
                 Ok(Slot::Name(alias)) => self.names.insert(alias),
                 Ok(Slot::Port(alias)) => self.ports.insert(alias),
                 Ok(Slot::SingleClass) => std::mem::replace(&mut self.single_class, true),
+                Ok(Slot::Address) => std::mem::replace(&mut self.address, true),
                 _ => false,
             };
         }

@@ -73,6 +73,10 @@ impl<'b> Resolver<'b> {
                 let single = bindings.single_gateway_class.as_deref();
                 Value::from(single.ok_or_else(|| missing("class", "single"))?)
             }
+            Slot::Address => {
+                let address = bindings.usable_address.as_deref();
+                Value::from(address.ok_or_else(|| missing("address", "usable"))?)
+            }
             Slot::Controller => {
                 Value::from(bindings.controller_name.as_deref().ok_or_else(|| missing("controller", "controller"))?)
             }

@@ -80,7 +80,7 @@ fn late<'n>(name: &'n str, gateways: &[String]) -> Option<&'n str> {
         let Part::Slot(inside) = part else { return None };
         let is_early = match template::slot(inside, |alias| gateways.iter().any(|known| known == alias)) {
             Ok(Slot::Token | Slot::PlainToken | Slot::Namespace(_) | Slot::Host(_) | Slot::Name(_)) => true,
-            Ok(Slot::Class | Slot::SingleClass | Slot::Controller) => true,
+            Ok(Slot::Class | Slot::SingleClass | Slot::Address | Slot::Controller) => true,
             Ok(_) => false,
             // That has been said already.
             Err(_) => true,

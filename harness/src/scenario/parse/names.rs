@@ -72,7 +72,9 @@ impl Names {
                     let help = Some("it stands for a whole mapping, so it must be the whole scalar".to_owned());
                     checker.report(mark, format!("`{slot}` inside a longer string"), help);
                 }
-                Ok(slot @ (Slot::Class | Slot::SingleClass | Slot::Controller)) if self.dialect.class().is_none() => {
+                Ok(slot @ (Slot::Class | Slot::SingleClass | Slot::Address | Slot::Controller))
+                    if self.dialect.class().is_none() =>
+                {
                     let message =
                         format!("`{slot}` stands for nothing: the dialect `{}` has no class", self.dialect.name());
                     checker.report(

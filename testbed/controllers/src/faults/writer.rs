@@ -335,7 +335,12 @@ pub(super) const FAULTS: &[Fault] = &[
                 if !was_visited(live) {
                     return;
                 }
-                for (old, new) in lists(&mut before).into_iter().zip(lists(status)) {
+                let (old, new) = (lists(&mut before), lists(status));
+                // Entries that came or went leave no list at its place, and those of others are none of its business.
+                if old.len() != new.len() {
+                    return;
+                }
+                for (old, new) in old.into_iter().zip(new) {
                     for condition in new {
                         if let Some(same) = old.iter().find(|one| one["type"] == condition["type"]) {
                             condition["lastTransitionTime"] = same["lastTransitionTime"].clone();

@@ -1,6 +1,6 @@
 //! Which listeners serve a route, and for which of its hosts.
 
-use std::net::IpAddr;
+use std::{collections::BTreeSet, net::IpAddr};
 
 use gateproof_proxy::config::Hostname::{Any, Exact, Wildcard};
 use gateproof_proxy::config::{
@@ -221,6 +221,22 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         summary: "Lets an HTTPS listener serve the routes of those whose hostnames cover its own.",
         clauses: &["blind:GatewayHTTPListenerIsolation.2"],
         seam: Seam::Config(|| serve(|_, config| config.listeners.iter_mut().for_each(share_routes_over_tls))),
+    },
+    Fault {
+        name: "serves-nothing-on-requested-addresses",
+        summary: "Gives a Gateway the addresses that it asks for, and serves no route there.",
+        clauses: &["blind:GatewayStaticAddresses.1"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                let asked = seen.snapshot.gateways().flat_map(|(_, gateway)| &gateway.addresses);
+                let asked: BTreeSet<IpAddr> = asked.filter_map(|address| address.value.parse().ok()).collect();
+                for listener in config.listeners.iter_mut().filter(|one| asked.contains(&one.address)) {
+                    if let Protocol::Http(http) = &mut listener.protocol {
+                        http.virtual_hosts.clear();
+                    }
+                }
+            })
+        }),
     },
     Fault {
         name: "keeps-old-ports-open",
