@@ -14,14 +14,16 @@ use bytes::Bytes;
 use futures::stream;
 use gateproof::cluster::clock;
 use gateproof::cluster::dial::{Connection, DialError, Dialer, StaticDialer};
-use gateproof::log::{Elapsed, Exchange, HttpRequest, Message, ProbeError, ProbeRequest, TcpEnd};
+use gateproof::log::{Elapsed, Exchange, Hello, HttpRequest, Message, ProbeError, ProbeRequest, TcpEnd};
 use gateproof::probe::Prober;
 use http_body_util::StreamBody;
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rstest::rstest;
-use tokio::io::duplex;
+use rustls_pki_types::PrivatePkcs8KeyDer;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio_rustls::TlsAcceptor;
 
 /// What one attempt may take.
 const BUDGET: Duration = Duration::from_secs(5);
@@ -117,13 +119,14 @@ enum Shown {
     WrongReply,
     Closed,
     Hung,
+    Alerted,
     Broken,
     Malformed,
     TimedOut,
     Handshake,
 }
 
-use Shown::{Broken, Closed, Handshake, Hung, Malformed, TimedOut, Whole, WrongReply};
+use Shown::{Alerted, Broken, Closed, Handshake, Hung, Malformed, TimedOut, Whole, WrongReply};
 
 fn shown(exchange: &Exchange) -> Shown {
     match (&exchange.error, &exchange.http, &exchange.tcp) {
@@ -132,6 +135,7 @@ fn shown(exchange: &Exchange) -> Shown {
         (None, None, Some(TcpEnd::Answered { .. })) => Whole,
         (None, None, Some(TcpEnd::ClosedBeforeAnyByte)) => Closed,
         (None, None, Some(TcpEnd::Hung)) => Hung,
+        (None, None, Some(TcpEnd::Alert(_))) => Alerted,
         (Some(ProbeError::Broken(_)), None, None) => Broken,
         (Some(ProbeError::Malformed(_)), None, None) => Malformed,
         (Some(ProbeError::TimedOut), None, None) => TimedOut,
@@ -360,19 +364,101 @@ async fn a_slow_answer_is_late(
     assert_eq!((received.bytes, received.status), (at_once as u64 + 2, status), "two of them fit into the time");
 }
 
+/// A request that begins with a handshake: over HTTPS, or for a stream within TLS.
+fn over_tls(kind: Kind) -> ProbeRequest {
+    let name = Some("host.test".to_owned());
+    match probe(kind) {
+        ProbeRequest::Http(request) => HttpRequest { tls_server_name: name, ..*request }.into(),
+        ProbeRequest::Tcp { host, port, send, listens, .. } => {
+            let tls = Some(Hello { server_name: name, ..Hello::default() });
+            ProbeRequest::Tcp { host, port, send, listens, tls }
+        }
+        ProbeRequest::Udp { .. } => panic!("datagrams have no handshake here"),
+    }
+}
+
 /// What comes instead of a handshake is shown as it came.
 #[rstest]
 #[case::no_tls(h1(b"HTTP/1.1 400 Bad Request\r\n\r\n"), End::Close, Handshake)]
-#[case::an_alert(h1(b"\x15\x03\x03\x00\x02\x02\x28"), End::Close, Handshake)]
 #[case::cut_record(h1(b"\x16\x03\x03\x01\x00\x02"), End::Close, Handshake)]
+#[case::oversized_record(h1(&[&b"\x16\x03\x03\xff\xff"[..], &[2; 70_000]].concat()), End::Close, Handshake)]
 #[case::reset(h1(b"\x16\x03"), End::Reset, Handshake)]
 #[case::endless(endless(b"", b"\x16\x03\x03\x00\x04\x02\xff\xff\xff"), End::Close, Handshake)]
+#[case::endless_warnings(endless(b"", b"\x15\x03\x03\x00\x02\x01\x5a"), End::Close, Handshake)]
 #[case::slow(vec![Act::Drip(b"\x16\x03\x03\x01\x00".to_vec(), Duration::from_secs(2))], End::Close, TimedOut)]
 #[tokio::test(start_paused = true)]
-async fn a_handshake_fails_with_evidence(#[case] acts: Vec<Act>, #[case] end: End, #[case] expected: Shown) {
-    let ProbeRequest::Http(request) = probe(Http1) else { panic!("not HTTP") };
-    let request = HttpRequest { tls_server_name: Some("host.test".to_owned()), ..*request };
-    let exchange = attempt(request.into(), acts, end).await;
+async fn a_handshake_fails_with_evidence(
+    #[values(Http1, Tcp)] kind: Kind,
+    #[case] acts: Vec<Act>,
+    #[case] end: End,
+    #[case] expected: Shown,
+) {
+    let exchange = attempt(over_tls(kind), acts, end).await;
     assert_eq!(shown(&exchange), expected, "{exchange:?}");
     assert!(exchange.received.is_some(), "{exchange:?}");
+}
+
+/// An alert is an answer to a stream's handshake, which may be what is asked for, and an error of a request.
+#[rstest]
+#[case(Http1, Handshake)]
+#[case(Tcp, Alerted)]
+#[tokio::test(start_paused = true)]
+async fn an_alert_is_told_from_silence(#[case] kind: Kind, #[case] expected: Shown) {
+    let exchange = attempt(over_tls(kind), h1(b"\x15\x03\x03\x00\x02\x02\x28"), End::Close).await;
+    assert_eq!(shown(&exchange), expected, "{exchange:?}");
+}
+
+/// A server that does its part of the handshake.
+struct Presents(TlsAcceptor);
+
+impl Presents {
+    /// Its certificate comes that many times.
+    fn behind(count: usize) -> Self {
+        let pair = rcgen::generate_simple_self_signed(["host.test".to_owned()]).unwrap();
+        let key = PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der());
+        let chain = vec![pair.cert.der().clone(); count];
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key.into())
+            .unwrap();
+        Self(TlsAcceptor::from(Arc::new(config)))
+    }
+}
+
+#[async_trait]
+impl Dialer for Presents {
+    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+        let (client, server) = duplex(64 * 1024);
+        let acceptor = self.0.clone();
+        tokio::spawn(async move {
+            let Ok(mut stream) = acceptor.accept(server).await else { return };
+            let _ = stream.read(&mut [0; 256]).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+            let _ = stream.shutdown().await;
+        });
+        Ok(Connection { stream: Box::new(client), peer: None })
+    }
+
+    fn advice(&self) -> &'static str {
+        "there is none"
+    }
+}
+
+/// Certificates of a megabyte are no reason to hold one, and ones of a few kilobytes are none to refuse them.
+#[rstest]
+#[case::common(10, Whole)]
+#[case::a_megabyte(3000, Handshake)]
+#[tokio::test]
+async fn certificates_take_no_more_memory_than_they_may(
+    #[values(Http1, Tcp)] kind: Kind,
+    #[case] count: usize,
+    #[case] expected: Shown,
+) {
+    let prober = Prober::new(Arc::new(Presents::behind(count)), BUDGET);
+    let exchange = prober.attempt("id".to_owned(), over_tls(kind), Elapsed(0)).await;
+    assert_eq!(shown(&exchange), expected, "{exchange:?}");
+    assert!(serde_json::to_string(&exchange).unwrap().len() < 64 * 1024);
 }

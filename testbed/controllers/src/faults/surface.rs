@@ -42,7 +42,7 @@ fn without_annotation_of(crds: &mut [Value], kind: &str, annotation: &str) {
 }
 
 /// Kinds of the bundle of which this implementation does not ask which release they are of.
-const UNREAD: [&str; 3] = ["BackendTLSPolicy", "TLSRoute", "UDPRoute"];
+const UNREAD: [&str; 4] = ["BackendTLSPolicy", "ListenerSet", "TLSRoute", "UDPRoute"];
 
 /// Makes every Gateway's HTTPS listeners name their `tls`.
 fn demand_tls(crds: &mut [Value]) {
