@@ -1,9 +1,9 @@
 use std::net::IpAddr;
 
-use gateproof_proxy::config::{Hostname, Transport};
+use gateproof_proxy::config::{ClientValidation, Hostname, Transport};
 
 use super::{
-    certificates, class, hostname,
+    certificates, class, clients, hostname,
     verdict::{Problem, Verdict, resolved_refs},
 };
 use crate::{
@@ -28,6 +28,8 @@ pub(crate) struct Listener<'a> {
     conflict: Option<Problem>,
     overlap: Option<String>,
     pub(crate) certificates: Vec<Certificate>,
+    /// What clients have to show, if anything.
+    pub(crate) clients: Option<ClientValidation>,
 }
 
 /// The protocols that the implementation speaks.
@@ -167,10 +169,21 @@ pub(crate) fn review<'a>(
         } else {
             Vec::new()
         };
+        let asked = validation(spec, listener.port).filter(|_| protocol == Some(Protocol::Https));
+        let mut clients = None;
+        if let Some(asked) = asked {
+            let (usable, broken) = clients::judge(snapshot, gateway, asked);
+            clients = usable;
+            problems.splice(0..0, broken);
+        }
+        let lacks_authorities = asked.is_some() && clients.is_none();
         let transport = protocol.map_or(Transport::Tcp, Protocol::transport);
         let binds: Vec<&Bind> =
             addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port, transport))).collect();
-        let admitted = admitted(listener, protocol, spec, conflict.as_ref(), settings);
+        let mut admitted = admitted(listener, protocol, conflict.as_ref(), settings);
+        if admitted.is_true() && lacks_authorities {
+            admitted = Verdict::no("NoValidCACertificate", "No authority of client certificates can be used");
+        }
         Listener {
             spec: listener,
             protocol,
@@ -182,6 +195,7 @@ pub(crate) fn review<'a>(
             conflict,
             overlap: overlap(listener, &spec.listeners).filter(|_| says_overlap),
             certificates,
+            clients,
         }
     };
     spec.listeners.iter().map(one).collect()
@@ -190,7 +204,6 @@ pub(crate) fn review<'a>(
 fn admitted(
     listener: &model::Listener,
     protocol: Option<Protocol>,
-    gateway: &GatewaySpec,
     conflict: Option<&Problem>,
     settings: &Settings,
 ) -> Verdict {
@@ -209,9 +222,6 @@ fn admitted(
         {
             return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
         }
-        if asks_for_client_certificates(gateway, listener.port) {
-            return Verdict::no("UnsupportedValue", "Validation of client certificates is not supported");
-        }
     }
     Verdict::yes("Accepted", "The listener is valid")
 }
@@ -224,10 +234,9 @@ fn bound(port: u16, binds: &[&Bind]) -> Option<Verdict> {
     })
 }
 
-fn asks_for_client_certificates(gateway: &GatewaySpec, port: u16) -> bool {
-    let Some(frontend) = gateway.tls.as_ref().and_then(|tls| tls.frontend.as_ref()) else { return false };
-    let own = frontend.per_port.iter().find(|entry| entry.port == port).map(|entry| &entry.tls);
-    own.unwrap_or(&frontend.default).validation.is_some()
+/// What clients have to prove on a port.
+fn validation(gateway: &GatewaySpec, port: u16) -> Option<&model::FrontendValidation> {
+    gateway.tls.as_ref()?.frontend.as_ref()?.of_port(port)
 }
 
 /// Two listeners that cannot be told apart conflict, and neither wins: on one port either the protocols differ, or the

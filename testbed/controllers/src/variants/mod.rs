@@ -2,6 +2,7 @@
 //!
 //! A variant sits in the seams, as faults do, and breaks nothing: a suite that complains of one blames wrongly.
 
+mod clients;
 mod datagrams;
 mod exchanges;
 mod late;
@@ -97,7 +98,11 @@ impl Variant {
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
     let runtime = [late::VARIANTS, reloads::VARIANTS, refusals::VARIANTS, statuses::VARIANTS, writes::VARIANTS];
     let more = [reasons::VARIANTS, left::VARIANTS, exchanges::VARIANTS, pacing::VARIANTS, limits::VARIANTS];
-    runtime.into_iter().chain(more).chain([places::VARIANTS, silence::VARIANTS, datagrams::VARIANTS]).flatten()
+    runtime
+        .into_iter()
+        .chain(more)
+        .chain([places::VARIANTS, silence::VARIANTS, datagrams::VARIANTS, clients::VARIANTS])
+        .flatten()
 }
 
 /// The variant of that name.
