@@ -88,6 +88,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             let other = other.filter(|other| other.is_server_name).map(|other| other.host.as_str());
             without_port(other.unwrap_or(own_host)).to_owned()
         }),
+        client: probe.client.clone(),
         method: method.clone(),
         target: probe.path.clone(),
         authority: host.unwrap_or(own_host).to_owned(),

@@ -82,6 +82,8 @@ impl Pin {
                 // The data plane itself listens there, and says that it has no such route.
                 Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
                     tamper.answers(&host, WrongAnswer::Status(OTHER_STATUS));
+                    // Perhaps only to clients with a certificate.
+                    tamper.admit_clients();
                     Ok(())
                 }
                 put => put,

@@ -79,6 +79,9 @@ pub struct HttpRequest {
     /// Server name for TLS; `None` for plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<String>,
+    /// The certificate that it has for who asks for one in the TLS handshake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientCertificate>,
     /// The method.
     pub method: String,
     /// The raw request target, such as `/a/../b?q=%2F`.
@@ -104,6 +107,16 @@ pub struct HttpRequest {
     /// Messages to send one after the other once the connection is a WebSocket; `None`: it shall not become one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<Message>>,
+}
+
+/// The certificate of a client, which is made when the request is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientCertificate {
+    /// Alias of the authority that signs it.
+    pub authority: String,
+    /// Whether its time is over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub expired: bool,
 }
 
 /// A sort of message over a WebSocket, each of which has one right answer of an echo.

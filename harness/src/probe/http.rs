@@ -18,7 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::kept::{Content, Open, Sender};
 use super::tap::{Seen, Tap};
-use super::{Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
+use super::{ClientPair, Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
 use crate::cluster::clock;
 use crate::cluster::dial::Connection;
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
@@ -32,7 +32,12 @@ const HEAD_START: Duration = Duration::from_millis(50);
 /// How much of a body is read to find the echo's JSON in it.
 const READ_BODY: usize = 256 * 1024;
 
-pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &HttpRequest) -> Exchange {
+pub(super) async fn attempt(
+    prober: &Prober,
+    mut exchange: Exchange,
+    request: &HttpRequest,
+    client: Option<&ClientPair>,
+) -> Exchange {
     let end = clock::now() + prober.budget;
     let wires = wire(request, &exchange.id).and_then(|wire| Ok((wire, others(request, &exchange.id)?)));
     let (wire, others) = match wires {
@@ -57,7 +62,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
                         seen = open.seen.clone();
                         open
                     }
-                    None => connect(prober, request, &mut exchange, &seen, end).await?,
+                    None => connect(prober, (request, client), &mut exchange, &seen, end).await?,
                 };
                 match open.shared() {
                     Some(shared) => prober.kept.keep(name, shared),
@@ -65,7 +70,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
                 }
                 open
             }
-            None => connect(prober, request, &mut exchange, &seen, end).await?,
+            None => connect(prober, (request, client), &mut exchange, &seen, end).await?,
         };
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
@@ -108,7 +113,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, request: &H
 /// A fresh connection, with TLS if the request is over it. Who is at its other end is noted even if nothing comes of it.
 async fn connect(
     prober: &Prober,
-    request: &HttpRequest,
+    (request, client): (&HttpRequest, Option<&ClientPair>),
     exchange: &mut Exchange,
     seen: &Seen,
     end: Instant,
@@ -123,8 +128,13 @@ async fn connect(
     };
     let name = ServerName::try_from(name.clone())
         .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
-    let connector = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
-    let stream = connector.connect(name, stream).await;
+    let own = match (&request.client, client) {
+        (None, _) => None,
+        (Some(_), Some(pair)) => Some(tls::of_client(pair, request.http2).map_err(ProbeError::Unreachable)?),
+        (Some(_), None) => return Err(ProbeError::Unreachable("the client has no certificate".to_owned())),
+    };
+    let known = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
+    let stream = own.as_ref().unwrap_or(known).connect(name, stream).await;
     let failed = |error: std::io::Error| {
         attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Handshake(error.to_string()))
     };

@@ -20,6 +20,15 @@ use crate::log::{Elapsed, Exchange, ProbeRequest};
 /// The header that carries the exchange's id to the backends' journals.
 pub const REQUEST_HEADER: &str = "X-Gateproof-Request";
 
+/// The certificate of a client and its key, both in PEM.
+#[derive(Clone)]
+pub struct ClientPair {
+    /// The certificate.
+    pub certificate: String,
+    /// The key.
+    pub key: String,
+}
+
 /// Makes attempts.
 #[derive(Clone)]
 pub struct Prober {
@@ -40,8 +49,20 @@ impl Prober {
         self.kept.release(token);
     }
 
-    /// One attempt, over a fresh connection unless the request names one that is kept open. Never fails: what went wrong stands in the exchange.
+    /// One attempt by a client without a certificate, as [`Prober::attempt_as`] makes it.
     pub async fn attempt(&self, id: String, request: ProbeRequest, started: Elapsed) -> Exchange {
+        self.attempt_as(None, id, request, started).await
+    }
+
+    /// One attempt, over a fresh connection unless the request names one that is kept open, by a client with this certificate.
+    /// Never fails: what went wrong stands in the exchange.
+    pub async fn attempt_as(
+        &self,
+        client: Option<&ClientPair>,
+        id: String,
+        request: ProbeRequest,
+        started: Elapsed,
+    ) -> Exchange {
         let exchange = Exchange {
             id,
             request,
@@ -57,7 +78,7 @@ impl Prober {
             received: None,
         };
         match exchange.request.clone() {
-            ProbeRequest::Http(request) => http::attempt(self, exchange, &request).await,
+            ProbeRequest::Http(request) => http::attempt(self, exchange, &request, client).await,
             ProbeRequest::Tcp { host, port, send, listens, tls } => {
                 let text = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
                 match tls {

@@ -3,13 +3,17 @@
 
 use std::sync::Arc;
 
+use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
+use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsConnector;
 
+use super::ClientPair;
 use crate::log::PeerCertificate;
 
 /// Connectors that take any certificate.
@@ -38,10 +42,43 @@ pub(super) fn connectors() -> Connectors {
 /// HTTP/2 as handshakes name it.
 pub(super) const HTTP2: &[u8] = b"h2";
 
+/// A connector that shows this certificate to whoever asks for one.
+pub(super) fn of_client(pair: &ClientPair, http2: bool) -> Result<TlsConnector, String> {
+    let unread = |error: &dyn std::fmt::Display| format!("the client has no certificate that can be used: {error}");
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
+        .collect::<Result<_, _>>()
+        .map_err(|error| unread(&error))?;
+    let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(|error| unread(&error))?;
+    let key = CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(|error| unread(&error))?;
+    let protocols: &[&[u8]] = if http2 { &[HTTP2] } else { &[b"http/1.1"] };
+    Ok(showing(Some(Arc::new(Own(Arc::new(key)))), protocols, true))
+}
+
+/// Shows one certificate whatever authorities and algorithms the server names: what it makes of it is what is asked.
+#[derive(Debug)]
+struct Own(Arc<CertifiedKey>);
+
+impl ResolvesClientCert for Own {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
 fn connector(protocols: &[&[u8]], says_name: bool) -> TlsConnector {
+    showing(None, protocols, says_name)
+}
+
+fn showing(own: Option<Arc<Own>>, protocols: &[&[u8]], says_name: bool) -> TlsConnector {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
     let mut config = config(provider, verifier);
+    if let Some(own) = own {
+        config.client_auth_cert_resolver = own;
+    }
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     config.enable_sni = says_name;
     // Sessions are never resumed: every attempt shows a whole handshake.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialects::Dialect;
-use crate::log::Message;
+use crate::log::{ClientCertificate, Message};
 
 pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
@@ -438,6 +438,8 @@ pub struct Probe {
     pub over: Option<String>,
     /// Whether the automatic contrast is sent around 4xx and 5xx expectations.
     pub contrast: bool,
+    /// The certificate that it has for who asks for one over TLS.
+    pub client: Option<ClientCertificate>,
     /// Whether it is sent although its Gateway is not `Programmed=True`.
     pub unprogrammed: bool,
     /// Whether it is sent once, and that answer counts.

@@ -2,6 +2,7 @@
 
 pub(in crate::scenario) mod build;
 pub(in crate::scenario) mod check;
+mod client;
 mod component;
 mod expect;
 pub(in crate::scenario) mod field;

@@ -132,7 +132,7 @@ pub enum Body {
     EndpointSlice(EndpointSliceView),
     Secret(SecretView),
     GatewayClass(GatewayClassSpec),
-    Gateway(GatewaySpec),
+    Gateway(Box<GatewaySpec>),
     ListenerSet(ListenerSetSpec),
     HttpRoute(HttpRouteSpec),
     GrpcRoute(GrpcRouteSpec),
@@ -178,7 +178,7 @@ impl Object {
                 Kind::EndpointSlice => Body::EndpointSlice(EndpointSliceView::deserialize(&raw)?),
                 Kind::Secret => Body::Secret(SecretView::read(&raw)?),
                 Kind::GatewayClass => Body::GatewayClass(GatewayClassSpec::deserialize(spec)?),
-                Kind::Gateway => Body::Gateway(GatewaySpec::deserialize(spec)?),
+                Kind::Gateway => Body::Gateway(Box::deserialize(spec)?),
                 Kind::ListenerSet => Body::ListenerSet(ListenerSetSpec::deserialize(spec)?),
                 Kind::HttpRoute => Body::HttpRoute(HttpRouteSpec::deserialize(spec)?),
                 Kind::GrpcRoute => Body::GrpcRoute(GrpcRouteSpec::deserialize(spec)?),
@@ -324,19 +324,19 @@ macro_rules! views {
             $(
                 #[doc = concat!("Every ", stringify!($kind), ", with its metadata.")]
                 pub fn $method(&self) -> impl Iterator<Item = (&Object, &$view)> {
-                    self.all(Kind::$kind).filter_map(|object| match &object.body {
-                        Body::$kind(view) => Some((&**object, view)),
-                        _ => None,
+                    self.all(Kind::$kind).filter_map(|object| {
+                        let Body::$kind(view) = &object.body else { return None };
+                        // Large ones are boxed.
+                        let view: &$view = view;
+                        Some((&**object, view))
                     })
                 }
 
                 #[doc = concat!("One ", stringify!($kind), ".")]
                 pub fn $one(&self, namespace: &str, name: &str) -> Option<(&Object, &$view)> {
                     let object = self.get(Kind::$kind, namespace, name)?;
-                    match &object.body {
-                        Body::$kind(view) => Some((object, view)),
-                        _ => None,
-                    }
+                    let Body::$kind(view) = &object.body else { return None };
+                    Some((object, view))
                 }
             )*
         }

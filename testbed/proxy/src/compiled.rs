@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::clients::Validation;
 use crate::config::{
     BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, StreamListener, TcpBackend,
     TcpTarget, TlsListener, Transport, VirtualHost,
@@ -16,7 +17,7 @@ use crate::matching::MatchPredicate;
 use crate::matching::precedence::{Rank, rank};
 use crate::spread::Spread;
 use crate::streams::CompiledStream;
-use crate::tls::{self, TlsTerms};
+use crate::tls::{self, HostTerms, TlsTerms};
 
 /// Names a listener: the Gateway's address, the port that it declares, and whether that is one of TCP or of UDP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,19 +147,25 @@ impl CompiledListener {
 fn https(listeners: &[TlsListener], streams: &[StreamListener], problems: &mut Vec<Problem>) -> Service {
     let usable: Vec<_> = listeners
         .iter()
-        .filter_map(|listener| match tls::load(&listener.certificates) {
-            Ok(keys) => Some((&listener.virtual_host, keys)),
-            Err(error) => {
-                let subject = listener.virtual_host.listener.clone();
-                problems.push(Problem { subject, reason: error.to_string() });
+        .filter_map(|listener| match terms(listener) {
+            Ok(terms) => Some((&listener.virtual_host, terms)),
+            Err(reason) => {
+                problems.push(Problem { subject: listener.virtual_host.listener.clone(), reason });
                 None
             }
         })
         .collect();
     let hosts = usable.iter().map(|(host, _)| CompiledVirtualHost::new(host, problems)).collect();
-    let terms = usable.into_iter().map(|(host, keys)| (host.hostname.clone(), keys)).collect();
+    let terms = usable.into_iter().map(|(_, terms)| terms).collect();
     let streams = streams.iter().map(|stream| CompiledStream::new(stream, problems)).collect();
     Service::Https { hosts, terms: TlsTerms::new(terms), streams }
+}
+
+/// How a listener answers handshakes, or why it cannot.
+fn terms(listener: &TlsListener) -> Result<HostTerms, String> {
+    let keys = tls::load(&listener.certificates).map_err(|error| error.to_string())?;
+    let clients = listener.clients.as_ref().map(Validation::new).transpose()?;
+    Ok(HostTerms { hostname: listener.virtual_host.hostname.clone(), keys, clients })
 }
 
 /// A virtual host with its candidates in the order of precedence.

@@ -5,6 +5,7 @@
 //! before a value of these types exists; everything a request decides (matching, weights, filters) is decided here.
 
 mod backend_tls;
+mod clients;
 mod layer_4;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 pub use backend_tls::{Authorities, BackendTls, PeerName};
+pub use clients::{Admits, ClientValidation, Refuses};
 pub use layer_4::{TcpBackend, TcpListener, TcpTarget, UdpListener};
 
 /// The whole configuration of the data plane. Two equal values mean the same traffic.
@@ -102,6 +104,9 @@ pub struct TlsListener {
     /// The certificates of the listener. The first one whose names cover the server name is presented, else the first.
     /// A listener without a usable certificate does not take part in handshakes.
     pub certificates: Vec<Certificate>,
+    /// What clients have to show; `None`: they are asked for nothing. Without a usable authority the listener does not take
+    /// part in handshakes.
+    pub clients: Option<ClientValidation>,
 }
 
 /// The Gateway listeners of protocol TLS on one address and port, and those of protocol HTTPS beside them. A connection belongs to

@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod body;
 mod chain;
+mod clients;
 pub mod compiled;
 pub mod config;
 pub mod exchange;

@@ -226,6 +226,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         among: Vec::new(),
         answer,
         over: None,
+        client: None,
         messages: None,
         contrast: true,
         unprogrammed: false,

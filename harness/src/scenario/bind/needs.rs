@@ -46,6 +46,7 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 let headers = probe.headers.values().flatten().chain(&probe.among);
                 let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(headers);
                 texts.for_each(|text| needs.text(text));
+                needs.authorities.extend(probe.client.iter().map(|client| client.authority.clone()));
                 if let Answer::Http(seen) = &probe.answer {
                     seen.texts().into_iter().for_each(|text| needs.text(text));
                 }

@@ -9,7 +9,7 @@ use rcgen::{
 use serde_json::{Value, json};
 
 use super::BindError;
-use crate::log::Authority;
+use crate::log::{Authority, ClientCertificate};
 use crate::scenario::CertificateDecl;
 
 /// The data of a `kubernetes.io/tls` Secret with a fresh self-signed certificate for these hosts.
@@ -51,8 +51,6 @@ fn authority_params() -> CertificateParams {
 /// If it cannot be made, or the authority is one of an earlier run, whose key is not kept.
 pub fn certificate(decl: &CertificateDecl, authority: &Authority) -> Result<(String, String), BindError> {
     let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
-    let issuer = Issuer::new(authority_params(), KeyPair::from_pem(&authority.key).map_err(failed)?);
-    let key = KeyPair::generate().map_err(failed)?;
     let mut params = CertificateParams::default();
     let name = |name: &String| match name.contains("://") {
         true => Ok(SanType::URI(name.as_str().try_into()?)),
@@ -60,7 +58,26 @@ pub fn certificate(decl: &CertificateDecl, authority: &Authority) -> Result<(Str
     };
     params.subject_alt_names = decl.names.iter().map(name).collect::<Result<_, _>>().map_err(failed)?;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    if decl.expired {
+    signed(params, decl.expired, authority)
+}
+
+/// A certificate of a client and its key, both in PEM. It names nobody: that it is signed is all that counts.
+///
+/// # Errors
+/// If it cannot be made, or the authority is one of an earlier run, whose key is not kept.
+pub fn client(decl: &ClientCertificate, authority: &Authority) -> Result<(String, String), BindError> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "gateproof client");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    signed(params, decl.expired, authority)
+}
+
+fn signed(mut params: CertificateParams, expired: bool, authority: &Authority) -> Result<(String, String), BindError> {
+    let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
+    let issuer = Issuer::new(authority_params(), KeyPair::from_pem(&authority.key).map_err(failed)?);
+    let key = KeyPair::generate().map_err(failed)?;
+    if expired {
         (params.not_before, params.not_after) = (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1));
     }
     Ok((params.signed_by(&key, &issuer).map_err(failed)?.pem(), key.serialize_pem()))

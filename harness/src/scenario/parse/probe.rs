@@ -6,6 +6,7 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Share, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
+use super::client::client;
 use super::hold::millis;
 use super::names::Names;
 use super::service::count_of;
@@ -75,7 +76,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
     if let Some((to, over)) = layer_4(node) {
-        for name in ["via", "headers", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
+        for name in ["via", "headers", "client", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
@@ -107,6 +108,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             sends: Vec::new(),
             among: Vec::new(),
             over: None,
+            client: None,
             messages: None,
             answer: answer(node.get("expect")?, over, names, checker)?,
             contrast: false,
@@ -184,6 +186,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         sends,
         among,
         over: text(node, "over").map(str::to_owned),
+        client: client(node, url.tls, checker),
         messages: is_websocket.then(|| messages(replies)),
         answer: answer(node.get("expect")?, if grpc { Over::Grpc } else { Over::Http }, names, checker)?,
         contrast: boolean(node, "contrast").unwrap_or(true),

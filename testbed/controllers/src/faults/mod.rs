@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod bugs;
+mod clients;
 mod config;
 pub(crate) mod exchange;
 mod flaps;
@@ -188,6 +189,7 @@ pub fn catalogue() -> &'static [Fault] {
             listener_sets::FAULTS,
             tls::FAULTS,
             policies::FAULTS,
+            clients::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Fault, Seam,
-    tools::{backends, drop_field, each, has_reason, say, serve, serve_from, serve_past, set, view},
+    tools::{Memory, backends, drop_field, each, has_reason, say, serve, serve_from, serve_past, set, view},
 };
 use crate::{
     snapshot::{Kind, Snapshot},
@@ -56,6 +56,20 @@ fn forget_broken(snapshot: &mut Snapshot) {
     });
 }
 
+/// Shows the ConfigMaps that policies name as they were first.
+fn keep_first_authorities(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let mut first = snapshot.clone();
+    memory.keep_first(&mut first, Kind::ConfigMap);
+    let known = snapshot.clone();
+    for (policy, spec) in known.backend_tls_policies() {
+        for reference in &spec.validation.ca_certificate_refs {
+            if let Some(map) = first.get(Kind::ConfigMap, &policy.meta.namespace, &reference.name) {
+                snapshot.insert(Kind::ConfigMap, map.clone());
+            }
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "sends-clear-text-to-encrypted-backends",
@@ -85,7 +99,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "keeps-first-authorities",
         summary: "Goes on believing the authorities that a ConfigMap had first.",
         clauses: &["blind:BackendTLSPolicy.1"],
-        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::ConfigMap))),
+        seam: Seam::Config(|| serve_past(keep_first_authorities)),
     },
     Fault {
         name: "keeps-deleted-policies-for-backends",

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::ParentRef;
+use super::{GatewayTls, ParentRef};
 
 /// `GatewayClass.spec`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -68,42 +68,6 @@ pub struct ListenerSetSpec {
 pub struct Infrastructure {
     /// Implementation-specific parameters; this implementation supports none.
     pub parameters_ref: Option<ParametersRef>,
-}
-
-/// `Gateway.spec.tls`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct GatewayTls {
-    /// What clients have to prove.
-    pub frontend: Option<FrontendTls>,
-}
-
-/// `Gateway.spec.tls.frontend`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct FrontendTls {
-    /// Holds on every HTTPS port that `perPort` does not name.
-    pub default: FrontendValidation,
-    /// Exceptions by port.
-    pub per_port: Vec<PortValidation>,
-}
-
-/// One set of client certificate rules.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct FrontendValidation {
-    /// The validation asked for, uninterpreted: this implementation supports none.
-    pub validation: Option<serde_json::Value>,
-}
-
-/// Client certificate rules of one port.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PortValidation {
-    /// The listener port.
-    pub port: u16,
-    /// The rules.
-    pub tls: FrontendValidation,
 }
 
 /// One entry of `Gateway.spec.addresses`.

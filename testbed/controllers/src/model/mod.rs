@@ -3,6 +3,7 @@
 //! Only the fields that decide something are here. Everything is optional where the CRD lets it be absent, so that an
 //! object of any served version parses; whether a value makes sense is the reconciler's question, not the parser's.
 
+mod clients;
 mod core;
 mod gateway;
 mod grpc;
@@ -13,6 +14,9 @@ mod tls;
 pub use self::core::{
     Certificate, CrdView, EndpointSliceView, NamespaceView, SecretView, ServicePort, ServiceSpec, SliceEndpoint,
     SlicePort,
+};
+pub use clients::{
+    ClientAuthorityRef, FrontendTls, FrontendValidation, GatewayBackendTls, GatewayTls, PortTls, PortValidation,
 };
 pub use gateway::{
     AddressRequest, AllowedListeners, AllowedRoutes, CertificateRef, GatewayClassSpec, GatewaySpec, GrantFrom,

@@ -80,6 +80,7 @@ fn lane(
             let https = https.into_iter().map(|(at, listener)| TlsListener {
                 virtual_host: virtual_host(index, at, listener, routes),
                 certificates: certificates(listener),
+                clients: listener.clients.clone(),
             });
             let streams = tls.into_iter().map(|(at, listener)| StreamListener {
                 listener: listener.name().to_owned(),

@@ -9,10 +9,10 @@ use super::{
     verdict::Verdict,
 };
 use crate::{
-    model::GatewaySpec,
+    model::{FrontendTls, GatewaySpec},
     settings::Settings,
     snapshot::{Addresses, Assigned, Bind, Kind, Object, Snapshot},
-    status::{DesiredStatus, GatewayAddress, ListenerStatus, StatusUpdate},
+    status::{Condition, DesiredStatus, GatewayAddress, ListenerStatus, StatusUpdate},
 };
 
 /// A Gateway whose class exists, is ours and is accepted. Any other Gateway is not touched at all.
@@ -55,6 +55,8 @@ pub(crate) struct Gateway<'a> {
     pub(crate) addresses: Vec<Ipv4Addr>,
     /// Whether it asks for addresses.
     asks: bool,
+    /// Whether clients without a valid certificate get through, where one is asked for.
+    falls_back: bool,
 }
 
 impl Gateway<'_> {
@@ -104,7 +106,9 @@ pub(crate) fn review<'a>(
         let addresses = if admitted && placed.is_true() { held } else { Vec::new() };
         let assigned = addresses_assigned(assigned);
         let asks = !spec.addresses.is_empty();
-        gateways.push(Gateway { object, listeners, sets, accepted, placed, assigned, addresses, asks });
+        let frontend = spec.tls.as_ref().and_then(|tls| tls.frontend.as_ref());
+        let falls_back = frontend.is_some_and(FrontendTls::falls_back);
+        gateways.push(Gateway { object, listeners, sets, accepted, placed, assigned, addresses, asks, falls_back });
     }
     gateways
 }
@@ -224,6 +228,10 @@ pub(crate) fn statuses(
                     Some(gateway.accepted.condition("Accepted")),
                     Some(programmed(gateway, &verdicts).condition("Programmed")),
                     says_assigned.then(|| gateway.assigned.condition("AddressesAssigned")),
+                    gateway.falls_back.then(|| {
+                        let why = "A mode lets clients through that show no valid certificate";
+                        Condition::new("InsecureFrontendValidationMode", true, "ConfigurationChanged", why)
+                    }),
                 ]
                 .into_iter()
                 .flatten()

@@ -1,9 +1,9 @@
 use std::net::IpAddr;
 
-use gateproof_proxy::config::{Hostname, Transport};
+use gateproof_proxy::config::{ClientValidation, Hostname, Transport};
 
 use super::{
-    certificates, class, hostname,
+    certificates, class, clients, hostname,
     verdict::{Problem, Verdict, resolved_refs},
 };
 use crate::{
@@ -30,6 +30,8 @@ pub(crate) struct Listener<'a> {
     pub(super) conflict: Option<Problem>,
     pub(super) overlap: Option<String>,
     pub(crate) certificates: Vec<Certificate>,
+    /// What clients have to show, if anything.
+    pub(crate) clients: Option<ClientValidation>,
 }
 
 /// The protocols that the implementation speaks.
@@ -161,7 +163,7 @@ pub(crate) fn review<'a>(
     // Older releases know no such condition.
     let says_overlap = class::is_since(snapshot, 3);
     let one = |listener: &'a model::Listener| {
-        let around = Around { of: gateway, kind: "Gateway", gateway: spec, snapshot, settings, addresses };
+        let around = Around { of: gateway, kind: "Gateway", gateway: (gateway, spec), snapshot, settings, addresses };
         let overlap = overlap(listener, &spec.listeners).filter(|_| says_overlap);
         Listener { overlap, ..judge(listener, conflict(listener, &spec.listeners), &around) }
     };
@@ -174,7 +176,7 @@ pub(super) struct Around<'a> {
     pub(super) of: &'a Object,
     pub(super) kind: &'static str,
     /// The Gateway that it is for.
-    pub(super) gateway: &'a GatewaySpec,
+    pub(super) gateway: (&'a Object, &'a GatewaySpec),
     pub(super) snapshot: &'a Snapshot,
     pub(super) settings: &'a Settings,
     /// The addresses of that Gateway.
@@ -183,7 +185,7 @@ pub(super) struct Around<'a> {
 
 /// Judges one listener.
 pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>, around: &Around<'_>) -> Listener<'a> {
-    let Around { of, kind, gateway, snapshot, settings, addresses } = *around;
+    let Around { of, kind, gateway: (parent, gateway), snapshot, settings, addresses } = *around;
     let protocol = Protocol::parse(&listener.protocol);
     let (kinds, mut problems) = kinds(listener, protocol);
     let certificates = if terminates(listener, protocol) {
@@ -192,9 +194,20 @@ pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>
         Vec::new()
     };
     let transport = protocol.map_or(Transport::Tcp, Protocol::transport);
+    let asked = validation(gateway, listener.port).filter(|_| protocol == Some(Protocol::Https));
+    let mut clients = None;
+    if let Some(asked) = asked {
+        let (usable, broken) = clients::judge(snapshot, parent, asked);
+        clients = usable;
+        problems.splice(0..0, broken);
+    }
+    let lacks_authorities = asked.is_some() && clients.is_none();
     let binds: Vec<&Bind> =
         addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port, transport))).collect();
-    let admitted = admitted(listener, protocol, gateway, conflict.as_ref(), settings);
+    let mut admitted = admitted(listener, protocol, conflict.as_ref(), settings);
+    if admitted.is_true() && lacks_authorities {
+        admitted = Verdict::no("NoValidCACertificate", "No authority of client certificates can be used");
+    }
     Listener {
         set: None,
         spec: listener,
@@ -207,13 +220,13 @@ pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>
         conflict,
         overlap: None,
         certificates,
+        clients,
     }
 }
 
 fn admitted(
     listener: &model::Listener,
     protocol: Option<Protocol>,
-    gateway: &GatewaySpec,
     conflict: Option<&Problem>,
     settings: &Settings,
 ) -> Verdict {
@@ -226,15 +239,9 @@ fn admitted(
     if settings.ports.as_ref().is_some_and(|ports| !ports.contains(&listener.port)) {
         return Verdict::no("PortUnavailable", format!("port {} is not offered here", listener.port));
     }
-    if protocol == Protocol::Https {
-        if let Some(mode) =
-            listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()).filter(|mode| *mode != "Terminate")
-        {
-            return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
-        }
-        if asks_for_client_certificates(gateway, listener.port) {
-            return Verdict::no("UnsupportedValue", "Validation of client certificates is not supported");
-        }
+    let mode = listener.tls.as_ref().and_then(|tls| tls.mode.as_deref());
+    if let Some(mode) = mode.filter(|mode| protocol == Protocol::Https && *mode != "Terminate") {
+        return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
     }
     Verdict::yes("Accepted", "The listener is valid")
 }
@@ -247,10 +254,9 @@ fn bound(port: u16, binds: &[&Bind]) -> Option<Verdict> {
     })
 }
 
-fn asks_for_client_certificates(gateway: &GatewaySpec, port: u16) -> bool {
-    let Some(frontend) = gateway.tls.as_ref().and_then(|tls| tls.frontend.as_ref()) else { return false };
-    let own = frontend.per_port.iter().find(|entry| entry.port == port).map(|entry| &entry.tls);
-    own.unwrap_or(&frontend.default).validation.is_some()
+/// What clients have to prove on a port.
+fn validation(gateway: &GatewaySpec, port: u16) -> Option<&model::FrontendValidation> {
+    gateway.tls.as_ref()?.frontend.as_ref()?.of_port(port)
 }
 
 /// Two listeners of one object that cannot be told apart conflict, and neither wins.

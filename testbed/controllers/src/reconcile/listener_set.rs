@@ -38,7 +38,8 @@ pub(crate) fn review<'a>(
         let namespaces = &gateway.spec.allowed_listeners.namespaces;
         let (to, from) = (&gateway.object.meta.namespace, &object.meta.namespace);
         let is_let_in = lets_in(snapshot, namespaces, "None", to, from);
-        let around = Around { of: object, kind: "ListenerSet", gateway: gateway.spec, snapshot, settings, addresses };
+        let parent = (gateway.object, gateway.spec);
+        let around = Around { of: object, kind: "ListenerSet", gateway: parent, snapshot, settings, addresses };
         let one = |listener: &'a model::Listener| {
             let conflict = clash(listener, &taken).or_else(|| conflict(listener, &spec.listeners));
             let judged = judge(listener, conflict.filter(|_| is_let_in), &around);

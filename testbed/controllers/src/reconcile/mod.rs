@@ -5,6 +5,7 @@ mod attach;
 pub(crate) mod backends;
 mod certificates;
 mod class;
+mod clients;
 mod config;
 mod filters;
 mod gateway;
@@ -18,6 +19,8 @@ mod parents;
 mod policies;
 mod tcproute;
 pub(crate) mod verdict;
+
+pub(crate) use clients::has_authority as has_client_authority;
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ const OWNED: &[&str] = &[
     "SupportedVersion",
     "Conflicted",
     "OverlappingTLSConfig",
+    "InsecureFrontendValidationMode",
     "PartiallyInvalid",
 ];
 

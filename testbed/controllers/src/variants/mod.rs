@@ -2,6 +2,7 @@
 //!
 //! A variant sits in the seams, as faults do, and breaks nothing: a suite that complains of one blames wrongly.
 
+mod clients;
 mod datagrams;
 mod exchanges;
 mod late;
@@ -102,6 +103,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
         .into_iter()
         .chain(more)
         .chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS, datagrams::VARIANTS])
+        .chain([clients::VARIANTS])
         .flatten()
 }
 

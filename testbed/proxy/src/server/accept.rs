@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::server::Acceptor;
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor};
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, http, tcp, tls};
@@ -142,8 +143,17 @@ async fn https(
     key: ListenerKey,
 ) {
     let handshake = async {
-        let server = terms.server().ok_or_else(|| io::Error::other("tls cannot be set up"))?;
-        TlsAcceptor::from(server).accept(stream).await
+        let unset = || io::Error::other("tls cannot be set up");
+        if !terms.asks_clients() {
+            return TlsAcceptor::from(terms.server().ok_or_else(unset)?).accept(stream).await;
+        }
+        let start = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        let name = start.client_hello().server_name().map(str::to_ascii_lowercase);
+        let stream = start.into_stream(terms.server_for(name.as_deref()).ok_or_else(unset)?).await?;
+        if !terms.admits(name.as_deref(), stream.get_ref().1.peer_certificates()) {
+            return Err(io::Error::other("the client has shown no valid certificate"));
+        }
+        Ok(stream)
     };
     match closing.run_until_cancelled(handshake).await {
         Some(Ok(stream)) => {

@@ -39,6 +39,7 @@ pub(super) static PROBE: Table = Table {
             "request headers, or metadata of a call; several values are several lines",
         ),
         may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
+        may("client", Shape::Table(&CLIENT), "the certificate of the client over TLS; it has none unless given"),
         may("body", Shape::Text, "request body"),
         may("bodyBytes", Shape::Integer(1, MOST_OF_A_BODY), "a request body of so many bytes, which are made up"),
         may("sends", TEXTS, "texts of the messages of a call, in this order; one empty message unless given"),
@@ -57,6 +58,17 @@ pub(super) static PROBE: Table = Table {
         may("once", Shape::Bool, "true: it is sent once, and the answer to it counts, whatever comes later"),
         may("unprogrammed", Shape::Bool, "true: the Gateway's Programmed=True is not waited for before it"),
         LEVEL,
+    ],
+};
+
+static CLIENT: Table = Table {
+    name: "ClientCertificate",
+    doc: "A fresh certificate of a client.",
+    conditions: false,
+    one_of: &[],
+    fields: &[
+        may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
+        may("expired", Shape::Bool, "true: its time is over"),
     ],
 };
 

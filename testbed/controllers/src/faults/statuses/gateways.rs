@@ -106,6 +106,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
                 for update in statuses.iter_mut().filter(|update| update.kind == Kind::Gateway) {
                     let generation = update.generation;
                     for conditions in own(std::slice::from_mut(update), Kind::Gateway) {
+                        conditions.retain(|condition| condition.r#type != "InsecureFrontendValidationMode");
                         let insecure =
                             Condition::new("InsecureFrontendValidationMode", true, "ConfigurationChanged", "");
                         conditions.push(Condition { observed_generation: Some(generation), ..insecure });

@@ -221,7 +221,10 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for listener in listeners(statuses) {
-                    if has_reason(&listener.conditions, "ResolvedRefs", "RefNotPermitted") {
+                    // That an authority of clients is not permitted is another matter.
+                    if has_reason(&listener.conditions, "ResolvedRefs", "RefNotPermitted")
+                        && is(&listener.conditions, "Accepted", Truth::True)
+                    {
                         set(&mut listener.conditions, "Programmed", Truth::True, "Programmed");
                     }
                 }

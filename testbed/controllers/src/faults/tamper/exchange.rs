@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use gateproof_proxy::{
     body::{self, Body},
     compiled::{Compiled, CompiledRoute},
-    config::{BackendTarget, Certificate, Filter, PeerName, Protocol, Sensitive},
+    config::{BackendTarget, Filter, PeerName},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
@@ -169,44 +169,10 @@ impl Tamper {
     }
 }
 
-/// A certificate that nobody asked for, and the configuration made with it last.
-pub(super) struct WrongCertificate {
-    certificate: Certificate,
-    made: Option<Arc<Compiled>>,
-}
-
-impl WrongCertificate {
-    pub(super) fn new() -> Result<Self, rcgen::Error> {
-        let rcgen::CertifiedKey { cert, signing_key } =
-            rcgen::generate_simple_self_signed(["tampered.invalid".to_owned()])?;
-        let certificate = Certificate { chain_pem: cert.pem(), key_pem: Sensitive::new(signing_key.serialize_pem()) };
-        Ok(Self { certificate, made: None })
-    }
-
-    fn instead_of(&mut self, current: &Compiled) -> Arc<Compiled> {
-        if let Some(made) = self.made.as_ref().filter(|made| made.generation == current.generation) {
-            return Arc::clone(made);
-        }
-        let mut config = current.config.clone();
-        for listener in &mut config.listeners {
-            let (https, streams) = match &mut listener.protocol {
-                Protocol::Https(listeners) => (listeners.as_mut_slice(), [].as_mut_slice()),
-                Protocol::Tls(port) => (port.https.as_mut_slice(), port.streams.as_mut_slice()),
-                _ => continue,
-            };
-            https.iter_mut().for_each(|one| one.certificates = vec![self.certificate.clone()]);
-            streams.iter_mut().for_each(|one| one.certificates = Some(vec![self.certificate.clone()]));
-        }
-        let made = Arc::new(Compiled::new(config, current.generation));
-        self.made = Some(Arc::clone(&made));
-        made
-    }
-}
-
 #[async_trait]
 impl Exchange for Tamper {
     fn choose_config(&self, _: &Connection, current: &Arc<Compiled>, _: &[Arc<Compiled>]) -> Arc<Compiled> {
-        lock(&self.0.certificate).as_mut().map_or_else(|| Arc::clone(current), |wrong| wrong.instead_of(current))
+        lock(&self.0.handshakes).instead_of(current)
     }
 
     fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {

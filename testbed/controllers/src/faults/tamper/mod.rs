@@ -5,6 +5,7 @@
 //! [`Tamper`] sits in the same seams as the faults and is plain until it is told otherwise, while the implementation runs.
 
 mod exchange;
+mod handshakes;
 mod surface;
 
 #[cfg(test)]
@@ -26,8 +27,8 @@ use kube::{
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use exchange::WrongCertificate;
 pub use exchange::{FrameSort, WrongAnswer, WrongConnection};
+use handshakes::Handshakes;
 
 use crate::{
     runtime::{
@@ -101,7 +102,7 @@ struct State {
     spoiled: Mutex<Spoiled>,
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
-    certificate: Mutex<Option<WrongCertificate>>,
+    handshakes: Mutex<Handshakes>,
     exchanges: std::sync::atomic::AtomicU64,
     tasks: Mutex<Vec<tokio::task::AbortHandle>>,
 }
@@ -283,8 +284,12 @@ impl Tamper {
     /// # Errors
     /// If no certificate can be made.
     pub fn certificate(&self) -> Result<(), TamperError> {
-        *lock(&self.0.certificate) = Some(WrongCertificate::new()?);
-        Ok(())
+        Ok(lock(&self.0.handshakes).present_another()?)
+    }
+
+    /// Makes every listener ask its clients for no certificate.
+    pub fn admit_clients(&self) {
+        lock(&self.0.handshakes).admit_clients();
     }
 
     /// Takes connections at the address and port of a Gateway's listener, where nothing should, and never says a word.

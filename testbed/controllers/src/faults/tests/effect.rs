@@ -32,9 +32,9 @@ fn certificate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
 }
 
 /// A ConfigMap with an authority, another one each time.
-fn authority(snapshot: &mut Snapshot) {
+fn authority(snapshot: &mut Snapshot, namespace: &str, name: &str) {
     let pair = rcgen::generate_simple_self_signed(vec!["authority.test".to_owned()]).unwrap();
-    let map = json!({"metadata": {"namespace": "demo", "name": "authority", "uid": "authority"},
+    let map = json!({"metadata": {"namespace": namespace, "name": name, "uid": name},
         "data": {"ca.crt": pair.cert.pem()}});
     snapshot.put(Kind::ConfigMap, map).unwrap();
 }
@@ -81,7 +81,10 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
-    authority(&mut first);
+    add(&mut first, include_str!("clients.yaml"), "1");
+    authority(&mut first, "demo", "authority");
+    authority(&mut first, "demo", "ending");
+    authority(&mut first, "other", "far");
     for (_, route) in crowd() {
         first.put(Kind::HttpRoute, route).unwrap();
     }
@@ -96,7 +99,8 @@ fn moments() -> [Snapshot; 2] {
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
-    authority(&mut second);
+    add(&mut second, include_str!("clients-later.yaml"), "2");
+    authority(&mut second, "demo", "authority");
     for (kind, namespace, name) in [
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
         (Kind::Service, "demo", "going"),

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod class;
+mod clients;
 mod gateway;
 mod grpcroute;
 mod httproute;

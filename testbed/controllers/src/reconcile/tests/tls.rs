@@ -1,10 +1,10 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rstest::rstest;
 
-use super::{World, conditions, lanes, listeners, message};
+use super::{World, conditions, lanes, listeners};
 use crate::snapshot::Kind;
 
-fn secret(namespace: &str, name: &str, crt: &str, key: &str) -> String {
+pub(super) fn secret(namespace: &str, name: &str, crt: &str, key: &str) -> String {
     format!(
         "- {{apiVersion: v1, kind: Secret, type: kubernetes.io/tls, metadata: {{namespace: {namespace}, name: {name}}}, \
          data: {{tls.crt: '{}', tls.key: '{}'}}}}",
@@ -13,7 +13,7 @@ fn secret(namespace: &str, name: &str, crt: &str, key: &str) -> String {
     )
 }
 
-fn pair() -> (String, String) {
+pub(super) fn pair() -> (String, String) {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]).unwrap();
     (cert.pem(), signing_key.serialize_pem())
@@ -117,28 +117,4 @@ fn overlapping_hostnames_are_marked_on_every_listener_involved() {
         .map(|line| line.contains("OverlappingTLSConfig=True/OverlappingHostnames"))
         .collect();
     assert_eq!(marked, [true, true, false, false]);
-}
-
-#[test]
-fn client_certificates_that_would_not_be_checked_are_refused() {
-    let mut world = World::with(
-        r#"
-- apiVersion: gateway.networking.k8s.io/v1
-  kind: Gateway
-  metadata: {namespace: demo, name: gw, uid: gw, generation: 3}
-  spec:
-    gatewayClassName: ours
-    tls: {frontend: {default: {validation: {caCertificateRefs: []}}, perPort: [{port: 444, tls: {}}]}}
-    listeners:
-      - {name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: good}]}}
-      - {name: b, port: 444, protocol: HTTPS, tls: {certificateRefs: [{name: good}]}}
-      - {name: c, port: 80, protocol: HTTP}
-"#,
-    );
-    let (crt, key) = pair();
-    world.add(&secret("demo", "good", &crt, &key));
-    let outcome = world.settle();
-    let accepted: Vec<bool> = listeners(&outcome).iter().map(|line| line.contains("Accepted=True")).collect();
-    assert_eq!(accepted, [false, true, true]);
-    assert!(message(&outcome, Kind::Gateway, "gw", "Accepted").ends_with(" a"));
 }

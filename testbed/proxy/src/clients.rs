@@ -1,0 +1,116 @@
+//! Certificates of clients, as listeners ask for them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::ring;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls_pki_types::{CertificateDer, UnixTime};
+
+use crate::config::{Admits, ClientValidation, Refuses};
+use crate::reencrypt::bundle;
+
+/// The validation of a listener made ready.
+#[derive(Clone)]
+pub(crate) struct Validation {
+    gate: Arc<Gate>,
+    refuses: Refuses,
+}
+
+impl Validation {
+    /// Reads the authorities.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(crate) fn new(from: &ClientValidation) -> Result<Self, String> {
+        let roots = bundle(&from.authorities).map_err(|why| format!("the authority of clients {why}"))?;
+        let chains = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::new(ring::default_provider()));
+        let chains = chains.build().map_err(|error| error.to_string())?;
+        Ok(Self { gate: Arc::new(Gate { chains, admits: from.admits }), refuses: from.refuses })
+    }
+
+    /// What looks at certificates within the handshake.
+    pub(crate) fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
+        match self.refuses {
+            Refuses::InHandshake => Arc::clone(&self.gate) as Arc<dyn ClientCertVerifier>,
+            Refuses::BehindHandshake => {
+                Arc::new(Gate { chains: Arc::clone(&self.gate.chains), admits: Admits::Everybody })
+            }
+        }
+    }
+
+    /// Whether a client is admitted whose handshake is through.
+    pub(crate) fn admits(&self, shown: Option<&[CertificateDer<'_>]>) -> bool {
+        match shown {
+            Some([own, rest @ ..]) => self.gate.verify_client_cert(own, rest, UnixTime::now()).is_ok(),
+            _ => !self.gate.client_auth_mandatory(),
+        }
+    }
+}
+
+/// Looks at chains, and lets in whom it is told to beside the valid ones.
+struct Gate {
+    chains: Arc<dyn ClientCertVerifier>,
+    admits: Admits,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("admits", &self.admits).finish_non_exhaustive()
+    }
+}
+
+impl ClientCertVerifier for Gate {
+    fn client_auth_mandatory(&self) -> bool {
+        !matches!(self.admits, Admits::ValidOrNone | Admits::AllButExpired | Admits::Everybody)
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.chains.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        let is_outdated = |error: &Error| {
+            matches!(
+                error,
+                Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })
+            )
+        };
+        match (self.chains.verify_client_cert(end_entity, intermediates, now), self.admits) {
+            (Err(_), Admits::Shown | Admits::Everybody) => Ok(ClientCertVerified::assertion()),
+            (Err(error), Admits::ValidOrExpired) if is_outdated(&error) => Ok(ClientCertVerified::assertion()),
+            (Err(error), Admits::AllButExpired) if !is_outdated(&error) => Ok(ClientCertVerified::assertion()),
+            (verified, _) => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chains.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chains.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chains.supported_verify_schemes()
+    }
+}
