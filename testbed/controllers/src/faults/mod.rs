@@ -14,6 +14,7 @@ mod grpc;
 mod http;
 mod kept;
 mod limits;
+mod own_certificates;
 mod policies;
 mod releases;
 mod snapshot;
@@ -188,6 +189,7 @@ pub fn catalogue() -> &'static [Fault] {
             tls::FAULTS,
             policies::FAULTS,
             clients::FAULTS,
+            own_certificates::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });
