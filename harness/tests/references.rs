@@ -28,7 +28,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const TARGETS: usize = 6;
 
 /// One in how many faults and variants the sample has.
-const ONE_IN: usize = 4;
+const ONE_IN: usize = 6;
 
 /// How many expectations are negated, and how many pinned.
 const SAMPLE: usize = 32;

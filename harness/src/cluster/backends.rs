@@ -310,7 +310,11 @@ fn certificate(decl: &BackendDecl, bindings: &Bindings) -> Result<Option<ServerT
     let missing = || failed(format!("there is no authority `{}`", tls.authority));
     let authority = bindings.authorities.get(&tls.authority).ok_or_else(missing)?;
     let (chain, key) = secret::certificate(tls, authority).map_err(|error| failed(error.to_string()))?;
-    ServerTls::from_pem(&chain, &key).map(Some).map_err(|error| failed(error.to_string()))
+    let clients = tls.clients.as_ref().map(|alias| match bindings.authorities.get(alias) {
+        Some(authority) => Ok(authority.certificate.as_str()),
+        None => Err(failed(format!("there is no authority `{alias}`"))),
+    });
+    ServerTls::asking(&chain, &key, clients.transpose()?).map(Some).map_err(|error| failed(error.to_string()))
 }
 
 type Labels = serde_json::Map<String, Value>;

@@ -100,8 +100,12 @@ fn a_backend_that_greets_is_hosted() {
 fn a_backend_with_a_certificate_is_hosted() {
     let mut some = scenario("a");
     some.backends = steps("    - delete: [Service/echo]\n").backends;
-    some.backends[0].tls =
-        Some(CertificateDecl { names: vec!["a.test".to_owned()], authority: "ca".to_owned(), expired: false });
+    some.backends[0].tls = Some(CertificateDecl {
+        names: vec!["a.test".to_owned()],
+        authority: "ca".to_owned(),
+        expired: false,
+        clients: None,
+    });
     assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` shows a certificate that is made for the run"));
 }
 
@@ -152,6 +156,8 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-invalid-kind",
         "backendtlspolicy-section",
         "backendtlspolicy-two-gateways",
+        "gateway-client-certificate-for-backends",
+        "gateway-client-certificate-invalid",
         "httproute-endpoints-deleted",
         "httproute-endpoints-go-and-come",
         "httproute-external-name-no-more",

@@ -135,6 +135,8 @@ pub struct CertificateDecl {
     pub authority: String,
     /// Whether its time is over.
     pub expired: bool,
+    /// Alias of the authority whose clients alone may come over TLS; everybody may unless given.
+    pub clients: Option<String>,
 }
 
 /// How the names of the slices of hosted backends end.

@@ -33,6 +33,8 @@ pub enum Slot {
     PlainToken,
     /// `${ca:alias}`: the certificate of an authority of this run and scenario alone, in PEM.
     Authority(String),
+    /// `${client:alias}`: the data of a TLS Secret with a client's certificate, signed by that authority.
+    Client(String),
     /// `${tls:host-alias}`: data of a TLS Secret for that host; `${tls:a,*.b,x.b}` for several, or for names below them.
     Tls(Vec<TlsName>),
 }
@@ -96,7 +98,8 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, TemplateError> {
 }
 
 /// The fixed words that placeholders begin with; Gateway aliases come on top.
-pub const WORDS: [&str; 10] = ["host", "ns", "name", "class", "controller", "address", "port", "token", "tls", "ca"];
+pub const WORDS: [&str; 11] =
+    ["host", "ns", "name", "class", "controller", "address", "port", "token", "tls", "ca", "client"];
 
 /// Reads the inside of a placeholder. `is_gateway` says which aliases are Gateways.
 ///
@@ -113,6 +116,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
     match word {
         "host" => Ok(Slot::Host(argument.unwrap_or("host").to_owned())),
         "ca" => Ok(Slot::Authority(argument.map_or(Ok("ca".to_owned()), |alias| own(Some(alias)))?)),
+        "client" => Ok(Slot::Client(argument.map_or(Ok("ca".to_owned()), |alias| own(Some(alias)))?)),
         "ns" => Ok(Slot::Namespace(argument.unwrap_or("ns").to_owned())),
         "tls" => {
             let names: Vec<TlsName> = argument.unwrap_or("host").split(',').map(TlsName::read).collect();
@@ -159,6 +163,7 @@ impl fmt::Display for Slot {
             Slot::GatewayNamespace(alias) => write!(f, "${{{alias}.namespace}}"),
             Slot::Host(alias) => write!(f, "${{host:{alias}}}"),
             Slot::Authority(alias) => write!(f, "${{ca:{alias}}}"),
+            Slot::Client(alias) => write!(f, "${{client:{alias}}}"),
             Slot::Namespace(alias) => write!(f, "${{ns:{alias}}}"),
             Slot::Name(alias) => write!(f, "${{name:{alias}}}"),
             Slot::Class => f.write_str("${class}"),
@@ -199,6 +204,7 @@ mod tests {
     ]))]
     #[case("ca", Slot::Authority("ca".into()))]
     #[case("ca:b", Slot::Authority("b".into()))]
+    #[case("client", Slot::Client("ca".into()))]
     #[case("class", Slot::Class)]
     #[case("class:single", Slot::SingleClass)]
     #[case("address", Slot::Address)]

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
 use rustls::crypto::ring;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Serialize;
@@ -34,17 +35,36 @@ impl ServerTls {
     /// # Errors
     /// One of them cannot be read, or they do not belong together.
     pub fn from_pem(chain: &str, key: &str) -> Result<Self, CertificateError> {
+        Self::asking(chain, key, None)
+    }
+
+    /// The same for clients with a certificate of this authority, in PEM, alone, if one is given.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or chain and key do not belong together.
+    pub fn asking(chain: &str, key: &str, clients: Option<&str>) -> Result<Self, CertificateError> {
         let failed = |error: &dyn fmt::Display| CertificateError(error.to_string());
         let chain = CertificateDer::pem_slice_iter(chain.as_bytes())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| failed(&error))?;
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| failed(&error))?;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let provider = Arc::new(ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| failed(&error))?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
             .map_err(|error| failed(&error))?;
+        let builder = match clients {
+            None => builder.with_no_client_auth(),
+            Some(pem) => {
+                let mut roots = RootCertStore::empty();
+                for authority in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+                    let authority = authority.map_err(|error| failed(&error))?;
+                    roots.add(authority).map_err(|error| failed(&error))?;
+                }
+                let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                builder.with_client_cert_verifier(clients.build().map_err(|error| failed(&error))?)
+            }
+        };
+        let mut config = builder.with_single_cert(chain, key).map_err(|error| failed(&error))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }

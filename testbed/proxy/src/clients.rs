@@ -114,3 +114,59 @@ impl ClientCertVerifier for Gate {
         self.chains.supported_verify_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+    use rstest::rstest;
+
+    use super::*;
+
+    fn authority() -> (String, Issuer<'static, KeyPair>) {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let pem = params.self_signed(&key).unwrap().pem();
+        (pem, Issuer::new(params, key))
+    }
+
+    fn certificate(by: &Issuer<'_, KeyPair>, expired: bool) -> CertificateDer<'static> {
+        let mut params = CertificateParams::default();
+        if expired {
+            (params.not_before, params.not_after) = (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1));
+        }
+        params.signed_by(&KeyPair::generate().unwrap(), by).unwrap().der().clone()
+    }
+
+    /// Whether one is admitted with a valid certificate, with one of a stranger, with one whose time is over, and with none.
+    #[rstest]
+    #[case(Admits::Valid, [true, false, false, false])]
+    #[case(Admits::ValidOrNone, [true, false, false, true])]
+    #[case(Admits::ValidOrExpired, [true, false, true, false])]
+    #[case(Admits::Shown, [true, true, true, false])]
+    #[case(Admits::AllButExpired, [true, true, false, true])]
+    #[case(Admits::Everybody, [true, true, true, true])]
+    fn certificates_decide_who_is_admitted(#[case] admits: Admits, #[case] expected: [bool; 4]) {
+        let ((pem, own), (_, stranger)) = (authority(), authority());
+        let shown =
+            [Some(certificate(&own, false)), Some(certificate(&stranger, false)), Some(certificate(&own, true)), None];
+        for refuses in [Refuses::InHandshake, Refuses::BehindHandshake] {
+            let validation = ClientValidation { authorities: pem.clone(), admits, refuses };
+            let validation = Validation::new(&validation).unwrap();
+            let admitted = shown.each_ref().map(|one| validation.admits(one.as_ref().map(std::slice::from_ref)));
+            assert_eq!(admitted, expected);
+        }
+    }
+
+    #[test]
+    fn authorities_have_to_be_some() {
+        for authorities in ["", "no certificate"] {
+            let (admits, refuses) = (Admits::Everybody, Refuses::InHandshake);
+            assert!(
+                Validation::new(&ClientValidation { authorities: authorities.to_owned(), admits, refuses }).is_err()
+            );
+        }
+    }
+}

@@ -142,7 +142,7 @@ pub struct StreamRoute {
 }
 
 /// A certificate with its key.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Certificate {
     /// The chain in PEM, leaf first.
     pub chain_pem: String,

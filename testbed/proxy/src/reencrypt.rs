@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::body::Body;
 use crate::config::{Authorities, BackendTls, PeerName};
+use crate::tls::certificate_and_key;
 use crate::upstream::{UpstreamError, causes};
 
 /// Sends one request over a TLS connection of its own and waits for the head of the answer.
@@ -63,12 +64,18 @@ fn client(tls: &BackendTls, h2: bool) -> Result<ClientConfig, String> {
         names: tls.names.clone(),
         algorithms: provider.signature_verification_algorithms,
     };
-    let mut client = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut client = match &tls.client {
+        None => builder.with_no_client_auth(),
+        Some(certificate) => {
+            let own = certificate_and_key(certificate).map_err(|error| error.to_string())?;
+            builder.with_client_auth_cert(own.0, own.1).map_err(|error| error.to_string())?
+        }
+    };
     client.alpn_protocols = vec![if h2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
     Ok(client)
 }

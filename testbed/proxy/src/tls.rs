@@ -47,6 +47,14 @@ pub fn load(certificates: &[Certificate]) -> Result<Vec<Arc<CertifiedKey>>, Cert
 }
 
 fn load_one(certificate: &Certificate) -> Result<Arc<CertifiedKey>, CertificateError> {
+    let (chain, key) = certificate_and_key(certificate)?;
+    Ok(Arc::new(CertifiedKey::from_der(chain, key, &ring::default_provider())?))
+}
+
+/// Reads a chain and its key.
+pub(crate) fn certificate_and_key(
+    certificate: &Certificate,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), CertificateError> {
     let chain = CertificateDer::pem_slice_iter(certificate.chain_pem.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| CertificateError::Chain(error.to_string()))?;
@@ -55,7 +63,7 @@ fn load_one(certificate: &Certificate) -> Result<Arc<CertifiedKey>, CertificateE
     }
     let key = PrivateKeyDer::from_pem_slice(certificate.key_pem.expose().as_bytes())
         .map_err(|error| CertificateError::Key(error.to_string()))?;
-    Ok(Arc::new(CertifiedKey::from_der(chain, key, &ring::default_provider())?))
+    Ok((chain, key))
 }
 
 /// How the handshakes of one listener are answered.

@@ -50,6 +50,7 @@ fn tls(hostname: &str, issued: &Issued, backend: Backend) -> TlsListener {
     TlsListener {
         virtual_host: host(hostname, vec![route(&format!("for-{hostname}"), vec![backend])]),
         certificates: vec![issued.certificate.clone()],
+        clients: None,
     }
 }
 

@@ -58,7 +58,7 @@ async fn asked(to: &Echo, tls: Option<BackendTls>, h2: bool) -> (u16, Value) {
 
 fn named(name: &str, authority: &str, names: &[PeerName]) -> Option<BackendTls> {
     let authorities = Authorities::Pem(authority.to_owned());
-    Some(BackendTls { server_name: name.to_owned(), authorities, names: names.to_vec() })
+    Some(BackendTls { server_name: name.to_owned(), authorities, names: names.to_vec(), client: None })
 }
 
 fn dns(name: &str) -> PeerName {

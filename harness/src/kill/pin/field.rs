@@ -1,5 +1,6 @@
 //! Fields that are wrong.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use gateproof_controllers::faults::tamper::{ObjectEdit, StatusEdit};
@@ -30,6 +31,9 @@ pub(super) fn of_object(pointer: &str, test: &FieldTest) -> ObjectEdit {
 }
 
 const FINALIZERS: &str = "/metadata/finalizers";
+
+/// An address of documentation (RFC 5737).
+const NOBODYS: &str = "198.51.100.1";
 
 /// A text that nobody else writes, with a domain.
 fn other() -> Value {
@@ -64,6 +68,8 @@ fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
         (FieldTest::NotEmpty, _) => remove(holder, pointer),
         (_, Value::Bool(value)) => *value = !*value,
         (_, value @ Value::Number(_)) => *value = json!(value.as_i64().unwrap_or_default() + 1),
+        // What is of the type of an address has to be one, or nobody takes it.
+        (_, Value::String(value)) if value.parse::<IpAddr>().is_ok() => NOBODYS.clone_into(value),
         (_, value) => *value = other(),
     }
 }

@@ -28,7 +28,8 @@ pub struct Needs {
 /// The aliases that a scenario uses.
 pub fn needs(scenario: &Scenario) -> Needs {
     let mut needs = Needs::default();
-    needs.authorities.extend(scenario.backends.iter().filter_map(|decl| Some(decl.tls.as_ref()?.authority.clone())));
+    let certificates = scenario.backends.iter().filter_map(|decl| decl.tls.as_ref());
+    needs.authorities.extend(certificates.flat_map(|tls| [&tls.authority].into_iter().chain(&tls.clients)).cloned());
     for made in &scenario.made {
         needs.text(&made.object.name);
         // An alias alone is known by itself, as that of what is applied.
@@ -108,7 +109,7 @@ impl Needs {
                     self.hosts.extend(names.into_iter().map(|name| name.alias));
                     true
                 }
-                Ok(Slot::Authority(alias)) => self.authorities.insert(alias),
+                Ok(Slot::Authority(alias) | Slot::Client(alias)) => self.authorities.insert(alias),
                 Ok(Slot::Name(alias)) => self.names.insert(alias),
                 Ok(Slot::Port(alias)) => self.ports.insert(alias),
                 Ok(Slot::SingleClass) => std::mem::replace(&mut self.single_class, true),

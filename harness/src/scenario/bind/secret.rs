@@ -22,6 +22,14 @@ pub(super) fn tls(hosts: Vec<String>) -> Result<Value, BindError> {
     }))
 }
 
+/// The data of a `kubernetes.io/tls` Secret with a fresh certificate of a client. What is bound again from a log has no key to sign
+/// with, and nobody to show it to, so another authority does there.
+pub(super) fn of_client(by: &Authority) -> Result<Value, BindError> {
+    let decl = ClientCertificate { authority: String::new(), expired: false };
+    let (chain, key) = if by.key.is_empty() { client(&decl, &authority()?)? } else { client(&decl, by)? };
+    Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key)}))
+}
+
 /// What all authorities are called: only the signature tells one from another.
 const AUTHORITY: &str = "gateproof authority";
 

@@ -143,6 +143,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
                 names: strings(tls.get("names")),
                 authority: text(tls, "authority").unwrap_or("ca").to_owned(),
                 expired: boolean(tls, "expired").unwrap_or(false),
+                clients: text(tls, "clients").map(str::to_owned),
             }),
         });
         if let Some(tls) = node.get("tls").filter(|_| text(node, "protocol") == Some("tcp")) {

@@ -15,6 +15,7 @@ mod http;
 mod kept;
 mod limits;
 mod listener_sets;
+mod own_certificates;
 mod policies;
 mod releases;
 mod snapshot;
@@ -190,6 +191,7 @@ pub fn catalogue() -> &'static [Fault] {
             tls::FAULTS,
             policies::FAULTS,
             clients::FAULTS,
+            own_certificates::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -4,11 +4,12 @@ use gateproof_proxy::config::{Admits, ClientValidation, Refuses};
 use serde::Deserialize;
 
 use super::{
+    certificates,
     grants::{From, To, permitted},
     verdict::Problem,
 };
 use crate::{
-    model::{ClientAuthorityRef, FrontendValidation, GATEWAY_GROUP},
+    model::{Certificate, ClientAuthorityRef, FrontendValidation, GATEWAY_GROUP, GatewaySpec},
     snapshot::{Object, Snapshot},
 };
 
@@ -31,6 +32,15 @@ pub(crate) fn judge(
     }
     let admits = if spec.falls_back() { Admits::Everybody } else { Admits::Valid };
     (Some(ClientValidation { authorities, admits, refuses: Refuses::InHandshake }), problems)
+}
+
+/// What a Gateway shows to backends that ask for a certificate, or why it has nothing to show; nothing where it is to show none.
+pub(crate) fn own(snapshot: &Snapshot, gateway: &Object, spec: &GatewaySpec) -> Option<Result<Certificate, Problem>> {
+    let reference = spec.tls.as_ref()?.backend.as_ref()?.client_certificate_ref.as_ref()?;
+    Some(certificates::resolve(snapshot, gateway, reference).map_err(|problem| match problem.reason {
+        "InvalidCertificateRef" => Problem { reason: "InvalidClientCertificateRef", ..problem },
+        _ => problem,
+    }))
 }
 
 /// Whether a validation as a Gateway has it names an authority that can be used.

@@ -1,8 +1,8 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use gateproof_proxy::config::{
-    Certificate, Config, HttpListener, Listener as Lane, Protocol as Spoken, Route, Sensitive, StreamListener,
-    StreamRoute, TcpBackend, TcpListener, TlsListener, TlsPort, Transport, UdpListener, VirtualHost,
+    BackendTarget, Certificate, Config, Filter, HttpListener, Listener as Lane, Protocol as Spoken, Route, Sensitive,
+    StreamListener, StreamRoute, TcpBackend, TcpListener, TlsListener, TlsPort, Transport, UdpListener, VirtualHost,
 };
 
 use super::{
@@ -70,7 +70,7 @@ fn lane(
     let (first, listener) = sharing.first()?;
     Some(match listener.protocol? {
         Protocol::Http => {
-            let hosts = sharing.iter().map(|(at, listener)| virtual_host(index, *at, listener, routes));
+            let hosts = sharing.iter().map(|(at, listener)| virtual_host((index, *at), gateway, listener, routes));
             Spoken::Http(HttpListener { virtual_hosts: hosts.collect() })
         }
         Protocol::Https | Protocol::Tls => {
@@ -78,7 +78,7 @@ fn lane(
                 sharing.iter().copied().partition(|(_, listener)| listener.protocol == Some(Protocol::Https));
             let certificates = |listener: &Listener<'_>| listener.certificates.iter().map(certificate).collect();
             let https = https.into_iter().map(|(at, listener)| TlsListener {
-                virtual_host: virtual_host(index, at, listener, routes),
+                virtual_host: virtual_host((index, at), gateway, listener, routes),
                 certificates: certificates(listener),
                 clients: listener.clients.clone(),
             });
@@ -107,14 +107,42 @@ fn certificate(from: &crate::model::Certificate) -> Certificate {
 }
 
 /// Routes come oldest first already; rules of one route stay in the order of its spec.
-fn virtual_host(gateway: usize, at: usize, listener: &Listener<'_>, routes: &Routes<'_>) -> VirtualHost {
+fn virtual_host(
+    (index, at): (usize, usize),
+    gateway: &Gateway<'_>,
+    listener: &Listener<'_>,
+    routes: &Routes<'_>,
+) -> VirtualHost {
+    let client = gateway.client().map(certificate);
     let mut attached: Vec<Route> = Vec::new();
     for route in &routes.all {
         let Content::Http(judged) = &route.content else { continue };
-        let Some(hostnames) = hostnames(route, gateway, at) else { continue };
+        let Some(hostnames) = hostnames(route, index, at) else { continue };
         attached.extend(judged.rules.iter().map(|rule| Route { hostnames: hostnames.clone(), ..rule.clone() }));
     }
+    if client.is_some() {
+        attached.iter_mut().for_each(|route| show(route, client.as_ref()));
+    }
     VirtualHost { listener: listener.name().to_owned(), hostname: listener.hostname.clone(), routes: attached }
+}
+
+/// Has the backends and mirrors of a route be shown a certificate where they are spoken to over TLS.
+fn show(route: &mut Route, client: Option<&Certificate>) {
+    let mut mirrors = Vec::new();
+    let Route { filters, backends, .. } = route;
+    for backend in backends {
+        mirrors.extend(backend.filters.iter_mut());
+        if let BackendTarget::Tls { tls, .. } = &mut backend.target {
+            tls.client = client.cloned();
+        }
+    }
+    for filter in mirrors.into_iter().chain(filters) {
+        if let Filter::RequestMirror(mirror) = filter
+            && let BackendTarget::Tls { tls, .. } = &mut mirror.target
+        {
+            tls.client = client.cloned();
+        }
+    }
 }
 
 /// The hosts of a route at a listener. Several parentRefs that lead there have the same hosts, so one speaks for all.

@@ -4,12 +4,13 @@ use super::{
     addresses::SUPPORTED_TYPE,
     attach::Routes,
     class::{self, Class},
+    clients,
     listener::{self, Listener},
     listener_set::{self, Set},
-    verdict::Verdict,
+    verdict::{Problem, Verdict, resolved_refs},
 };
 use crate::{
-    model::{FrontendTls, GatewaySpec},
+    model::{Certificate, FrontendTls, GatewaySpec},
     settings::Settings,
     snapshot::{Addresses, Assigned, Bind, Kind, Object, Snapshot},
     status::{Condition, DesiredStatus, GatewayAddress, ListenerStatus, StatusUpdate},
@@ -57,9 +58,16 @@ pub(crate) struct Gateway<'a> {
     asks: bool,
     /// Whether clients without a valid certificate get through, where one is asked for.
     falls_back: bool,
+    /// What it shows to backends that ask for a certificate, or why it has nothing to show; nothing where it is to show none.
+    client: Option<Result<Certificate, Problem>>,
 }
 
 impl Gateway<'_> {
+    /// What it shows to backends that ask for a certificate.
+    pub(crate) fn client(&self) -> Option<&Certificate> {
+        self.client.as_ref()?.as_ref().ok()
+    }
+
     /// An address as the status has it.
     fn published(&self, address: Ipv4Addr, settings: &Settings) -> GatewayAddress {
         match settings.names && !self.asks {
@@ -108,7 +116,19 @@ pub(crate) fn review<'a>(
         let asks = !spec.addresses.is_empty();
         let frontend = spec.tls.as_ref().and_then(|tls| tls.frontend.as_ref());
         let falls_back = frontend.is_some_and(FrontendTls::falls_back);
-        gateways.push(Gateway { object, listeners, sets, accepted, placed, assigned, addresses, asks, falls_back });
+        let client = clients::own(snapshot, object, spec);
+        gateways.push(Gateway {
+            object,
+            listeners,
+            sets,
+            accepted,
+            placed,
+            assigned,
+            addresses,
+            asks,
+            falls_back,
+            client,
+        });
     }
     gateways
 }
@@ -206,6 +226,7 @@ pub(crate) fn statuses(
     settings: &Settings,
 ) -> Vec<StatusUpdate> {
     // Older releases know no such condition.
+    let says_resolved = class::is_since(snapshot, 5);
     let says_assigned = class::is_since(snapshot, 7);
     let counts_sets = class::is_served(snapshot, Kind::ListenerSet);
     let status = |(index, gateway): (usize, &Gateway<'_>)| {
@@ -228,6 +249,10 @@ pub(crate) fn statuses(
                     Some(gateway.accepted.condition("Accepted")),
                     Some(programmed(gateway, &verdicts).condition("Programmed")),
                     says_assigned.then(|| gateway.assigned.condition("AddressesAssigned")),
+                    gateway.client.as_ref().filter(|_| says_resolved).map(|client| {
+                        let problems = client.as_ref().err().map(std::slice::from_ref).unwrap_or_default();
+                        resolved_refs(problems).condition("ResolvedRefs")
+                    }),
                     gateway.falls_back.then(|| {
                         let why = "A mode lets clients through that show no valid certificate";
                         Condition::new("InsecureFrontendValidationMode", true, "ConfigurationChanged", why)

@@ -89,7 +89,8 @@ fn judge(snapshot: &Snapshot, namespace: &str, spec: &BackendTlsPolicySpec) -> J
     });
     let names: Result<Vec<_>, Verdict> = names.collect();
     let server_name = validation.hostname.clone();
-    let tls = authorities.and_then(|authorities| Ok(BackendTls { server_name, authorities, names: names? }));
+    let tls =
+        authorities.and_then(|authorities| Ok(BackendTls { server_name, authorities, names: names?, client: None }));
     Judged { resolved, tls }
 }
 

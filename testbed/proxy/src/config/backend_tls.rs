@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Certificate;
+
 /// How connections to a backend are encrypted, and whom they believe. A backend that shows no certificate as it has to be gets
 /// no request; clients get 502.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -12,6 +14,8 @@ pub struct BackendTls {
     pub authorities: Authorities,
     /// Names of which the certificate must carry one; none: it must carry `server_name`.
     pub names: Vec<PeerName>,
+    /// What is shown to backends that ask for a certificate, if anything.
+    pub client: Option<Certificate>,
 }
 
 /// Who is believed to sign certificates of backends.

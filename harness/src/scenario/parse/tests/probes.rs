@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::log::ClientCertificate;
 
 #[test]
 fn calls_are_read() {
@@ -121,4 +122,26 @@ proptest::proptest! {
         lines[line] = with;
         let _ = parse("a.yaml", &lines.join("\n"), &Vocabulary::builtin());
     }
+}
+
+#[test]
+fn clients_have_certificates_over_https() {
+    let of = |client: &str| {
+        let probe = step(&format!("probe: {{get: \"https://${{host}}/\", {client}expect: {{backend: echo}}}}"));
+        let Verb::Probe(probe) = probe.verb else { panic!("not a probe") };
+        probe.client
+    };
+    let certificate = |authority: &str, expired| Some(ClientCertificate { authority: authority.to_owned(), expired });
+    assert_eq!(of(""), None);
+    assert_eq!(of("client: {}, "), certificate("ca", false));
+    assert_eq!(of("client: {authority: other, expired: true}, "), certificate("other", true));
+}
+
+#[rstest]
+#[case("get: \"http://${host}/\"", "nobody asks for a certificate over plain HTTP")]
+#[case("get: \"https://${host}/\", over: kept", "`over` beside `client`")]
+#[case("tls: gw", "`client` has no meaning over TLS")]
+fn clients_have_no_certificates_elsewhere(#[case] probe: &str, #[case] message: &str) {
+    let found = problems(&with(&format!("probe: {{{probe}, client: {{}}, expect: {{backend: echo}}}}")));
+    assert!(found.iter().any(|(_, found, _)| found == message), "{found:#?}");
 }

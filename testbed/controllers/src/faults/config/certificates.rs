@@ -2,13 +2,11 @@
 
 use gateproof_proxy::config::{Config, Hostname, Protocol, TlsListener};
 
-use crate::{
-    faults::{
-        Fault, Seam,
-        snapshot::grant_everything,
-        tools::{serve, serve_past},
-    },
-    snapshot::Kind,
+use crate::faults::{
+    Fault, Seam,
+    own_certificates::keep_first,
+    snapshot::grant_everything,
+    tools::{serve, serve_past},
 };
 
 /// Has every HTTPS listener of a port present the certificates that `choose` finds among all of them.
@@ -50,7 +48,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "keeps-old-certificates",
         summary: "Goes on presenting a certificate that was renewed in its Secret.",
         clauses: &["blind:HTTPRouteHTTPSListener.2"],
-        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::Secret))),
+        seam: Seam::Config(|| serve_past(|memory, snapshot| keep_first(memory, snapshot, false))),
     },
     Fault {
         name: "keeps-certificate-references",

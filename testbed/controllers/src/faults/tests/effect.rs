@@ -96,15 +96,18 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "third", "one");
     certificate(&mut first, "demo", "shared");
     certificate(&mut first, "demo", "held");
+    certificate(&mut first, "demo", "shown");
     let mut second = first.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
+    certificate(&mut second, "demo", "shown");
     add(&mut second, include_str!("clients-later.yaml"), "2");
     authority(&mut second, "demo", "authority");
     for (kind, namespace, name) in [
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
         (Kind::Service, "demo", "going"),
         (Kind::ReferenceGrant, "other", "by-name"),
+        (Kind::ReferenceGrant, "other", "of-shown"),
         (Kind::Secret, "third", "one"),
         (Kind::Secret, "demo", "shared"),
         (Kind::Gateway, "demo", "holds-a"),
