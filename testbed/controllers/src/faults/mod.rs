@@ -14,6 +14,7 @@ mod http;
 mod kept;
 mod limits;
 mod policies;
+mod protection;
 mod releases;
 mod snapshot;
 mod specs;
@@ -186,6 +187,7 @@ pub fn catalogue() -> &'static [Fault] {
             kept::FAULTS,
             tls::FAULTS,
             policies::FAULTS,
+            protection::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

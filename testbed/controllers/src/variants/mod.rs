@@ -9,6 +9,7 @@ mod left;
 pub(crate) mod limits;
 mod pacing;
 mod places;
+mod protection;
 mod reasons;
 mod refusals;
 mod reloads;
@@ -97,7 +98,11 @@ impl Variant {
 pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
     let runtime = [late::VARIANTS, reloads::VARIANTS, refusals::VARIANTS, statuses::VARIANTS, writes::VARIANTS];
     let more = [reasons::VARIANTS, left::VARIANTS, exchanges::VARIANTS, pacing::VARIANTS, limits::VARIANTS];
-    runtime.into_iter().chain(more).chain([places::VARIANTS, silence::VARIANTS, datagrams::VARIANTS]).flatten()
+    runtime
+        .into_iter()
+        .chain(more)
+        .chain([places::VARIANTS, silence::VARIANTS, datagrams::VARIANTS, protection::VARIANTS])
+        .flatten()
 }
 
 /// The variant of that name.
