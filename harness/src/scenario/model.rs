@@ -122,7 +122,7 @@ pub struct BackendDecl {
     pub greets: bool,
     /// The name of its port of the Service; none unless given.
     pub port_name: Option<String>,
-    /// The certificate with which it takes TLS, beside clear text.
+    /// The certificate with which it takes TLS, beside clear text unless it speaks nothing else.
     pub tls: Option<CertificateDecl>,
 }
 

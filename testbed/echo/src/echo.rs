@@ -132,7 +132,8 @@ impl Echo {
         Self::start_with(options, None).await
     }
 
-    /// The same for one that takes TLS too, where it speaks HTTP: on the same port as clear text, whatever comes.
+    /// The same for one that takes TLS too, where it speaks HTTP: on the same port as clear text, whatever comes. One that speaks
+    /// nothing but TLS shows this certificate in place of its own.
     ///
     /// # Errors
     /// [`EchoError::Bind`].
@@ -150,7 +151,10 @@ impl Echo {
             tasks: TaskTracker::new(),
         };
         let server = match options.protocol {
-            Protocol::Tls => Some(tls_lines::server(&options.identity.service)?),
+            Protocol::Tls => match &tls {
+                Some(tls) => Some(tls.streams()),
+                None => Some(tls_lines::server(&options.identity.service)?),
+            },
             _ => None,
         };
         let backend = Arc::new(Backend {

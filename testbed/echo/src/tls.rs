@@ -68,6 +68,13 @@ impl ServerTls {
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
+
+    /// The same for streams, of whose protocol the handshake says nothing.
+    pub(crate) fn streams(&self) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(self.0.config());
+        config.alpn_protocols.clear();
+        Arc::new(config)
+    }
 }
 
 impl fmt::Debug for ServerTls {

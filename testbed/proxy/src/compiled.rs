@@ -293,7 +293,9 @@ impl CompiledTcp {
     /// The next endpoint of the backend at `index`.
     pub fn next_endpoint(&self, index: usize) -> Option<SocketAddr> {
         match &self.backends.get(index)?.target {
-            TcpTarget::Endpoints(endpoints) => self.turns.get(index)?.next(endpoints).copied(),
+            TcpTarget::Endpoints(endpoints) | TcpTarget::Encrypted { endpoints, .. } => {
+                self.turns.get(index)?.next(endpoints).copied()
+            }
             TcpTarget::Refuse { .. } => None,
         }
     }

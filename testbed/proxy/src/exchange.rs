@@ -12,7 +12,7 @@ use http::{HeaderMap, Method, Request, Response, Version};
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
-use crate::config::BackendTarget;
+use crate::config::{BackendTarget, BackendTls};
 use crate::matching::{MatchPredicate, Subject};
 use crate::routing::Routing;
 use crate::stream::Stream;
@@ -136,6 +136,13 @@ impl BackendChoice {
 pub enum TcpChoice {
     /// Forward to this endpoint; if it cannot be reached, reset.
     Forward(SocketAddr),
+    /// The same within TLS; if the handshake fails, reset.
+    Encrypt {
+        /// The endpoint.
+        endpoint: SocketAddr,
+        /// Whom to believe there.
+        tls: BackendTls,
+    },
     /// Reset before any byte.
     Refuse {
         /// Why, for the log.

@@ -1,4 +1,4 @@
-//! TLS towards backends: a handshake for each request, so that no connection outlives the settings that it was made under.
+//! TLS towards backends: a handshake for each request or stream, so that no connection outlives the settings that it was made under.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,6 +17,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_util::task::TaskTracker;
 
 use crate::body::Body;
@@ -34,14 +35,7 @@ pub async fn send(
     request: Request<Body>,
     tasks: &TaskTracker,
 ) -> Result<Response<Incoming>, UpstreamError> {
-    let config = client(tls, h2).map_err(UpstreamError::Tls)?;
-    let name = ServerName::try_from(tls.server_name.clone()).map_err(|error| UpstreamError::Tls(error.to_string()))?;
-    let stream = TcpStream::connect(endpoint).await?;
-    stream.set_nodelay(true)?;
-    let stream = TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await
-        .map_err(|error| UpstreamError::Tls(causes(&error)))?;
+    let stream = connect(endpoint, tls, Some(if h2 { b"h2" } else { b"http/1.1" })).await?;
     let exchange = |error: hyper::Error| UpstreamError::Exchange(causes(&error));
     if h2 {
         let (mut sender, connection) =
@@ -56,7 +50,24 @@ pub async fn send(
     }
 }
 
-fn client(tls: &BackendTls, h2: bool) -> Result<ClientConfig, String> {
+/// Connects and shakes hands, with the name of a protocol where there is one.
+///
+/// # Errors
+/// [`UpstreamError::Connect`] and [`UpstreamError::Tls`].
+pub async fn connect(
+    endpoint: SocketAddr,
+    tls: &BackendTls,
+    protocol: Option<&[u8]>,
+) -> Result<TlsStream<TcpStream>, UpstreamError> {
+    let config = client(tls, protocol).map_err(UpstreamError::Tls)?;
+    let name = ServerName::try_from(tls.server_name.clone()).map_err(|error| UpstreamError::Tls(error.to_string()))?;
+    let stream = TcpStream::connect(endpoint).await?;
+    stream.set_nodelay(true)?;
+    let connector = TlsConnector::from(Arc::new(config));
+    connector.connect(name, stream).await.map_err(|error| UpstreamError::Tls(causes(&error)))
+}
+
+fn client(tls: &BackendTls, protocol: Option<&[u8]>) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Verifier {
         roots: roots(&tls.authorities)?,
@@ -76,7 +87,7 @@ fn client(tls: &BackendTls, h2: bool) -> Result<ClientConfig, String> {
             builder.with_client_auth_cert(own.0, own.1).map_err(|error| error.to_string())?
         }
     };
-    client.alpn_protocols = vec![if h2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
+    client.alpn_protocols = protocol.map(<[u8]>::to_vec).into_iter().collect();
     Ok(client)
 }
 

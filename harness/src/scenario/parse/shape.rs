@@ -243,13 +243,17 @@ static BACKEND: Table = Table {
         may("headless", Shape::Bool, "true: the Service has no cluster IP"),
         may("greets", Shape::Bool, "true: over TCP it sends its line at once, and does not wait for one"),
         may("portName", Shape::Name, "name of its port of the Service; none unless given"),
-        may("tls", Shape::Table(&CERTIFICATE), "the certificate with which it takes TLS, beside clear text"),
+        may(
+            "tls",
+            Shape::Table(&CERTIFICATE),
+            "the certificate with which it takes TLS, beside clear text; of one of protocol tls the only one",
+        ),
     ],
 };
 
 static CERTIFICATE: Table = Table {
     name: "BackendCertificate",
-    doc: "A fresh certificate, with which a backend takes TLS beside clear text.",
+    doc: "A fresh certificate, with which a backend takes TLS beside clear text, or of protocol tls alone.",
     conditions: false,
     one_of: &[],
     fields: &[

@@ -17,6 +17,7 @@ mod limits;
 mod listener_sets;
 mod own_certificates;
 mod policies;
+mod protection;
 mod releases;
 mod snapshot;
 mod specs;
@@ -192,6 +193,7 @@ pub fn catalogue() -> &'static [Fault] {
             policies::FAULTS,
             clients::FAULTS,
             own_certificates::FAULTS,
+            protection::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

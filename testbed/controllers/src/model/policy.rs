@@ -34,6 +34,7 @@ pub struct Validation {
     /// Bundles of authorities.
     pub ca_certificate_refs: Vec<AuthorityRef>,
     /// A set of authorities that is known by name.
+    #[serde(rename = "wellKnownCACertificates")]
     pub well_known_ca_certificates: Option<String>,
     /// The server name, and what the certificate must carry if there are no `subject_alt_names`.
     pub hostname: String,

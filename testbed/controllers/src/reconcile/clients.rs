@@ -37,7 +37,7 @@ pub(crate) fn judge(
 /// What a Gateway shows to backends that ask for a certificate, or why it has nothing to show; nothing where it is to show none.
 pub(crate) fn own(snapshot: &Snapshot, gateway: &Object, spec: &GatewaySpec) -> Option<Result<Certificate, Problem>> {
     let reference = spec.tls.as_ref()?.backend.as_ref()?.client_certificate_ref.as_ref()?;
-    Some(certificates::resolve(snapshot, gateway, reference).map_err(|problem| match problem.reason {
+    Some(certificates::resolve(snapshot, (gateway, "Gateway"), reference).map_err(|problem| match problem.reason {
         "InvalidCertificateRef" => Problem { reason: "InvalidClientCertificateRef", ..problem },
         _ => problem,
     }))

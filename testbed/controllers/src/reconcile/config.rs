@@ -9,10 +9,12 @@ use super::{
     attach::{Content, Place, RouteState, Routes},
     gateway::Gateway,
     listener::{Listener, Protocol},
+    tcproute,
 };
+use crate::snapshot::Snapshot;
 
 /// Puts the data plane's configuration together: one lane for each address and port of every Gateway that is served.
-pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
+pub(crate) fn build(snapshot: &Snapshot, gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
     let mut listeners = Vec::new();
     for (index, gateway) in gateways.iter().enumerate() {
         let mut ports: BTreeMap<(u16, Transport), Vec<(usize, &Listener<'_>)>> = BTreeMap::new();
@@ -21,7 +23,7 @@ pub(crate) fn build(gateways: &[Gateway<'_>], routes: &Routes<'_>) -> Config {
         }
         for address in &gateway.addresses {
             for ((port, _), sharing) in &ports {
-                listeners.extend(lane(index, gateway, sharing, routes).map(|protocol| Lane {
+                listeners.extend(lane(snapshot, (index, gateway), sharing, routes).map(|protocol| Lane {
                     id: format!("{}:{port}", gateway.object.key()),
                     address: IpAddr::V4(*address),
                     port: *port,
@@ -62,8 +64,8 @@ fn joined(lanes: Vec<Lane>) -> Vec<Lane> {
 
 /// What is spoken on a port. Listeners that share one speak the same protocol, or HTTPS and TLS, or they would be in conflict.
 fn lane(
-    index: usize,
-    gateway: &Gateway<'_>,
+    snapshot: &Snapshot,
+    (index, gateway): (usize, &Gateway<'_>),
     sharing: &[(usize, &Listener<'_>)],
     routes: &Routes<'_>,
 ) -> Option<Spoken> {
@@ -86,7 +88,7 @@ fn lane(
                 listener: listener.name().to_owned(),
                 hostname: listener.hostname.clone(),
                 certificates: listener.terminates().then(|| certificates(listener)),
-                routes: streams(index, at, routes),
+                routes: streams(snapshot, (index, at), listener, routes),
             });
             let (https, streams): (Vec<_>, Vec<_>) = (https.collect(), streams.collect());
             if streams.is_empty() { Spoken::Https(https) } else { Spoken::Tls(TlsPort { https, streams }) }
@@ -155,12 +157,21 @@ fn hostnames(
     route.places().find(here).map(|place| place.hostnames.clone())
 }
 
-/// The routes of a TLS listener, oldest first.
-fn streams(gateway: usize, listener: usize, routes: &Routes<'_>) -> Vec<StreamRoute> {
+/// The routes of a TLS listener, oldest first. What is passed on is encrypted already, by the client; where that ends,
+/// policies say what comes after.
+fn streams(
+    snapshot: &Snapshot,
+    (gateway, at): (usize, usize),
+    listener: &Listener<'_>,
+    routes: &Routes<'_>,
+) -> Vec<StreamRoute> {
     let one = |route: &RouteState<'_>| match &route.content {
         Content::Tcp(judged) => {
-            let backends = judged.rules.first().cloned().unwrap_or_default();
-            hostnames(route, gateway, listener).map(|hostnames| StreamRoute { hostnames, backends })
+            let hostnames = hostnames(route, gateway, at)?;
+            let protected =
+                if listener.terminates() { tcproute::protected(snapshot, route.object) } else { Default::default() };
+            let backends = protected.or_else(|| judged.rules.first().cloned()).unwrap_or_default();
+            Some(StreamRoute { hostnames, backends })
         }
         Content::Http(_) => None,
     };

@@ -59,6 +59,6 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
     statuses.extend(listener_set::statuses(&gateways, &routes, snapshot, settings));
     statuses.extend(parents::statuses(&routes, settings));
     statuses.extend(policies::statuses(snapshot, &gateways, &routes, settings));
-    let config = config::build(&gateways, &routes);
+    let config = config::build(snapshot, &gateways, &routes);
     Outcome { statuses, config, addresses }
 }

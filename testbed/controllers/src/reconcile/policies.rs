@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gateproof_proxy::config::{Authorities, BackendTls, PeerName};
 
 use super::{
-    attach::{RouteState, Routes},
+    attach::{Place, RouteState, Routes},
     class,
     gateway::Gateway,
     verdict::{Problem, Verdict, resolved_refs},
@@ -117,7 +117,7 @@ pub(crate) fn statuses(
     settings: &Settings,
 ) -> Vec<StatusUpdate> {
     let status = |(object, spec): (&Object, &BackendTlsPolicySpec)| {
-        let above = ancestors(snapshot, object, spec, routes);
+        let above = ancestors(snapshot, object, spec, (gateways, routes));
         let entries = object.raw.pointer("/status/ancestors").and_then(serde_json::Value::as_array);
         let left_over = |entry: &serde_json::Value| entry["controllerName"] == settings.controller_name.as_str();
         if above.is_empty() && !entries.is_some_and(|entries| entries.iter().any(left_over)) {
@@ -156,7 +156,7 @@ fn ancestors(
     snapshot: &Snapshot,
     policy: &Object,
     spec: &BackendTlsPolicySpec,
-    routes: &Routes<'_>,
+    (gateways, routes): (&[Gateway<'_>], &Routes<'_>),
 ) -> BTreeSet<usize> {
     let leads_here = |route: &&RouteState<'_>| {
         let is_target = |reference: &BackendRef| {
@@ -167,7 +167,13 @@ fn ancestors(
         };
         references(snapshot, route).into_iter().any(is_target)
     };
-    routes.all.iter().filter(leads_here).flat_map(|route| route.places().map(|place| place.gateway)).collect()
+    // Who passes TLS on has no part in it.
+    let ends = |route: &RouteState<'_>, place: &Place| {
+        let listener = gateways.get(place.gateway).and_then(|gateway| gateway.listeners.get(place.listener));
+        route.kind != crate::snapshot::Kind::TlsRoute || listener.is_some_and(|listener| listener.terminates())
+    };
+    let places = |route| RouteState::places(route).filter(move |place| ends(route, place)).map(|place| place.gateway);
+    routes.all.iter().filter(leads_here).flat_map(places).collect()
 }
 
 /// Where a route sends requests, and copies of them.
@@ -188,6 +194,10 @@ fn references<'a>(snapshot: &'a Snapshot, route: &RouteState<'_>) -> Vec<&'a Bac
         crate::snapshot::Kind::GrpcRoute => {
             let rules = snapshot.grpc_route(namespace, name).map(|(_, spec)| spec.rules.as_slice());
             rules.into_iter().flatten().for_each(|rule| take(&rule.backend_refs, &rule.filters));
+        }
+        crate::snapshot::Kind::TlsRoute => {
+            let rules = snapshot.tls_route(namespace, name).map(|(_, spec)| spec.rules.as_slice());
+            rules.into_iter().flatten().for_each(|rule| take(&rule.backend_refs, &[]));
         }
         _ => {}
     }

@@ -1,7 +1,7 @@
 use gateproof_proxy::config::{TcpBackend, TcpTarget};
 
 use super::{
-    backends,
+    backends::{self, Destination},
     httproute::{Dropped, Judged},
 };
 use crate::{
@@ -12,21 +12,43 @@ use crate::{
 /// Judges a TCPRoute or a UDPRoute. A backend that does not resolve refuses its share of connections, or drops its share of
 /// datagrams, and leaves the route accepted (GEP-2644, GEP-2645). Nothing in a connection can choose between rules, so only the first can have an effect.
 pub(crate) fn judge(snapshot: &Snapshot, kind: Kind, route: &Object, spec: &TcpRouteSpec) -> Judged<Vec<TcpBackend>> {
-    rules(snapshot, kind, route, &spec.rules)
+    rules(snapshot, kind, route, &spec.rules, plainly)
 }
 
 /// Judges a TLSRoute, likewise: its hostnames choose between routes, and nothing between rules.
 pub(crate) fn judge_tls(snapshot: &Snapshot, route: &Object, spec: &TlsRouteSpec) -> Judged<Vec<TcpBackend>> {
-    rules(snapshot, Kind::TlsRoute, route, &spec.rules)
+    rules(snapshot, Kind::TlsRoute, route, &spec.rules, plainly)
 }
 
-fn rules(snapshot: &Snapshot, kind: Kind, route: &Object, rules: &[TcpRule]) -> Judged<Vec<TcpBackend>> {
+/// Where a TLSRoute forwards what a listener took out of TLS: to backends with a policy within TLS again, and to one whose policy
+/// cannot be carried out not at all.
+pub(crate) fn protected(snapshot: &Snapshot, route: &Object) -> Option<Vec<TcpBackend>> {
+    let (_, spec) = snapshot.tls_route(&route.meta.namespace, &route.meta.name)?;
+    let target = |to: Destination| match to.tls {
+        None => TcpTarget::Endpoints(to.endpoints),
+        Some(Ok(tls)) => TcpTarget::Encrypted { endpoints: to.endpoints, tls },
+        Some(Err(reason)) => TcpTarget::Refuse { reason },
+    };
+    rules(snapshot, Kind::TlsRoute, route, &spec.rules, target).rules.into_iter().next()
+}
+
+fn plainly(to: Destination) -> TcpTarget {
+    TcpTarget::Endpoints(to.endpoints)
+}
+
+fn rules(
+    snapshot: &Snapshot,
+    kind: Kind,
+    route: &Object,
+    rules: &[TcpRule],
+    target: fn(Destination) -> TcpTarget,
+) -> Judged<Vec<TcpBackend>> {
     let mut judged = Judged { rules: Vec::new(), dropped: Vec::new(), problems: Vec::new() };
     for (index, rule) in rules.iter().enumerate() {
         let backends = rule.backend_refs.iter().map(|reference| {
             let id = backends::describe(route, reference);
             let target = match backends::resolve(snapshot, kind, route, reference) {
-                Ok(to) => TcpTarget::Endpoints(to.endpoints),
+                Ok(to) => target(to),
                 Err(problem) => {
                     let reason = problem.message.clone();
                     judged.problems.push(problem);

@@ -48,7 +48,7 @@ struct EndsRefused;
 #[async_trait]
 impl Exchange for EndsRefused {
     async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
-        if let TcpChoice::Forward(_) = choice {
+        if !matches!(choice, TcpChoice::Refuse { .. }) {
             return Some((stream, choice));
         }
         if let Err(error) = stream.shutdown().await {
@@ -67,7 +67,7 @@ struct AlertsRefused;
 #[async_trait]
 impl Exchange for AlertsRefused {
     async fn serve_tcp(&self, _: &Connection, mut stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
-        if matches!(choice, TcpChoice::Forward(_)) || !stream.is_known() {
+        if !matches!(choice, TcpChoice::Refuse { .. }) || !stream.is_known() {
             return Some((stream, choice));
         }
         let ended = async {

@@ -11,6 +11,7 @@ pub(crate) mod limits;
 mod listener_sets;
 mod pacing;
 mod places;
+mod protection;
 mod reasons;
 mod refusals;
 mod reloads;
@@ -103,7 +104,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
         .into_iter()
         .chain(more)
         .chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS, datagrams::VARIANTS])
-        .chain([clients::VARIANTS])
+        .chain([clients::VARIANTS, protection::VARIANTS])
         .flatten()
 }
 

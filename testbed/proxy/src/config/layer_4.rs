@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
+use super::BackendTls;
+
 /// A listener of protocol TCP. Without backends (no route, or all weights 0) every connection is refused.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TcpListener {
@@ -35,6 +37,14 @@ pub struct TcpBackend {
 pub enum TcpTarget {
     /// To one of these, by turns. An empty list refuses.
     Endpoints(Vec<SocketAddr>),
+    /// To one of these, by turns, within TLS, where the client's own has come to its end. A backend that shows no certificate as
+    /// it has to be is as good as none.
+    Encrypted {
+        /// Where to. An empty list refuses.
+        endpoints: Vec<SocketAddr>,
+        /// How.
+        tls: BackendTls,
+    },
     /// Nowhere: the connection is reset before any byte.
     Refuse {
         /// Why, as a sentence for people.

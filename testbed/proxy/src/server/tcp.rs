@@ -1,12 +1,20 @@
 //! Byte streams.
 
+use std::io;
+use std::time::Duration;
+
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
 use crate::compiled::CompiledTcp;
 use crate::config::TcpTarget;
 use crate::exchange::TcpChoice;
+use crate::reencrypt;
 use crate::stream::Stream;
+
+/// How long a backend may take for its part of the handshake.
+const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Draws what becomes of the next connection.
 pub fn draw(service: &CompiledTcp) -> TcpChoice {
@@ -16,7 +24,8 @@ pub fn draw(service: &CompiledTcp) -> TcpChoice {
     match (&backend.target, service.next_endpoint(index)) {
         (TcpTarget::Refuse { reason }, _) => TcpChoice::Refuse { reason: format!("backend {}: {reason}", backend.id) },
         (TcpTarget::Endpoints(_), Some(endpoint)) => TcpChoice::Forward(endpoint),
-        (TcpTarget::Endpoints(_), None) => {
+        (TcpTarget::Encrypted { tls, .. }, Some(endpoint)) => TcpChoice::Encrypt { endpoint, tls: tls.clone() },
+        (TcpTarget::Endpoints(_) | TcpTarget::Encrypted { .. }, None) => {
             TcpChoice::Refuse { reason: format!("backend {} has no endpoints", backend.id) }
         }
     }
@@ -24,20 +33,47 @@ pub fn draw(service: &CompiledTcp) -> TcpChoice {
 
 /// Forwards until either side is done in both directions, or resets.
 pub async fn carry_out(client: Stream, choice: TcpChoice) {
+    match connect(choice).await {
+        Ok(Backend::Clear(backend)) => forward(client, backend).await,
+        Ok(Backend::Encrypted(backend)) => forward(client, backend).await,
+        Err(reason) => reset(&client, &reason),
+    }
+}
+
+/// A connection to a backend.
+pub enum Backend {
+    /// In clear text.
+    Clear(TcpStream),
+    /// Within TLS.
+    Encrypted(Box<TlsStream<TcpStream>>),
+}
+
+/// Connects to where a choice leads.
+///
+/// # Errors
+/// It leads nowhere, or nobody is there who can be believed.
+pub async fn connect(choice: TcpChoice) -> Result<Backend, String> {
     match choice {
-        TcpChoice::Forward(endpoint) => match TcpStream::connect(endpoint).await {
-            Ok(backend) => forward(client, backend).await,
-            Err(error) => reset(&client, &format!("connecting to {endpoint} failed: {error}")),
-        },
-        TcpChoice::Refuse { reason } => reset(&client, &reason),
+        TcpChoice::Forward(endpoint) => {
+            let failed = |error: io::Error| format!("connecting to {endpoint} failed: {error}");
+            let stream = TcpStream::connect(endpoint).await.map_err(failed)?;
+            stream.set_nodelay(true).map_err(failed)?;
+            Ok(Backend::Clear(stream))
+        }
+        TcpChoice::Encrypt { endpoint, tls } => {
+            let shaken = tokio::time::timeout(LONGEST_HANDSHAKE, reencrypt::connect(endpoint, &tls, None)).await;
+            let shaken = shaken.map_err(|_| format!("the handshake with {endpoint} has no end"))?;
+            shaken.map(Box::new).map(Backend::Encrypted).map_err(|error| format!("{endpoint}: {error}"))
+        }
+        TcpChoice::Refuse { reason } => Err(reason),
     }
 }
 
 /// Copies both ways until both sides are done.
-pub async fn forward(mut client: impl AsyncRead + AsyncWrite + Unpin, mut backend: TcpStream) {
-    if let Err(error) = backend.set_nodelay(true) {
-        tracing::debug!(%error, "small writes may be late");
-    }
+pub async fn forward(
+    mut client: impl AsyncRead + AsyncWrite + Unpin,
+    mut backend: impl AsyncRead + AsyncWrite + Unpin,
+) {
     let ended = copy_bidirectional(&mut client, &mut backend).await;
     tracing::debug!(?ended, "stream ended");
 }

@@ -64,16 +64,15 @@ pub async fn hello(mut tcp: TcpStream) -> io::Result<(Option<String>, Stream)> {
 
 /// Answers the handshake and forwards what is in the stream; resets without a word where there is nobody to forward to.
 pub async fn terminate(client: Stream, terms: Arc<ServerConfig>, choice: TcpChoice) {
-    let endpoint = match choice {
-        TcpChoice::Forward(endpoint) => endpoint,
-        TcpChoice::Refuse { reason } => return tcp::reset(&client, &reason),
-    };
-    let backend = match TcpStream::connect(endpoint).await {
+    let backend = match tcp::connect(choice).await {
         Ok(backend) => backend,
-        Err(error) => return tcp::reset(&client, &format!("connecting to {endpoint} failed: {error}")),
+        Err(reason) => return tcp::reset(&client, &reason),
     };
     match tokio::time::timeout(LONGEST_HANDSHAKE, TlsAcceptor::from(terms).accept(client)).await {
-        Ok(Ok(client)) => tcp::forward(client, backend).await,
+        Ok(Ok(client)) => match backend {
+            tcp::Backend::Clear(backend) => tcp::forward(client, backend).await,
+            tcp::Backend::Encrypted(backend) => tcp::forward(client, backend).await,
+        },
         Ok(Err(error)) => tracing::debug!(%error, "handshake failed"),
         Err(_) => tracing::debug!("handshake without an end"),
     }

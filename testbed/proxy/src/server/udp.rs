@@ -118,7 +118,8 @@ async fn flow_of<'f>(
                 tracing::debug!(listener = %key, reason, "datagrams are dropped");
                 None
             }
-            None => None,
+            // There is no TLS around datagrams.
+            Some(TcpChoice::Encrypt { .. }) | None => None,
         };
         let drawn_from = backends.to_vec();
         flows.insert(peer, Flow { connection, drawn_from, towards, last: Instant::now() });

@@ -152,6 +152,7 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
     fn to(backends: &[TcpBackend]) -> String {
         let to = backends.iter().map(|backend| match &backend.target {
             TcpTarget::Endpoints(to) => format!("{}x{to:?}", backend.weight),
+            TcpTarget::Encrypted { endpoints, .. } => format!("{}xtls{endpoints:?}", backend.weight),
             TcpTarget::Refuse { .. } => format!("{}xrefuse", backend.weight),
         });
         to.collect::<Vec<_>>().join(" ")
