@@ -168,8 +168,7 @@ fn streams(
     let one = |route: &RouteState<'_>| match &route.content {
         Content::Tcp(judged) => {
             let hostnames = hostnames(route, gateway, at)?;
-            let protected =
-                if listener.terminates() { tcproute::protected(snapshot, route.object) } else { Default::default() };
+            let protected = listener.terminates().then(|| tcproute::protected(snapshot, route.object)).flatten();
             let backends = protected.or_else(|| judged.rules.first().cloned()).unwrap_or_default();
             Some(StreamRoute { hostnames, backends })
         }
