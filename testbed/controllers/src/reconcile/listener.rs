@@ -216,12 +216,11 @@ fn admitted(
     if settings.ports.as_ref().is_some_and(|ports| !ports.contains(&listener.port)) {
         return Verdict::no("PortUnavailable", format!("port {} is not offered here", listener.port));
     }
-    if protocol == Protocol::Https {
-        if let Some(mode) =
-            listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()).filter(|mode| *mode != "Terminate")
-        {
-            return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
-        }
+    let mode = listener.tls.as_ref().and_then(|tls| tls.mode.as_deref()).filter(|mode| *mode != "Terminate");
+    if protocol == Protocol::Https
+        && let Some(mode) = mode
+    {
+        return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
     }
     Verdict::yes("Accepted", "The listener is valid")
 }
