@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use gateproof_proxy::Config;
 use serde_json::{Value, json};
 
@@ -179,8 +180,29 @@ fn to_be_refused() -> [(Kind, Value); 6] {
     ]
 }
 
+/// A Gateway that asks clients for certificates.
+fn asking_clients() -> [(Kind, Value); 3] {
+    let named = |name: &str| json!({"name": name, "namespace": "n", "uid": name, "generation": 1});
+    let pair = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]).unwrap();
+    let (crt, key) = (STANDARD.encode(pair.cert.pem()), STANDARD.encode(pair.signing_key.serialize_pem()));
+    let listener =
+        json!({"name": "https", "port": 444, "protocol": "HTTPS", "tls": {"certificateRefs": [{"name": "own"}]}});
+    let authorities = json!([{"group": "", "kind": "ConfigMap", "name": "authority"}]);
+    let frontend = json!({"default": {"validation": {"caCertificateRefs": authorities}}});
+    let spec = json!({"gatewayClassName": "c", "tls": {"frontend": frontend}, "listeners": [listener]});
+    [
+        (Kind::Secret, json!({"metadata": named("own"), "data": {"tls.crt": crt, "tls.key": key}})),
+        (Kind::ConfigMap, json!({"metadata": named("authority"), "data": {"ca.crt": pair.cert.pem()}})),
+        (
+            Kind::Gateway,
+            json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": named("asking"), "spec": spec}),
+        ),
+    ]
+}
+
 #[tokio::test]
 async fn every_variant_of_the_runtime_does_something() {
+    let asking = asking_clients();
     let routed = || {
         let mut snapshot = cluster();
         let parents = json!([{"name": "g"}, {"name": "g", "sectionName": "http"}]);
@@ -208,7 +230,7 @@ async fn every_variant_of_the_runtime_does_something() {
                 "spec": {"parentRef": {"name": parent}, "listeners": [listener("good", "good.test"), listener("bad", "own.test")]}});
             snapshot.put(Kind::ListenerSet, set).unwrap();
         }
-        for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()) {
+        for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()).chain(asking.clone()) {
             snapshot.put(kind, object).unwrap();
         }
         snapshot
