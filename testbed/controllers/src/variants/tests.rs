@@ -179,6 +179,27 @@ fn to_be_refused() -> [(Kind, Value); 6] {
     ]
 }
 
+/// Policies whose authorities are those of the system, or are not there.
+fn to_be_protected() -> impl Iterator<Item = (Kind, Value)> {
+    let missing = |kind: &str| json!({"hostname": "a.test", "caCertificateRefs": [{"group": "", "kind": kind, "name": "nowhere"}]});
+    let system = json!({"hostname": "a.test", "wellKnownCACertificates": "System"});
+    [("p-map", missing("ConfigMap")), ("p-secret", missing("Secret")), ("p-system", system)].into_iter().flat_map(
+        |(name, validation)| {
+            let meta = json!({"name": name, "namespace": "n", "uid": name, "generation": 1});
+            let targets = json!([{"group": "", "kind": "Service", "name": name}]);
+            let rules = json!([{"backendRefs": [{"name": name, "port": 8443}]}]);
+            [
+                (Kind::Service, json!({"metadata": meta, "spec": {"ports": [{"port": 8443}]}})),
+                (Kind::HttpRoute, json!({"metadata": meta, "spec": {"parentRefs": [{"name": "g"}], "rules": rules}})),
+                (
+                    Kind::BackendTlsPolicy,
+                    json!({"metadata": meta, "spec": {"targetRefs": targets, "validation": validation}}),
+                ),
+            ]
+        },
+    )
+}
+
 #[tokio::test]
 async fn every_variant_of_the_runtime_does_something() {
     let routed = || {
@@ -196,7 +217,7 @@ async fn every_variant_of_the_runtime_does_something() {
             "metadata": {"name": "long-".repeat(45) + "name", "namespace": "n", "uid": "long-name", "generation": 1},
             "spec": {"gatewayClassName": "c", "listeners": [listener]}});
         snapshot.put(Kind::Gateway, long).unwrap();
-        for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()) {
+        for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()).chain(to_be_protected()) {
             snapshot.put(kind, object).unwrap();
         }
         snapshot
