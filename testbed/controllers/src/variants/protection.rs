@@ -21,7 +21,7 @@ impl ConfigSeam for BadGateway {
     fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
         for Backend { target, .. } in tools::backends(config) {
             if let BackendTarget::Fail { status, reason } = target
-                && reason.starts_with("BackendTLSPolicy ")
+                && reason.contains("BackendTLSPolicy ")
             {
                 *status = 502;
             }

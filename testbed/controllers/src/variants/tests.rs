@@ -200,6 +200,32 @@ fn asking_clients() -> [(Kind, Value); 3] {
     ]
 }
 
+/// Policies whose authorities are those of the system, or are not there.
+fn to_be_protected() -> impl Iterator<Item = (Kind, Value)> {
+    let missing = |kind: &str| json!({"hostname": "a.test", "caCertificateRefs": [{"group": "", "kind": kind, "name": "nowhere"}]});
+    let system = json!({"hostname": "a.test", "wellKnownCACertificates": "System"});
+    [("p-map", missing("ConfigMap")), ("p-secret", missing("Secret")), ("p-system", system)].into_iter().flat_map(
+        |(name, validation)| {
+            let meta = json!({"name": name, "namespace": "n", "uid": name, "generation": 1});
+            let targets = json!([{"group": "", "kind": "Service", "name": name}]);
+            let rules = json!([{"backendRefs": [{"name": name, "port": 8443}]}]);
+            [
+                (Kind::Service, json!({"metadata": meta, "spec": {"ports": [{"port": 8443}]}})),
+                (
+                    Kind::EndpointSlice,
+                    json!({"metadata": {"name": name, "namespace": "n", "labels": {"kubernetes.io/service-name": name}},
+                        "addressType": "IPv4", "ports": [{"port": 8443}], "endpoints": [{"addresses": ["10.0.0.9"]}]}),
+                ),
+                (Kind::HttpRoute, json!({"metadata": meta, "spec": {"parentRefs": [{"name": "g"}], "rules": rules}})),
+                (
+                    Kind::BackendTlsPolicy,
+                    json!({"metadata": meta, "spec": {"targetRefs": targets, "validation": validation}}),
+                ),
+            ]
+        },
+    )
+}
+
 #[tokio::test]
 async fn every_variant_of_the_runtime_does_something() {
     let asking = asking_clients();
@@ -230,7 +256,9 @@ async fn every_variant_of_the_runtime_does_something() {
                 "spec": {"parentRef": {"name": parent}, "listeners": [listener("good", "good.test"), listener("bad", "own.test")]}});
             snapshot.put(Kind::ListenerSet, set).unwrap();
         }
-        for (kind, object) in to_be_refused().into_iter().chain(to_be_said_otherwise()).chain(asking.clone()) {
+        for (kind, object) in
+            to_be_refused().into_iter().chain(to_be_said_otherwise()).chain(asking.clone()).chain(to_be_protected())
+        {
             snapshot.put(kind, object).unwrap();
         }
         snapshot
