@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use indexmap::IndexMap;
-use reqwest::{Certificate, Client, Method, RequestBuilder, redirect};
+use reqwest::{Certificate, Client, Method, RequestBuilder, StatusCode, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::{Host, Url};
@@ -160,9 +160,7 @@ impl Services {
         let mut failed = Vec::new();
         for (service, key) in of_key {
             let forgotten = match self.control(&service) {
-                Ok(control) => {
-                    answer(control.request(Method::DELETE, &["control", "scripts", &key], None)).await.map(drop)
-                }
+                Ok(control) => forget(control.request(Method::DELETE, &["control", "scripts", &key], None)).await,
                 Err(why) => Err(why),
             };
             self.scripted().remove(&(service.clone(), key));
@@ -273,6 +271,22 @@ fn whole(requests: &[ServiceRequest], from: u64, next: u64) -> Result<(), String
 }
 
 async fn answer(request: Result<RequestBuilder, String>) -> Result<Vec<u8>, String> {
+    let (status, text) = exchange(request).await?;
+    if status.is_success() { Ok(text) } else { Err(refused(status, &text)) }
+}
+
+/// The same of a deletion: what is not there is as good as gone, such as a script that was refused.
+async fn forget(request: Result<RequestBuilder, String>) -> Result<(), String> {
+    let (status, text) = exchange(request).await?;
+    if status.is_success() || status == StatusCode::NOT_FOUND { Ok(()) } else { Err(refused(status, &text)) }
+}
+
+fn refused(status: StatusCode, text: &[u8]) -> String {
+    let shown: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();
+    format!("it answered {status}: {shown}")
+}
+
+async fn exchange(request: Result<RequestBuilder, String>) -> Result<(StatusCode, Vec<u8>), String> {
     let failed = |error: reqwest::Error| {
         let phase = if error.is_timeout() {
             format!("no answer within {} s", LIMIT.as_secs())
@@ -291,17 +305,15 @@ async fn answer(request: Result<RequestBuilder, String>) -> Result<Vec<u8>, Stri
         }
         text.extend_from_slice(&chunk);
     }
-    if answer.status().is_success() {
-        return Ok(text);
-    }
-    let shown: String = String::from_utf8_lossy(&text).chars().take(SHOWN).collect();
-    Err(format!("it answered {}: {shown}", answer.status()))
+    Ok((answer.status(), text))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use rstest::rstest;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
     use super::*;
 
@@ -373,5 +385,27 @@ mod tests {
         assert_eq!(Services::new([of(Some("secret"))]).is_ok(), good);
         assert!(!format!("{:?}", of(Some("secret"))).contains("secret"));
         assert!(Services::new([of(Some("a\nb"))]).is_err());
+    }
+
+    /// A service that refused its script has none to forget; one that does not say so may have it still.
+    #[rstest]
+    #[case::not_there("404 Not Found", 0)]
+    #[case::unknown("500 Internal Server Error", 1)]
+    #[tokio::test]
+    async fn what_a_service_never_took_is_not_left_behind(#[case] status: &'static str, #[case] left: usize) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let url = address(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        let service = ServiceAddress { name: "a".to_owned(), url, token: None, authority: None };
+        let services = Services::new([service]).unwrap();
+        assert!(services.script("a", "key", &[]).await.unwrap_err().contains(status));
+        assert_eq!(services.release("key").await.len(), left);
     }
 }

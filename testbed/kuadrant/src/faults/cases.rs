@@ -151,6 +151,7 @@ pub(super) const MORE: &[Case] = &[
     case("names-itself-among-the-winners", overridden, says, "", "[ns/q], ns/p"),
     case("lists-refused-policies", conflict, targets, "", "[ns/q ns/p]"),
     case("calls-younger-policies-conflicted", older, says, ACCEPTED, "Accepted=False/Conflicted"),
+    case("decides-conflicts-by-name", conflict, says, "Accepted=False/Conflicted", ACCEPTED),
     case("merges-overrides-as-defaults", merging_overrides, says, ENFORCED, REPLACED),
     Case { then: without_the_other, ..case("stays-overridden", overridden, says, WAITS, REPLACED) },
     Case { then: without_the_other, ..case("stays-conflicted", conflict, says, ACCEPTED, "Accepted=False/Conflicted") },

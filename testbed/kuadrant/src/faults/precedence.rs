@@ -75,6 +75,21 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     view!(
+        "decides-conflicts-by-name",
+        "Accepts of two policies for TLS or DNS in conflict the first by name, whichever is older.",
+        ["KUADRANT-04"],
+        |snapshot| {
+            for kind in [Kind::TlsPolicy, Kind::DnsPolicy] {
+                let mut names: Vec<String> = snapshot.all(kind).map(full_name).collect();
+                names.sort();
+                snapshot.edit(kind, |policy| {
+                    let place = names.iter().position(|name| *name == full_name(policy)).unwrap_or_default();
+                    policy["metadata"]["creationTimestamp"] = format!("{:04}-01-01T00:00:00Z", 1000 + place).into();
+                });
+            }
+        }
+    ),
+    view!(
         "merges-overrides-as-defaults",
         "Lets what is nearer to the request prevail over single rules of overrides that are merged.",
         ["KUADRANT-07"],
