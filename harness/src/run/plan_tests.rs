@@ -3,6 +3,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::super::fixtures::{apply, facts, scenario};
+use super::super::locks;
 use super::*;
 use crate::cluster::definitions;
 use crate::cluster::served::Definitions;
@@ -214,6 +215,27 @@ fn a_full_target_takes_a_class_that_can_be_filled() {
     let mut named = facts();
     named.class.as_mut().unwrap().single = Some("single".to_owned());
     assert_eq!(decide(&named), Decision::Run);
+}
+
+#[test]
+fn an_address_is_asked_for_where_one_is_known_and_by_one_run_at_a_time() {
+    let gateway = json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "own"},
+        "spec": {"gatewayClassName": "${class}", "addresses": [{"value": "${address}"}]},
+    });
+    let asking = Arc::new(Scenario { steps: vec![apply(vec![gateway])], ..scenario("a") });
+    let decide = |facts: &Facts| plan(&[Arc::clone(&asking)], facts, &policy()).remove(0).decision;
+    let Decision::NotSupported(reason) = decide(&facts()) else { panic!("it is to be not supported") };
+    assert!(reason.contains("--usable-address"), "{reason}");
+    let locks = |address: &str| {
+        let mut named = facts();
+        named.class.as_mut().unwrap().address = Some(address.to_owned());
+        assert_eq!(decide(&named), Decision::Run);
+        locks::known_before(&asking, &named, std::iter::empty())
+    };
+    assert!(locks::needs_any(&asking, std::iter::empty()));
+    assert_eq!(locks("192.0.2.1").len(), 1);
+    assert_ne!(locks("192.0.2.1"), locks("192.0.2.2"));
 }
 
 #[rstest]

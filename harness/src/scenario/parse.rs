@@ -14,6 +14,7 @@ mod probe;
 mod scalar;
 mod service;
 pub(in crate::scenario) mod shape;
+mod shares;
 pub(in crate::scenario) mod tree;
 
 use std::sync::Arc;

@@ -136,6 +136,7 @@ mod tests {
 
     #[rstest]
     #[case::equal(FieldTest::Equals(json!("a")), json!({"x": "a"}), json!({"x": "tampered.example/tampered"}))]
+    #[case::address(FieldTest::Equals(json!("192.0.2.1")), json!({"x": "192.0.2.1"}), json!({"x": NOBODYS}))]
     #[case::number(FieldTest::Equals(json!(1)), json!({"x": 1}), json!({"x": 2}))]
     #[case::truth(FieldTest::Equals(json!(true)), json!({"x": true}), json!({"x": false}))]
     #[case::not_empty(FieldTest::NotEmpty, json!({"x": [1]}), json!({"x": []}))]
