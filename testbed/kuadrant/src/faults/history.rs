@@ -57,6 +57,8 @@ impl Ages {
 const LATE: Duration = Duration::from_millis(5800);
 /// After that times are written anew.
 const RENEWED: Duration = Duration::from_millis(800);
+/// After that who is not enforced says that it is: soon after it was heard that it is not.
+const RECOVERED: Duration = Duration::from_millis(500);
 /// After that conditions begin to turn: later than whoever is busy looks for the first time.
 const TURNING: Duration = Duration::from_millis(3500);
 /// So long each word lasts.
@@ -219,6 +221,30 @@ pub(super) const FAULTS: &[Fault] = &[
                 if ages.of(live, status) > RENEWED {
                     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
                     of(status, "Accepted").for_each(|one| one["lastTransitionTime"] = now.clone().into());
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "recovers-by-itself",
+        summary: "Says Enforced again after a while although the service that it waits for is still stopped.",
+        clauses: &["KUADRANT-15", "KUADRANT-18", "KUADRANT-INV-11"],
+        seam: Seam::Restless(|| {
+            let mut ages = Ages::default();
+            Box::new(move |live, status| {
+                if ages.of(live, status) > RECOVERED {
+                    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+                    let before = condition(&live["status"], "Enforced").filter(|before| before["status"] == "True");
+                    let since = before.map_or(now, |before| text(before, "/lastTransitionTime").to_owned());
+                    let waits = of(status, "Enforced").filter(|one| {
+                        one["message"].as_str().is_some_and(|message| message.contains("waits for components"))
+                    });
+                    for one in waits {
+                        one["status"] = json!("True");
+                        one["reason"] = json!("Enforced");
+                        one["message"] = json!("enforced");
+                        one["lastTransitionTime"] = since.clone().into();
+                    }
                 }
             })
         }),
