@@ -118,7 +118,11 @@ fn polled(seen: Seen<'_>, poll: &Poll, response: &Response) -> Decision {
 /// An operation has put a spec in. Should the spec have changed meanwhile, the new one follows.
 fn settle(seen: Seen<'_>, poll: &Poll) -> Decision {
     if poll.generation == seen.facts.generation() {
-        return confirm(seen);
+        let mut decision = confirm(seen);
+        // Whoever was started anew meanwhile does not know that it was sent.
+        decision.memory.fingerprint.get_or_insert_with(|| seen.facts.fingerprint(seen.settings));
+        decision.memory.essence.get_or_insert_with(|| seen.facts.essence(seen.settings));
+        return decision;
     }
     let mut decision = seen.rest();
     decision.forget_operation();

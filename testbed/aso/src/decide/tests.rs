@@ -228,6 +228,20 @@ pub(crate) fn moment(name: &str) -> Moment {
         }
         "poll-canceled" => answer = polled(json!({"status": "Canceled"})),
         "poll-done" => answer = polled(json!({"status": "Succeeded"})),
+        "location-400" => {
+            let purpose = Purpose::Poll(Poll { how: How::Location, ..poll });
+            answer = got(purpose, 400, error("SkuNotAvailable"));
+        }
+        "state-failed" => {
+            let purpose = Purpose::Poll(Poll { how: How::Body, ..poll });
+            answer = got(purpose, 200, state("Failed"));
+        }
+        "deletion-failed" => {
+            deleting(&mut facts);
+            let purpose = Purpose::Poll(Poll { deletes: true, ..poll });
+            let body = json!({"status": "Failed", "error": {"code": "BadRequest", "message": "m"}});
+            answer = got(purpose, 200, body);
+        }
         "confirmed" => answer = got(Purpose::Confirm, 200, state("Succeeded")),
         "confirmed-again" => {
             object(&mut facts, |object| object["status"] = ready("True", "", "Succeeded"));
@@ -358,6 +372,9 @@ fn line(decision: &Decision) -> String {
 #[case("poll-failed", "False Error SkuNotAvailable, waits")]
 #[case("poll-canceled", "False Warning Canceled, tries again")]
 #[case("poll-done", "-, GET")]
+#[case("location-400", "False Error SkuNotAvailable, waits")]
+#[case("state-failed", "False Warning Failed, tries again")]
+#[case("deletion-failed", "False Warning BadRequest, tries again")]
 #[case("confirmed", "True - Succeeded, tries again")]
 #[case("confirm-failed", "False Warning Failed, tries again")]
 #[case("unfit", "False Warning PostReconciliationFailure, tries again")]

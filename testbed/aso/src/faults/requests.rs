@@ -174,6 +174,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "sends-again-after-restart",
+        summary: "Sends the spec a second time once an operation has ended that was begun before the restart.",
+        clauses: &["ASO-A41"],
+        seam: Seam::Decision(|seen, decision| {
+            let is_taken_up = seen.memory.fingerprint.is_none();
+            let has_polled = matches!(seen.answer, Some((Request { purpose: Purpose::Poll(_), .. }, _)));
+            if is_taken_up && has_polled {
+                decision.memory.fingerprint = None;
+            }
+        }),
+    },
+    Fault {
         name: "writes-no-secrets",
         summary: "Writes nothing to the Secrets that a resource names for it.",
         clauses: &["ASO-A40"],

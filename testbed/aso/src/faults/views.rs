@@ -5,7 +5,7 @@ use super::{
     tools::{SUBSCRIPTION, object, overlook},
 };
 use crate::{
-    arm::{Outcome, Purpose, Response},
+    arm::{How, Outcome, Poll, Purpose, Response},
     behaviour::Seam,
     kinds::Source,
     settings::Settings,
@@ -211,7 +211,39 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Takes a failed operation for one that succeeded.",
         clauses: &["ASO-39"],
         seam: Seam::Arm(|request, outcome| {
-            if matches!(request.purpose, Purpose::Poll(_)) {
+            if matches!(&request.purpose, Purpose::Poll(poll) if !poll.deletes) {
+                ended(outcome, "Failed");
+            }
+        }),
+    },
+    Fault {
+        name: "failed-by-location-is-done",
+        summary: "Takes an operation for done whose Location answers with an error.",
+        clauses: &["ASO-39"],
+        seam: Seam::Arm(|request, outcome| {
+            if let (Purpose::Poll(Poll { how: How::Location, .. }), Ok(response)) = (&request.purpose, outcome)
+                && (400..429).contains(&response.status)
+            {
+                *response = Response { status: 200, ..Response::default() };
+            }
+        }),
+    },
+    Fault {
+        name: "failed-state-is-done",
+        summary: "Takes a resource for done whose provisioningState went from one that is not final to Failed.",
+        clauses: &["ASO-39", "ASO-40"],
+        seam: Seam::Arm(|request, outcome| {
+            if matches!(&request.purpose, Purpose::Poll(Poll { how: How::Body, .. }) | Purpose::Confirm) {
+                state(outcome, |state| state == "Failed");
+            }
+        }),
+    },
+    Fault {
+        name: "failed-deletion-operation-is-done",
+        summary: "Takes the operation of a deletion for done that ended as Failed.",
+        clauses: &["ASO-A32"],
+        seam: Seam::Arm(|request, outcome| {
+            if matches!(&request.purpose, Purpose::Poll(poll) if poll.deletes) {
                 ended(outcome, "Failed");
             }
         }),

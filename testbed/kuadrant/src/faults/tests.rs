@@ -445,7 +445,8 @@ fn every_fault_changes_what_it_says() {
     let all = || FAULTS.iter().chain(MORE);
     all().for_each(|case| hold(case, case.name));
     // Those of time change nothing at first, and that of definitions has a test of its own.
-    let apart = ["renews-times", "recovers-by-itself", "turns-by-itself", "turns-after-a-while", "forgets-why-after-a-while"];
+    let apart =
+        ["renews-times", "recovers-by-itself", "turns-by-itself", "turns-after-a-while", "forgets-why-after-a-while"];
     let apart = apart.into_iter().chain(["serves-specs-without-rules", "names-no-ancestors"]);
     let shown: Vec<&str> = all().map(|case| case.name).chain(apart).collect();
     let not_shown: Vec<&str> = crate::FAULTS.iter().map(|one| one.name).filter(|name| !shown.contains(name)).collect();
