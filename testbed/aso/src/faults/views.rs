@@ -230,7 +230,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "failed-state-is-done",
-        summary: "Takes a resource for done whose provisioningState went from one that is not final to Failed.",
+        summary: "Takes a provisioningState of Failed for success, while it follows a resource and when it looks at it in the end.",
         clauses: &["ASO-39", "ASO-40"],
         seam: Seam::Arm(|request, outcome| {
             if matches!(&request.purpose, Purpose::Poll(Poll { how: How::Body, .. }) | Purpose::Confirm) {
