@@ -8,10 +8,12 @@
 mod proof;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use gateproof::dialects::Reference;
-use gateproof::kill::{self, Blamed, Complaint, Extent, Plan, ShownBy, Trial};
+use gateproof::kill::{self, Complaint, Extent, Plan, ShownBy, Trial};
 use gateproof::run::{Silent, embedded, run};
+use gateproof::scenario::Scenario;
 use gateproof_report::record::{Outcome, Severity};
 use proof::{Quiet, is_full};
 use rand::seq::IndexedRandom;
@@ -131,13 +133,11 @@ async fn what_is_left_open_passes(#[case] reference: Reference) {
     let plan = proof::plan(reference, 1);
     let all = embedded::variants(reference);
     let size = all.len().div_ceil(ONE_IN);
-    let mut blamed: Vec<Blamed> = Vec::new();
-    for variant in sample(all, size) {
-        let varied = kill::vary(&plan, &variant, &plan.scenarios, &Quiet).await.expect("the embedded target runs");
-        assert_eq!(varied.runs, plan.scenarios.len());
-        blamed.extend(varied.blamed);
-    }
-    assert!(blamed.is_empty(), "{blamed:#?}");
+    let scenarios: Arc<[Scenario]> = plan.scenarios.clone().into();
+    let trials: Vec<_> = sample(all, size).into_iter().map(|variant| (variant, Arc::clone(&scenarios))).collect();
+    let varied = kill::vary(&plan, &trials, &Quiet).await.expect("the embedded target runs");
+    assert_eq!(varied.runs, size * plan.scenarios.len());
+    assert!(varied.blamed.is_empty(), "{:#?}", varied.blamed);
 }
 
 #[rstest]

@@ -47,6 +47,7 @@ fn dialects_run_side_by_side() {
 
 #[rstest]
 #[case::twice(&["run", "--dialect", "aso,aso"], "--dialect names `aso` twice")]
+#[case::empty(&["run", "--dialect", "aso,"], "one of the names behind --dialect is empty")]
 #[case::unknown(&["run", "--dialect", "aso,kuadrantt"], "there is no dialect `kuadrantt`")]
 #[case::selection(&["run", "--dialect", "aso,kuadrant", "asso-*"], "`asso-*` is no scenario")]
 #[case::selected_by_half(&["run", "--dialect", "aso,gateway-api", "aso-*", "--profile", "GATEWAY-HTTP"], "is selected by all that is asked for")]
@@ -54,7 +55,7 @@ fn dialects_run_side_by_side() {
 #[case::label(&["run", "--dialect", "aso,kuadrant", "--namespace-label", "a"], "aso: × `a` is not a label")]
 #[case::fault(&["run", "--dialect", "aso,kuadrant", "--target", "embedded:takes-over"], "a fault or variant of --target is about one dialect")]
 #[case::no_cluster(&["run", "--dialect", "gateway-api,aso", "--gateway-class", "a"], "nothing names one for `aso`")]
-#[case::no_class(&["run", "--dialect", "aso,gateway-api", "--context", "a"], "nothing says what of it is to be tested")]
+#[case::no_class(&["run", "--dialect", "aso,gateway-api", "--context", "a"], "nothing says what of it is to be tested of the dialect `gateway-api`")]
 #[case::nobodys(&["run", "--dialect", "kuadrant,aso", "--gateway-api-version", "v1.6"], "--gateway-api-version means nothing in the dialect `kuadrant`")]
 #[case::nobodys_service(&["run", "--dialect", "kuadrant,aso", "--service", "arn=http://127.0.0.1:1"], "has no service `arn`")]
 #[case::nobodys_edition(&["run", "--dialect", "gateway-api,aso", "--edition", "desing"], "has no edition `desing`")]
@@ -147,7 +148,12 @@ async fn ran(testbed: &TestbedProcess, words: &[&str]) -> Ended {
 /// One that cannot be tested keeps all from being run: nothing is applied for one before it is known of all that they can be, and no
 /// scenario of one runs before what has to be applied for that has arrived.
 #[rstest]
-#[case::without_its_definitions(false, false, 3, "serves no resources.azure.com")]
+#[case::without_its_definitions(
+    false,
+    false,
+    3,
+    "serves no resources.azure.com, storage.azure.com, network.azure.com, dbforpostgresql.azure.com or authorization.azure.com"
+)]
 #[case::without_its_service(true, false, 2, "nothing says where arm is")]
 #[case::without_its_controller(true, true, 2, "does not reach arm")]
 #[tokio::test(flavor = "multi_thread")]

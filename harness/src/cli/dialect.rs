@@ -30,6 +30,15 @@ impl DialectArg {
                 help,
             ));
         };
+        if dialect.is_empty() {
+            return Err(Failure::usage(
+                "one of the names behind --dialect is empty",
+                format!(
+                    "write --dialect NAME or --dialect NAME,NAME; there are {}",
+                    Suite::names().collect::<Vec<_>>().join(", ")
+                ),
+            ));
+        }
         let edition = self.edition.as_deref();
         if let Some(suite) = Suite::named_in(dialect, edition) {
             return suite.map_err(|error| match error {

@@ -1,6 +1,8 @@
 //! `gateproof faults`: the kill matrix.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::dialect::DialectArg;
 use super::each::{self, Documents};
@@ -75,11 +77,22 @@ fn targets() -> usize {
     4 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-struct Lines;
+/// Tells on standard error what came of each run, and how far it is.
+#[derive(Default)]
+struct Lines {
+    over: AtomicUsize,
+    planned: AtomicUsize,
+}
 
 impl Watcher for Lines {
+    fn planned(&self, runs: usize) {
+        self.over.store(0, Ordering::Relaxed);
+        self.planned.store(runs, Ordering::Relaxed);
+    }
+
     fn ran(&self, name: &str, failed: usize) {
-        tell!("{name}: {failed} failed");
+        let over = self.over.fetch_add(1, Ordering::Relaxed) + 1;
+        tell!("{over}/{}: {name}: {failed} failed", self.planned.load(Ordering::Relaxed));
     }
 }
 
@@ -137,26 +150,25 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
     };
     plan.extent = if args.full { Extent::Full } else { Extent::Declared(args.seed) };
     plan.targets = args.targets;
+    let lines = Lines::default();
     if args.inversion {
         let (negated, untried) = kill::negated(&plan.scenarios);
-        let found = kill::invert_all(&plan, negated, &Lines).await.map_err(run_failure)?;
+        let found = kill::invert_all(&plan, negated, &lines).await.map_err(run_failure)?;
         return print_proof(&Proof { untried, ..found }, args.format, documents);
     }
     if args.pinpoint {
-        let found = kill::pin_all(&plan, kill::pinned(&plan.scenarios), &Lines).await.map_err(run_failure)?;
+        let found = kill::pin_all(&plan, kill::pinned(&plan.scenarios), &lines).await.map_err(run_failure)?;
         return print_proof(&found, args.format, documents);
     }
     if args.variants {
-        let mut varied = Varied::default();
-        for variant in embedded::variants(plan.reference) {
-            let one = kill::vary(&plan, &variant, &plan.scenarios, &Lines).await.map_err(run_failure)?;
-            varied.runs += one.runs;
-            varied.blamed.extend(one.blamed);
-        }
+        let all: Arc<[Scenario]> = plan.scenarios.clone().into();
+        let trials: Vec<_> =
+            embedded::variants(plan.reference).into_iter().map(|variant| (variant, Arc::clone(&all))).collect();
+        let varied = kill::vary(&plan, &trials, &lines).await.map_err(run_failure)?;
         return print_varied(&varied, args.format, documents);
     }
     if args.table {
-        print_table(table(&mut plan, &shown_by, args.seed).await);
+        print_table(table(&mut plan, &shown_by, args.seed, &lines).await);
         return Ok(exit_codes::PASSED);
     }
     if let (Some(edition), true) = (&edition, plan.faults.is_empty()) {
@@ -166,10 +178,10 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
             "--pinpoint, --inversion and --variants prove it there; leave out --edition for the faults",
         ));
     }
-    let mut matrix = kill::drive(&plan, &shown_by, &Lines).await;
+    let mut matrix = kill::drive(&plan, &shown_by, &lines).await;
     if args.holes {
         let left = kill::pinned(&plan.scenarios).into_iter().filter(|trial| matrix.holes.contains(&trial.name()));
-        let proof = kill::pin_all(&plan, left.collect(), &Lines).await.map_err(run_failure)?;
+        let proof = kill::pin_all(&plan, left.collect(), &lines).await.map_err(run_failure)?;
         matrix.pinpointed(&proof);
     }
     if args.format == Format::Json {
@@ -202,12 +214,12 @@ fn no_scenario(glob: &str) -> Failure {
 }
 
 /// What shows each fault: what is listed, where all of that holds and nothing is missing, and else what more scenarios say.
-async fn table(plan: &mut Plan, listed: &ShownBy, seed: u64) -> BTreeMap<String, Vec<String>> {
+async fn table(plan: &mut Plan, listed: &ShownBy, seed: u64, lines: &Lines) -> BTreeMap<String, Vec<String>> {
     plan.extent = Extent::Sample(seed);
-    let first = kill::drive(plan, listed, &Lines).await;
+    let first = kill::drive(plan, listed, lines).await;
     plan.faults.retain(|fault| first.complaints.iter().any(|complaint| complaint.fault() == fault.name));
     plan.extent = Extent::Declared(seed);
-    let second = kill::drive(plan, listed, &Lines).await;
+    let second = kill::drive(plan, listed, lines).await;
     first.rows.into_iter().chain(second.rows).map(|row| (row.fault, row.shown_by)).collect()
 }
 

@@ -278,7 +278,10 @@ impl Target {
         match (suite.dialect.class(), &self.gateway_class, named) {
             (Some(_), Some(_), named) => Ok(cluster(named)),
             (Some(class), None, Some(_)) => Err(Failure::usage(
-                "--kubeconfig and --context name a cluster, and nothing says what of it is to be tested",
+                format!(
+                    "--kubeconfig and --context name a cluster, and nothing says what of it is to be tested of the dialect `{}`",
+                    suite.dialect.name()
+                ),
                 format!("name a {} with --gateway-class NAME", class.kind),
             )),
             (None, Some(class), _) => Err(Failure::usage(

@@ -129,10 +129,10 @@ pub enum DiscoverError {
     #[error("cannot discover what the target serves: {0}")]
     Discovery(ApiError),
     /// Nothing of the dialect.
-    #[error("the target serves no {group}; install the {title} CRDs first")]
+    #[error("the target serves no {groups}; install the {title} CRDs first")]
     NotServed {
-        /// Its API group.
-        group: String,
+        /// Its API groups, in words.
+        groups: String,
         /// Its name for people.
         title: String,
     },
@@ -237,8 +237,8 @@ pub async fn discover(
     mut patience: Patience<'_>,
 ) -> Result<Facts, DiscoverError> {
     let kinds = wanted_kinds(api, wanted).await.map_err(DiscoverError::Discovery)?;
-    if let Some(group) = kinds.lacks() {
-        return Err(not_served(&wanted.dialect, group));
+    if let [others @ .., last] = &kinds.lacks()[..] {
+        return Err(not_served(&wanted.dialect, others, last));
     }
     let bundle = match wanted.dialect.releases() {
         Some(releases) => Some(bundle(api, &kinds, releases, given).await?),
@@ -285,10 +285,12 @@ async fn classes(
     Ok((class, claimed(&object)))
 }
 
-fn not_served(dialect: &Dialect, group: &str) -> DiscoverError {
+/// What is wrong with a target that serves nothing of these groups.
+fn not_served(dialect: &Dialect, others: &[&str], last: &str) -> DiscoverError {
     // Who builds upon another dialect has not its definitions.
-    let title = if is_borrowed(group, dialect) { group } else { dialect.title() };
-    DiscoverError::NotServed { group: group.to_owned(), title: title.to_owned() }
+    let title = if is_borrowed(last, dialect) { last } else { dialect.title() };
+    let groups = if others.is_empty() { last.to_owned() } else { format!("{} or {last}", others.join(", ")) };
+    DiscoverError::NotServed { groups, title: title.to_owned() }
 }
 
 /// The release to judge by.
@@ -358,7 +360,7 @@ fn choose(crd: &Value, releases: &Releases, given: Option<GivenBundle>) -> Resul
 async fn class_of(api: &Api, kinds: &Kinds, name: &str, patience: &mut Patience<'_>) -> Result<Value, DiscoverError> {
     let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
     let collection =
-        kinds.class().ok_or_else(|| not_served(kinds.dialect(), kinds.dialect().group()))?.collection(None);
+        kinds.class().ok_or_else(|| not_served(kinds.dialect(), &[], kinds.dialect().group()))?.collection(None);
     let list = api.get(&collection).await.map_err(failed)?;
     let items = list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let name_of = |item: &Value| item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -92,18 +92,18 @@ impl Kinds {
         self.of_dialect(&self.dialect.entry()?.kind)
     }
 
-    /// A group of the dialect without which nothing of it can be tried: that of where traffic comes in, if that is part of it and
-    /// not there, or else one of its own, if none of its own kinds is there. What it has of another dialect is not its own, unless
+    /// The groups of the dialect without which nothing of it can be tried: that of where traffic comes in, if that is part of it
+    /// and not there, or else its own, if none of its own kinds is there. What it has of another dialect is not its own, unless
     /// all is.
-    pub fn lacks(&self) -> Option<&str> {
+    pub fn lacks(&self) -> Vec<&str> {
         let dialect = &self.dialect;
         if let Some(entry) = dialect.entry().filter(|_| self.entry().is_none()) {
-            return Some(dialect.group_of(&entry.kind));
+            return vec![dialect.group_of(&entry.kind)];
         }
         let own: Vec<&String> = dialect.groups().iter().filter(|group| !is_borrowed(group, dialect)).collect();
         let own = if own.is_empty() { dialect.groups().iter().collect() } else { own };
         let is_own = |kind: &Kind| own.contains(&&kind.group) && dialect.kind(&kind.kind).is_some();
-        if self.iter().any(is_own) { None } else { own.first().map(|group| group.as_str()) }
+        if self.iter().any(is_own) { Vec::new() } else { own.into_iter().map(String::as_str).collect() }
     }
 
     /// Those of the dialect's own groups.

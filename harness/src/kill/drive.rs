@@ -45,9 +45,12 @@ pub enum Extent {
     Full,
 }
 
-/// Is told how the matrix goes along.
+/// Is told how a proof goes along.
 pub trait Watcher: Send + Sync {
-    /// A fault, or the plain reference, has been run.
+    /// So many runs come now; those that were told of before are over.
+    fn planned(&self, runs: usize);
+
+    /// One of them is over: of a fault, a variant, or expectations that are to fail.
     fn ran(&self, name: &str, failed: usize);
 }
 
@@ -93,6 +96,7 @@ pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Ma
     let mut waiting: VecDeque<Suspect> = plan.faults.iter().map(suspect).collect();
     // The longest go first, so that none of them is left over at the end.
     waiting.make_contiguous().sort_by_key(|suspect| std::cmp::Reverse(suspect.next.len()));
+    watcher.planned(waiting.len());
     let mut under_way = FuturesUnordered::new();
     let mut runs = Vec::new();
     loop {
@@ -104,8 +108,10 @@ pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Ma
         let Some(mut suspect) = under_way.next().await else { break };
         suspect.next = suspect.doubts(plan);
         if suspect.next.is_empty() {
-            if suspect.run.error.is_none() {
-                watcher.ran(suspect.fault.name, suspect.run.kills().count());
+            let name = suspect.fault.name;
+            match suspect.run.error {
+                None => watcher.ran(name, suspect.run.kills().count()),
+                Some(_) => watcher.ran(&format!("{name}, which could not be run"), 0),
             }
             runs.push(suspect.run);
         } else {

@@ -126,8 +126,9 @@ async fn attempt(
 ) -> Result<(Vec<(Trial, Survivor)>, usize), RunError> {
     let (alone, together): (Vec<Trial>, Vec<Trial>) =
         trials.into_iter().partition(|trial| method.needs_target_alone(trial));
-    let batches = alone.chunks(1).chain(together.chunks(BATCH));
-    let runs = futures::stream::iter(batches.map(|batch| async move {
+    let batches: Vec<&[Trial]> = alone.chunks(1).chain(together.chunks(BATCH)).collect();
+    watcher.planned(batches.len());
+    let runs = futures::stream::iter(batches.into_iter().map(|batch| async move {
         let (target, bystander) = method.target(batch);
         let mut options = plan.run_against(target);
         options.features = embedded::held_to(plan.reference);
@@ -148,7 +149,11 @@ async fn attempt(
         let (bound, unbound): (Vec<&Trial>, Vec<&Trial>) = batch.iter().partition(is_asked);
         let alive: Vec<_> =
             bound.iter().filter_map(|trial| Some(((*trial).clone(), survivor(trial, of(trial), method)?))).collect();
-        watcher.ran("expectations that must fail", bound.len() - alive.len());
+        let name = match batch {
+            [one] => one.name(),
+            many => format!("{} expectations that must fail", many.len()),
+        };
+        watcher.ran(&name, bound.len() - alive.len());
         Ok::<_, RunError>((alive, unbound.len()))
     }))
     .buffer_unordered(effort.targets.max(1))

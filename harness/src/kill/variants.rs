@@ -3,6 +3,9 @@
 //! Every scenario passes on every legal variant, without a warning but for what the variant says that it leaves undone,
 //! and no rule of the contract is broken. What is complained of is looked at again with little else going on.
 
+use std::sync::Arc;
+
+use futures::{StreamExt, TryStreamExt};
 use gateproof_report::record::{ContractRecord, Finding, Outcome, RunRecord, Severity};
 use gateproof_testbed::KnownVariant;
 use schemars::JsonSchema;
@@ -39,26 +42,37 @@ pub struct Blamed {
     pub why: String,
 }
 
-/// Runs scenarios on a variant.
+/// Runs scenarios on variants, each on a target of its own.
 ///
 /// # Errors
 /// If the embedded target cannot be tested at all.
 pub async fn vary(
     plan: &Plan,
-    variant: &KnownVariant,
-    scenarios: &[Scenario],
+    trials: &[(KnownVariant, Arc<[Scenario]>)],
     watcher: &dyn Watcher,
 ) -> Result<Varied, RunError> {
-    let first = with(plan, variant, scenarios.to_vec(), None).await?;
-    let (doubtful, mut blamed): (Vec<Blamed>, Vec<Blamed>) =
-        first.into_iter().partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
-    let again: Vec<Scenario> =
-        scenarios.iter().filter(|scenario| doubtful.iter().any(|one| one.by == scenario.name)).cloned().collect();
-    if !again.is_empty() {
-        blamed.extend(with(plan, variant, again, Some(PATIENT_JOBS)).await?);
+    watcher.planned(trials.len());
+    let looks = futures::stream::iter(trials.iter().map(|(variant, scenarios)| async move {
+        let found = with(plan, variant, scenarios.to_vec(), None).await?;
+        let (doubtful, blamed): (Vec<Blamed>, Vec<Blamed>) =
+            found.into_iter().partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
+        let is_doubtful = |scenario: &&Scenario| doubtful.iter().any(|one| one.by == scenario.name);
+        let again: Vec<Scenario> = scenarios.iter().filter(is_doubtful).cloned().collect();
+        if again.is_empty() {
+            watcher.ran(variant.name, blamed.len());
+        }
+        Ok::<_, RunError>((variant, again, blamed))
+    }));
+    let looks: Vec<_> = looks.buffer_unordered(plan.targets.max(1)).try_collect().await?;
+    let mut varied = Varied { runs: trials.iter().map(|(_, scenarios)| scenarios.len()).sum(), ..Varied::default() };
+    for (variant, again, mut blamed) in looks {
+        if !again.is_empty() {
+            blamed.extend(with(plan, variant, again, Some(PATIENT_JOBS)).await?);
+            watcher.ran(variant.name, blamed.len());
+        }
+        varied.blamed.extend(blamed);
     }
-    watcher.ran(variant.name, blamed.len());
-    Ok(Varied { runs: scenarios.len(), blamed })
+    Ok(varied)
 }
 
 /// What is complained of, on a target for each group of scenarios that no other one is right for.

@@ -11,6 +11,8 @@ use gateproof::suite::Suite;
 pub struct Quiet;
 
 impl Watcher for Quiet {
+    fn planned(&self, _: usize) {}
+
     fn ran(&self, _: &str, _: usize) {}
 }
 
