@@ -224,6 +224,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "calls-answers-text",
+        summary: "Says of every JSON document that a backend answers with that it is plain text.",
+        clauses: &["OWN-08"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                if response.headers().get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json")) {
+                    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+                }
+            }))
+        }),
+    },
+    Fault {
         name: "hides-refusals-of-backends",
         summary: "Answers 404 where a backend answers that access is refused.",
         clauses: &["OWN-08"],

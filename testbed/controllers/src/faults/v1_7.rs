@@ -258,7 +258,39 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for conditions in own(statuses, Kind::Gateway) {
-                    set(conditions, "AddressesAssigned", Truth::True, "AddressesAssigned");
+                    if has_reason(conditions, "AddressesAssigned", "NotAssigned") {
+                        set(conditions, "AddressesAssigned", Truth::True, "AddressesAssigned");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "takes-some-addresses-for-all",
+        summary: "Says AddressesAssigned=True of a Gateway that has one of the addresses that it asks for.",
+        clauses: &["OWN-10"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for conditions in own(statuses, Kind::Gateway) {
+                    if has_reason(conditions, "AddressesAssigned", "PartiallyAssigned") {
+                        set(conditions, "AddressesAssigned", Truth::True, "AddressesAssigned");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "names-no-missing-addresses",
+        summary: "Does not say which of several addresses a Gateway lacks.",
+        clauses: &["OWN-10"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for conditions in own(statuses, Kind::Gateway) {
+                    if let Some(assigned) = find(conditions, "AddressesAssigned")
+                        && assigned.reason == "PartiallyAssigned"
+                    {
+                        assigned.message = "not all addresses can be had".into();
+                    }
                 }
             })
         }),
