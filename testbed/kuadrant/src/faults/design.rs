@@ -1,12 +1,18 @@
-//! Mistakes in what the edition `design` alone asks: an entry for the ancestor.
+//! Mistakes in what the edition `design` alone asks: an entry for the ancestor, and one policy of a kind on a target.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::good;
 use crate::behaviour::{Edit, Fault, Seam};
-use crate::object::{Kind, Snapshot};
-use crate::reconcile::Outcome;
-use crate::settings::Settings;
-use crate::status::Change;
+use crate::object::{Key, Kind, Snapshot, full_name, namespace};
+use crate::reconcile::{Outcome, reconcile};
+use crate::settings::{Edition, Settings};
+use crate::status::{Change, Condition};
+
+/// The kinds whose policies conflict in this edition alone.
+const SHARING: [Kind; 2] = [Kind::AuthPolicy, Kind::RateLimitPolicy];
 
 /// Takes the entries of policies of a kind away.
 fn no_ancestors(outcome: &mut Outcome, kind: Kind) {
@@ -21,6 +27,33 @@ fn no_ancestors(outcome: &mut Outcome, kind: Kind) {
 fn entries<'s>(live: &Value, status: &'s mut Value, kind: Kind) -> impl Iterator<Item = &'s mut Value> {
     let found = status.get_mut("ancestors").filter(|_| live["kind"] == kind.name());
     found.and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// Calls the winners of conflicts in conflict, too.
+fn refuse_winners(snapshot: &Snapshot, outcome: &mut Outcome) {
+    let is_conflicted = |one: &Condition| one.reason == "Conflicted";
+    let losers: BTreeSet<Key> = outcome
+        .statuses
+        .iter()
+        .filter(
+            |update| matches!(&update.change, Change::Own { conditions, .. } if conditions.iter().any(is_conflicted)),
+        )
+        .map(|update| update.key.clone())
+        .collect();
+    for update in outcome.statuses.iter_mut().filter(|update| !losers.contains(&update.key)) {
+        let (kind, home, name) = &update.key;
+        let Change::Own { conditions, .. } = &mut update.change else { continue };
+        let Some(policy) = snapshot.get(*kind, home, name).filter(|_| SHARING.contains(kind)) else { continue };
+        let rival = losers.iter().filter(|loser| loser.0 == *kind).find_map(|(_, home, name)| {
+            snapshot.get(*kind, home, name).filter(|other| {
+                other["spec"]["targetRef"] == policy["spec"]["targetRef"] && namespace(other) == namespace(policy)
+            })
+        });
+        if let Some(rival) = rival {
+            let message = format!("in conflict with {}", full_name(rival));
+            *conditions = vec![Condition::new("Accepted", false, "Conflicted", message)];
+        }
+    }
 }
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -84,6 +117,34 @@ pub(super) const FAULTS: &[Fault] = &[
                     *entry = before.clone();
                 }
             }
+        }
+    ),
+    edit!(
+        "accepts-second-auth-policies",
+        "Accepts the younger of two AuthPolicies on one target, in the edition whose policies exclude each other.",
+        ["KUADRANT-04"],
+        |_, _, outcome| good(outcome, "Accepted", "Conflicted", Some(Kind::AuthPolicy))
+    ),
+    edit!(
+        "accepts-second-rate-limit-policies",
+        "Accepts the younger of two RateLimitPolicies on one target, in the edition whose policies exclude each other.",
+        ["KUADRANT-04"],
+        |_, _, outcome| good(outcome, "Accepted", "Conflicted", Some(Kind::RateLimitPolicy))
+    ),
+    edit!(
+        "refuses-both-in-conflict",
+        "Calls both of two AuthPolicies, or RateLimitPolicies, on one target conflicted.",
+        ["KUADRANT-04"],
+        |snapshot, _, outcome| refuse_winners(snapshot, outcome)
+    ),
+    edit!(
+        "acts-by-conflicted-policies",
+        "Lets the rules of a policy act that it calls conflicted.",
+        ["KUADRANT-18"],
+        |snapshot, settings, outcome| {
+            // There policies of one target are merged.
+            let settings = Settings { edition: Edition::Current, ..settings.clone() };
+            outcome.gate = reconcile(snapshot, &settings).gate;
         }
     ),
 ];

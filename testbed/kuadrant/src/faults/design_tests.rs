@@ -55,6 +55,10 @@ fn said(kind: Kind, behaviour: Option<&str>, edition: Edition) -> String {
 #[case("gives-ancestors-its-own-group", &[Kind::RateLimitPolicy])]
 #[case("repeats-acceptance-alone", &[Kind::DnsPolicy])]
 #[case("keeps-the-first-entry", &[Kind::TlsPolicy])]
+#[case("accepts-second-auth-policies", &[Kind::AuthPolicy])]
+#[case("accepts-second-rate-limit-policies", &[Kind::RateLimitPolicy])]
+#[case("refuses-both-in-conflict", &[Kind::AuthPolicy, Kind::RateLimitPolicy])]
+#[case("acts-by-conflicted-policies", &[Kind::AuthPolicy, Kind::RateLimitPolicy])]
 fn each_changes_the_kinds_that_it_names_in_this_edition_alone(#[case] fault: &str, #[case] kinds: &[Kind]) {
     assert!(FAULTS.iter().any(|one| one.name == fault));
     for kind in Kind::POLICIES {
