@@ -162,6 +162,20 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
+        "hides-the-stopped-service",
+        "Does not name the service that a policy waits for.",
+        ["KUADRANT-11"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |_, one| {
+                if one.message.contains("waits for components") {
+                    for service in ["Authorino", "authorino", "Limitador", "limitador"] {
+                        one.message = one.message.replace(service, "a service");
+                    }
+                }
+            });
+        }
+    ),
+    edit!(
         "enforces-overridden-policies",
         "Says Enforced of a policy that another replaces everywhere.",
         ["KUADRANT-07"],

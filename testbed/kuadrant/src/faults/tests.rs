@@ -365,6 +365,7 @@ const FAULTS: &[Case] = &[
     case("accepts-bad-networks", bad_network, says, "Accepted=False/Unknown", ACCEPTED),
     case("enforces-without-kuadrant", no_kuadrant, says, "Enforced=False/MissingResource", ENFORCED),
     case("enforces-without-paths", no_paths, says, "Enforced=False/Unknown", ENFORCED),
+    case("hides-the-stopped-service", service_down, says, "components: Limitador", "components: a service"),
     case("enforces-overridden-policies", overridden, says, REPLACED, ENFORCED),
     case("hides-the-winners", overridden, says, "[ns/q]", ""),
     case("calls-overridden-unknown", overridden, says, REPLACED, "Enforced=False/Unknown"),
