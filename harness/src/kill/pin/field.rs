@@ -70,7 +70,19 @@ fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
         (_, value @ Value::Number(_)) => *value = json!(value.as_i64().unwrap_or_default() + 1),
         // What is of the type of an address has to be one, or nobody takes it.
         (_, Value::String(value)) if value.parse::<IpAddr>().is_ok() => NOBODYS.clone_into(value),
-        (_, value) => *value = other(),
+        (_, value) => *value = other_at(pointer, value),
+    }
+}
+
+/// A text that nobody else writes and that is taken where the old one stands: definitions ask of kinds, of groups and of the status of a
+/// condition that they look like one.
+fn other_at(pointer: &str, old: &Value) -> Value {
+    match (pointer.rsplit_once('/').map(|(_, name)| name), old.as_str()) {
+        (Some("kind"), _) => json!("Tampered"),
+        (Some("group"), _) => json!(format!("{OTHER}.example")),
+        (Some("status"), Some("True")) => json!("False"),
+        (Some("status"), Some("False" | "Unknown")) => json!("True"),
+        _ => other(),
     }
 }
 
@@ -152,6 +164,17 @@ mod tests {
     fn a_field_is_made_wrong(#[case] test: FieldTest, #[case] mut status: Value, #[case] after: Value) {
         of_status("/x", &test)(&json!({}), &mut status);
         assert_eq!(status, after);
+    }
+
+    #[rstest]
+    #[case::kind("/ancestorRef/kind", "Gateway", "Tampered")]
+    #[case::group("/ancestorRef/group", "", "tampered.example")]
+    #[case::good("/conditions/status", "True", "False")]
+    #[case::bad("/conditions/status", "False", "True")]
+    #[case::open("/conditions/status", "Unknown", "True")]
+    #[case::state("/status", "Running", "tampered.example/tampered")]
+    fn what_has_a_form_keeps_it(#[case] pointer: &str, #[case] old: &str, #[case] after: &str) {
+        assert_eq!(other_at(pointer, &json!(old)), after);
     }
 
     #[rstest]

@@ -53,6 +53,20 @@ fn overrides(world: &mut Snapshot) {
     put(world, "q", route(), 5, json!({"overrides": limits("l")}));
 }
 
+/// What a Gateway has as a default, with what its listener and its route have each for themselves, which is merged.
+fn two_winners(world: &mut Snapshot) {
+    let merged = |name: &str| {
+        let mut body = limits(name);
+        body["strategy"] = json!("merge");
+        json!({"defaults": body})
+    };
+    let mut listener = gw();
+    listener["sectionName"] = json!("http");
+    put(world, "p", gw(), 4, json!({"defaults": limits("l")}));
+    put(world, "q", listener, 4, merged("x"));
+    put(world, "r", route(), 4, merged("y"));
+}
+
 fn merging_overrides(world: &mut Snapshot) {
     let mut body = limits("l");
     body["strategy"] = json!("merge");
@@ -153,6 +167,8 @@ pub(super) const MORE: &[Case] = &[
     case("calls-younger-policies-conflicted", older, says, ACCEPTED, "Accepted=False/Conflicted"),
     case("decides-conflicts-by-name", conflict, says, "Accepted=False/Conflicted", ACCEPTED),
     case("merges-overrides-as-defaults", merging_overrides, says, ENFORCED, REPLACED),
+    case("names-the-first-winner-alone", two_winners, says, "[ns/q ns/r]", "[ns/q]"),
+    Case { then: without_the_other, ..case("ends-overridden-with-one-winner", two_winners, says, REPLACED, ENFORCED) },
     Case { then: without_the_other, ..case("stays-overridden", overridden, says, WAITS, REPLACED) },
     Case { then: without_the_other, ..case("stays-conflicted", conflict, says, ACCEPTED, "Accepted=False/Conflicted") },
     case("never-begins-another-window", base, in_force, "\"window\":\"10s\"", "\"window\":\"24h\""),

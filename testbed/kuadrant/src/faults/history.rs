@@ -35,15 +35,49 @@ fn shift(one: &mut Value, from: &str, by: SignedDuration) {
     }
 }
 
+/// What a policy has to say, in short.
+fn words(live: &Value, status: &Value) -> Value {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let words: Vec<_> = conditions.map(|one| [&one["type"], &one["status"], &one["reason"]]).collect();
+    json!([live["metadata"]["generation"], words])
+}
+
+/// The policies of one target, and how often all of them were to be written anew since one of them had something else to say.
+struct Crowd {
+    members: BTreeMap<String, Value>,
+    since: Instant,
+    round: u128,
+    last: String,
+}
+
+impl Crowd {
+    /// The round of a member. They come by name: the next round begins with the first, so that all are written in it.
+    fn round(&mut self, live: &Value, status: &Value) -> u128 {
+        let (name, says) = (text(live, "/metadata/name").to_owned(), words(live, status));
+        if name <= self.last {
+            self.round = self.since.elapsed().as_millis() / RENEWED.as_millis();
+        }
+        if self.members.insert(name.clone(), says.clone()).is_none_or(|before| before != says) {
+            (self.since, self.round) = (Instant::now(), 0);
+        }
+        self.last = name;
+        if self.members.len() > CROWD { self.round } else { 0 }
+    }
+}
+
+impl Default for Crowd {
+    fn default() -> Self {
+        Self { members: BTreeMap::new(), since: Instant::now(), round: 0, last: String::new() }
+    }
+}
+
 /// For how long each policy has had the same to say.
 #[derive(Default)]
 struct Ages(BTreeMap<String, (Value, Instant)>);
 
 impl Ages {
     fn of(&mut self, live: &Value, status: &Value) -> Duration {
-        let conditions = status["conditions"].as_array().into_iter().flatten();
-        let words: Vec<_> = conditions.map(|one| [&one["type"], &one["status"], &one["reason"]]).collect();
-        let says = json!([live["metadata"]["generation"], words]);
+        let says = words(live, status);
         let now = Instant::now();
         let entry = self.0.entry(text(live, "/metadata/uid").to_owned()).or_insert_with(|| (says.clone(), now));
         if entry.0 != says {
@@ -63,6 +97,9 @@ const RECOVERED: Duration = Duration::from_millis(500);
 const TURNING: Duration = Duration::from_millis(3500);
 /// So long each word lasts.
 const WORD: Duration = Duration::from_millis(300);
+
+/// More policies than that on one target are a crowd.
+const CROWD: usize = 4;
 
 /// Says that a policy is not accepted, with all that goes with it.
 fn refuse(live: &Value, status: &mut Value) {
@@ -221,6 +258,26 @@ pub(super) const FAULTS: &[Fault] = &[
                 if ages.of(live, status) > RENEWED {
                     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
                     of(status, "Accepted").for_each(|one| one["lastTransitionTime"] = now.clone().into());
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "rewrites-crowds",
+        summary: "Writes the statuses of policies of a kind anew, time and again, once more than four have had one target.",
+        clauses: &["KUADRANT-19", "KUADRANT-INV-11"],
+        seam: Seam::Restless(|| {
+            let mut crowds: BTreeMap<String, Crowd> = BTreeMap::new();
+            Box::new(move |live, status| {
+                let of_target = |field: &str| text(&live["spec"]["targetRef"], field);
+                if of_target("/name").is_empty() {
+                    return;
+                }
+                let target =
+                    [text(live, "/kind"), text(live, "/metadata/namespace"), of_target("/kind"), of_target("/name")];
+                let round = crowds.entry(target.join("/")).or_default().round(live, status);
+                if round > 0 {
+                    of(status, "Accepted").for_each(|one| one["message"] = format!("accepted, round {round}").into());
                 }
             })
         }),

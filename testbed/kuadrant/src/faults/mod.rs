@@ -101,6 +101,9 @@ macro_rules! alter {
 
 #[cfg(test)]
 mod cases;
+mod design;
+#[cfg(test)]
+mod design_tests;
 mod gate;
 mod history;
 mod precedence;
@@ -113,6 +116,6 @@ mod writes;
 
 /// Every fault.
 pub static FAULTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
-    let statuses = [statuses::FAULTS, waits::FAULTS, precedence::FAULTS, targets::FAULTS];
+    let statuses = [statuses::FAULTS, waits::FAULTS, precedence::FAULTS, targets::FAULTS, design::FAULTS];
     [statuses.concat(), gate::FAULTS.to_vec(), writes::FAULTS.to_vec(), history::FAULTS.to_vec()].concat()
 });

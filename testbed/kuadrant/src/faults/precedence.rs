@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::each;
 use crate::behaviour::{Edit, Fault, Seam, View};
 use crate::object::{Key, Kind, Snapshot, age, full_name, namespace, text};
 use crate::reconcile::Outcome;
@@ -35,6 +36,32 @@ fn keeps(r#type: &'static str, reason: &'static str) -> Edit {
                 conditions.clone_from(first);
             } else if conditions.iter().any(|one| one.r#type == r#type && one.reason == reason) {
                 kept.insert(update.key.clone(), conditions.clone());
+            }
+        }
+    })
+}
+
+/// The policies that a message names as winners.
+fn winners(message: &str) -> Vec<&str> {
+    let listed = message.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    listed.map(|(names, _)| names.split(' ').collect()).unwrap_or_default()
+}
+
+/// Says that an overridden policy is enforced as soon as one of those that replaced it is not there any more.
+fn ends_early() -> Edit {
+    let mut most: BTreeMap<Key, usize> = BTreeMap::new();
+    Box::new(move |_, _, outcome| {
+        for update in &mut outcome.statuses {
+            let Change::Own { conditions, .. } = &mut update.change else { continue };
+            match conditions.iter_mut().find(|one| one.reason == "Overridden") {
+                Some(one) => {
+                    let (now, before) = (winners(&one.message).len(), most.entry(update.key.clone()).or_default());
+                    *before = now.max(*before);
+                    if now < *before {
+                        *one = Condition::new("Enforced", true, "Enforced", "enforced");
+                    }
+                }
+                None => drop(most.remove(&update.key)),
             }
         }
     })
@@ -106,6 +133,24 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     ),
+    edit!(
+        "names-the-first-winner-alone",
+        "Names one of several policies that override another.",
+        ["KUADRANT-07"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |_, one| {
+                if let [first, _, ..] = winners(&one.message)[..] {
+                    one.message = format!("overridden by [{first}]");
+                }
+            });
+        }
+    ),
+    Fault {
+        name: "ends-overridden-with-one-winner",
+        summary: "Says Enforced of an overridden policy when one of those that override it has gone, and others have not.",
+        clauses: &["KUADRANT-07"],
+        seam: Seam::Outcome(ends_early),
+    },
     Fault {
         name: "stays-overridden",
         summary: "Goes on to say Overridden after the other policy has gone.",

@@ -57,18 +57,6 @@ pub(super) const FAULTS: &[Fault] = &[
             rename(outcome, "Accepted", "TargetNotFound", "Unknown");
         }
     ),
-    edit!(
-        "names-no-ancestors",
-        "Has no entry for the target of a policy in its status, in the edition whose policies have one.",
-        ["KUADRANT-13"],
-        |_, _, outcome| {
-            for update in &mut outcome.statuses {
-                if let Change::Own { ancestors, .. } = &mut update.change {
-                    ancestors.clear();
-                }
-            }
-        }
-    ),
     Fault {
         name: "forgets-why-after-other-events",
         summary: "Says Unknown instead of TargetNotFound when another policy of its namespace has come or gone.",
@@ -171,6 +159,20 @@ pub(super) const FAULTS: &[Fault] = &[
         ["KUADRANT-08", "KUADRANT-18"],
         |_, _, outcome| {
             good(outcome, "Enforced", "Unknown", None);
+        }
+    ),
+    edit!(
+        "hides-the-stopped-service",
+        "Does not name the service that a policy waits for.",
+        ["KUADRANT-11"],
+        |_, _, outcome| {
+            each(outcome, "Enforced", |_, one| {
+                if one.message.contains("waits for components") {
+                    for service in ["Authorino", "authorino", "Limitador", "limitador"] {
+                        one.message = one.message.replace(service, "a service");
+                    }
+                }
+            });
         }
     ),
     edit!(

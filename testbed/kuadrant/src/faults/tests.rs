@@ -13,7 +13,7 @@ use crate::gate::{Counters, Verdict, decide};
 use crate::object::{Kind, Snapshot};
 use crate::reconcile::Outcome;
 use crate::reconcile::tests::{gw, limits, policy, route, said, settle, world};
-use crate::settings::{Edition, Settings};
+use crate::settings::Settings;
 use crate::status::Change;
 
 /// One behaviour's effect: `plain` is read without it and not with it, `changed` with it and not without it. Empty is not asked.
@@ -365,6 +365,7 @@ const FAULTS: &[Case] = &[
     case("accepts-bad-networks", bad_network, says, "Accepted=False/Unknown", ACCEPTED),
     case("enforces-without-kuadrant", no_kuadrant, says, "Enforced=False/MissingResource", ENFORCED),
     case("enforces-without-paths", no_paths, says, "Enforced=False/Unknown", ENFORCED),
+    case("hides-the-stopped-service", service_down, says, "components: Limitador", "components: a service"),
     case("enforces-overridden-policies", overridden, says, REPLACED, ENFORCED),
     case("hides-the-winners", overridden, says, "[ns/q]", ""),
     case("calls-overridden-unknown", overridden, says, REPLACED, "Enforced=False/Unknown"),
@@ -447,24 +448,14 @@ fn every_fault_changes_what_it_says() {
     // Those of time change nothing at first, and that of definitions has a test of its own.
     let apart =
         ["renews-times", "recovers-by-itself", "turns-by-itself", "turns-after-a-while", "forgets-why-after-a-while"];
-    let apart = apart.into_iter().chain(["serves-specs-without-rules", "names-no-ancestors"]);
+    // Those of the other edition have theirs beside them.
+    let apart = apart
+        .into_iter()
+        .chain(["rewrites-crowds", "serves-specs-without-rules"])
+        .chain(super::design::FAULTS.iter().map(|one| one.name));
     let shown: Vec<&str> = all().map(|case| case.name).chain(apart).collect();
     let not_shown: Vec<&str> = crate::FAULTS.iter().map(|one| one.name).filter(|name| !shown.contains(name)).collect();
     assert_eq!(not_shown, [""; 0]);
-}
-
-#[test]
-fn ancestors_are_named_where_policies_have_them() {
-    let named = |behaviour: Option<&str>, edition: Edition| {
-        let mut world = world();
-        base(&mut world);
-        let outcome =
-            Behaviour::of(behaviour).unwrap().seams().round(world, &Settings { edition, ..Settings::default() });
-        outcome.statuses.iter().any(|one| matches!(&one.change, Change::Own { ancestors, .. } if !ancestors.is_empty()))
-    };
-    assert!(named(None, Edition::Design));
-    assert!(!named(Some("names-no-ancestors"), Edition::Design));
-    assert!(!named(None, Edition::Current));
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! What the faults of the edition `design` change there, and that they change nothing in the other.
+#![allow(clippy::unwrap_used)]
+
+use rstest::rstest;
+use serde_json::json;
+
+use super::design::FAULTS;
+use crate::behaviour::Behaviour;
+use crate::object::{Kind, Snapshot};
+use crate::reconcile::tests::{gw, limits, policy, route, world};
+use crate::settings::{Edition, Settings};
+
+/// The older of two policies of one kind on one target, which is called `p`, and the younger, `q`.
+fn two(kind: Kind) -> Snapshot {
+    let mut world = world();
+    let (target, body) = match kind {
+        Kind::AuthPolicy => (route(), json!({"rules": {"authentication": {"a": {"anonymous": {}}}}})),
+        Kind::RateLimitPolicy => (route(), limits("l")),
+        Kind::TlsPolicy => (gw(), json!({"issuerRef": {"name": "i"}})),
+        _ => (gw(), json!({})),
+    };
+    for (name, created) in [("p", 4), ("q", 5)] {
+        world.put(kind, policy(kind, name, target.clone(), created, body.clone()));
+    }
+    world
+}
+
+/// What both say, with what acts on the path, when their statuses had been written once before as if they waited.
+fn said(kind: Kind, behaviour: Option<&str>, edition: Edition) -> String {
+    let mut world = two(kind);
+    let settings = Settings { edition, ..Settings::default() };
+    let mut seams = Behaviour::of(behaviour).unwrap().seams();
+    world.edit(kind, |one| {
+        one["status"] = json!({"ancestors": [{"controllerName": "first"}]});
+    });
+    let outcome = seams.round(world.clone(), &settings);
+    let mut said: Vec<String> = Vec::new();
+    for name in ["p", "q"] {
+        let update = outcome.statuses.iter().find(|one| one.key.0 == kind && one.key.2 == name).unwrap();
+        let status = seams.merge(world.get(kind, "ns", name).unwrap(), &update.change, "2026-02-02T00:00:00Z");
+        said.push(format!("{name}: {status}"));
+    }
+    let guards = outcome.gate.guards.values();
+    let sources =
+        guards.flat_map(|guard| guard.auth.iter().chain(&guard.limits)).map(|rule| format!("acts: {}", rule.source));
+    said.extend(sources);
+    said.join("\n")
+}
+
+#[rstest]
+#[case("names-no-ancestors", Kind::POLICIES.as_slice())]
+#[case("names-no-ancestors-for-tls", &[Kind::TlsPolicy])]
+#[case("names-no-ancestors-for-dns", &[Kind::DnsPolicy])]
+#[case("calls-every-ancestor-a-gateway", &[Kind::AuthPolicy])]
+#[case("gives-ancestors-its-own-group", &[Kind::RateLimitPolicy])]
+#[case("repeats-acceptance-alone", &[Kind::DnsPolicy])]
+#[case("keeps-the-first-entry", &[Kind::TlsPolicy])]
+#[case("accepts-second-auth-policies", &[Kind::AuthPolicy])]
+#[case("accepts-second-rate-limit-policies", &[Kind::RateLimitPolicy])]
+#[case("refuses-both-in-conflict", &[Kind::AuthPolicy, Kind::RateLimitPolicy])]
+#[case("acts-by-conflicted-policies", &[Kind::AuthPolicy, Kind::RateLimitPolicy])]
+fn each_changes_the_kinds_that_it_names_in_this_edition_alone(#[case] fault: &str, #[case] kinds: &[Kind]) {
+    assert!(FAULTS.iter().any(|one| one.name == fault));
+    for kind in Kind::POLICIES {
+        let differs = |edition| said(kind, None, edition) != said(kind, Some(fault), edition);
+        assert_eq!(differs(Edition::Design), kinds.contains(&kind), "{}", kind.name());
+        assert!(!differs(Edition::Current), "{}", kind.name());
+    }
+}
