@@ -12,7 +12,7 @@ use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
 use super::report_dir::{EVENTS, file_of};
 use super::run::exit_code;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, own};
 use crate::log;
 use crate::run::releases::Unanswered;
 use crate::run::replay;
@@ -60,6 +60,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
     })?;
     let suite = args.dialect.suite()?;
+    if let Some(version) = args.gateway_api_version {
+        own::known_release("--gateway-api-version", version, &suite)?;
+    }
     let scenarios = scenarios_of(&suite, &args.files)?;
     let wrong = |error: replay::ReplayError| {
         Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
