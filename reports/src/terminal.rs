@@ -131,6 +131,11 @@ pub fn outside_profiles(record: &RunRecord) -> Option<String> {
 
 /// Everything that a person should see at the end of a run.
 pub fn summary(record: &RunRecord) -> String {
+    summary_with(record, "")
+}
+
+/// The same with something further to count beside the outcomes, such as `, 3 to be run`.
+pub fn summary_with(record: &RunRecord, further: &str) -> String {
     let mut out = String::new();
     for scenario in &record.scenarios {
         let warned = scenario.findings.iter().any(|f| f.severity == Severity::Warning);
@@ -164,7 +169,7 @@ pub fn summary(record: &RunRecord) -> String {
     let broken = record.contract.iter().filter(|r| r.severity == Severity::Failure && !r.breaches.is_empty()).count();
     let _ = writeln!(
         out,
-        "{} in {:.2} s; contract: {} rules held, {} broken",
+        "{}{further} in {:.2} s; contract: {} rules held, {} broken",
         counts(record),
         std::time::Duration::from_millis(record.duration_ms).as_secs_f64(),
         record.contract.len() - broken,

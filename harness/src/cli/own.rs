@@ -8,7 +8,8 @@ use super::reports::IdentityArgs;
 use super::tuning::Tuning;
 use crate::dialects::{Dialect, Profile};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
-use crate::scenario::suggest;
+use crate::run::releases::minor;
+use crate::scenario::{Version, suggest};
 use crate::suite::Suite;
 
 /// What a dialect has to have for an option to mean something.
@@ -143,7 +144,8 @@ fn foreign<A>(options: &[Own<A>], args: &A, dialect: &Dialect) -> Result<(), Fai
 
 /// Refuses what means nothing in a dialect, of how a run goes about it.
 pub(super) fn of_tuning(tuning: &Tuning, suite: &Suite) -> Result<(), Failure> {
-    foreign(&TUNING, tuning, &suite.dialect)
+    foreign(&TUNING, tuning, &suite.dialect)?;
+    tuning.gateway_api_version.map_or(Ok(()), |version| known_release("--gateway-api-version", version, suite))
 }
 
 /// The same of what is said of the implementation.
@@ -155,6 +157,17 @@ pub(super) fn of_identity(identity: &IdentityArgs, suite: &Suite) -> Result<(), 
 pub(super) fn releases(option: &'static str, suite: &Suite) -> Result<(), Failure> {
     let own = Own { name: option, needs: Needs::Releases, is_given: |()| true, leave: |()| () };
     foreign(&[own], &(), &suite.dialect)
+}
+
+/// Refuses a release that the user names and that there is not, in a dialect that says which there are.
+pub(super) fn known_release(option: &str, version: Version, suite: &Suite) -> Result<(), Failure> {
+    let known = suite.dialect.releases().map(|releases| &*releases.known).unwrap_or_default();
+    if known.is_empty() || known.contains(&minor(version)) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let message = format!("{option}: there is no release {version} of {}", suite.dialect.title());
+    Err(Failure::usage(message, format!("known are {}, and every patch of these", known.join(", "))))
 }
 
 /// The profiles of a dialect; an error if it has none.
@@ -266,6 +279,24 @@ mod tests {
                 assert!(report.to_string().starts_with(&expected), "{report}");
             }
             (outcome, _) => panic!("{outcome:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case::first("v1.0", true)]
+    #[case::newest("1.7", true)]
+    #[case::patch("v1.7.3", true)]
+    #[case::to_come("v9.9", false)]
+    #[case::mistyped("v1.70", false)]
+    #[case::before("v0.5", false)]
+    fn releases_that_there_are_not_are_refused(#[case] version: &str, #[case] known: bool) {
+        let args = args(&format!("--gateway-api-version {version}"));
+        match of_tuning(&args.tuning, &suite("gateway-api")) {
+            Ok(()) => assert!(known),
+            Err(Failure::Usage(report)) => {
+                assert!(!known && report.to_string().contains("there is no release"), "{report}")
+            }
+            Err(other) => panic!("{other:?}"),
         }
     }
 

@@ -101,6 +101,7 @@ async fn one(mut args: Args, documents: &mut Documents) -> Outcome {
             documents.nothing(why, args.format)?;
             return Ok(exit_codes::PASSED);
         }
+        [from, to].into_iter().try_for_each(|version| own::known_release("--compare", version, &suite))?;
         return compared(&differences(&scenarios, from, to), args.format, documents);
     }
     let mut options = args.target.options(&suite).await?;

@@ -12,7 +12,7 @@ use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
 use super::report_dir::{EVENTS, file_of};
 use super::run::exit_code;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, own};
 use crate::log;
 use crate::run::releases::Unanswered;
 use crate::run::replay;
@@ -60,6 +60,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
     })?;
     let suite = args.dialect.suite()?;
+    if let Some(version) = args.gateway_api_version {
+        own::known_release("--gateway-api-version", version, &suite)?;
+    }
     let scenarios = scenarios_of(&suite, &args.files)?;
     let wrong = |error: replay::ReplayError| {
         Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
@@ -67,9 +70,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (contract, preflight) = (&suite.contract, suite.preflight.as_deref());
     let record = replay::replay(&events, &scenarios, contract, preflight, args.gateway_api_version).map_err(wrong)?;
     if let Some(version) = args.gateway_api_version {
-        let must_be_run = replay::to_be_run(&events, &scenarios, version).map_err(wrong)?;
-        let recorded_at = replay::release_of(&events).map_err(wrong)?.to_owned();
-        return at_release(AtRelease { recorded_at, record, must_be_run }, version, args.format.format);
+        let must_be_run = replay::to_be_run(&events, &scenarios, &suite.dialect, version).map_err(wrong)?;
+        let (recorded, definitions) = replay::releases_of(&events).map_err(wrong)?;
+        let at = AtRelease { recorded_at: recorded.to_owned(), record, must_be_run };
+        return at_release(&at, definitions, version, args.format.format);
     }
     if args.format.format == Format::Json {
         output::json(&record)?;
@@ -79,17 +83,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(exit_code(&record, true))
 }
 
-fn at_release(at: AtRelease, version: Version, format: Format) -> Outcome {
+fn at_release(at: &AtRelease, definitions: Option<&str>, version: Version, format: Format) -> Outcome {
     let code = exit_code(&at.record, true);
     if format == Format::Json {
-        output::json(&at)?;
+        output::json(at)?;
         return Ok(code);
     }
-    output::out(format_args!("{}", terminal::summary(&at.record)));
+    let open = at.must_be_run.len();
+    let further = if open == 0 { String::new() } else { format!(", {open} must be run to be known") };
+    output::out(format_args!("{}", terminal::summary_with(&at.record, &further)));
     let recorded = terminal::printable(&at.recorded_at);
-    say!("judged as if at {version}; recorded at {recorded}, so definitions and claims are those of {recorded}");
-    if !at.must_be_run.is_empty() {
-        say!("must be run to be known, {}:", at.must_be_run.len());
+    let from = match definitions {
+        None => format!("so definitions and claims are those of {recorded}"),
+        Some(definitions) => format!("with definitions of {}", terminal::printable(definitions)),
+    };
+    say!("judged as if at {version}; recorded at {recorded}, {from}");
+    if open > 0 {
+        say!("must be run to be known, {open}:");
         let cells = |one: &Unanswered| [format!("  {}", one.scenario), one.why.clone()];
         output::columns(&at.must_be_run.iter().map(cells).collect::<Vec<_>>());
     }

@@ -42,8 +42,12 @@ fn a_release_is_chosen_or_read(
     #[case] given: Option<(&str, Option<Channel>)>,
     #[case] expected: Result<(&str, Channel, Option<&str>), &str>,
 ) {
-    let releases =
-        Releases { definition: "x".to_owned(), version: BUNDLE_VERSION.to_owned(), channel: CHANNEL.to_owned() };
+    let releases = Releases {
+        definition: "x".to_owned(),
+        version: BUNDLE_VERSION.to_owned(),
+        channel: CHANNEL.to_owned(),
+        known: Vec::new(),
+    };
     let annotations = json!({BUNDLE_VERSION: annotated, CHANNEL: channel});
     let crd = json!({"metadata": {"annotations": annotations}});
     let given = given.map(|(version, channel)| GivenBundle { version: version.parse().unwrap(), channel });

@@ -55,6 +55,15 @@ fn of(object: &Value, channel: Channel) -> Option<&'static (CompiledSchema, Valu
     schemas(channel).get(&key(object))
 }
 
+/// Whether the definitions that are built in refuse an object, or have no place for something in it. They refuse what they do not know.
+pub fn refused(object: &Value, channel: Channel) -> bool {
+    let Some((schema, _)) = of(object, channel) else { return true };
+    let mut stored = object.clone();
+    let unknown = schema.prune(&mut stored);
+    schema.apply_defaults(&mut stored);
+    !unknown.is_empty() || !schema.validate(&stored, None).is_empty()
+}
+
 fn key(object: &Value) -> (String, String) {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
     (text("apiVersion"), text("kind"))

@@ -43,11 +43,21 @@ impl Definitions {
         Definitions { release: release.to_owned(), schemas }
     }
 
-    /// The first field, or value of an enumeration, that is in an object or a part of it, not yet bound, and not in its definition.
-    pub fn lack(&self, kind: &str, part: &Value) -> Option<String> {
+    /// The first thing of an object, not yet bound, that its definition has no place for: a field, a value, or that something is not
+    /// there.
+    pub fn lack(&self, kind: &str, object: &Value) -> Option<String> {
+        self.lack_of(kind, object, Part::Whole)
+    }
+
+    /// The same of a merge patch: what it leaves out may be there.
+    pub fn lack_in_patch(&self, kind: &str, patch: &Value) -> Option<String> {
+        self.lack_of(kind, patch, Part::Patch)
+    }
+
+    fn lack_of(&self, kind: &str, value: &Value, part: Part) -> Option<String> {
         let schema = self.schemas.get(kind)?;
         // Kubernetes itself says what is in the rest.
-        ["spec", "status"].into_iter().find_map(|name| lack(&schema["properties"][name], part.get(name)?, name))
+        ["spec", "status"].into_iter().find_map(|name| lack(&schema["properties"][name], value.get(name)?, name, part))
     }
 
     /// The same of what stands at a JSON pointer such as `/status/addresses`; `null` if only the place matters.
@@ -57,8 +67,19 @@ impl Definitions {
             let is_index = token == "-" || token.parse::<usize>().is_ok();
             if is_index { json!([inner]) } else { json!({unescaped(token): inner}) }
         });
-        self.lack(kind, &part)
+        self.lack_of(kind, &part, Part::Place)
     }
+}
+
+/// How much of an object a value is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// All of it.
+    Whole,
+    /// A merge patch, in which lists are whole.
+    Patch,
+    /// What stands in one place, with nothing beside it.
+    Place,
 }
 
 /// A token of a JSON pointer as the name of a field, RFC 6901.
@@ -76,28 +97,54 @@ fn is_open(schema: &Value) -> bool {
     !schema.is_object() || schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-fn lack(schema: &Value, value: &Value, path: &str) -> Option<String> {
+fn lack(schema: &Value, value: &Value, path: &str, part: Part) -> Option<String> {
     if is_open(schema) {
         return None;
     }
     match value {
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
-            let path = format!("{path}.{name}");
-            match schema["properties"].get(name).or_else(|| schema.get("additionalProperties")) {
-                Some(inner) => lack(inner, value, &path),
-                None => Some(path),
-            }
-        }),
+        Value::Object(fields) => {
+            let unknown = fields.iter().find_map(|(name, value)| {
+                let path = format!("{path}.{name}");
+                match schema["properties"].get(name).or_else(|| schema.get("additionalProperties")) {
+                    Some(inner) => lack(inner, value, &path, part),
+                    None => Some(path),
+                }
+            });
+            let required = || schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let is_missing =
+                |name: &&str| !fields.contains_key(*name) && schema["properties"][name].get("default").is_none();
+            let missing = || required().find(is_missing).map(|name| format!("{path} without {name}"));
+            unknown.or_else(|| if part == Part::Whole { missing() } else { None })
+        }
         Value::Array(items) => {
-            let mut items = items.iter().enumerate();
-            items.find_map(|(index, item)| lack(&schema["items"], item, &format!("{path}[{index}]")))
+            let part = if part == Part::Patch { Part::Whole } else { part };
+            let mut items_of = items.iter().enumerate();
+            let unknown =
+                items_of.find_map(|(index, item)| lack(&schema["items"], item, &format!("{path}[{index}]"), part));
+            let is_beyond = part == Part::Whole && !is_within(schema, items.len(), "Items");
+            unknown.or_else(|| is_beyond.then(|| format!("{path} of {} items", items.len())))
         }
-        Value::String(text) if !text.contains("${") => {
-            let known = schema["enum"].as_array()?;
-            (!known.contains(value)).then(|| format!("{path}: {text}"))
+        Value::String(text) if text.contains("${") => None,
+        Value::String(text) if !is_within(schema, text.chars().count(), "Length") => {
+            Some(format!("{path} of {} characters", text.chars().count()))
         }
-        _ => None,
+        Value::Number(_) | Value::String(_) => {
+            let is_another = schema["enum"].as_array().is_some_and(|known| !known.contains(value));
+            let beyond = |bound: &str, is_beyond: fn(f64, f64) -> bool| {
+                value.as_f64().zip(schema[bound].as_f64()).is_some_and(|(own, bound)| is_beyond(own, bound))
+            };
+            let is_beyond = beyond("minimum", |own, least| own < least) || beyond("maximum", |own, most| own > most);
+            let said = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            (is_another || is_beyond).then(|| format!("{path}: {}", said()))
+        }
+        Value::Null | Value::Bool(_) => None,
     }
+}
+
+/// Whether a schema has room for so many items or characters.
+fn is_within(schema: &Value, count: usize, what: &str) -> bool {
+    let bound = |side: &str| schema[&*format!("{side}{what}")].as_u64().and_then(|bound| usize::try_from(bound).ok());
+    bound("min").is_none_or(|least| count >= least) && bound("max").is_none_or(|most| count <= most)
 }
 
 #[cfg(test)]
@@ -109,7 +156,9 @@ mod tests {
 
     fn definitions() -> Definitions {
         let filter = json!({"properties": {"type": {"enum": ["RequestMirror", "URLRewrite"]}, "labels": {"additionalProperties": {"type": "string"}}}});
-        let spec = json!({"properties": {"filters": {"type": "array", "items": filter}, "any": {"x-kubernetes-preserve-unknown-fields": true}}});
+        let codes = json!({"type": "array", "maxItems": 2, "items": {"type": "integer", "enum": [301, 302]}});
+        let named = json!({"required": ["name", "kind"], "properties": {"name": {"minLength": 1}, "kind": {"default": "Service"}, "weight": {"maximum": 100}}});
+        let spec = json!({"properties": {"codes": codes, "ref": named, "refs": {"items": named}, "filters": {"type": "array", "items": filter}, "any": {"x-kubernetes-preserve-unknown-fields": true}}});
         let status = json!({"properties": {"parents": {"type": "array", "items": {"properties": {"name": {}}}}}});
         Definitions::with("v1.0.0", [("HTTPRoute", json!({"properties": {"spec": spec, "status": status}}))])
     }
@@ -121,11 +170,26 @@ mod tests {
     #[case::unknown_field(json!({"retry": {"codes": [500]}}), Some("spec.retry"))]
     #[case::deep(json!({"filters": [{"cors": {}}]}), Some("spec.filters[0].cors"))]
     #[case::any_name(json!({"filters": [{"labels": {"a": "b"}}]}), None)]
+    #[case::known_number(json!({"codes": [301]}), None)]
+    #[case::unknown_number(json!({"codes": [301, 303]}), Some("spec.codes[1]: 303"))]
+    #[case::too_many(json!({"codes": [301, 302, 301]}), Some("spec.codes of 3 items"))]
+    #[case::without(json!({"refs": [{"weight": 1}]}), Some("spec.refs[0] without name"))]
+    #[case::without_a_default(json!({"ref": {"name": "a"}}), None)]
+    #[case::too_short(json!({"ref": {"name": ""}}), Some("spec.ref.name of 0 characters"))]
+    #[case::too_great(json!({"ref": {"name": "a", "weight": 101}}), Some("spec.ref.weight: 101"))]
     #[case::anything(json!({"any": {"a": {"b": 1}}}), None)]
     fn what_is_lacking_is_named(#[case] spec: Value, #[case] expected: Option<&str>) {
         let object = json!({"metadata": {"name": "a"}, "spec": spec, "data": {}});
         assert_eq!(definitions().lack("HTTPRoute", &object).as_deref(), expected);
         assert_eq!(definitions().lack("Service", &object), None);
+    }
+
+    #[test]
+    fn what_a_patch_leaves_out_is_not_lacking() {
+        let patch = |spec: Value| definitions().lack_in_patch("HTTPRoute", &json!({"spec": spec}));
+        assert_eq!(patch(json!({"ref": {"weight": 1}})), None);
+        assert_eq!(patch(json!({"refs": [{"weight": 1}]})).as_deref(), Some("spec.refs[0] without name"));
+        assert_eq!(definitions().lack_at("HTTPRoute", "/spec/refs/0/weight", &json!(1)), None);
     }
 
     #[rstest]

@@ -8,6 +8,7 @@ use super::entries::Entries;
 use super::error::DialectError;
 use super::groups::unfit_group;
 use super::implied::{Implied, ImpliedClauses};
+use super::releases::{Change, Releases, Span};
 use super::standing::Standing;
 
 /// A status language.
@@ -18,6 +19,7 @@ pub struct Dialect {
     groups: Vec<String>,
     kinds: Vec<DialectKind>,
     releases: Option<Releases>,
+    changes: Vec<Change>,
     entries: Option<Entries>,
     conditions: Vec<String>,
     accepted: Option<String>,
@@ -28,18 +30,6 @@ pub struct Dialect {
     implied: ImpliedClauses,
     class: Option<usize>,
     entry: Option<usize>,
-}
-
-/// Where a target says which release of the dialect it serves.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Releases {
-    /// The definition that is asked, such as `gateways.gateway.networking.k8s.io`.
-    pub definition: String,
-    /// Its annotation with the version.
-    pub version: String,
-    /// Its annotation with the channel.
-    pub channel: String,
 }
 
 /// What a status says while its controller goes on with the last spec that was good.
@@ -89,6 +79,10 @@ pub struct DialectKind {
     /// Where its status says which generation it is about.
     #[serde(default)]
     pub generation: Generation,
+    /// The releases that have it in their standard channel.
+    pub standard: Option<Span>,
+    /// Those that have it in their experimental one.
+    pub experimental: Option<Span>,
 }
 
 /// Where a status says which generation it is about.
@@ -175,6 +169,8 @@ struct Spec {
     groups: Vec<String>,
     kinds: Vec<DialectKind>,
     releases: Option<Releases>,
+    #[serde(default)]
+    changes: Vec<Change>,
     entries: Option<Entries>,
     #[serde(default)]
     conditions: Vec<String>,
@@ -198,7 +194,7 @@ impl Dialect {
         let document: Document = serde_yaml::from_str(text)?;
         let Document { api_version: ApiVersion::V1Alpha1, kind: DocumentKind::Dialect, metadata, spec } = document;
         let Spec { title, groups, kinds, releases, entries, conditions, accepted, falls_back, services, .. } = spec;
-        let (without_generations, implied) = (spec.without_generations, spec.implied);
+        let (without_generations, implied, changes) = (spec.without_generations, spec.implied, spec.changes);
         let name = metadata.name;
         if misnamed(std::slice::from_ref(&name)).is_some() {
             return Err(DialectError::Name(name));
@@ -217,6 +213,12 @@ impl Dialect {
                 let (kind, group) = (one.kind.clone(), group.clone());
                 return Err(DialectError::ForeignGroup { dialect: name, kind, group });
             }
+        }
+        let known = releases.as_ref().map(|releases| &*releases.known).unwrap_or_default();
+        if let Some((change, lacked)) = changes.iter().find_map(|change| Some((change, change.lacked(&kinds, known)?)))
+        {
+            let (kind, release) = (change.kind.clone(), change.release);
+            return Err(DialectError::Change { dialect: name, kind, release, lacked });
         }
         if let Some(service) = misnamed(&services) {
             return Err(DialectError::Service { dialect: name, name: service.clone() });
@@ -284,6 +286,7 @@ impl Dialect {
             groups,
             kinds,
             releases,
+            changes,
             entries,
             conditions,
             accepted,
@@ -372,6 +375,11 @@ impl Dialect {
     pub fn some_definition(&self) -> String {
         let kind = self.entry().or_else(|| self.kinds.first());
         kind.map_or_else(String::new, |kind| format!("{}.{}", kind.plural, self.group_of(&kind.kind)))
+    }
+
+    /// What definitions of one release take otherwise than those of the one before.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     /// Where a target says which release it serves, if the dialect has releases.

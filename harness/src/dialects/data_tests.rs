@@ -79,8 +79,8 @@ use super::*;
 #[case::no_name("{name: gateway-api}", "{name: ''}", "`` cannot be the name of a dialect")]
 #[case::nobodys_parents("role: class, ", "", "HTTPRoute stand in `status.parents`, in the entries of one controller")]
 #[case::nobodys_ancestors(
-    "role: class, settles: class}",
-    "settles: class}\n    - {kind: A, plural: as, conditions: ancestors}",
+    "role: class, settles: class,",
+    "settles: class}\n    - {kind: A, plural: as, conditions: ancestors,",
     "A stand in `status.ancestors`"
 )]
 #[case::accepted(
@@ -98,6 +98,13 @@ use super::*;
 )]
 #[case::nothing_falls_back("  accepted: Accepted\n", "", "says `fallsBack`, and not in `accepted`")]
 #[case::ready("ready: Programmed", "ready: Programed", "says `Programed` in `entries`")]
+#[case::change_of_no_kind(
+    "kind: GRPCRoute, newest",
+    "kind: GRPC, newest",
+    "changes of GRPC in v1.2, and has no such kind"
+)]
+#[case::change_in_no_release("\"1.6\", \"1.7\"]", "\"1.6\"]", "in v1.7, and has no such release")]
+#[case::span_of_none("\"1.3..1.5\"", "\"1.5..1.5\"", "there is no release in `1.5..1.5`")]
 #[case::unknown("plural: gateways", "plurals: gateways", "unknown field `plurals`")]
 fn what_contradicts_itself_is_no_dialect(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
     let text = gateproof_suites::dialects::GATEWAY_API;

@@ -1,5 +1,7 @@
 //! What is wrong with a dialect.
 
+use super::releases::Minor;
+
 /// Why a dialect could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DialectError {
@@ -129,6 +131,18 @@ pub enum DialectError {
         /// What is wrong.
         problem: String,
     },
+    /// A change of definitions of a kind or in a release that there is not.
+    #[error("the dialect `{dialect}` says what changes of {kind} in {release}, and has no such {lacked}")]
+    Change {
+        /// The dialect.
+        dialect: String,
+        /// The kind.
+        kind: String,
+        /// The release.
+        release: Minor,
+        /// Which of the two there is not.
+        lacked: &'static str,
+    },
     /// A service that cannot be named.
     #[error(
         "the dialect `{dialect}` has a service `{name}`: names are of lower-case letters, digits and dashes, and each is there once"
@@ -163,6 +177,7 @@ impl DialectError {
             DialectError::Edition { name, .. } => path(&["spec", "editions", name]),
             DialectError::UnknownEdition { field, name, .. } => path(&["spec", field, name]),
             DialectError::Entries { .. } => path(&["spec", "entries"]),
+            DialectError::Change { kind, .. } => path(&["spec", "changes", &format!("kind={kind}")]),
             DialectError::Service { name, .. } => path(&["spec", "services", name]),
         }
     }

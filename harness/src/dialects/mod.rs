@@ -13,9 +13,10 @@ mod implied;
 mod profile;
 mod protocol;
 mod reference;
+mod releases;
 mod standing;
 
-pub use data::{Dialect, DialectKind, FallsBack, Generation, Releases, Role, Scope, Settles};
+pub use data::{Dialect, DialectKind, FallsBack, Generation, Role, Scope, Settles};
 pub use edition::Edition;
 pub use entries::{Addresses, Entries, Entry};
 pub use error::DialectError;
@@ -26,4 +27,5 @@ pub use implied::Implied;
 pub use profile::Profile;
 pub use protocol::Protocol;
 pub use reference::Reference;
+pub use releases::{Change, Minor, Releases, Span};
 pub use standing::{Standing, StatusList};

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::releases::{between, release_in_words};
 use crate::cluster::discover::Facts;
 use crate::cluster::served::Definitions;
 use crate::scenario::expectations::{Asserted, asserted, enumerate};
@@ -20,7 +21,8 @@ pub(super) fn beyond(definitions: &Definitions, scenario: &Scenario, facts: &Fac
                 return Some(format!("it creates {name}"));
             }
             let kind = object["kind"].as_str()?;
-            Some(format!("it writes {kind} {}", definitions.lack(kind, object)?))
+            let lack = definitions.lack(kind, object).map(|lack| format!("it writes {kind} {lack}"));
+            lack.or_else(|| taken_otherwise(definitions, scenario, object, facts))
         }),
         Verb::Patch(patch) => Some(format!("it writes {} {}", patch.target.kind, patched(definitions, patch)?)),
         _ => None,
@@ -28,10 +30,23 @@ pub(super) fn beyond(definitions: &Definitions, scenario: &Scenario, facts: &Fac
     written.or_else(|| looked_at(definitions, scenario, facts))
 }
 
+/// What an object has that definitions came to take with a release behind these, up to that which is judged by. What newer ones refuse
+/// is no matter here: these admit it.
+fn taken_otherwise(definitions: &Definitions, scenario: &Scenario, object: &Value, facts: &Facts) -> Option<String> {
+    let (installed, judged) = (release_in_words(&definitions.release)?, facts.basis().release?.version);
+    let kind = object["kind"].as_str()?;
+    let changes = between(&scenario.dialect, (installed.version, installed.channel), judged);
+    let mut changes = changes.filter(|change| installed.version < judged && change.kind == kind && !change.newest);
+    changes.find_map(|change| {
+        let path = change.touched(object, false)?;
+        Some(format!("it writes {kind} {path}, which definitions take otherwise from {} on", change.release))
+    })
+}
+
 fn patched(definitions: &Definitions, patch: &Patch) -> Option<String> {
     let kind = &patch.target.kind;
     match patch.kind {
-        PatchKind::Merge => definitions.lack(kind, &patch.patch),
+        PatchKind::Merge => definitions.lack_in_patch(kind, &patch.patch),
         PatchKind::Json => patch.patch.as_array()?.iter().find_map(|operation| {
             definitions.lack_at(kind, operation["path"].as_str()?, operation.get("value").unwrap_or(&Value::Null))
         }),

@@ -21,6 +21,7 @@ mod lag;
 mod locks;
 mod open;
 pub mod options;
+mod otherwise;
 pub mod permissions;
 pub mod plan;
 pub mod preflight;

@@ -127,7 +127,8 @@ pub async fn open(
     let mut instances = pool::layout(&demand, &options.ports, options.max_gateways)?;
 
     let log = Arc::new(LogWriter::start(options.events_file.as_deref())?);
-    let started = run_started(target, options, &policy, &run_id, &timing);
+    let selected = scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+    let started = RunStarted { selected: Some(selected), ..run_started(target, options, &policy, &run_id, &timing) };
     log.append(Scope::Run, Body::RunStarted(Box::new(started.clone())));
     let own = [(slots.len(), Arc::from(PREFLIGHT)), (slots.len() + 1, Arc::from(CANARY))];
     let executions = slots.iter().map(|slot| (slot.index, Arc::clone(&slot.name))).chain(own);
@@ -409,6 +410,7 @@ fn run_started(
         gateway_api_channel: facts.bundle.as_ref().map(|bundle| bundle.channel().to_owned()),
         definitions: facts.definitions().map(|definitions| definitions.release.clone()),
         features: policy.features(facts).into_iter().collect(),
+        selected: None,
         known_failures: options.known_failures.clone(),
         timing: timing.clone(),
     }

@@ -1,13 +1,16 @@
 //! What differs between two releases of Gateway API: for scenarios, and for a run that was recorded at one of them. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::definitions::asks;
+use super::prepare::applied;
+use crate::dialects::{Change, Dialect, DialectKind, Minor};
 use crate::scenario::expectations::{Expectation, enumerate};
-use crate::scenario::{Basis, Channel, Scenario, Step, Version};
+use crate::scenario::scope::definitions;
+use crate::scenario::{Basis, Channel, Release, Scenario, Step, Version};
 
 /// What of a scenario is asked at one of two releases only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -50,7 +53,7 @@ pub fn differences<'a>(
 
 /// What one channel asks at one of the two releases, with the release.
 fn asked_once(scenario: &Scenario, from: Version, to: Version, channel: Channel) -> Vec<(Option<String>, Version)> {
-    match (scenario.bounds.admits(Basis::release(from, channel)), scenario.bounds.admits(Basis::release(to, channel))) {
+    match (has_meaning(scenario, from, channel), has_meaning(scenario, to, channel)) {
         (false, false) => Vec::new(),
         (true, false) => vec![(None, from)],
         (false, true) => vec![(None, to)],
@@ -68,6 +71,51 @@ fn asked_once(scenario: &Scenario, from: Version, to: Version, channel: Channel)
     }
 }
 
+/// Whether a scenario is asked at a release: its bounds admit it, and the definitions there have the kinds that it needs.
+pub fn has_meaning(scenario: &Scenario, version: Version, channel: Channel) -> bool {
+    scenario.bounds.admits(Basis::release(version, channel)) && lacked(scenario, version, channel).is_none()
+}
+
+/// A release as a dialect knows it.
+pub fn minor(version: Version) -> Minor {
+    Minor { major: version.major, minor: version.minor }
+}
+
+/// A release as it is said of definitions, such as `v1.7.0 in the standard channel`; nothing if they name none.
+pub(super) fn release_in_words(words: &str) -> Option<Release> {
+    let (version, channel) = words.strip_suffix(" channel")?.split_once(" in the ")?;
+    let channel = [Channel::Standard, Channel::Experimental].into_iter().find(|known| known.word() == channel)?;
+    Some(Release { version: version.parse().ok()?, channel })
+}
+
+/// What definitions of one of two releases take otherwise than those of the other, in a channel.
+pub(super) fn between(
+    dialect: &Dialect,
+    (one, channel): (Version, Channel),
+    other: Version,
+) -> impl Iterator<Item = &Change> {
+    let [first, last] = if one < other { [one, other] } else { [other, one] }.map(minor);
+    let is_between = move |change: &&Change| first < change.release && change.release <= last;
+    dialect.changes().iter().filter(is_between).filter(move |change| change.is_in(channel.word()))
+}
+
+/// The first kind that a scenario writes or waits for at a release, and that the definitions of that release have not.
+fn lacked(scenario: &Scenario, version: Version, channel: Channel) -> Option<&str> {
+    let mut done = scenario.clone();
+    done.steps.retain(|step| step.bounds.admits(Basis::release(version, channel)));
+    let made = scenario.made.iter().map(|made| (made.group.clone(), made.object.kind.clone()));
+    let needed: BTreeSet<_> = applied(&done).map(|key| (key.group, key.kind)).chain(made).collect();
+    let dialect = &scenario.dialect;
+    let group = |kind: &DialectKind| dialect.group_of(&kind.kind).to_owned();
+    let own = definitions(scenario);
+    let is_lacked = |kind: &&DialectKind| {
+        needed.contains(&(group(kind), kind.kind.clone()))
+            && !kind.is_served(minor(version), channel.word())
+            && !own.contains(&*format!("{}.{}", kind.plural, group(kind)))
+    };
+    dialect.kinds().find(is_lacked).map(|kind| &*kind.kind)
+}
+
 /// A scenario of which a recorded run says nothing at another release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,23 +126,38 @@ pub struct Unanswered {
     pub why: String,
 }
 
-/// What has to be run to know how a target does at another release: `recorded` is that of the run, in which the scenarios
-/// `ran`.
+/// What a record has of scenarios.
+#[derive(Debug, Default)]
+pub struct Recorded<'a> {
+    /// Those that ran.
+    pub ran: BTreeSet<&'a str>,
+    /// Those that were selected; nothing if the record does not say which.
+    pub selected: Option<BTreeSet<&'a str>>,
+    /// What each wrote that the definitions of the other release may take otherwise, in words.
+    pub otherwise: BTreeMap<&'a str, String>,
+}
+
+/// What has to be run to know how a target does at another release than that of its record.
 pub fn unanswered<'a>(
     scenarios: impl IntoIterator<Item = &'a Scenario>,
-    ran: &BTreeSet<&str>,
+    record: &Recorded<'_>,
     (recorded, channel): (Version, Channel),
     wanted: Version,
 ) -> Vec<Unanswered> {
     let why = |scenario: &Scenario| {
-        if !scenario.bounds.admits(Basis::release(wanted, channel)) {
+        let name = &*scenario.name;
+        if !has_meaning(scenario, wanted, channel) {
+            return None;
+        }
+        if record.selected.as_ref().is_some_and(|selected| !selected.contains(name)) && !record.ran.contains(name) {
             return None;
         }
         if !scenario.bounds.admits(Basis::release(recorded, channel)) {
             return Some(format!("it has no meaning at {recorded}"));
         }
-        if !ran.contains(scenario.name.as_str()) {
-            return None;
+        if !record.ran.contains(name) {
+            let kind = lacked(scenario, recorded, channel)?;
+            return Some(format!("the {} channel of {recorded} has no {kind}", channel.word()));
         }
         let is_other = |step: &&Step| {
             step.bounds.admits(Basis::release(recorded, channel)) != step.bounds.admits(Basis::release(wanted, channel))
@@ -112,8 +175,10 @@ pub fn unanswered<'a>(
         if let Some(step) = turns {
             return Some(format!("what is done after steps[{}] may differ between the two releases", step.index));
         }
-        let asked = scenario.steps.iter().find(|step| asks(step))?;
-        Some(format!("steps[{}] asks the definitions whether they admit a write", asked.index))
+        if let Some(asked) = scenario.steps.iter().find(|step| asks(step)) {
+            return Some(format!("steps[{}] asks the definitions whether they admit a write", asked.index));
+        }
+        record.otherwise.get(name).cloned()
     };
     let all = scenarios.into_iter();
     all.filter_map(|scenario| Some(Unanswered { scenario: scenario.name.clone(), why: why(scenario)? })).collect()
@@ -220,12 +285,65 @@ spec:
         let must_be_run = |bound: &str| {
             let text = TURNS.replacen("SINCE", bound, 1);
             let all = parse("releases.yaml", &text, &Vocabulary::builtin()).unwrap();
-            let ran = BTreeSet::from(["turns"]);
-            unanswered(&all, &ran, (recorded, Channel::Standard), wanted).into_iter().map(|one| one.why).next()
+            let record = Recorded { ran: BTreeSet::from(["turns"]), ..Recorded::default() };
+            unanswered(&all, &record, (recorded, Channel::Standard), wanted).into_iter().map(|one| one.why).next()
         };
         assert_eq!(must_be_run("reason: Accepted"), None);
         let why = "what is done after steps[0] may differ between the two releases".to_owned();
         assert_eq!(must_be_run("since: \"1.7\""), Some(why));
+    }
+
+    const KIND: &str = r#"
+apiVersion: gateproof.dev/v1alpha1
+kind: Scenario
+metadata: {name: tcp}
+spec:
+  summary: It writes what a channel came to have.
+  features: [Gateway, TCPRoute]
+  gateways: {gw: tcp}
+  steps:
+    - apply:
+        - {apiVersion: gateway.networking.k8s.io/v1, kind: TCPRoute, metadata: {name: own}, spec: {parentRefs: ["${gw}"], rules: [{backendRefs: [{name: none, port: 80}]}]}}
+    - settle: {TCPRoute/own: {Accepted: "True"}}
+      proves: [IMPL-28]
+"#;
+
+    #[test]
+    fn a_kind_that_a_channel_came_to_have_brings_its_scenarios() {
+        let all = parse("releases.yaml", KIND, &Vocabulary::builtin()).unwrap();
+        let (from, to) = ("1.5.1".parse().unwrap(), "1.6".parse().unwrap());
+        let said = differences(&all, from, to);
+        let said: Vec<_> = said.iter().map(|one| (&*one.only_at, one.expectation.as_deref(), one.channel)).collect();
+        assert_eq!(said, [("v1.6.0", None, Some("standard"))]);
+        let why = |record: &Recorded<'_>, (from, to), channel| {
+            unanswered(&all, record, (from, channel), to).into_iter().map(|one| one.why).next()
+        };
+        let none = Recorded::default();
+        let lacked = Some("the standard channel of v1.5.1 has no TCPRoute".to_owned());
+        assert_eq!(why(&none, (from, to), Channel::Standard), lacked);
+        assert_eq!(why(&none, (from, to), Channel::Experimental), None);
+        assert_eq!(why(&none, (to, from), Channel::Standard), None);
+        let unselected = Recorded { selected: Some(BTreeSet::new()), ..Recorded::default() };
+        assert_eq!(why(&unselected, (from, to), Channel::Standard), None);
+        let selected = Recorded { selected: Some(BTreeSet::from(["tcp"])), ..Recorded::default() };
+        assert_eq!(why(&selected, (from, to), Channel::Standard), lacked);
+    }
+
+    #[test]
+    fn what_was_written_and_is_taken_otherwise_has_to_be_run() {
+        let (all, (recorded, wanted)) = (scenarios(), versions());
+        let otherwise = BTreeMap::from([("same", "it is written".to_owned())]);
+        let record = Recorded { ran: BTreeSet::from(["same", "condition"]), otherwise, ..Recorded::default() };
+        let said = unanswered(&all, &record, (recorded, Channel::Standard), wanted);
+        assert_eq!(said, [Unanswered { scenario: "same".to_owned(), why: "it is written".to_owned() }]);
+    }
+
+    #[test]
+    fn definitions_say_their_release_in_words() {
+        let release = Release { version: "1.3".parse().unwrap(), channel: Channel::Standard };
+        assert_eq!(release_in_words("v1.3.0 in the standard channel"), Some(release));
+        assert_eq!(release_in_words("no release that they name"), None);
+        assert_eq!(release_in_words("v1.3.0 in the main channel"), None);
     }
 
     fn scenarios() -> Vec<Scenario> {
@@ -263,7 +381,8 @@ spec:
         let all = scenarios();
         let ran: BTreeSet<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
         let names = |ran: &BTreeSet<&str>, channel| {
-            let all = unanswered(&all, ran, (recorded, channel), wanted);
+            let record = Recorded { ran: ran.clone(), ..Recorded::default() };
+            let all = unanswered(&all, &record, (recorded, channel), wanted);
             all.into_iter().map(|one| one.scenario).collect::<BTreeSet<_>>()
         };
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();

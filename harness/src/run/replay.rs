@@ -8,9 +8,11 @@ use gateproof_report::record::RunRecord;
 use indexmap::IndexMap;
 
 use super::options::DEFAULT_MAX_PROBES;
+use super::otherwise::otherwise;
 use super::preflight::PREFLIGHT;
 use super::record::{self, End, Entry, events_of};
-use super::releases::{Unanswered, unanswered};
+use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, unanswered};
+use crate::dialects::Dialect;
 use crate::judge::contract::Contract;
 use crate::judge::{Context, Judge};
 use crate::log::{Bindings, Body, Event, RunStarted, Scope};
@@ -94,11 +96,12 @@ pub fn replay(
         let Release { version: before, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
         basis = Basis::release(version, channel);
         let left_out: BTreeSet<String> =
-            to_be_run(events, scenarios, version)?.into_iter().map(|one| one.scenario).collect();
-        let has_meaning = |name: &str| {
-            scenarios.iter().find(|scenario| scenario.name == name).is_none_or(|one| one.bounds.admits(basis))
+            to_be_run(events, scenarios, contract.dialect(), version)?.into_iter().map(|one| one.scenario).collect();
+        let is_asked = |name: &str| {
+            let scenario = scenarios.iter().find(|scenario| scenario.name == name);
+            scenario.is_none_or(|scenario| has_meaning(scenario, version, channel))
         };
-        executions.retain(|one| !left_out.contains(&one.bindings.scenario) && has_meaning(&one.bindings.scenario));
+        executions.retain(|one| !left_out.contains(&one.bindings.scenario) && is_asked(&one.bindings.scenario));
         if version != before {
             let recorded = as_if.gateway_api_version.replace(version.to_string()).unwrap_or_default();
             as_if.definitions.get_or_insert(format!("{recorded} in the {} channel", channel.word()));
@@ -158,17 +161,26 @@ pub fn replay(
 pub fn to_be_run(
     events: &[Arc<Event>],
     scenarios: &[Scenario],
+    dialect: &Dialect,
     release: Version,
 ) -> Result<Vec<Unanswered>, ReplayError> {
-    let recorded = basis(started(events)?)?.release.ok_or(ReplayError::NoRelease)?;
+    let log = started(events)?;
+    let recorded = basis(log)?.release.ok_or(ReplayError::NoRelease)?;
     let executions = executions(events)?;
-    let ran = executions.iter().map(|execution| execution.bindings.scenario.as_str()).collect();
-    Ok(unanswered(scenarios, &ran, (recorded.version, recorded.channel), release))
+    let written_at = log.definitions.as_deref().and_then(release_in_words).unwrap_or(recorded);
+    let record = Record {
+        ran: executions.iter().map(|execution| execution.bindings.scenario.as_str()).collect(),
+        selected: log.selected.as_ref().map(|all| all.iter().map(String::as_str).collect()),
+        otherwise: otherwise(events, dialect, written_at, release),
+    };
+    Ok(unanswered(scenarios, &record, (recorded.version, recorded.channel), release))
 }
 
-/// The release that a log is of, as it was annotated.
-pub fn release_of(events: &[Arc<Event>]) -> Result<&str, ReplayError> {
-    started(events)?.gateway_api_version.as_deref().ok_or(ReplayError::NoRelease)
+/// The release that a log is of, as it was annotated or chosen, and what its definitions were of, if another was chosen.
+pub fn releases_of(events: &[Arc<Event>]) -> Result<(&str, Option<&str>), ReplayError> {
+    let started = started(events)?;
+    let release = started.gateway_api_version.as_deref().ok_or(ReplayError::NoRelease)?;
+    Ok((release, started.definitions.as_deref()))
 }
 
 fn started(events: &[Arc<Event>]) -> Result<&RunStarted, ReplayError> {
@@ -211,10 +223,12 @@ fn basis(started: &RunStarted) -> Result<Basis, ReplayError> {
     let (Some(version), Some(channel)) = (&started.gateway_api_version, &started.gateway_api_channel) else {
         return Ok(Basis::default());
     };
+    Ok(Basis { release: Some(release(version, channel)?) })
+}
+
+fn release(version: &str, channel: &str) -> Result<Release, ReplayError> {
     let version = version.parse().map_err(ReplayError::Bundle)?;
-    match channel.as_str() {
-        "standard" => Ok(Basis::release(version, Channel::Standard)),
-        "experimental" => Ok(Basis::release(version, Channel::Experimental)),
-        other => Err(ReplayError::Bundle(other.to_owned())),
-    }
+    let known = [Channel::Standard, Channel::Experimental].into_iter().find(|known| known.word() == channel);
+    let channel = known.ok_or_else(|| ReplayError::Bundle(channel.to_owned()))?;
+    Ok(Release { version, channel })
 }

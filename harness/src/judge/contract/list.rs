@@ -33,6 +33,12 @@ impl<'a> List<'a> {
         self.subject.conditions.get(type_).filter(|terms| terms.known_at(basis))
     }
 
+    /// Whether a later release defines a type: who says it already has not made it up.
+    fn is_to_come(&self, type_: &str, basis: Basis) -> bool {
+        let since = self.subject.conditions.get(type_).and_then(|terms| terms.since);
+        since.zip(basis.release).is_some_and(|(since, release)| release.version < since)
+    }
+
     /// Whether the controller has written here, so that what stands here is its word.
     pub(super) fn visited(&self) -> bool {
         self.conditions.iter().any(|c| self.subject.conditions.contains_key(c.type_) && !c.is_placeholder())
@@ -158,6 +164,7 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, basis:
                 }
                 generations(list, condition, generation, &mut found);
             }
+            None if list.is_to_come(condition.type_, basis) => {}
             None => {
                 let prefixed = condition.type_.contains('/');
                 found.push(held(Rule::TypePrefixed, path, prefixed, || {
