@@ -1,0 +1,5 @@
+//! A reference implementation of Contour's HTTPProxy for the embedded target.
+
+mod definitions;
+
+pub use definitions::definitions;
