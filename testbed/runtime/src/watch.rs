@@ -6,7 +6,7 @@ use futures::StreamExt;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher;
+use kube::runtime::watcher::{self, watcher};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -86,7 +86,7 @@ impl<K: Kind> Watches<K> {
 
 async fn follow<K: Kind>(kind: K, client: Client, changes: mpsc::UnboundedSender<Change<K>>) {
     let api: Api<DynamicObject> = Api::all_with(client, &kind.resource());
-    let mut events = watcher::watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
     let mut listed = Vec::new();
     while let Some(event) = events.next().await {
         let event = match event {

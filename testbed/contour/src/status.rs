@@ -1,0 +1,126 @@
+//! Statuses as they should read, and how they get into objects that others write to as well.
+
+use gateproof_runtime::object::items;
+use serde_json::{Map, Value, json};
+
+use crate::settings::Edition;
+
+/// The longest message of a condition that the definitions admit, less what an ellipsis takes.
+const LONGEST: usize = 32_760;
+
+/// Something that is wrong with an object, or ignored in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sub {
+    /// The family, such as `ServiceError`.
+    pub r#type: String,
+    /// The reason within it.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+/// What is to be said of one object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// What is wrong; nothing: it is valid.
+    pub errors: Vec<Sub>,
+    /// What is ignored.
+    pub warnings: Vec<Sub>,
+    /// Where the object is served, if it is one that says so; `currentStatus` and `description` go with it.
+    pub served: Option<Value>,
+}
+
+impl Verdict {
+    /// Adds an error.
+    pub fn error(&mut self, r#type: &str, reason: &str, message: impl Into<String>) {
+        self.errors.push(sub(r#type, reason, message));
+    }
+
+    /// Adds a warning.
+    pub fn warn(&mut self, r#type: &str, message: impl Into<String>) {
+        self.warnings.push(sub(r#type, "IgnoredField", message));
+    }
+
+    /// Whether an error has this family.
+    #[must_use]
+    pub fn has(&self, r#type: &str) -> bool {
+        self.errors.iter().any(|error| error.r#type == r#type)
+    }
+}
+
+fn sub(r#type: &str, reason: &str, message: impl Into<String>) -> Sub {
+    let mut message = message.into();
+    if message.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|end| message.is_char_boundary(*end)).unwrap_or_default();
+        message.truncate(end);
+        message.push_str("...");
+    }
+    Sub { r#type: r#type.to_owned(), reason: reason.to_owned(), message }
+}
+
+/// Reason and message of the condition Valid, beside its status.
+fn headline(verdict: &Verdict, edition: Edition) -> (bool, String, String) {
+    match (&verdict.errors[..], edition) {
+        ([], _) => (true, "Valid".to_owned(), "this object is valid and in force".to_owned()),
+        (_, Edition::Current) => {
+            (false, "ErrorPresent".to_owned(), "something is wrong; errors below say what".to_owned())
+        }
+        ([only], Edition::Design) => (false, only.reason.clone(), only.message.clone()),
+        (_, Edition::Design) => {
+            (false, "MultipleReasons".to_owned(), "several things are wrong; errors below say what".to_owned())
+        }
+    }
+}
+
+/// The status that results from putting a verdict into the object as it is. `now` is RFC 3339 with whole seconds.
+///
+/// `lastTransitionTime` is `now` where anything of the condition differs from before, else what it was. Conditions of others stay, as
+/// they are and where they are.
+#[must_use]
+pub fn merge(live: &Value, verdict: &Verdict, edition: Edition, now: &str) -> Value {
+    let mut status = live["status"].as_object().cloned().unwrap_or_default();
+    let (valid, reason, message) = headline(verdict, edition);
+    let mut condition = json!({
+        "type": "Valid", "status": if valid { "True" } else { "False" }, "reason": reason, "message": message,
+        "observedGeneration": live["metadata"]["generation"],
+    });
+    for (field, subs) in [("errors", &verdict.errors), ("warnings", &verdict.warnings)] {
+        if !subs.is_empty() {
+            condition[field] = subs.iter().map(written).collect();
+        }
+    }
+    let mut conditions: Vec<Value> = items(&live["status"], "/conditions").cloned().collect();
+    let before = conditions.iter().position(|condition| condition["type"] == "Valid");
+    let since = before.filter(|at| is_same(&conditions[*at], &condition));
+    condition["lastTransitionTime"] = since.map_or(Value::from(now), |at| conditions[at]["lastTransitionTime"].clone());
+    match before {
+        Some(at) => conditions[at] = condition,
+        None => conditions.push(condition),
+    }
+    status.insert("conditions".into(), Value::Array(conditions));
+    if let Some(served) = &verdict.served {
+        let orphan = verdict.errors.iter().find(|error| error.r#type == "Orphaned");
+        let current = match orphan {
+            Some(_) => "orphaned",
+            None if valid => "valid",
+            None => "invalid",
+        };
+        status.insert("currentStatus".into(), current.into());
+        status.insert("description".into(), orphan.map_or(message, |orphan| orphan.message.clone()).into());
+        status.insert("loadBalancer".into(), served.clone());
+    }
+    Value::Object(status)
+}
+
+fn written(sub: &Sub) -> Value {
+    json!({"type": sub.r#type, "status": "True", "reason": sub.reason, "message": sub.message})
+}
+
+fn is_same(before: &Value, after: &Value) -> bool {
+    let fields = |value: &Value| {
+        let mut fields: Map<String, Value> = value.as_object().cloned().unwrap_or_default();
+        fields.shift_remove("lastTransitionTime");
+        fields
+    };
+    fields(before) == fields(after)
+}
