@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use gateproof_contour::exchange::Names;
+use gateproof_contour::exchange::Envoy;
 use gateproof_contour::{self as contour, Contour, FAULTS, Settings, VARIANTS};
 pub use gateproof_contour::{Behaviour, Edition, definitions};
 use gateproof_proxy::{Chain, Exchange};
@@ -38,7 +38,7 @@ impl ContourTestbed {
         if let Some(tamper) = &tamper {
             behaviour = behaviour.with_spoiler(Arc::new(Spoils(tamper.clone())));
         }
-        let mut exchanges: Vec<Arc<dyn Exchange>> = vec![Arc::new(Names)];
+        let mut exchanges: Vec<Arc<dyn Exchange>> = vec![Arc::new(Envoy)];
         exchanges.extend(behaviour.exchanges());
         let options = TestbedOptions { crds, exchange: Chain(exchanges), no_controller: true, ..cluster };
         let testbed = Testbed::start(options).await?;

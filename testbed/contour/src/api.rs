@@ -146,7 +146,7 @@ api! {
     HashPolicy {
         header_hash_options: Option<HashName>,
         query_parameter_hash_options: Option<HashParameter>,
-        hash_source_ip: bool,
+        #[serde(rename = "hashSourceIP")] hash_source_ip: bool,
     }
     /// `headerHashOptions`.
     HashName { header_name: String, }

@@ -141,7 +141,8 @@ fn together(fields: impl Iterator<Item = FieldMatch>) -> Vec<FieldMatch> {
 /// What an include is told from another by: its prefix, and what it asks of headers and queries, in any order.
 pub(super) fn identity(conditions: &[Condition]) -> (PathMatch, Vec<String>) {
     let merged = merged(conditions);
-    let mut fields: Vec<String> = merged.headers.iter().chain(&merged.query).map(|field| format!("{field:?}")).collect();
+    let mut fields: Vec<String> =
+        merged.headers.iter().chain(&merged.query).map(|field| format!("{field:?}")).collect();
     fields.sort();
     (merged.path, fields)
 }

@@ -92,7 +92,8 @@ fn is_delegated(snapshot: &Snapshot, home: &str, secret: &str, to: &str) -> bool
     let of_home = snapshot.all(Kind::Delegation).filter(|object| namespace(object) == home);
     let specs = of_home.filter_map(|object| DelegationSpec::deserialize(&object["spec"]).ok());
     specs.flat_map(|spec| spec.delegations).any(|delegation| {
-        delegation.secret_name == secret && delegation.target_namespaces.iter().any(|target| target == "*" || target == to)
+        delegation.secret_name == secret
+            && delegation.target_namespaces.iter().any(|target| target == "*" || target == to)
     })
 }
 

@@ -23,7 +23,7 @@ use crate::api::ProxySpec;
 use crate::kinds::{Key, Kind, Snapshot};
 use crate::settings::{Edition, Settings};
 use crate::status::Verdict;
-pub use config::Host;
+pub use config::{Answer, Host, HostRoute, Secure};
 
 /// What should be.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gateproof_proxy::config::{Cors, Filter, HeaderModifier, HeaderValue, RequestRedirect, PathModifier, UrlRewrite};
+use gateproof_proxy::config::{Cors, Filter, HeaderModifier, HeaderValue, PathModifier, RequestRedirect, UrlRewrite};
 use regex::Regex;
 
 use crate::api::{
@@ -162,6 +162,7 @@ pub(super) fn hashes(policy: Option<&LoadBalancerPolicy>, verdict: &mut Verdict)
     let Some(policy) = policy.filter(|_| strategy(policy) == "RequestHash") else { return };
     const FAMILY: &str = "SpecError";
     let (mut headers, mut parameters, mut source) = (Vec::new(), Vec::new(), false);
+    let mut left = policy.request_hash_policies.len();
     for entry in &policy.request_hash_policies {
         let header = entry.header_hash_options.as_ref();
         let parameter = entry.query_parameter_hash_options.as_ref();
@@ -190,11 +191,11 @@ pub(super) fn hashes(policy: Option<&LoadBalancerPolicy>, verdict: &mut Verdict)
             }
         };
         if let Some(why) = why {
+            left -= 1;
             verdict.warn(FAMILY, format!("an entry of requestHashPolicies is ignored: {why}"));
         }
     }
-    let ignored = verdict.warnings.iter().filter(|warning| warning.r#type == FAMILY).count();
-    if ignored >= policy.request_hash_policies.len() {
+    if left == 0 {
         verdict.warn(FAMILY, "the strategy RequestHash is ignored, since nothing of it can be hashed");
     }
 }

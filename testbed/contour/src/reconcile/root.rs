@@ -222,6 +222,10 @@ fn clients(round: &mut Round<'_>, proxy: &Proxy, tls: &Tls) -> Result<Option<Cli
         (false, true) => Admits::ValidOrNone,
         (false, false) => Admits::Valid,
     };
+    // Whoever may show none, and is not checked who does, is asked for nothing.
+    if authorities.is_none() && admits == Admits::Everybody {
+        return Ok(None);
+    }
     let authorities = authorities.unwrap_or_default();
     Ok(Some(ClientValidation { authorities, admits, refuses: Refuses::InHandshake }))
 }

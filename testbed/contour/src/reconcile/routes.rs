@@ -1,7 +1,7 @@
 //! Routes of a root and of all that it includes.
 
-use gateproof_proxy::config::{Backend, BackendTarget, BackendTls, Filter, PathMatch, PathModifier, PeerName};
 use gateproof_proxy::config::{Authorities, Fraction, RequestMirror, UrlRewrite};
+use gateproof_proxy::config::{Backend, BackendTarget, BackendTls, Filter, PathMatch, PathModifier, PeerName};
 
 use super::config::{Answer, HostRoute};
 use super::lookup::{self, Unusable};
@@ -94,7 +94,12 @@ fn included(round: &mut Round<'_>, proxy: &Proxy, below: &Above<'_>) -> Vec<Host
                 // What is asked of the part that is missing is answered by the proxy, unless everything is meant.
                 if !include.conditions.is_empty() {
                     let matches = conditions::merged(&include.conditions);
-                    routes.push(HostRoute { of: proxy.id(), matches, answer: Answer::Status(502), ..HostRoute::default() });
+                    routes.push(HostRoute {
+                        of: proxy.id(),
+                        matches,
+                        answer: Answer::Status(502),
+                        ..HostRoute::default()
+                    });
                 }
             }
         }
@@ -319,7 +324,12 @@ fn services(
             continue;
         }
         let weight = if weights == 0 { 1 } else { service.weight };
-        served.backends.push(Backend { id: upstream.id, weight, target, filters: policies::filters(request, response) });
+        served.backends.push(Backend {
+            id: upstream.id,
+            weight,
+            target,
+            filters: policies::filters(request, response),
+        });
     }
     Some(served)
 }

@@ -28,9 +28,7 @@ impl ValuePredicate {
             ValueMatch::Exact(exact) => Self::Exact(exact.clone()),
             ValueMatch::Regex(pattern) => Self::Regex(whole(pattern)?),
             ValueMatch::Absent => Self::Absent,
-            ValueMatch::Not { value, absent } => {
-                Self::Not { value: Box::new(Self::compile(value)?), absent: *absent }
-            }
+            ValueMatch::Not { value, absent } => Self::Not { value: Box::new(Self::compile(value)?), absent: *absent },
             ValueMatch::All(all) => Self::All(all.iter().map(Self::compile).collect::<Result<_, _>>()?),
         })
     }
