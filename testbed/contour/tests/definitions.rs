@@ -4,6 +4,8 @@
 //! they are not there.
 #![allow(clippy::unwrap_used)]
 
+#[path = "definitions/beside.rs"]
+mod beside;
 #[path = "definitions/samples.rs"]
 mod samples;
 
@@ -138,7 +140,8 @@ async fn surprises(crds: Vec<Value>) -> Vec<String> {
             "spec" => (value.clone(), None),
             _ => (samples::least(kind), Some(value.clone())),
         };
-        let mut object = json!({"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
+        let mut object =
+            json!({"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
         let created = api.create(&PostParams::default(), &serde_json::from_value(object.clone()).unwrap()).await;
         let mut outcome = admitted(created, &value);
         if let Some(status) = status {
@@ -171,7 +174,8 @@ async fn what_is_filled_in(crds: Vec<Value>) {
     let (server, api) = serve(crds).await;
     for (kind, spec, filled, status) in samples::filled() {
         let (api, resource) = api(kind);
-        let object = json!({"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": "one"}, "spec": spec});
+        let object =
+            json!({"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": "one"}, "spec": spec});
         let created = api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
         assert_eq!(created.data.get("spec"), Some(&filled), "{kind}");
         assert_eq!(created.data.get("status"), status.as_ref(), "{kind}");

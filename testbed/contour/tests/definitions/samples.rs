@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::beside;
+
 /// What is written of an object, and whether that is admitted.
 pub struct Sample {
     pub kind: &'static str,
@@ -11,9 +13,9 @@ pub struct Sample {
     pub admitted: bool,
 }
 
-const DELEGATION: &str = "TLSCertificateDelegation";
-const EXTENSION: &str = "ExtensionService";
-const PROXY: &str = "HTTPProxy";
+pub const DELEGATION: &str = "TLSCertificateDelegation";
+pub const EXTENSION: &str = "ExtensionService";
+pub const PROXY: &str = "HTTPProxy";
 
 /// The least that the specification of a kind has to say.
 pub fn least(kind: &str) -> Value {
@@ -25,7 +27,7 @@ pub fn least(kind: &str) -> Value {
 }
 
 /// An object with more fields.
-fn with(mut value: Value, more: Value) -> Value {
+pub fn with(mut value: Value, more: Value) -> Value {
     let Value::Object(more) = more else { panic!("not an object: {more}") };
     value.as_object_mut().unwrap().extend(more);
     value
@@ -38,11 +40,11 @@ fn without(mut value: Value, field: &str) -> Value {
 }
 
 /// Samples as they are gathered.
-struct Samples(Vec<Sample>);
+pub struct Samples(Vec<Sample>);
 
 impl Samples {
     /// Values of one place, of which some are admitted there and the others are not.
-    fn at<const YES: usize, const NO: usize>(
+    pub fn at<const YES: usize, const NO: usize>(
         &mut self,
         (kind, part): (&'static str, &'static str),
         place: impl Fn(Value) -> Value,
@@ -68,7 +70,13 @@ impl Samples {
     }
 
     /// An object is admitted, and without any one of these fields it is not.
-    fn needs(&mut self, at: (&'static str, &'static str), place: impl Fn(Value) -> Value, whole: &Value, fields: &[&str]) {
+    pub fn needs(
+        &mut self,
+        at: (&'static str, &'static str),
+        place: impl Fn(Value) -> Value,
+        whole: &Value,
+        fields: &[&str],
+    ) {
         self.at(at, &place, [whole.clone()], []);
         for field in fields {
             self.at(at, &place, [], [without(whole.clone(), field)]);
@@ -84,7 +92,7 @@ fn route(more: Value) -> Value {
     json!({"routes": [more]})
 }
 
-fn service(more: Value) -> Value {
+pub fn service(more: Value) -> Value {
     with(json!({"name": "s", "port": 80}), more)
 }
 
@@ -100,9 +108,9 @@ pub fn all() -> Vec<Sample> {
     origins(&mut all);
     tokens(&mut all);
     limits(&mut all);
-    extensions(&mut all);
-    delegations(&mut all);
-    statuses(&mut all);
+    beside::extensions(&mut all);
+    beside::delegations(&mut all);
+    beside::statuses(&mut all);
     all.0
 }
 
@@ -139,17 +147,23 @@ fn services(all: &mut Samples) {
         let start = |more: Value| place(service(json!({"slowStartPolicy": more})));
         all.needs((PROXY, "spec"), start, &json!({"window": "3s"}), &["window"]);
         let start_with = |field: &'static str| {
-            move |value: Value| place(service(json!({"slowStartPolicy": with(json!({"window": "3s"}), json!({field: value}))})))
+            move |value: Value| {
+                place(service(json!({"slowStartPolicy": with(json!({"window": "3s"}), json!({field: value}))})))
+            }
         };
         all.proxy(start_with("window"), [json!("1m30s"), json!("1.5h")], [json!(""), json!("10"), json!("infinity")]);
-        all.proxy(start_with("aggression"), [json!("1"), json!("1.0"), json!(".5")], [json!(""), json!("1."), json!("-1")]);
+        all.proxy(
+            start_with("aggression"),
+            [json!("1"), json!("1.0"), json!(".5")],
+            [json!(""), json!("1."), json!("-1")],
+        );
         all.proxy(start_with("minWeightPercent"), [json!(0), json!(100)], [json!(-1), json!(101)]);
         verification(all, (PROXY, "spec"), |value| place(service(json!({"validation": value}))));
     }
 }
 
 /// What the certificate of an upstream is held to.
-fn verification(all: &mut Samples, at: (&'static str, &'static str), place: impl Fn(Value) -> Value) {
+pub fn verification(all: &mut Samples, at: (&'static str, &'static str), place: impl Fn(Value) -> Value) {
     let whole = json!({"caSecret": "ca", "subjectName": "a"});
     all.needs(at, &place, &whole, &["caSecret", "subjectName"]);
     let field = |field: &'static str| {
@@ -193,7 +207,8 @@ fn times(all: &mut Samples) {
         all.proxy(place, [], endless());
         all.proxy(place, [], nought());
     }
-    let age = |value: Value| host(json!({"corsPolicy": {"allowOrigin": ["*"], "allowMethods": ["GET"], "maxAge": value}}));
+    let age =
+        |value: Value| host(json!({"corsPolicy": {"allowOrigin": ["*"], "allowMethods": ["GET"], "maxAge": value}}));
     all.proxy(age, finite(), never());
     all.proxy(age, nought(), endless());
 }
@@ -217,11 +232,13 @@ fn headers_and_cookies(all: &mut Samples) {
     ];
     for place in places {
         all.needs((PROXY, "spec"), place, &json!({"name": "n", "secure": true}), &["name"]);
-        let with_field = |field: &'static str| move |value: Value| place(with(json!({"name": "n"}), json!({field: value})));
+        let with_field =
+            |field: &'static str| move |value: Value| place(with(json!({"name": "n"}), json!({field: value})));
         all.proxy(
             with_field("name"),
             [json!("session_id"), json!("é"), json!("c".repeat(4096))],
-            ["", "a b", "a;b", "a[", "a]", "a=b", "a/b", "a\\b", "a\"", "a\tb", "a\u{1}b", "a\u{1f}", "a\u{7f}"].map(Value::from),
+            ["", "a b", "a;b", "a[", "a]", "a=b", "a/b", "a\\b", "a\"", "a\tb", "a\u{1}b", "a\u{1f}", "a\u{7f}"]
+                .map(Value::from),
         );
         all.proxy(with_field("name"), [], [json!("c".repeat(4097))]);
         all.proxy(
@@ -257,7 +274,11 @@ fn answers(all: &mut Samples) {
         [json!(""), json!("*.example.com"), json!("A"), json!("a".repeat(254))],
     );
     all.proxy(redirect("port"), [json!(1), json!(65535)], [json!(0), json!(65536)]);
-    all.proxy(redirect("statusCode"), [301, 302, 303, 307, 308].map(Value::from), [json!(300), json!(304), json!("302")]);
+    all.proxy(
+        redirect("statusCode"),
+        [301, 302, 303, 307, 308].map(Value::from),
+        [json!(300), json!(304), json!("302")],
+    );
     for field in ["path", "prefix"] {
         all.proxy(redirect(field), [json!("/"), json!("/a b")], [json!(""), json!("a")]);
     }
@@ -266,14 +287,26 @@ fn answers(all: &mut Samples) {
     all.proxy(|value| direct(json!({"statusCode": value})), [json!(599)], [json!(199), json!(600)]);
     let inner = |field: &'static str| move |value: Value| route(json!({"internalRedirectPolicy": {field: value}}));
     all.proxy(inner("redirectResponseCodes"), [json!([]), json!([301, 308])], [json!([300]), json!([302, 200])]);
-    all.proxy(inner("allowCrossSchemeRedirect"), ["Always", "Never", "SafeOnly"].map(Value::from), [json!("never"), json!("")]);
+    all.proxy(
+        inner("allowCrossSchemeRedirect"),
+        ["Always", "Never", "SafeOnly"].map(Value::from),
+        [json!("never"), json!("")],
+    );
     let retry = |field: &'static str| move |value: Value| route(json!({"retryPolicy": {field: value}}));
     all.proxy(retry("count"), [json!(-1), json!(0), json!(9)], [json!(-2), json!("1")]);
     all.proxy(
         retry("retryOn"),
-        [json!(["5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "envoy-ratelimited"]),
-         json!(["retriable-4xx", "refused-stream", "retriable-status-codes", "retriable-headers", "http3-post-connect-failure"]),
-         json!(["cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable", "unavailable"])],
+        [
+            json!(["5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "envoy-ratelimited"]),
+            json!([
+                "retriable-4xx",
+                "refused-stream",
+                "retriable-status-codes",
+                "retriable-headers",
+                "http3-post-connect-failure"
+            ]),
+            json!(["cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable", "unavailable"]),
+        ],
         [json!(["4xx"]), json!([""]), json!(["5xx", "never"]), json!("5xx")],
     );
     all.proxy(retry("retriableStatusCodes"), [json!([503, -1])], [json!(["503"])]);
@@ -296,7 +329,14 @@ fn health(all: &mut Samples) {
     all.proxy(
         field("expectedStatuses"),
         [json!([]), range(100, 101), range(599, 600), range(300, 200)],
-        [range(99, 200), range(600, 600), range(100, 100), range(100, 601), json!([{"start": 200}]), json!([{"end": 300}])],
+        [
+            range(99, 200),
+            range(600, 600),
+            range(100, 100),
+            range(100, 601),
+            json!([{"start": 200}]),
+            json!([{"end": 300}]),
+        ],
     );
     let places: [(&'static str, fn(Value) -> Value); 3] = [
         (PROXY, |value| route(json!({"loadBalancerPolicy": value}))),
@@ -372,7 +412,8 @@ fn tokens(all: &mut Samples) {
     all.proxy(|value| provider(with(whole.clone(), json!({"name": value}))), [json!("q")], [json!("")]);
     let remote = |value: Value| provider(json!({"name": "p", "remoteJWKS": value}));
     all.needs((PROXY, "spec"), remote, &keys, &["uri"]);
-    let field = |field: &'static str| move |value: Value| remote(with(json!({"uri": "https://a"}), json!({field: value})));
+    let field =
+        |field: &'static str| move |value: Value| remote(with(json!({"uri": "https://a"}), json!({field: value})));
     all.proxy(field("uri"), [json!("any text")], [json!("")]);
     all.proxy(field("dnsLookupFamily"), ["auto", "v4", "v6"].map(Value::from), [json!("all"), json!("")]);
     verification(all, (PROXY, "spec"), field("validation"));
@@ -422,85 +463,9 @@ fn limits(all: &mut Samples) {
     }
 }
 
-/// Services that are asked while a request waits.
-fn extensions(all: &mut Samples) {
-    let at = (EXTENSION, "spec");
-    let whole = least(EXTENSION);
-    all.needs(at, |value| value, &whole, &["services"]);
-    all.at(at, |value| json!({"services": value}), [], [json!([])]);
-    let one = |value: Value| json!({"services": [value]});
-    all.needs(at, one, &service(json!({"weight": -1})), &["name", "port"]);
-    all.at(at, |value| one(json!({"name": "s", "port": value})), [json!(1), json!(65535)], [json!(0), json!(65536)]);
-    let field = |field: &'static str| move |value: Value| with(least(EXTENSION), json!({field: value}));
-    all.at(at, field("protocol"), [json!("h2"), json!("h2c")], [json!("tls"), json!("")]);
-    all.at(at, field("protocolVersion"), [json!("v3")], [json!("v2"), json!("")]);
-    for name in ["response", "idle", "idleConnection"] {
-        let time = |value: Value| field("timeoutPolicy")(json!({name: value}));
-        all.at(at, time, [json!("1s"), json!("infinity")], [json!("0"), json!("")]);
-    }
-    for name in ["maxConnections", "maxPendingRequests", "maxRequests", "maxRetries", "perHostMaxConnections"] {
-        let limit = |value: Value| field("circuitBreakerPolicy")(json!({name: value}));
-        all.at(at, limit, [json!(0), json!(-1)], [json!("1")]);
-    }
-    verification(all, at, field("validation"));
-}
-
-/// Certificates that others may use.
-fn delegations(all: &mut Samples) {
-    let at = (DELEGATION, "spec");
-    all.needs(at, |value| value, &least(DELEGATION), &["delegations"]);
-    let one = json!({"secretName": "", "targetNamespaces": []});
-    all.needs(at, |value| json!({"delegations": [value]}), &one, &["secretName", "targetNamespaces"]);
-    let namespaces = |value: Value| json!({"delegations": [{"secretName": "s", "targetNamespaces": value}]});
-    all.at(at, namespaces, [json!(["*"]), json!(["a", "a"])], [json!("*"), json!([1])]);
-}
-
-/// What controllers write.
-fn statuses(all: &mut Samples) {
-    let least = json!({"type": "Valid", "status": "True", "reason": "Valid", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
-    let sub = json!({"type": "TLSError", "status": "True", "reason": "SecretNotValid", "message": ""});
-    for kind in [DELEGATION, EXTENSION, PROXY] {
-        let at = (kind, "status");
-        let conditions = |value: Value| json!({"conditions": value});
-        let one = |value: Value| conditions(json!([value]));
-        all.needs(at, one, &least, &["type", "status", "reason", "message", "lastTransitionTime"]);
-        let other = with(least.clone(), json!({"type": "Other"}));
-        all.at(at, conditions, [json!([]), json!([least, other])], [json!([least, least])]);
-        let mut fields = |place: &dyn Fn(Value) -> Value| {
-            all.at(at, |value| place(json!({"status": value})), [json!("False"), json!("Unknown")], [json!("true"), json!("")]);
-            let reasons = [json!("A"), json!("a1_,:z"), json!("r".repeat(1024))];
-            let none = [json!(""), json!("1A"), json!("a-b"), json!("a b"), json!("a:"), json!("r".repeat(1025))];
-            all.at(at, |value| place(json!({"reason": value})), reasons, none);
-            let types = [json!("contour.example.com/Valid"), json!("a.b-c_d"), json!("t".repeat(316))];
-            let none = [json!(""), json!("A B"), json!("Up.Example/Valid"), json!("a/b/c"), json!("t".repeat(317))];
-            all.at(at, |value| place(json!({"type": value})), types, none);
-            all.at(at, |value| place(json!({"message": value})), [json!("m".repeat(32768))], [json!("m".repeat(32769))]);
-        };
-        fields(&|more| one(with(least.clone(), more)));
-        for list in ["errors", "warnings"] {
-            fields(&|more| one(with(least.clone(), json!({list: [with(sub.clone(), more)]}))));
-        }
-        let generation = |value: Value| one(with(least.clone(), json!({"observedGeneration": value})));
-        all.at(at, generation, [json!(0), json!(7)], [json!(-1)]);
-        for list in ["errors", "warnings"] {
-            let place = |value: Value| one(with(least.clone(), json!({list: value})));
-            all.needs(at, |value| place(json!([value])), &sub, &["type", "status", "reason", "message"]);
-            // They have no key, so one type may come twice.
-            all.at(at, place, [json!([]), json!([sub, sub])], []);
-        }
-    }
-    let at = (PROXY, "status");
-    all.at(at, |value| json!({"currentStatus": value}), [json!("valid"), json!("any text"), json!("")], [json!(1)]);
-    let ports = |value: Value| json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ports": [value]}]}});
-    all.needs(at, ports, &json!({"port": 80, "protocol": "TCP", "error": "Failed"}), &["port", "protocol"]);
-    all.at(at, |value| ports(json!({"port": 80, "protocol": "TCP", "error": value})), [], [json!(""), json!("a b")]);
-}
-
 /// Kind, what is written as its specification, what that becomes, and the status that comes with it.
 pub fn filled() -> [(&'static str, Value, Value, Option<Value>); 3] {
-    let entry = |value: Value| {
-        json!({"global": {"descriptors": [{"entries": [{"requestHeaderValueMatch": with(json!({"value": "v"}), value)}]}]}})
-    };
+    let entry = |value: Value| json!({"global": {"descriptors": [{"entries": [{"requestHeaderValueMatch": with(json!({"value": "v"}), value)}]}]}});
     let slow = |value: Value| json!([service(json!({"slowStartPolicy": with(json!({"window": "1s"}), value)}))]);
     let written = json!({
         "virtualhost": {"fqdn": "a.example.com", "authorization": {"withRequestBody": {}}, "rateLimitPolicy": entry(json!({}))},
