@@ -1,4 +1,4 @@
-//! Samples of what stands beside the specification of a proxy: the other kinds, and the status of all.
+//! Samples of what stands beside the specification of a proxy: the other kinds, the status of all, and what servers fill in.
 
 use serde_json::{Value, json};
 
@@ -8,6 +8,8 @@ use super::samples::{DELEGATION, EXTENSION, PROXY, Samples, least, service, veri
 pub fn extensions(all: &mut Samples) {
     let at = (EXTENSION, "spec");
     let whole = least(EXTENSION);
+    // Of the three it alone is taken without a specification.
+    all.at(at, |value| value, [Value::Null], []);
     all.needs(at, |value| value, &whole, &["services"]);
     all.at(at, |value| json!({"services": value}), [], [json!([])]);
     let one = |value: Value| json!({"services": [value]});
@@ -31,6 +33,7 @@ pub fn extensions(all: &mut Samples) {
 pub fn delegations(all: &mut Samples) {
     let at = (DELEGATION, "spec");
     all.needs(at, |value| value, &least(DELEGATION), &["delegations"]);
+    all.at(at, |value| value, [], [Value::Null]);
     let one = json!({"secretName": "", "targetNamespaces": []});
     all.needs(at, |value| json!({"delegations": [value]}), &one, &["secretName", "targetNamespaces"]);
     let namespaces = |value: Value| json!({"delegations": [{"secretName": "s", "targetNamespaces": value}]});
@@ -39,8 +42,8 @@ pub fn delegations(all: &mut Samples) {
 
 /// What controllers write.
 pub fn statuses(all: &mut Samples) {
-    let least = json!({"type": "Valid", "status": "True", "reason": "Valid", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let sub = json!({"type": "TLSError", "status": "True", "reason": "SecretNotValid", "message": ""});
+    let least = with(sub.clone(), json!({"type": "Valid", "lastTransitionTime": "2026-01-01T00:00:00Z"}));
     for kind in [DELEGATION, EXTENSION, PROXY] {
         let at = (kind, "status");
         let conditions = |value: Value| json!({"conditions": value});
@@ -85,5 +88,54 @@ pub fn statuses(all: &mut Samples) {
     all.at(at, |value| json!({"currentStatus": value}), [json!("valid"), json!("any text"), json!("")], [json!(1)]);
     let ports = |value: Value| json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ports": [value]}]}});
     all.needs(at, ports, &json!({"port": 80, "protocol": "TCP", "error": "Failed"}), &["port", "protocol"]);
-    all.at(at, |value| ports(json!({"port": 80, "protocol": "TCP", "error": value})), [], [json!(""), json!("a b")]);
+    all.at(
+        at,
+        |value| ports(json!({"port": 80, "protocol": "TCP", "error": value})),
+        [json!("e".repeat(316))],
+        [json!(""), json!("a b"), json!("e".repeat(317))],
+    );
+}
+
+/// Kind, what is written as its specification, what that becomes, and the status that comes with it.
+pub fn filled() -> [(&'static str, Value, Value, Option<Value>); 3] {
+    let entry = |value: Value| {
+        let matched = with(json!({"value": "v"}), value);
+        json!({"global": {"descriptors": [{"entries": [{"requestHeaderValueMatch": matched}]}]}})
+    };
+    let slow = |value: Value| json!([service(json!({"slowStartPolicy": with(json!({"window": "1s"}), value)}))]);
+    let written = json!({
+        "virtualhost": {"fqdn": "a.example.com", "authorization": {"withRequestBody": {}}, "rateLimitPolicy": entry(json!({}))},
+        "tcpproxy": {"services": slow(json!({}))},
+        "routes": [{
+            "rateLimitPolicy": entry(json!({})),
+            "services": slow(json!({})),
+            "retryPolicy": {},
+            "requestRedirectPolicy": {},
+            "internalRedirectPolicy": {},
+            "timeoutPolicy": {},
+            "unknown": 1,
+        }],
+    });
+    let becomes = json!({
+        "virtualhost": {
+            "fqdn": "a.example.com",
+            "authorization": {"withRequestBody": {"maxRequestBytes": 1024}},
+            "rateLimitPolicy": entry(json!({"expectMatch": true})),
+        },
+        "tcpproxy": {"services": slow(json!({"aggression": "1.0", "minWeightPercent": 10}))},
+        "routes": [{
+            "rateLimitPolicy": entry(json!({"expectMatch": true})),
+            "services": slow(json!({"aggression": "1.0", "minWeightPercent": 10})),
+            "retryPolicy": {"count": 1},
+            "requestRedirectPolicy": {"statusCode": 302},
+            "internalRedirectPolicy": {"allowCrossSchemeRedirect": "Never"},
+            "timeoutPolicy": {},
+        }],
+    });
+    let waiting = json!({"currentStatus": "NotReconciled", "description": "Waiting for controller"});
+    [
+        (PROXY, written, becomes, Some(waiting)),
+        (DELEGATION, least(DELEGATION), least(DELEGATION), None),
+        (EXTENSION, least(EXTENSION), least(EXTENSION), None),
+    ]
 }

@@ -1,4 +1,4 @@
-//! Samples on both sides of what the definitions ask for, and what servers fill in.
+//! Samples on both sides of what the definitions ask for.
 
 use serde_json::{Value, json};
 
@@ -9,6 +9,7 @@ pub struct Sample {
     pub kind: &'static str,
     /// `spec` or `status`.
     pub part: &'static str,
+    /// Null for none.
     pub value: Value,
     pub admitted: bool,
 }
@@ -122,14 +123,17 @@ fn names(all: &mut Samples) {
         [json!(""), json!("A.example.com"), json!("*"), json!("a.*.com"), json!("a_b.com"), json!("a.example.com.")],
     );
     all.proxy(|value| json!({"virtualhost": value}), [], [json!({})]);
+    all.proxy(|value| value, [json!({})], [Value::Null]);
     let include = json!({"name": "n", "namespace": "default", "conditions": [{"prefix": "/"}]});
     all.needs((PROXY, "spec"), |value| json!({"includes": [value]}), &include, &["name"]);
     for field in ["include", "includes"] {
         all.needs((PROXY, "spec"), |value| json!({"tcpproxy": {field: value}}), &json!({"name": "n"}), &["name"]);
     }
     for part in ["header", "queryParameter"] {
-        let place = |value| route(json!({"conditions": [{part: value}]}));
-        all.needs((PROXY, "spec"), place, &json!({"name": "n", "present": true, "ignoreCase": true}), &["name"]);
+        let whole = json!({"name": "n", "present": true, "ignoreCase": true});
+        all.needs((PROXY, "spec"), |value| route(json!({"conditions": [{part: value}]})), &whole, &["name"]);
+        let included = |value| json!({"includes": [{"name": "n", "conditions": [{part: value}]}]});
+        all.needs((PROXY, "spec"), included, &whole, &["name"]);
     }
 }
 
@@ -215,20 +219,23 @@ fn times(all: &mut Samples) {
 
 /// What is changed of requests and responses.
 fn headers_and_cookies(all: &mut Samples) {
-    let places: [fn(Value) -> Value; 4] = [
+    let places: [fn(Value) -> Value; 6] = [
         |value| route(json!({"requestHeadersPolicy": value})),
         |value| route(json!({"responseHeadersPolicy": value})),
         |value| route(json!({"services": [service(json!({"requestHeadersPolicy": value}))]})),
         |value| route(json!({"services": [service(json!({"responseHeadersPolicy": value}))]})),
+        |value| json!({"tcpproxy": {"services": [service(json!({"requestHeadersPolicy": value}))]}}),
+        |value| json!({"tcpproxy": {"services": [service(json!({"responseHeadersPolicy": value}))]}}),
     ];
     for place in places {
         let set = |value: Value| place(json!({"set": [value], "remove": ["x"]}));
         all.needs((PROXY, "spec"), set, &json!({"name": "n", "value": "v"}), &["name", "value"]);
         all.proxy(set, [], [json!({"name": "", "value": "v"}), json!({"name": "n", "value": ""})]);
     }
-    let places: [fn(Value) -> Value; 2] = [
+    let places: [fn(Value) -> Value; 3] = [
         |value| route(json!({"cookieRewritePolicies": [value]})),
         |value| route(json!({"services": [service(json!({"cookieRewritePolicies": [value]}))]})),
+        |value| json!({"tcpproxy": {"services": [service(json!({"cookieRewritePolicies": [value]}))]}}),
     ];
     for place in places {
         all.needs((PROXY, "spec"), place, &json!({"name": "n", "secure": true}), &["name"]);
@@ -248,8 +255,8 @@ fn headers_and_cookies(all: &mut Samples) {
         );
         all.proxy(
             |value| with_field("domainRewrite")(json!({"value": value})),
-            [json!("example.com")],
-            [json!(""), json!("Example.com"), json!("*.example.com"), json!(".example.com")],
+            [json!("example.com"), json!("a".repeat(4096))],
+            [json!(""), json!("Example.com"), json!("*.example.com"), json!(".example.com"), json!("a".repeat(4097))],
         );
         all.proxy(with_field("pathRewrite"), [], [json!({})]);
         all.proxy(with_field("domainRewrite"), [], [json!({})]);
@@ -286,7 +293,11 @@ fn answers(all: &mut Samples) {
     all.needs((PROXY, "spec"), direct, &json!({"statusCode": 200, "body": ""}), &["statusCode"]);
     all.proxy(|value| direct(json!({"statusCode": value})), [json!(599)], [json!(199), json!(600)]);
     let inner = |field: &'static str| move |value: Value| route(json!({"internalRedirectPolicy": {field: value}}));
-    all.proxy(inner("redirectResponseCodes"), [json!([]), json!([301, 308])], [json!([300]), json!([302, 200])]);
+    all.proxy(
+        inner("redirectResponseCodes"),
+        [json!([]), json!([301, 302, 303, 307, 308])],
+        [json!([300]), json!([302, 200])],
+    );
     all.proxy(
         inner("allowCrossSchemeRedirect"),
         ["Always", "Never", "SafeOnly"].map(Value::from),
@@ -461,41 +472,4 @@ fn limits(all: &mut Samples) {
         // What one entry describes is not limited to one thing.
         all.proxy(entry, [json!({"remoteAddress": {}, "genericKey": {"value": "v"}})], []);
     }
-}
-
-/// Kind, what is written as its specification, what that becomes, and the status that comes with it.
-pub fn filled() -> [(&'static str, Value, Value, Option<Value>); 3] {
-    let entry = |value: Value| json!({"global": {"descriptors": [{"entries": [{"requestHeaderValueMatch": with(json!({"value": "v"}), value)}]}]}});
-    let slow = |value: Value| json!([service(json!({"slowStartPolicy": with(json!({"window": "1s"}), value)}))]);
-    let written = json!({
-        "virtualhost": {"fqdn": "a.example.com", "authorization": {"withRequestBody": {}}, "rateLimitPolicy": entry(json!({}))},
-        "routes": [{
-            "services": slow(json!({})),
-            "retryPolicy": {},
-            "requestRedirectPolicy": {},
-            "internalRedirectPolicy": {},
-            "timeoutPolicy": {},
-            "unknown": 1,
-        }],
-    });
-    let becomes = json!({
-        "virtualhost": {
-            "fqdn": "a.example.com",
-            "authorization": {"withRequestBody": {"maxRequestBytes": 1024}},
-            "rateLimitPolicy": entry(json!({"expectMatch": true})),
-        },
-        "routes": [{
-            "services": slow(json!({"aggression": "1.0", "minWeightPercent": 10})),
-            "retryPolicy": {"count": 1},
-            "requestRedirectPolicy": {"statusCode": 302},
-            "internalRedirectPolicy": {"allowCrossSchemeRedirect": "Never"},
-            "timeoutPolicy": {},
-        }],
-    });
-    let waiting = json!({"currentStatus": "NotReconciled", "description": "Waiting for controller"});
-    [
-        (PROXY, written, becomes, Some(waiting)),
-        (DELEGATION, least(DELEGATION), least(DELEGATION), None),
-        (EXTENSION, least(EXTENSION), least(EXTENSION), None),
-    ]
 }
