@@ -29,6 +29,7 @@ api! {
         cors_policy: Option<CorsPolicy>,
         ip_allow_policy: Vec<IpFilter>,
         ip_deny_policy: Vec<IpFilter>,
+        rate_limit_policy: Option<serde_json::Value>,
         jwt_providers: Vec<JwtProvider>,
     }
     /// `tls`.

@@ -124,3 +124,60 @@ fn is_same(before: &Value, after: &Value) -> bool {
     };
     fields(before) == fields(after)
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const BEFORE: &str = "2026-01-01T00:00:00Z";
+    const NOW: &str = "2026-01-01T00:00:09Z";
+
+    fn live(conditions: Value) -> Value {
+        json!({"metadata": {"generation": 3}, "status": {"conditions": conditions}})
+    }
+
+    fn verdict(errors: &[(&str, &str)]) -> Verdict {
+        let mut verdict = Verdict { served: Some(json!({})), ..Verdict::default() };
+        errors.iter().for_each(|(family, reason)| verdict.error(family, reason, format!("{reason} it is")));
+        verdict
+    }
+
+    #[rstest]
+    #[case::valid(&[], Edition::Current, "True Valid valid")]
+    #[case::one(&[("A", "B")], Edition::Current, "False ErrorPresent invalid")]
+    #[case::orphan(&[("Orphaned", "Orphaned")], Edition::Current, "False ErrorPresent orphaned")]
+    #[case::one_as_designed(&[("A", "B")], Edition::Design, "False B invalid")]
+    #[case::several_as_designed(&[("A", "B"), ("A", "B")], Edition::Design, "False MultipleReasons invalid")]
+    fn errors_decide_what_is_said(#[case] errors: &[(&str, &str)], #[case] edition: Edition, #[case] expected: &str) {
+        let status = merge(&live(json!([])), &verdict(errors), edition, NOW);
+        let condition = &status["conditions"][0];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let said = [&condition["status"], &condition["reason"], &status["currentStatus"]].map(text).join(" ");
+        assert_eq!(said, expected);
+        let expected = if said.ends_with("orphaned") { "Orphaned it is".into() } else { condition["message"].clone() };
+        assert_eq!(status["description"], expected);
+        assert_eq!(items(condition, "/errors").count(), errors.len());
+    }
+
+    #[test]
+    fn the_time_moves_with_whatever_else_does_and_conditions_of_others_stay() {
+        let other = json!({"type": "example.test/Other", "status": "True"});
+        let first = merge(&live(json!([other])), &verdict(&[]), Edition::Current, BEFORE);
+        assert_eq!(first["conditions"][0], other);
+        let again = merge(&live(first["conditions"].clone()), &verdict(&[]), Edition::Current, NOW);
+        assert_eq!(again["conditions"], first["conditions"]);
+        let changed = merge(&live(first["conditions"].clone()), &verdict(&[("A", "B")]), Edition::Current, NOW);
+        assert_eq!(changed["conditions"][0], other);
+        assert_eq!(changed["conditions"][1]["lastTransitionTime"], NOW);
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        let mut verdict = Verdict::default();
+        verdict.error("A", "B", "ü".repeat(LONGEST));
+        let message = &verdict.errors[0].message;
+        assert!(message.len() <= LONGEST + 3 && message.ends_with("ü..."));
+    }
+}

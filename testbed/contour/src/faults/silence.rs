@@ -204,7 +204,8 @@ pub(super) const FAULTS: &[Fault] = &[
         ["HTTPPROXY-K11"],
         |_, _, outcome| {
             forget(outcome, |error| {
-                ["TimeoutPolicyNotValid", "CookieRewritePoliciesInvalid"].contains(&&*error.reason)
+                ["TimeoutPolicyNotValid", "CookieRewritePoliciesInvalid", "RateLimitPolicyNotValid"]
+                    .contains(&&*error.reason)
             });
         }
     ),

@@ -11,6 +11,8 @@ mod policies;
 mod root;
 mod routes;
 mod tcpproxy;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use gateproof_proxy::config::{Cors, Filter, HeaderModifier, HeaderValue, PathModifier, RequestRedirect, UrlRewrite};
+use gateproof_runtime::object::{items, text};
 use regex::Regex;
+use serde_json::Value;
 
 use crate::api::{
     CookieRewrite, CorsPolicy, HeadersPolicy, HealthCheckPolicy, LoadBalancerPolicy, RedirectPolicy, ReplacePrefix,
@@ -127,6 +129,34 @@ pub(super) fn timeout(policy: Option<&TimeoutPolicy>) -> Result<Option<Duration>
     read(&policy.idle)?;
     read(&policy.idle_connection)?;
     read(&policy.response)
+}
+
+/// What is wrong with limits of rates.
+pub(super) fn rates(policy: Option<&Value>) -> Result<(), String> {
+    let Some(policy) = policy else { return Ok(()) };
+    if let Some(local) = policy.get("local").filter(|local| local.is_object()) {
+        if local["requests"].as_i64().is_none_or(|requests| requests <= 0) {
+            return Err("a local limit needs a number of requests".to_owned());
+        }
+        if !["second", "minute", "hour"].contains(&text(local, "/unit")) {
+            return Err(format!("{} is no unit of a local limit", local["unit"]));
+        }
+        let mut set: Vec<&str> = Vec::new();
+        for name in items(local, "/responseHeadersToAdd").map(|header| text(header, "/name")) {
+            if !is_header_name(name) || set.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+                return Err(format!("header {name} cannot be added"));
+            }
+            set.push(name);
+        }
+    }
+    let kinds = ["genericKey", "requestHeader", "requestHeaderValueMatch", "remoteAddress"];
+    let entries = items(policy, "/global/descriptors").flat_map(|descriptor| items(descriptor, "/entries"));
+    for entry in entries {
+        if kinds.iter().filter(|kind| entry.get(**kind).is_some_and(|one| !one.is_null())).count() != 1 {
+            return Err("an entry of a descriptor has exactly one thing that is counted by".to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// What is wrong with checks of health.

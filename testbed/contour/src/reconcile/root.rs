@@ -79,6 +79,11 @@ pub(super) fn host(
             }
         }
     }
+    if let Err(why) = policies::rates(virtualhost.rate_limit_policy.as_ref()) {
+        let message = format!("rateLimitPolicy: {why}");
+        round.verdict(proxy).error("VirtualHostError", "RateLimitPolicyNotValid", message);
+        return None;
+    }
     if !filters(round, proxy, &virtualhost.ip_allow_policy, &virtualhost.ip_deny_policy) {
         let message = "ipAllowPolicy or ipDenyPolicy of the host is of no use";
         round.verdict(proxy).error("IPFilterError", "IPFilterPolicyNotValid", message);

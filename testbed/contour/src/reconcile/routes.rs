@@ -169,6 +169,9 @@ fn checked(
         Ok(timeout) => timeout,
         Err(why) => return refuse("RouteError", "TimeoutPolicyNotValid", format!("timeoutPolicy: {why}")),
     };
+    if let Err(why) = policies::rates(route.rate_limit_policy.as_ref()) {
+        return refuse("RouteError", "RateLimitPolicyNotValid", format!("rateLimitPolicy: {why}"));
+    }
     policies::hashes(route.load_balancer_policy.as_ref(), verdict);
     let mut refuse = |r#type: &str, reason: &str, why: String| {
         verdict.error(r#type, reason, why);
