@@ -22,7 +22,7 @@ fn first_roots(snapshot: &mut Snapshot) {
 pub(super) const FAULTS: &[Fault] = &[
     view!("takes-foreign-classes", "Looks at HTTPProxies of other classes, too.", ["HTTPPROXY-C02"], |snapshot| {
         snapshot.edit(Kind::HttpProxy, |object| {
-            object["spec"]["ingressClassName"] = Value::Null;
+            object["spec"]["ingressClassName"] = "".into();
             if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
                 annotations.clear();
             }

@@ -43,19 +43,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     write_status!(
-        "never-moves-times",
-        "Leaves lastTransitionTime as it was at first.",
-        ["HTTPPROXY-10"],
-        |live, status| {
-            let before =
-                live["status"]["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "Valid");
-            let old = before.map(|condition| condition["lastTransitionTime"].clone());
-            if let (Some(old), Some(condition)) = (old, valid(status)) {
-                condition["lastTransitionTime"] = old;
-            }
-        }
-    ),
-    write_status!(
         "observes-first-generations",
         "Leaves observedGeneration at the first one.",
         ["HTTPPROXY-09", "HTTPPROXY-50"],

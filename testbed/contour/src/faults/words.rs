@@ -66,16 +66,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     write_status!(
-        "describes-orphans-in-general",
-        "Has the message of Valid for a description of what is orphaned.",
-        ["HTTPPROXY-INV-6"],
-        |_, status| {
-            if status["currentStatus"] == "orphaned" {
-                status["description"] = valid(status).map(|condition| condition["message"].clone()).unwrap_or_default();
-            }
-        }
-    ),
-    write_status!(
         "keeps-the-old-fields",
         "Writes conditions, and never the fields that were there before them.",
         ["HTTPPROXY-INV-5", "HTTPPROXY-03"],
