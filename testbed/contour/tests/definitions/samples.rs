@@ -40,6 +40,9 @@ fn without(mut value: Value, field: &str) -> Value {
     value
 }
 
+/// From a value to the specification or the status around it.
+type Place = fn(Value) -> Value;
+
 /// Samples as they are gathered.
 pub struct Samples(Vec<Sample>);
 
@@ -139,7 +142,7 @@ fn names(all: &mut Samples) {
 
 /// What requests and connections are sent to.
 fn services(all: &mut Samples) {
-    let places: [fn(Value) -> Value; 2] =
+    let places: [Place; 2] =
         [|value| route(json!({"services": [value]})), |value| json!({"tcpproxy": {"services": [value]}})];
     for place in places {
         all.needs((PROXY, "spec"), place, &service(json!({})), &["name", "port"]);
@@ -191,7 +194,7 @@ fn times(all: &mut Samples) {
     let never = || [json!(""), json!("1"), json!("1 s"), json!("-1s"), json!("1d"), json!("forever")];
     let endless = || [json!("infinity"), json!("infinite")];
     let nought = || [json!("0")];
-    let timeouts: [fn(Value) -> Value; 5] = [
+    let timeouts: [Place; 5] = [
         |value| route(json!({"timeoutPolicy": {"response": value}})),
         |value| route(json!({"timeoutPolicy": {"idle": value}})),
         |value| route(json!({"timeoutPolicy": {"idleConnection": value}})),
@@ -219,7 +222,7 @@ fn times(all: &mut Samples) {
 
 /// What is changed of requests and responses.
 fn headers_and_cookies(all: &mut Samples) {
-    let places: [fn(Value) -> Value; 6] = [
+    let places: [Place; 6] = [
         |value| route(json!({"requestHeadersPolicy": value})),
         |value| route(json!({"responseHeadersPolicy": value})),
         |value| route(json!({"services": [service(json!({"requestHeadersPolicy": value}))]})),
@@ -232,7 +235,7 @@ fn headers_and_cookies(all: &mut Samples) {
         all.needs((PROXY, "spec"), set, &json!({"name": "n", "value": "v"}), &["name", "value"]);
         all.proxy(set, [], [json!({"name": "", "value": "v"}), json!({"name": "n", "value": ""})]);
     }
-    let places: [fn(Value) -> Value; 3] = [
+    let places: [Place; 3] = [
         |value| route(json!({"cookieRewritePolicies": [value]})),
         |value| route(json!({"services": [service(json!({"cookieRewritePolicies": [value]}))]})),
         |value| json!({"tcpproxy": {"services": [service(json!({"cookieRewritePolicies": [value]}))]}}),
@@ -349,7 +352,7 @@ fn health(all: &mut Samples) {
             json!([{"end": 300}]),
         ],
     );
-    let places: [(&'static str, fn(Value) -> Value); 3] = [
+    let places: [(&'static str, Place); 3] = [
         (PROXY, |value| route(json!({"loadBalancerPolicy": value}))),
         (PROXY, |value| json!({"tcpproxy": {"loadBalancerPolicy": value}})),
         (EXTENSION, |value| with(least(EXTENSION), json!({"loadBalancerPolicy": value}))),
@@ -367,7 +370,7 @@ fn health(all: &mut Samples) {
 
 /// Who is let in, by address and by a service that is asked.
 fn access(all: &mut Samples) {
-    let places: [fn(Value) -> Value; 4] = [
+    let places: [Place; 4] = [
         |value| host(json!({"ipAllowPolicy": [value]})),
         |value| host(json!({"ipDenyPolicy": [value]})),
         |value| route(json!({"ipAllowPolicy": [value]})),
@@ -435,7 +438,7 @@ fn tokens(all: &mut Samples) {
 
 /// How often requests are let in.
 fn limits(all: &mut Samples) {
-    let places: [fn(Value) -> Value; 2] =
+    let places: [Place; 2] =
         [|value| host(json!({"rateLimitPolicy": value})), |value| route(json!({"rateLimitPolicy": value}))];
     for place in places {
         let local = |value: Value| place(json!({"local": value}));
