@@ -173,7 +173,7 @@ impl Behaviour {
                 Seam::Outcome(make) => seams.edits.push(make()),
                 Seam::Write(make) => seams.writes.push(make()),
                 Seam::Restless(make) => {
-                    seams.writes.push(make());
+                    seams.touches.push(make());
                     seams.restless = true;
                 }
                 Seam::Exchange(_) | Seam::Definitions(_) => {}
@@ -192,6 +192,8 @@ pub struct Seams {
     pub edits: Vec<Edit>,
     /// What is written.
     pub writes: Vec<Write>,
+    /// The same, once it is dated.
+    pub touches: Vec<Write>,
     /// Whether there are rounds without a change.
     pub restless: bool,
     /// Who changes what is written, if anybody does.
@@ -208,10 +210,12 @@ impl Seams {
     }
 
     /// The status to write over a live object of a kind, spoiled if somebody spoils it.
-    pub fn written(&mut self, kind: &str, live: &Value, merge: impl Fn(&Value) -> Value) -> Value {
+    pub fn written(&mut self, kind: &str, live: &Value, merge: impl Fn(&Value) -> Value, now: &str) -> Value {
         let mut merge = |live: &Value| {
             let mut status = merge(live);
             self.writes.iter_mut().for_each(|write| write(live, &mut status));
+            crate::status::date(live, &mut status, now);
+            self.touches.iter_mut().for_each(|touch| touch(live, &mut status));
             status
         };
         let Some(spoiler) = self.spoiler.clone() else { return merge(live) };

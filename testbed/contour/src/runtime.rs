@@ -108,7 +108,7 @@ impl Hand {
             let (seams, edition) = (&mut self.seams, self.settings.edition);
             let merge = |live: &serde_json::Value| {
                 let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-                seams.written(kind.name(), live, |live| status::merge(live, verdict, edition, &now))
+                seams.written(kind.name(), live, |live| status::merge(live, verdict, edition), &now)
             };
             if let Err(error) = write::status(&self.client, *kind, live, merge).await {
                 failure = Err(error);

@@ -72,12 +72,10 @@ fn headline(verdict: &Verdict, edition: Edition) -> (bool, String, String) {
     }
 }
 
-/// The status that results from putting a verdict into the object as it is. `now` is RFC 3339 with whole seconds.
-///
-/// `lastTransitionTime` is `now` where anything of the condition differs from before, else what it was. Conditions of others stay, as
-/// they are and where they are.
+/// The status that results from putting a verdict into the object as it is, but for the time of its condition, which [`date`] gives it.
+/// Conditions of others stay, as they are and where they are.
 #[must_use]
-pub fn merge(live: &Value, verdict: &Verdict, edition: Edition, now: &str) -> Value {
+pub fn merge(live: &Value, verdict: &Verdict, edition: Edition) -> Value {
     let mut status = live["status"].as_object().cloned().unwrap_or_default();
     let (valid, reason, message) = headline(verdict, edition);
     let mut condition = json!({
@@ -91,8 +89,6 @@ pub fn merge(live: &Value, verdict: &Verdict, edition: Edition, now: &str) -> Va
     }
     let mut conditions: Vec<Value> = items(&live["status"], "/conditions").cloned().collect();
     let before = conditions.iter().position(|condition| condition["type"] == "Valid");
-    let since = before.filter(|at| is_same(&conditions[*at], &condition));
-    condition["lastTransitionTime"] = since.map_or(Value::from(now), |at| conditions[at]["lastTransitionTime"].clone());
     match before {
         Some(at) => conditions[at] = condition,
         None => conditions.push(condition),
@@ -110,6 +106,18 @@ pub fn merge(live: &Value, verdict: &Verdict, edition: Edition, now: &str) -> Va
         status.insert("loadBalancer".into(), served.clone());
     }
     Value::Object(status)
+}
+
+/// Dates the condition of a status that is about to be written over that of a live object. `lastTransitionTime` is `now` (RFC 3339 with
+/// whole seconds) where anything else of it differs from before, else what it was.
+pub fn date(live: &Value, status: &mut Value, now: &str) {
+    let before = items(&live["status"], "/conditions").find(|condition| condition["type"] == "Valid");
+    let conditions = status.get_mut("conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten().filter(|condition| condition["type"] == "Valid") {
+        let same = before.filter(|before| is_same(before, condition));
+        let since = same.map_or(Value::from(now), |before| before["lastTransitionTime"].clone());
+        condition["lastTransitionTime"] = since;
+    }
 }
 
 fn written(sub: &Sub) -> Value {
@@ -134,6 +142,12 @@ mod tests {
     const BEFORE: &str = "2026-01-01T00:00:00Z";
     const NOW: &str = "2026-01-01T00:00:09Z";
 
+    fn merged(live: &Value, verdict: &Verdict, edition: Edition, now: &str) -> Value {
+        let mut status = merge(live, verdict, edition);
+        date(live, &mut status, now);
+        status
+    }
+
     fn live(conditions: Value) -> Value {
         json!({"metadata": {"generation": 3}, "status": {"conditions": conditions}})
     }
@@ -151,7 +165,7 @@ mod tests {
     #[case::one_as_designed(&[("A", "B")], Edition::Design, "False B invalid")]
     #[case::several_as_designed(&[("A", "B"), ("A", "B")], Edition::Design, "False MultipleReasons invalid")]
     fn errors_decide_what_is_said(#[case] errors: &[(&str, &str)], #[case] edition: Edition, #[case] expected: &str) {
-        let status = merge(&live(json!([])), &verdict(errors), edition, NOW);
+        let status = merged(&live(json!([])), &verdict(errors), edition, NOW);
         let condition = &status["conditions"][0];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let said = [&condition["status"], &condition["reason"], &status["currentStatus"]].map(text).join(" ");
@@ -164,11 +178,11 @@ mod tests {
     #[test]
     fn the_time_moves_with_whatever_else_does_and_conditions_of_others_stay() {
         let other = json!({"type": "example.test/Other", "status": "True"});
-        let first = merge(&live(json!([other])), &verdict(&[]), Edition::Current, BEFORE);
+        let first = merged(&live(json!([other])), &verdict(&[]), Edition::Current, BEFORE);
         assert_eq!(first["conditions"][0], other);
-        let again = merge(&live(first["conditions"].clone()), &verdict(&[]), Edition::Current, NOW);
+        let again = merged(&live(first["conditions"].clone()), &verdict(&[]), Edition::Current, NOW);
         assert_eq!(again["conditions"], first["conditions"]);
-        let changed = merge(&live(first["conditions"].clone()), &verdict(&[("A", "B")]), Edition::Current, NOW);
+        let changed = merged(&live(first["conditions"].clone()), &verdict(&[("A", "B")]), Edition::Current, NOW);
         assert_eq!(changed["conditions"][0], other);
         assert_eq!(changed["conditions"][1]["lastTransitionTime"], NOW);
     }

@@ -1,6 +1,6 @@
 //! What is wrong over time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -9,20 +9,23 @@ use crate::behaviour::{Fault, Seam};
 use crate::kinds::Snapshot;
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
-use crate::status::Verdict;
 
 pub(super) const FAULTS: &[Fault] = &[
     edit!(
-        "follows-edits-alone",
-        "Says what it said before, until the HTTPProxy itself is edited.",
+        "keeps-calling-valid-what-was",
+        "Calls an HTTPProxy valid that was, until it is edited itself.",
         ["HTTPPROXY-C09"],
         {
-            let mut said: BTreeMap<String, Verdict> = BTreeMap::new();
+            let mut valid: BTreeSet<String> = BTreeSet::new();
             move |snapshot: &Snapshot, _: &Settings, outcome: &mut Outcome| {
                 for ((kind, namespace, name), verdict) in &mut outcome.verdicts {
                     let Some(object) = snapshot.get(*kind, namespace, name) else { continue };
                     let version = format!("{}/{}", object["metadata"]["uid"], object["metadata"]["generation"]);
-                    *verdict = said.entry(version).or_insert_with(|| verdict.clone()).clone();
+                    if verdict.errors.is_empty() {
+                        valid.insert(version);
+                    } else if valid.contains(&version) {
+                        verdict.errors.clear();
+                    }
                 }
             }
         }

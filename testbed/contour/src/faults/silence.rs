@@ -75,7 +75,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "Calls a root valid that has nothing to serve.",
         ["HTTPPROXY-K02"],
         |_, _, outcome| {
-            forget_reason(outcome, "NothingDefined");
+            forget(outcome, |error| error.r#type == "SpecError" && error.reason == "NothingDefined");
         }
     ),
     edit!(

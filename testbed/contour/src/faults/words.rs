@@ -68,7 +68,7 @@ pub(super) const FAULTS: &[Fault] = &[
     write_status!(
         "keeps-the-old-fields",
         "Writes conditions, and never the fields that were there before them.",
-        ["HTTPPROXY-INV-5", "HTTPPROXY-03"],
+        ["HTTPPROXY-INV-5"],
         |live, status| {
             for field in ["currentStatus", "description"] {
                 status[field] = live["status"][field].clone();
