@@ -54,6 +54,8 @@ fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
 #[case::aso_as_designed(Reference::Aso, Some("design"), 25)]
 #[case::kuadrant(Reference::Kuadrant, None, 70)]
 #[case::kuadrant_as_designed(Reference::Kuadrant, Some("design"), 35)]
+#[case::contour(Reference::Contour, None, 80)]
+#[case::contour_as_designed(Reference::Contour, Some("design"), 5)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_passes(#[case] reference: Reference, #[case] edition: Option<&str>, #[case] at_least: usize) {
     let _turn = TURN.lock().await;
@@ -73,6 +75,7 @@ async fn the_reference_passes(#[case] reference: Reference, #[case] edition: Opt
 #[case::aso(Reference::Aso, None, 60)]
 #[case::kuadrant(Reference::Kuadrant, None, 50)]
 #[case::kuadrant_as_designed(Reference::Kuadrant, Some("design"), 2)]
+#[case::contour(Reference::Contour, None, 75)]
 fn the_table_names_every_fault_and_what_there_is(
     #[case] reference: Reference,
     #[case] edition: Option<&str>,
@@ -89,6 +92,7 @@ fn the_table_names_every_fault_and_what_there_is(
 #[rstest]
 #[case::aso(Reference::Aso)]
 #[case::kuadrant(Reference::Kuadrant)]
+#[case::contour(Reference::Contour)]
 fn every_fault_breaks_clauses_that_there_are(#[case] reference: Reference) {
     let suite = proof::plan(reference, 1).suite;
     let unknown: Vec<_> = embedded::faults(reference)
@@ -104,6 +108,7 @@ fn every_fault_breaks_clauses_that_there_are(#[case] reference: Reference) {
 #[case::aso(Reference::Aso, None)]
 #[case::kuadrant(Reference::Kuadrant, None)]
 #[case::kuadrant_as_designed(Reference::Kuadrant, Some("design"))]
+#[case::contour(Reference::Contour, None)]
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_is_noticed_for_what_it_declares(#[case] reference: Reference, #[case] edition: Option<&str>) {
     let _turn = TURN.lock().await;
@@ -127,6 +132,7 @@ async fn every_fault_is_noticed_for_what_it_declares(#[case] reference: Referenc
 #[rstest]
 #[case::aso(Reference::Aso)]
 #[case::kuadrant(Reference::Kuadrant)]
+#[case::contour(Reference::Contour)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_left_open_passes(#[case] reference: Reference) {
     let _turn = TURN.lock().await;
@@ -143,6 +149,7 @@ async fn what_is_left_open_passes(#[case] reference: Reference) {
 #[rstest]
 #[case::aso(Reference::Aso)]
 #[case::kuadrant(Reference::Kuadrant)]
+#[case::contour(Reference::Contour)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_plain_reference_fails_at_every_negated_value(#[case] reference: Reference) {
     let _turn = TURN.lock().await;
@@ -157,6 +164,7 @@ async fn the_plain_reference_fails_at_every_negated_value(#[case] reference: Ref
 #[rstest]
 #[case::aso(Reference::Aso)]
 #[case::kuadrant(Reference::Kuadrant)]
+#[case::contour(Reference::Contour)]
 #[tokio::test(flavor = "multi_thread")]
 async fn every_expectation_fails_alone_for_what_the_target_does(#[case] reference: Reference) {
     let _turn = TURN.lock().await;

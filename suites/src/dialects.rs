@@ -24,13 +24,21 @@ pub const GATEWAY_API: &str = include_str!("../dialects/gateway-api/dialect.yaml
 pub const GATEWAY_API_PREFLIGHT: &str = include_str!("../dialects/gateway-api/preflight.yaml");
 
 /// Those that are built in beside Gateway API.
-pub const OTHERS: [DialectFiles; 2] = [
+pub const OTHERS: [DialectFiles; 3] = [
     DialectFiles {
         name: "aso",
         dialect: include_str!("../dialects/aso/dialect.yaml"),
         contract: include_str!("../dialects/aso/contract.yaml"),
         requirements: include_str!("../dialects/aso/requirements.yaml"),
         canary: Some(include_str!("../dialects/aso/canary.yaml")),
+        preflight: None,
+    },
+    DialectFiles {
+        name: "contour",
+        dialect: include_str!("../dialects/contour/dialect.yaml"),
+        contract: include_str!("../dialects/contour/contract.yaml"),
+        requirements: include_str!("../dialects/contour/requirements.yaml"),
+        canary: None,
         preflight: None,
     },
     DialectFiles {

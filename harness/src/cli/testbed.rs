@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use gateproof_apiserver::{Server, StartError};
 use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
+use gateproof_testbed::contour::{self, ContourTestbed};
 use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
 use gateproof_testbed::{Behaviour, Service, Testbed, TestbedError, TestbedOptions, UnknownBehaviour, VacantTestbed};
 use schemars::JsonSchema;
@@ -169,6 +170,8 @@ impl Args {
             Some(Reference::GatewayApi) => Plan::GatewayApi(Box::new(self.gateway_api(Vec::new()).await?)),
             Some(Reference::Aso) => self.aso(edition)?,
             Some(Reference::Kuadrant) => self.kuadrant(edition)?,
+            Some(Reference::Contour) if self.no_controller => self.vacant(&[&suite])?,
+            Some(Reference::Contour) => self.contour(edition)?,
             None => Plan::GatewayApi(Box::new(self.own(&suite).await?)),
         })
     }
@@ -247,6 +250,15 @@ impl Args {
         Ok(Plan::Kuadrant(behaviour, edition, Box::new(self.cluster())))
     }
 
+    /// What is to be started of Contour's dialect.
+    fn contour(&self, edition: Option<&str>) -> Result<Plan, Failure> {
+        self.brings_its_own(Reference::Contour, &[])?;
+        let unknown = |error: UnknownBehaviour| options::unknown_of(Reference::Contour, error);
+        let behaviour = contour::behaviour(self.fault.as_deref()).map_err(unknown)?;
+        let edition = edition.and_then(contour::Edition::named).unwrap_or_default();
+        Ok(Plan::Contour(behaviour, edition, Box::new(self.cluster())))
+    }
+
     /// Refuses what means nothing for a testbed that brings its own definitions.
     fn brings_its_own(&self, reference: Reference, more: &[(&str, bool)]) -> Result<(), Failure> {
         let given = [("--crds", self.crds.is_some()), ("--without-crd", !self.without_crd.is_empty())];
@@ -265,6 +277,7 @@ enum Plan {
     GatewayApi(Box<TestbedOptions>),
     Aso(AsoOptions),
     Kuadrant(kuadrant::Behaviour, kuadrant::Edition, Box<TestbedOptions>),
+    Contour(contour::Behaviour, contour::Edition, Box<TestbedOptions>),
     Vacant { options: Box<TestbedOptions>, with_azure: bool },
 }
 
@@ -273,6 +286,7 @@ enum Cluster {
     GatewayApi(Box<Testbed>),
     Aso(Box<AsoTestbed>),
     Kuadrant(Box<KuadrantTestbed>),
+    Contour(Box<ContourTestbed>),
     Vacant(Box<VacantTestbed>),
 }
 
@@ -283,6 +297,9 @@ impl Cluster {
             Plan::Aso(options) => Cluster::Aso(Box::new(AsoTestbed::start(options).await?)),
             Plan::Kuadrant(behaviour, edition, options) => {
                 Cluster::Kuadrant(Box::new(KuadrantTestbed::start(behaviour, edition, *options).await?))
+            }
+            Plan::Contour(behaviour, edition, options) => {
+                Cluster::Contour(Box::new(ContourTestbed::start(behaviour, edition, *options).await?))
             }
             Plan::Vacant { options, with_azure } => {
                 Cluster::Vacant(Box::new(VacantTestbed::start(*options, with_azure).await?))
@@ -295,6 +312,7 @@ impl Cluster {
             Cluster::GatewayApi(testbed) => testbed.server(),
             Cluster::Aso(testbed) => testbed.server(),
             Cluster::Kuadrant(testbed) => testbed.cluster().server(),
+            Cluster::Contour(testbed) => testbed.cluster().server(),
             Cluster::Vacant(testbed) => testbed.server(),
         }
     }
@@ -312,6 +330,7 @@ impl Cluster {
             Cluster::GatewayApi(testbed) => (Some(&**testbed).filter(|_| !args.no_controller), Vec::new()),
             Cluster::Aso(testbed) => (None, testbed.services()),
             Cluster::Kuadrant(testbed) => (Some(testbed.cluster()), testbed.services()),
+            Cluster::Contour(testbed) => (Some(testbed.cluster()), Vec::new()),
             Cluster::Vacant(testbed) => (None, testbed.services()),
         };
         let mut services = Vec::new();
@@ -366,6 +385,7 @@ impl Cluster {
             Cluster::GatewayApi(testbed) => testbed.shutdown().await,
             Cluster::Aso(testbed) => testbed.shutdown().await,
             Cluster::Kuadrant(testbed) => testbed.shutdown().await,
+            Cluster::Contour(testbed) => testbed.shutdown().await,
             Cluster::Vacant(testbed) => testbed.shutdown().await,
         }
     }

@@ -19,6 +19,9 @@ pub struct Entries {
     pub addresses: Addresses,
     /// JSON pointer to its port; without it, its ports stand in `spec.listeners`, as a Gateway's.
     pub port: Option<String>,
+    /// Its ports by what is spoken there, where they are the same of all entries and stand in none.
+    #[serde(default)]
+    pub ports: BTreeMap<Protocol, u16>,
     /// Shapes that scenarios may ask for: a protocol, perhaps with a port.
     #[serde(default)]
     pub shapes: Vec<String>,
@@ -112,6 +115,12 @@ impl Entries {
         let wrong = |(_, pointer): &(&str, Option<&String>)| pointer.is_some_and(|pointer| !pointer.starts_with('/'));
         if let Some((field, Some(pointer))) = pointers.into_iter().find(wrong) {
             return Some(format!("`{field}` is to be a JSON pointer, and is `{pointer}`"));
+        }
+        if self.port.is_some() && !self.ports.is_empty() {
+            return Some("`port` and `ports` exclude each other".to_owned());
+        }
+        if let Some((protocol, _)) = self.ports.iter().find(|(_, port)| **port == 0) {
+            return Some(format!("`ports.{}` is to be from 1 to 65535", protocol.listener()));
         }
         if self.addresses.values.is_empty() {
             return Some("`addresses.values` names no field".to_owned());

@@ -12,11 +12,13 @@ pub enum Reference {
     Aso,
     /// Of Kuadrant's policies.
     Kuadrant,
+    /// Of Contour's HTTPProxy.
+    Contour,
 }
 
 impl Reference {
     /// All of them.
-    pub const ALL: [Reference; 3] = [Reference::GatewayApi, Reference::Aso, Reference::Kuadrant];
+    pub const ALL: [Reference; 4] = [Reference::GatewayApi, Reference::Aso, Reference::Kuadrant, Reference::Contour];
 
     /// That of a built-in dialect, if there is one.
     pub fn of(dialect: &Dialect) -> Option<Reference> {
@@ -29,6 +31,7 @@ impl Reference {
             Reference::GatewayApi => "gateway-api",
             Reference::Aso => "aso",
             Reference::Kuadrant => "kuadrant",
+            Reference::Contour => "contour",
         }
     }
 

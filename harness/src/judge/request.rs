@@ -1,5 +1,6 @@
 //! From a probe of the manifest to bytes for an address: the address and port are the Gateway's own.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde_json::Value;
@@ -8,7 +9,7 @@ use super::conditions::array;
 use super::env::Env;
 use super::grpc;
 use super::history::Latest;
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, Protocol};
 use crate::log::{Hello, HttpRequest, ProbeRequest, Role};
 use crate::scenario::Probe;
 
@@ -50,8 +51,12 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         Latest::Unknown => return Err(RequestError::NotSeen(name)),
     };
     let dialect = &env.scenario.dialect;
+    let ports = dialect.entries().map(|entries| &entries.ports).filter(|ports| !ports.is_empty());
     let port = match dialect.entries().and_then(|entries| entries.port.as_deref()) {
         Some(place) => port_at(object, place, &name)?,
+        None if ports.is_some() => ports.and_then(|ports| fixed_port(probe, ports)).ok_or_else(|| {
+            RequestError::NoListener(format!("the dialect `{}` names no port for that", dialect.name()))
+        })?,
         None => match &probe.target.of {
             None => listener_port(probe, object, &name)?,
             Some(of) => match env.history.latest(of) {
@@ -139,6 +144,18 @@ fn usable_address<'o>(dialect: &Dialect, object: &'o Value) -> Option<&'o str> {
         };
         usable.then_some(value)
     })
+}
+
+/// The port of what the probe speaks, where all entries have the same.
+fn fixed_port(probe: &Probe, ports: &BTreeMap<Protocol, u16>) -> Option<u16> {
+    let protocol = match (&probe.method, probe.tls) {
+        (None, _) if probe.datagrams => Protocol::Udp,
+        (None, true) => Protocol::Tls,
+        (None, false) => Protocol::Tcp,
+        (Some(_), true) => Protocol::Https,
+        (Some(_), false) => Protocol::Http,
+    };
+    ports.get(&protocol).copied()
 }
 
 fn port_at(object: &Value, place: &str, name: &str) -> Result<u16, RequestError> {

@@ -17,9 +17,10 @@ use crate::scenario::expectations::enumerate;
 use crate::scenario::pattern::matches;
 
 /// The tables: of a dialect, and of the editions of it in which faults are to be seen that are not in the first.
-const TABLES: [(Reference, Option<&str>, &str); 4] = [
+const TABLES: [(Reference, Option<&str>, &str); 5] = [
     (Reference::GatewayApi, None, include_str!("shown_by.yaml")),
     (Reference::Aso, None, include_str!("shown_by/aso.yaml")),
+    (Reference::Contour, None, include_str!("shown_by/contour.yaml")),
     (Reference::Kuadrant, None, include_str!("shown_by/kuadrant.yaml")),
     (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
 ];

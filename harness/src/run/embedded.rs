@@ -3,6 +3,7 @@
 use gateproof_apiserver::crds::Channel;
 use gateproof_controllers::settings::{FEATURES_OF_KINDS, FEATURES_SINCE, SUPPORTED_FEATURES};
 use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
+use gateproof_testbed::contour::{self, ContourTestbed};
 use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
 use gateproof_testbed::{
     self as gateway_api, Behaviour, KnownFault, KnownVariant, Testbed, TestbedError, TestbedOptions, UnknownBehaviour,
@@ -42,6 +43,8 @@ pub enum Embedded {
     Aso(Box<AsoTestbed>),
     /// That of Kuadrant's policies.
     Kuadrant(Box<KuadrantTestbed>),
+    /// That of Contour's HTTPProxy.
+    Contour(Box<ContourTestbed>),
 }
 
 impl Embedded {
@@ -51,6 +54,7 @@ impl Embedded {
             Embedded::GatewayApi(testbed) => testbed.shutdown().await,
             Embedded::Aso(testbed) => testbed.shutdown().await,
             Embedded::Kuadrant(testbed) => testbed.shutdown().await,
+            Embedded::Contour(testbed) => testbed.shutdown().await,
         }
     }
 }
@@ -64,6 +68,7 @@ pub fn known(reference: Reference, names: Option<&str>) -> Result<(), UnknownBeh
         Reference::GatewayApi => Behaviour::of(names).map(drop),
         Reference::Aso => aso::behaviour(names).map(drop),
         Reference::Kuadrant => kuadrant::behaviour(names).map(drop),
+        Reference::Contour => contour::behaviour(names).map(drop),
     }
 }
 
@@ -73,6 +78,7 @@ pub fn faults(reference: Reference) -> Vec<KnownFault> {
         Reference::GatewayApi => gateway_api::faults(),
         Reference::Aso => aso::faults(),
         Reference::Kuadrant => kuadrant::faults(),
+        Reference::Contour => contour::faults(),
     }
 }
 
@@ -82,6 +88,7 @@ pub fn variants(reference: Reference) -> Vec<KnownVariant> {
         Reference::GatewayApi => gateway_api::variants(),
         Reference::Aso => aso::variants(),
         Reference::Kuadrant => kuadrant::variants(),
+        Reference::Contour => contour::variants(),
     }
 }
 
@@ -91,6 +98,7 @@ pub fn definitions(reference: Reference, edition: Option<&str>) -> Vec<Value> {
         Reference::GatewayApi => Vec::new(),
         Reference::Aso => aso::definitions(),
         Reference::Kuadrant => kuadrant::definitions_of(edition.and_then(kuadrant::Edition::named).unwrap_or_default()),
+        Reference::Contour => contour::definitions(),
     }
 }
 
@@ -107,7 +115,7 @@ pub fn held_to(reference: Reference) -> FeatureChoice {
             let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1).chain(of_kinds).chain(&UNCLAIMED);
             FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect())
         }
-        Reference::Aso | Reference::Kuadrant => FeatureChoice::Claimed,
+        Reference::Aso | Reference::Kuadrant | Reference::Contour => FeatureChoice::Claimed,
     }
 }
 
@@ -121,6 +129,7 @@ pub async fn start(reference: Reference, conduct: &Conduct, asked: &RunOptions) 
         Reference::GatewayApi => start_gateway_api(gateway_behaviour(conduct)?, asked).await,
         Reference::Aso => start_aso(conduct, edition).await,
         Reference::Kuadrant => start_kuadrant(conduct, edition).await,
+        Reference::Contour => start_contour(conduct, edition).await,
     }
 }
 
@@ -170,6 +179,27 @@ async fn start_kuadrant(conduct: &Conduct, edition: Option<&str>) -> Result<Loca
         features: Vec::new(),
         services: services(testbed.services()),
         testbed: Some(Embedded::Kuadrant(Box::new(testbed))),
+    })
+}
+
+/// HTTPProxies misbehave by name; what is tampered with is the cluster below them too.
+async fn start_contour(conduct: &Conduct, edition: Option<&str>) -> Result<Located, TestbedError> {
+    let edition = edition.and_then(contour::Edition::named).unwrap_or_default();
+    let (proxies, cluster) = match conduct {
+        Conduct::Named(names) => (contour::behaviour(names.as_deref())?, Behaviour::Plain),
+        Conduct::Tampered(_) => (contour::Behaviour::default(), gateway_behaviour(conduct)?),
+    };
+    let cluster = TestbedOptions { behaviour: cluster, ..TestbedOptions::default() };
+    let testbed = ContourTestbed::start(proxies, edition, cluster).await?;
+    Ok(Located {
+        api: Api::new(testbed.client()),
+        gateway_class: None,
+        single_gateway_class: None,
+        usable_address: None,
+        dial: testbed.cluster().dial_rules(),
+        features: Vec::new(),
+        services: None,
+        testbed: Some(Embedded::Contour(Box::new(testbed))),
     })
 }
 

@@ -7,6 +7,7 @@
 pub mod aso;
 mod behaviour;
 mod catalogue;
+pub mod contour;
 pub mod kuadrant;
 mod operator;
 mod ports;

@@ -35,3 +35,13 @@ impl gateproof_kuadrant::Spoiler for Spoils {
         self.0.restore(kind, object)
     }
 }
+
+impl gateproof_contour::Spoiler for Spoils {
+    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value) {
+        self.0.spoil(kind, live, wanted);
+    }
+
+    fn restore(&self, kind: &str, object: &Value) -> Option<Value> {
+        self.0.restore(kind, object)
+    }
+}

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::body::{self, Body};
 use crate::compiled::CompiledRoute;
 use crate::config::Filter;
-use crate::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead};
+use crate::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead, Unreached};
 use crate::filters::location::{Origin, location};
 use crate::filters::{cors, headers, hop, path};
 use crate::grpc;
@@ -236,7 +236,11 @@ impl Client {
             Err(error @ UpstreamError::Timeout(_)) => {
                 failure(head, route, StatusCode::GATEWAY_TIMEOUT, &error.to_string())
             }
-            Err(error) => failure(head, route, StatusCode::BAD_GATEWAY, &error.to_string()),
+            Err(error) => {
+                let mut answer = failure(head, route, StatusCode::BAD_GATEWAY, &error.to_string());
+                answer.extensions_mut().insert(Unreached);
+                answer
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::ring;
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
@@ -26,9 +26,14 @@ impl Validation {
     /// # Errors
     /// They cannot be read.
     pub(crate) fn new(from: &ClientValidation) -> Result<Self, String> {
-        let roots = bundle(&from.authorities).map_err(|why| format!("the authority of clients {why}"))?;
-        let chains = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::new(ring::default_provider()));
-        let chains = chains.build().map_err(|error| error.to_string())?;
+        let provider = Arc::new(ring::default_provider());
+        let chains: Arc<dyn ClientCertVerifier> = if from.admits == Admits::Shown && from.authorities.is_empty() {
+            Arc::new(Unchecked(provider))
+        } else {
+            let roots = bundle(&from.authorities).map_err(|why| format!("the authority of clients {why}"))?;
+            let chains = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            chains.build().map_err(|error| error.to_string())?
+        };
         Ok(Self { gate: Arc::new(Gate { chains, admits: from.admits }), refuses: from.refuses })
     }
 
@@ -48,6 +53,47 @@ impl Validation {
             Some([own, rest @ ..]) => self.gate.verify_client_cert(own, rest, UnixTime::now()).is_ok(),
             _ => !self.gate.client_auth_mandatory(),
         }
+    }
+}
+
+/// Knows no authority: of a certificate nothing counts but that its key is at hand.
+#[derive(Debug)]
+struct Unchecked(Arc<CryptoProvider>);
+
+impl ClientCertVerifier for Unchecked {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -168,5 +214,14 @@ mod tests {
                 Validation::new(&ClientValidation { authorities: authorities.to_owned(), admits, refuses }).is_err()
             );
         }
+        let unchecked = |authorities: &str| {
+            let (admits, refuses) = (Admits::Shown, Refuses::InHandshake);
+            Validation::new(&ClientValidation { authorities: authorities.to_owned(), admits, refuses })
+        };
+        assert!(unchecked("no certificate").is_err());
+        let (_, stranger) = authority();
+        let admits =
+            |shown: Option<&CertificateDer<'static>>| unchecked("").unwrap().admits(shown.map(std::slice::from_ref));
+        assert!(admits(Some(&certificate(&stranger, false))) && !admits(None));
     }
 }

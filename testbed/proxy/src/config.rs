@@ -268,6 +268,8 @@ pub enum PathMatch {
     Exact(String),
     /// A prefix, element by element; a trailing slash of the prefix has no meaning.
     Prefix(String),
+    /// A prefix, character by character: `/ab` is one of `/abc`.
+    Text(String),
     /// A regular expression over the whole path.
     Regex(String),
     /// A call of gRPC, whose path is `/SERVICE/METHOD`; other requests do not match, whatever their path.
@@ -301,6 +303,17 @@ pub enum ValueMatch {
     Exact(String),
     /// A regular expression over the whole value.
     Regex(String),
+    /// There is no value at all.
+    Absent,
+    /// Any other value than these.
+    Not {
+        /// Those that it must not be.
+        value: Box<ValueMatch>,
+        /// Whether no value at all counts as one that is empty; else it does not match.
+        absent: bool,
+    },
+    /// All of these.
+    All(Vec<ValueMatch>),
 }
 
 /// A filter of a rule or of a backend.

@@ -79,6 +79,10 @@ pub enum MatchOutcome {
     Misdirected,
 }
 
+/// Marks, among the extensions of a response, an answer that the proxy gives because no backend did.
+#[derive(Debug, Clone, Copy)]
+pub struct Unreached;
+
 /// What the shares of a rule gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackendChoice {

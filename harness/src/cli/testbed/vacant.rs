@@ -26,7 +26,12 @@ impl Args {
                 "leave it out: each of them brings its own, and a dialect from a folder has them in its crds.yaml";
             return Err(Failure::usage("--crds is about one dialect, and these are several", help));
         }
-        let crds = definitions(&suites)?;
+        self.vacant(&suites)
+    }
+
+    /// The definitions of dialects, on an API server on which nobody reconciles.
+    pub(super) fn vacant(&self, suites: &[&Suite]) -> Result<Plan, Failure> {
+        let crds = definitions(suites)?;
         let without = crds::left_out(&self.without_crd, &crds)?;
         let options = TestbedOptions { crds, without, ..self.cluster() };
         let with_azure = suites.iter().any(|suite| suite.reference() == Some(Reference::Aso));

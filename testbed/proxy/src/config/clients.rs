@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How the certificates of a listener's clients are looked at. Whoever is not admitted gets no answer to any request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClientValidation {
-    /// Who must have signed the certificate, as a bundle in PEM.
+    /// Who must have signed the certificate, as a bundle in PEM. Nobody where [`Admits::Shown`] is all that is asked.
     pub authorities: String,
     /// Who is admitted.
     pub admits: Admits,

@@ -21,6 +21,9 @@ pub fn modify(modifier: &PathModifier, matched: &PathPredicate, path: &str) -> R
                 if rest.starts_with('/') { replacement.trim_end_matches('/') } else { replacement.as_str() };
             Ok(absolute(format!("{replacement}{rest}")))
         }
+        (PathModifier::ReplacePrefixMatch(replacement), PathPredicate::Text(prefix)) => {
+            Ok(absolute(format!("{replacement}{}", path.strip_prefix(prefix.as_str()).unwrap_or(path))))
+        }
         (PathModifier::ReplacePrefixMatch(_), _) => Err(NoPrefix),
     }
 }

@@ -17,6 +17,9 @@ pub struct FieldPredicate {
 pub(super) enum ValuePredicate {
     Exact(String),
     Regex(Regex),
+    Absent,
+    Not { value: Box<ValuePredicate>, absent: bool },
+    All(Vec<ValuePredicate>),
 }
 
 impl ValuePredicate {
@@ -24,6 +27,9 @@ impl ValuePredicate {
         Ok(match value {
             ValueMatch::Exact(exact) => Self::Exact(exact.clone()),
             ValueMatch::Regex(pattern) => Self::Regex(whole(pattern)?),
+            ValueMatch::Absent => Self::Absent,
+            ValueMatch::Not { value, absent } => Self::Not { value: Box::new(Self::compile(value)?), absent: *absent },
+            ValueMatch::All(all) => Self::All(all.iter().map(Self::compile).collect::<Result<_, _>>()?),
         })
     }
 
@@ -31,6 +37,18 @@ impl ValuePredicate {
         match self {
             Self::Exact(exact) => exact.len(),
             Self::Regex(regex) => regex.as_str().len(),
+            Self::Absent => 0,
+            Self::Not { value, .. } => value.length(),
+            Self::All(all) => all.iter().map(Self::length).sum(),
+        }
+    }
+
+    fn holds_absent(&self) -> bool {
+        match self {
+            Self::Exact(_) | Self::Regex(_) => false,
+            Self::Absent => true,
+            Self::Not { value, absent } => *absent && !value.holds(""),
+            Self::All(all) => all.iter().all(Self::holds_absent),
         }
     }
 
@@ -38,6 +56,9 @@ impl ValuePredicate {
         match self {
             Self::Exact(exact) => exact == value,
             Self::Regex(regex) => regex.is_match(value),
+            Self::Absent => false,
+            Self::Not { value: not, .. } => !not.holds(value),
+            Self::All(all) => all.iter().all(|one| one.holds(value)),
         }
     }
 }
@@ -62,7 +83,7 @@ pub fn compile(fields: &[FieldMatch], same: fn(&str, &str) -> bool) -> Result<Ve
 pub fn header_holds(field: &FieldPredicate, headers: &HeaderMap) -> bool {
     let lines: Vec<_> =
         headers.get_all(&field.name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-    !lines.is_empty() && field.value.holds(&lines.join(","))
+    if lines.is_empty() { field.value.holds_absent() } else { field.value.holds(&lines.join(",")) }
 }
 
 /// Whether the first query parameter of that name matches. The API leaves repeated parameters to implementations and
@@ -72,7 +93,7 @@ pub fn query_holds(field: &FieldPredicate, query: &str) -> bool {
         .split('&')
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
         .find(|(name, _)| decode(name) == field.name)
-        .is_some_and(|(_, value)| field.value.holds(&decode(value)))
+        .map_or_else(|| field.value.holds_absent(), |(_, value)| field.value.holds(&decode(value)))
 }
 
 /// Decodes `+` and percent escapes of a query part; a broken escape stays as it is.

@@ -12,6 +12,8 @@ pub enum PathPredicate {
     Exact(String),
     /// A prefix of elements, stored without trailing slashes; the prefix `/` is the empty text.
     Prefix(String),
+    /// A prefix of characters.
+    Text(String),
     /// A regular expression that the whole path has to match.
     Regex(Regex),
     /// The service and method of a call.
@@ -27,6 +29,7 @@ impl PathPredicate {
         Ok(match path {
             PathMatch::Exact(exact) => Self::Exact(exact.clone()),
             PathMatch::Prefix(prefix) => Self::Prefix(trim_prefix(prefix).to_owned()),
+            PathMatch::Text(prefix) => Self::Text(prefix.clone()),
             PathMatch::Regex(pattern) => Self::Regex(whole(pattern)?),
             PathMatch::Rpc { service, method } => Self::Rpc(RpcPredicate::compile(service.as_ref(), method.as_ref())?),
         })
@@ -37,6 +40,7 @@ impl PathPredicate {
         match self {
             Self::Exact(exact) => exact == path,
             Self::Prefix(prefix) => is_element_prefix(prefix, path),
+            Self::Text(prefix) => path.starts_with(prefix.as_str()),
             Self::Regex(regex) => regex.is_match(path),
             Self::Rpc(rpc) => rpc.holds(path),
         }

@@ -35,7 +35,7 @@ pub fn rank(hostname: &Hostname, predicate: &MatchPredicate) -> Rank {
         PathPredicate::Rpc(rpc) => PathRank::Rpc(Reverse(rpc.lengths())),
         PathPredicate::Exact(_) => PathRank::Exact,
         PathPredicate::Regex(regex) => PathRank::Regex(Reverse(regex.as_str().len())),
-        PathPredicate::Prefix(prefix) => PathRank::Prefix(Reverse(prefix.len())),
+        PathPredicate::Text(prefix) | PathPredicate::Prefix(prefix) => PathRank::Prefix(Reverse(prefix.len())),
     };
     (
         Reverse(specificity(hostname)),

@@ -59,7 +59,7 @@ fn with_query(request: &RequestHead, routing: &Routing<'_>, query: String) -> Ma
 fn written(field: &FieldMatch) -> Option<String> {
     match &field.value {
         ValueMatch::Exact(value) => Some(format!("{}={value}", field.name)),
-        ValueMatch::Regex(_) => None,
+        _ => None,
     }
 }
 

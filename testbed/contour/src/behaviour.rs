@@ -1,0 +1,227 @@
+//! How the implementation behaves: the seams, and what sits in them.
+
+use std::sync::Arc;
+
+use gateproof_proxy::Exchange;
+use serde_json::Value;
+
+use crate::kinds::Snapshot;
+use crate::reconcile::Outcome;
+use crate::settings::Settings;
+
+/// Changes what the reconciler gets to see; may keep state from one round to the next.
+pub type View = Box<dyn FnMut(&mut Snapshot) + Send + Sync>;
+/// Changes what should be.
+pub type Edit = Box<dyn FnMut(&Snapshot, &Settings, &mut Outcome) + Send + Sync>;
+/// Changes a status that is about to be written: the object as it is, and the status.
+pub type Write = Box<dyn FnMut(&Value, &mut Value) + Send + Sync>;
+
+/// The seam that a behaviour sits in, with the maker of what it puts there.
+#[derive(Clone, Copy)]
+pub enum Seam {
+    /// What the reconciler gets to see.
+    Snapshot(fn() -> View),
+    /// Verdicts and hosts.
+    Outcome(fn() -> Edit),
+    /// How a status reads when it is written.
+    Write(fn() -> Write),
+    /// The same, and statuses are written time and again although nothing changes.
+    Restless(fn() -> Write),
+    /// What becomes of a request.
+    Exchange(fn() -> Arc<dyn Exchange>),
+    /// Which definitions the API server serves.
+    Definitions(fn(&mut Vec<Value>)),
+}
+
+impl std::fmt::Debug for Seam {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Seam {
+    /// The name of the seam.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Snapshot(_) => "snapshot",
+            Self::Outcome(_) => "outcome",
+            Self::Write(_) | Self::Restless(_) => "write",
+            Self::Exchange(_) => "exchange",
+            Self::Definitions(_) => "definitions",
+        }
+    }
+}
+
+/// A named misbehaviour.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// Stable name, in kebab case.
+    pub name: &'static str,
+    /// What the implementation does wrong, as one sentence.
+    pub summary: &'static str,
+    /// IDs of the requirements that it breaks.
+    pub clauses: &'static [&'static str],
+    /// Where it sits.
+    pub seam: Seam,
+}
+
+/// A named way to differ that is legal.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// Stable name, in kebab case.
+    pub name: &'static str,
+    /// What the implementation does otherwise, as one sentence.
+    pub summary: &'static str,
+    /// Why it may.
+    pub source: &'static str,
+    /// Where it sits.
+    pub seam: Seam,
+}
+
+/// A name that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownBehaviour {
+    /// There is no such fault.
+    #[error("there is no fault `{0}`")]
+    Fault(String),
+    /// There is no such variant.
+    #[error("there is no variant `{0}`")]
+    Variant(String),
+    /// It stands there already.
+    #[error("`{0}` is named twice")]
+    Twice(String),
+}
+
+/// Changes statuses on their way into the cluster, and knows how they would read otherwise: the implementation goes on as if nothing
+/// were wrong.
+pub trait Spoiler: Send + Sync {
+    /// Changes an object of a kind whose status is about to be written over the live one.
+    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value);
+
+    /// How an object of a kind would read; nothing if that is how it reads.
+    fn restore(&self, kind: &str, object: &Value) -> Option<Value>;
+}
+
+/// Faults and variants, each of which works on what the one before it made. None is the plain behaviour.
+#[derive(Clone, Default)]
+pub struct Behaviour {
+    seams: Vec<Seam>,
+    spoiler: Option<Arc<dyn Spoiler>>,
+}
+
+impl std::fmt::Debug for Behaviour {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_spoiled = self.spoiler.is_some();
+        f.debug_struct("Behaviour").field("seams", &self.seams).field("is_spoiled", &is_spoiled).finish()
+    }
+}
+
+impl Behaviour {
+    /// What is named, such as `NAME+variant:NAME`; plain without a name.
+    ///
+    /// # Errors
+    /// The first name that means nothing.
+    pub fn of(names: Option<&str>) -> Result<Self, UnknownBehaviour> {
+        let Some(names) = names else { return Ok(Self::default()) };
+        let names: Vec<&str> = names.split('+').collect();
+        let seam = |(index, name): (usize, &&str)| {
+            if names[..index].contains(name) {
+                return Err(UnknownBehaviour::Twice((*name).to_owned()));
+            }
+            if let Some(name) = name.strip_prefix("variant:") {
+                let found = crate::VARIANTS.iter().find(|variant| variant.name == name);
+                return found.map(|one| one.seam).ok_or_else(|| UnknownBehaviour::Variant(name.to_owned()));
+            }
+            let found = crate::FAULTS.iter().flat_map(|faults| *faults).find(|fault| fault.name == *name);
+            found.map(|one| one.seam).ok_or_else(|| UnknownBehaviour::Fault((*name).to_owned()))
+        };
+        let seams = names.iter().enumerate().map(seam).collect::<Result<_, _>>()?;
+        Ok(Self { seams, spoiler: None })
+    }
+
+    /// Lets somebody change what is written.
+    #[must_use]
+    pub fn with_spoiler(mut self, spoiler: Arc<dyn Spoiler>) -> Self {
+        self.spoiler = Some(spoiler);
+        self
+    }
+
+    /// Changes the definitions that the API server is about to serve.
+    pub fn reshape(&self, definitions: &mut Vec<Value>) {
+        for seam in &self.seams {
+            if let Seam::Definitions(change) = seam {
+                change(definitions);
+            }
+        }
+    }
+
+    /// What stands in the data path.
+    #[must_use]
+    pub fn exchanges(&self) -> Vec<Arc<dyn Exchange>> {
+        let made = |seam: &Seam| if let Seam::Exchange(make) = seam { Some(make()) } else { None };
+        self.seams.iter().filter_map(made).collect()
+    }
+
+    /// Fresh contents of the other seams of one run.
+    #[must_use]
+    pub fn seams(&self) -> Seams {
+        let mut seams = Seams { spoiler: self.spoiler.clone(), ..Seams::default() };
+        for seam in &self.seams {
+            match seam {
+                Seam::Snapshot(make) => seams.views.push(make()),
+                Seam::Outcome(make) => seams.edits.push(make()),
+                Seam::Write(make) => seams.writes.push(make()),
+                Seam::Restless(make) => {
+                    seams.touches.push(make());
+                    seams.restless = true;
+                }
+                Seam::Exchange(_) | Seam::Definitions(_) => {}
+            }
+        }
+        seams
+    }
+}
+
+/// The seams of one running implementation.
+#[derive(Default)]
+pub struct Seams {
+    /// What the reconciler gets to see.
+    pub views: Vec<View>,
+    /// What should be.
+    pub edits: Vec<Edit>,
+    /// What is written.
+    pub writes: Vec<Write>,
+    /// The same, once it is dated.
+    pub touches: Vec<Write>,
+    /// Whether there are rounds without a change.
+    pub restless: bool,
+    /// Who changes what is written, if anybody does.
+    pub spoiler: Option<Arc<dyn Spoiler>>,
+}
+
+impl Seams {
+    /// One round: what should be, given what is known, with all that sits between.
+    pub fn round(&mut self, mut snapshot: Snapshot, settings: &Settings) -> Outcome {
+        self.views.iter_mut().for_each(|view| view(&mut snapshot));
+        let mut outcome = crate::reconcile::reconcile(&snapshot, settings);
+        self.edits.iter_mut().for_each(|edit| edit(&snapshot, settings, &mut outcome));
+        outcome
+    }
+
+    /// The status to write over a live object of a kind, spoiled if somebody spoils it.
+    pub fn written(&mut self, kind: &str, live: &Value, merge: impl Fn(&Value) -> Value, now: &str) -> Value {
+        let mut merge = |live: &Value| {
+            let mut status = merge(live);
+            self.writes.iter_mut().for_each(|write| write(live, &mut status));
+            crate::status::date(live, &mut status, now);
+            self.touches.iter_mut().for_each(|touch| touch(live, &mut status));
+            status
+        };
+        let Some(spoiler) = self.spoiler.clone() else { return merge(live) };
+        let mut wanted = spoiler.restore(kind, live).unwrap_or_else(|| live.clone());
+        wanted["status"] = merge(&wanted);
+        spoiler.spoil(kind, live, &mut wanted);
+        wanted["status"].take()
+    }
+}

@@ -1,0 +1,30 @@
+//! The words of the design document, where they are others than those that are shipped.
+
+use crate::status::Verdict;
+
+/// Family and reason as shipped, and as the document has them.
+const WORDS: [((&str, &str), (&str, &str)); 12] = [
+    (("ServiceError", "ServiceUnresolvedReference"), ("ServiceError", "ServiceNotFound")),
+    (("TLSError", "SecretNotValid"), ("TLSError", "TLSSecretNotFound")),
+    (("TLSError", "FallbackNotPresent"), ("TLSFallbackError", "FallbackNotPresent")),
+    (("TLSError", "ClientValidationInvalid"), ("TLSClientValidationError", "ClientValidationInvalid")),
+    (("IncludeError", "PathMatchConditionsNotValid"), ("PathConditionsError", "PathMatchConditionsNotValid")),
+    (("RouteError", "PathMatchConditionsNotValid"), ("PathConditionsError", "PathMatchConditionsNotValid")),
+    (("RouteError", "HeaderMatchConditionsNotValid"), ("HeaderConditionsError", "HeaderMatchConditionsNotValid")),
+    (("RouteError", "RequestHeadersPolicyInvalid"), ("HeadersPolicyError", "RequestHeadersPolicyInvalid")),
+    (("RouteError", "ResponseHeaderPolicyInvalid"), ("HeadersPolicyError", "ResponseHeadersPolicyInvalid")),
+    (("ServiceError", "RequestHeadersPolicyInvalid"), ("HeadersPolicyError", "RequestHeadersPolicyInvalid")),
+    (("ServiceError", "ResponseHeadersPolicyInvalid"), ("HeadersPolicyError", "ResponseHeadersPolicyInvalid")),
+    (("TCPProxyIncludeError", "IncludeNotFound"), ("TCPProxyError", "IncludeNotFound")),
+];
+
+/// Puts a verdict into the words of the document.
+pub(crate) fn reword(verdict: &mut Verdict) {
+    for error in &mut verdict.errors {
+        let shipped = (&*error.r#type, &*error.reason);
+        if let Some((_, (family, reason))) = WORDS.iter().find(|(words, _)| *words == shipped) {
+            error.r#type = (*family).to_owned();
+            error.reason = (*reason).to_owned();
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What is served wrongly.
+
+use std::sync::Arc;
+
+use gateproof_proxy::config::{Admits, Authorities, BackendTarget, Filter, PathMatch, PeerName};
+use gateproof_proxy::exchange::{Exchange, MatchOutcome, RequestHead};
+use gateproof_proxy::routing::Routing;
+use serde_json::Value;
+
+use super::{edit, routes};
+use crate::behaviour::{Fault, Seam};
+use crate::reconcile::{Answer, config};
+
+/// Looks at the host of a request alone, whatever the name of the handshake was.
+struct NoNames;
+
+impl Exchange for NoNames {
+    fn on_route(&self, request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        match (found, routing.virtual_host(&request.host)) {
+            (MatchOutcome::Misdirected, Some(index)) => routing.route_in(index, request),
+            (found, _) => found,
+        }
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    edit!(
+        "serves-nothing-beside-missing-services",
+        "Leaves a whole HTTPProxy unserved of which one Service is not there.",
+        ["HTTPPROXY-45"],
+        |_, _, outcome| {
+            let broken: Vec<String> = outcome
+                .verdicts
+                .iter()
+                .filter(|(_, verdict)| verdict.has("ServiceError"))
+                .map(|(key, _)| format!("{}/{}", key.1, key.2))
+                .collect();
+            for host in &mut outcome.hosts {
+                host.routes.retain(|route| !broken.contains(&route.of) || route.answer == Answer::Status(503));
+            }
+        }
+    ),
+    edit!(
+        "answers-404-for-missing-services",
+        "Has no route to a Service that is not there.",
+        ["HTTPPROXY-C03"],
+        |_, _, outcome| {
+            for host in &mut outcome.hosts {
+                host.routes.retain(|route| route.answer != Answer::Status(503));
+            }
+        }
+    ),
+    edit!(
+        "sends-shares-to-missing-services",
+        "Answers 503 to the share of a Service that is not there.",
+        ["HTTPPROXY-C05"],
+        |_, _, outcome| {
+            let broken: Vec<String> = outcome
+                .verdicts
+                .iter()
+                .filter(|(_, verdict)| verdict.has("ServiceError"))
+                .map(|(key, _)| format!("{}/{}", key.1, key.2))
+                .collect();
+            for route in routes(outcome).filter(|route| broken.contains(&route.of)) {
+                if let Answer::Backends(backends) = &mut route.answer
+                    && let [only] = &mut backends[..]
+                {
+                    let mut missing = only.clone();
+                    missing.target = BackendTarget::Fail { status: 503, reason: "there is no such Service".to_owned() };
+                    backends.push(missing);
+                }
+            }
+        }
+    ),
+    edit!(
+        "serves-tls-in-clear-text",
+        "Serves roots with TLS in clear text, too.",
+        ["HTTPPROXY-C14"],
+        |_, _, outcome| {
+            routes(outcome).for_each(|route| route.enforces_tls = false);
+        }
+    ),
+    edit!(
+        "redirects-to-tls-with-302",
+        "Sends clear text to TLS with 302.",
+        ["HTTPPROXY-C14"],
+        |_, settings, outcome| {
+            let mut config = outcome.config.take().unwrap_or_else(|| config(&outcome.hosts, settings));
+            for listener in &mut config.listeners {
+                let gateproof_proxy::config::Protocol::Http(http) = &mut listener.protocol else { continue };
+                for filter in
+                    http.virtual_hosts.iter_mut().flat_map(|host| &mut host.routes).flat_map(|route| &mut route.filters)
+                {
+                    if let Filter::RequestRedirect(redirect) = filter
+                        && redirect.scheme.as_deref() == Some("https")
+                        && redirect.hostname.is_none()
+                        && redirect.path.is_none()
+                    {
+                        redirect.status = 302;
+                    }
+                }
+            }
+            outcome.config = Some(config);
+        }
+    ),
+    edit!(
+        "permits-nothing-in-clear-text",
+        "Sends routes to TLS that permit clear text.",
+        ["HTTPPROXY-C15"],
+        |_, _, outcome| {
+            for host in outcome.hosts.iter_mut().filter(|host| host.secure.is_some()) {
+                host.routes.iter_mut().for_each(|route| route.enforces_tls = true);
+            }
+        }
+    ),
+    Fault {
+        name: "answers-whoever-asks-over-tls",
+        summary: "Answers over TLS for another host than that of the handshake.",
+        clauses: &["HTTPPROXY-C14"],
+        seam: Seam::Exchange(|| Arc::new(NoNames)),
+    },
+    edit!(
+        "matches-elements-of-paths",
+        "Takes a prefix for whole elements of a path.",
+        ["HTTPPROXY-K07"],
+        |_, _, outcome| {
+            for route in routes(outcome) {
+                if let PathMatch::Text(prefix) = &route.matches.path {
+                    route.matches.path = PathMatch::Prefix(prefix.clone());
+                }
+            }
+        }
+    ),
+    edit!("takes-exact-paths-for-prefixes", "Takes an exact path for a prefix.", ["HTTPPROXY-K07"], |_, _, outcome| {
+        for route in routes(outcome) {
+            if let PathMatch::Exact(path) = &route.matches.path {
+                route.matches.path = PathMatch::Text(path.clone());
+            }
+        }
+    }),
+    edit!("ignores-header-conditions", "Ignores conditions about headers.", ["HTTPPROXY-K07"], |_, _, outcome| {
+        routes(outcome).for_each(|route| route.matches.headers.clear());
+    }),
+    edit!(
+        "ignores-query-conditions",
+        "Ignores conditions about query parameters.",
+        ["HTTPPROXY-K07"],
+        |_, _, outcome| {
+            routes(outcome).for_each(|route| route.matches.query.clear());
+        }
+    ),
+    edit!("replaces-no-prefixes", "Forwards paths as they come.", ["HTTPPROXY-C30"], |_, _, outcome| {
+        for route in routes(outcome) {
+            route.filters.retain(|filter| !matches!(filter, Filter::UrlRewrite(rewrite) if rewrite.path.is_some()));
+        }
+    }),
+    edit!(
+        "sets-no-request-headers",
+        "Forwards headers of requests as they come.",
+        ["HTTPPROXY-K08"],
+        |_, _, outcome| {
+            for route in routes(outcome) {
+                route.filters.retain(|filter| !matches!(filter, Filter::RequestHeaderModifier(_)));
+            }
+        }
+    ),
+    edit!(
+        "sets-no-response-headers",
+        "Passes headers of responses on as they come.",
+        ["HTTPPROXY-K08"],
+        |_, _, outcome| {
+            for route in routes(outcome) {
+                route.filters.retain(|filter| !matches!(filter, Filter::ResponseHeaderModifier(_)));
+            }
+        }
+    ),
+    edit!("ignores-weights", "Shares requests between services evenly.", ["HTTPPROXY-K09"], |_, _, outcome| {
+        for route in routes(outcome) {
+            if let Answer::Backends(backends) = &mut route.answer {
+                backends.iter_mut().for_each(|backend| backend.weight = 1);
+            }
+        }
+    }),
+    edit!("mirrors-nothing", "Sends no copies.", ["HTTPPROXY-C31"], |_, _, outcome| {
+        for route in routes(outcome) {
+            route.filters.retain(|filter| !matches!(filter, Filter::RequestMirror(_)));
+        }
+    }),
+    edit!("redirects-for-ever", "Redirects with 301 unless told otherwise.", ["HTTPPROXY-C32"], |_, _, outcome| {
+        for route in routes(outcome) {
+            if let Answer::Redirect(redirect) = &mut route.answer {
+                redirect.status = 301;
+            }
+        }
+    }),
+    edit!("answers-200-itself", "Gives every direct response the status 200.", ["HTTPPROXY-C33"], |_, _, outcome| {
+        for route in routes(outcome) {
+            if let Answer::Status(status) = &mut route.answer
+                && ![502, 503].contains(status)
+            {
+                *status = 200;
+            }
+        }
+    }),
+    edit!("asks-clients-for-nothing", "Asks no client for a certificate.", ["HTTPPROXY-K04"], |_, _, outcome| {
+        for secure in outcome.hosts.iter_mut().filter_map(|host| host.secure.as_mut()) {
+            secure.clients = None;
+        }
+    }),
+    edit!(
+        "admits-strangers",
+        "Takes certificates of clients by whomever they are signed.",
+        ["HTTPPROXY-K04"],
+        |_, _, outcome| {
+            for clients in outcome.hosts.iter_mut().filter_map(|host| host.secure.as_mut()?.clients.as_mut()) {
+                clients.admits = match clients.admits {
+                    Admits::Valid => Admits::Shown,
+                    Admits::ValidOrNone => Admits::Everybody,
+                    other => other,
+                };
+            }
+        }
+    ),
+    edit!(
+        "demands-certificates",
+        "Demands certificates of clients where they are optional.",
+        ["HTTPPROXY-K04"],
+        |_, _, outcome| {
+            for clients in outcome.hosts.iter_mut().filter_map(|host| host.secure.as_mut()?.clients.as_mut()) {
+                if clients.admits == Admits::ValidOrNone {
+                    clients.admits = Admits::Valid;
+                }
+            }
+        }
+    ),
+    edit!("trusts-every-backend", "Takes every certificate of a Service.", ["HTTPPROXY-K06"], |_, _, outcome| {
+        for route in routes(outcome) {
+            let Answer::Backends(backends) = &mut route.answer else { continue };
+            for backend in backends {
+                if let BackendTarget::Tls { tls, .. } = &mut backend.target {
+                    (tls.authorities, tls.names) = (Authorities::Any, vec![PeerName::Any]);
+                }
+            }
+        }
+    }),
+    edit!("passes-no-streams", "Carries no streams.", ["HTTPPROXY-K05"], |_, _, outcome| {
+        for secure in outcome.hosts.iter_mut().filter_map(|host| host.secure.as_mut()) {
+            if let Some(streams) = &mut secure.streams {
+                streams.clear();
+            }
+        }
+    }),
+    edit!(
+        "serves-nothing-of-the-valid",
+        "Serves nothing of a root that was edited.",
+        ["HTTPPROXY-49"],
+        |snapshot, _, outcome| {
+            let edited: Vec<String> = snapshot
+                .all(crate::kinds::Kind::HttpProxy)
+                .filter(|one| one["metadata"]["generation"].as_i64() > Some(1))
+                .filter_map(|one| one.pointer("/spec/virtualhost/fqdn").and_then(Value::as_str).map(str::to_lowercase))
+                .collect();
+            outcome.hosts.retain(|host| !edited.contains(&host.fqdn));
+        }
+    ),
+    edit!(
+        "serves-what-is-stopped",
+        "Goes on serving a root that was served before something stopped it.",
+        ["HTTPPROXY-49"],
+        {
+            let mut before: Vec<crate::reconcile::Host> = Vec::new();
+            move |snapshot, _, outcome: &mut crate::reconcile::Outcome| {
+                let is_there = |fqdn: &str| {
+                    snapshot.all(crate::kinds::Kind::HttpProxy).any(|one| {
+                        one.pointer("/spec/virtualhost/fqdn")
+                            .and_then(Value::as_str)
+                            .is_some_and(|own| own.eq_ignore_ascii_case(fqdn))
+                    })
+                };
+                for host in &before {
+                    if is_there(&host.fqdn) && !outcome.hosts.iter().any(|one| one.fqdn == host.fqdn) {
+                        outcome.hosts.push(host.clone());
+                    }
+                }
+                before.clone_from(&outcome.hosts);
+            }
+        }
+    ),
+];

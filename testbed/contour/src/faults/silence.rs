@@ -1,0 +1,226 @@
+//! What is wrong, and nobody is told.
+
+use super::{edit, forget, forget_reason, verdicts};
+use crate::behaviour::Fault;
+use crate::kinds::Kind;
+
+pub(super) const FAULTS: &[Fault] = &[
+    edit!("accepts-orphans", "Calls an HTTPProxy valid that no root leads to.", ["HTTPPROXY-C16"], |_, _, outcome| {
+        forget_reason(outcome, "Orphaned");
+    }),
+    edit!(
+        "accepts-missing-services",
+        "Says nothing of a Service that a route leads to and that is not there.",
+        ["HTTPPROXY-C03"],
+        |_, _, outcome| forget(outcome, |error| {
+            error.r#type == "ServiceError" && error.reason == "ServiceUnresolvedReference"
+        })
+    ),
+    edit!(
+        "accepts-missing-services-of-streams",
+        "Says nothing of a Service that a tcpproxy leads to and that is not there.",
+        ["HTTPPROXY-C35"],
+        |_, _, outcome| forget(outcome, |error| {
+            error.r#type == "TCPProxyError" && error.reason == "ServiceUnresolvedReference"
+        })
+    ),
+    edit!(
+        "tells-each-error-once",
+        "Tells of one missing Service where several are.",
+        ["HTTPPROXY-46"],
+        |_, _, outcome| {
+            for verdict in verdicts(outcome) {
+                verdict.errors.dedup_by(|a, b| (&a.r#type, &a.reason) == (&b.r#type, &b.reason));
+            }
+        }
+    ),
+    edit!(
+        "accepts-missing-includes",
+        "Says nothing of an include of what is not there.",
+        ["HTTPPROXY-C18"],
+        |_, _, outcome| forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "IncludeNotFound")
+    ),
+    edit!("accepts-included-roots", "Says nothing of an include of a root.", ["HTTPPROXY-C20"], |_, _, outcome| {
+        forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "RootIncludesRoot");
+    }),
+    edit!("accepts-circles", "Says nothing of includes in a circle.", ["HTTPPROXY-C21"], |_, _, outcome| {
+        forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "IncludeCreatesCycle");
+    }),
+    edit!(
+        "accepts-circles-of-streams",
+        "Says nothing of includes of a tcpproxy in a circle.",
+        ["HTTPPROXY-C35"],
+        |_, _, outcome| forget(outcome, |error| error.r#type == "TCPProxyIncludeError")
+    ),
+    edit!(
+        "accepts-duplicate-includes",
+        "Says nothing of an include whose conditions another one has.",
+        ["HTTPPROXY-C23"],
+        |_, _, outcome| forget_reason(outcome, "DuplicateMatchConditions")
+    ),
+    edit!(
+        "accepts-useless-secrets",
+        "Calls a root valid whose Secret is no good, and does not serve it.",
+        ["HTTPPROXY-C11"],
+        |_, _, outcome| forget_reason(outcome, "SecretNotValid")
+    ),
+    edit!(
+        "accepts-undelegated-secrets",
+        "Calls a root valid whose Secret is of a namespace that does not delegate it, and does not serve it.",
+        ["HTTPPROXY-C13"],
+        |_, _, outcome| forget_reason(outcome, "DelegationNotPermitted")
+    ),
+    edit!(
+        "accepts-empty-roots",
+        "Calls a root valid that has nothing to serve.",
+        ["HTTPPROXY-K02"],
+        |_, _, outcome| {
+            forget(outcome, |error| error.r#type == "SpecError" && error.reason == "NothingDefined");
+        }
+    ),
+    edit!(
+        "accepts-odd-actions",
+        "Says nothing of a route with several actions or none.",
+        ["HTTPPROXY-C26"],
+        |_, _, outcome| {
+            forget_reason(outcome, "RouteActionCountNotValid");
+        }
+    ),
+    edit!(
+        "accepts-odd-header-conditions",
+        "Says nothing of conditions about headers that contradict each other.",
+        ["HTTPPROXY-C27"],
+        |_, _, outcome| {
+            forget_reason(outcome, "HeaderMatchConditionsNotValid");
+        }
+    ),
+    edit!(
+        "accepts-odd-query-conditions",
+        "Says nothing of conditions about query parameters that contradict each other.",
+        ["HTTPPROXY-C27"],
+        |_, _, outcome| {
+            forget_reason(outcome, "QueryParameterMatchConditionsNotValid");
+        }
+    ),
+    edit!("accepts-odd-paths", "Says nothing of a path that cannot be matched.", ["HTTPPROXY-C28"], |_, _, outcome| {
+        forget_reason(outcome, "PathMatchConditionsNotValid");
+    }),
+    edit!(
+        "accepts-odd-request-headers",
+        "Says nothing of what cannot be done to headers of requests.",
+        ["HTTPPROXY-C29"],
+        |_, _, outcome| {
+            forget_reason(outcome, "RequestHeadersPolicyInvalid");
+        }
+    ),
+    edit!(
+        "accepts-odd-replacements",
+        "Says nothing of replacements of prefixes that cannot be done.",
+        ["HTTPPROXY-C30"],
+        |_, _, outcome| {
+            forget(outcome, |error| error.r#type == "PrefixReplaceError");
+        }
+    ),
+    edit!("accepts-two-mirrors", "Says nothing of a second mirror.", ["HTTPPROXY-C31"], |_, _, outcome| {
+        forget_reason(outcome, "OnlyOneMirror");
+    }),
+    edit!(
+        "accepts-odd-redirects",
+        "Says nothing of a redirect to a path and a prefix.",
+        ["HTTPPROXY-C32"],
+        |_, _, outcome| {
+            forget_reason(outcome, "RequestRedirectPolicy");
+        }
+    ),
+    edit!(
+        "accepts-odd-origins",
+        "Says nothing of an origin that cannot be read.",
+        ["HTTPPROXY-C34"],
+        |_, _, outcome| {
+            forget(outcome, |error| error.r#type == "CORSError");
+        }
+    ),
+    edit!(
+        "accepts-odd-streams",
+        "Says nothing of a tcpproxy with several ends or none.",
+        ["HTTPPROXY-C35"],
+        |_, _, outcome| {
+            forget(outcome, |error| {
+                ["NoServicesAndInclude", "NothingDefined"].contains(&&*error.reason) && error.r#type == "TCPProxyError"
+            });
+        }
+    ),
+    edit!(
+        "accepts-streams-in-clear-text",
+        "Says nothing of a tcpproxy without TLS.",
+        ["HTTPPROXY-C35"],
+        |_, _, outcome| {
+            forget_reason(outcome, "TLSMustBeConfigured");
+        }
+    ),
+    edit!(
+        "accepts-excluded-tls",
+        "Says nothing of features of TLS that exclude each other.",
+        ["HTTPPROXY-K03"],
+        |_, _, outcome| {
+            forget_reason(outcome, "TLSIncompatibleFeatures");
+        }
+    ),
+    edit!(
+        "accepts-odd-tls",
+        "Says nothing of a configuration of TLS that says nothing or too much.",
+        ["HTTPPROXY-K03"],
+        |_, _, outcome| {
+            forget_reason(outcome, "TLSConfigNotValid");
+        }
+    ),
+    edit!(
+        "accepts-useless-authorities",
+        "Says nothing of a validation of clients that cannot be done.",
+        ["HTTPPROXY-K04"],
+        |_, _, outcome| {
+            forget_reason(outcome, "ClientValidationInvalid");
+        }
+    ),
+    edit!(
+        "accepts-useless-validations",
+        "Says nothing of a validation of a Service that cannot be done.",
+        ["HTTPPROXY-K06"],
+        |_, _, outcome| {
+            forget_reason(outcome, "TLSUpstreamValidation");
+        }
+    ),
+    edit!(
+        "accepts-addresses-both-ways",
+        "Says nothing where addresses are allowed and denied at once.",
+        ["HTTPPROXY-K10"],
+        |_, _, outcome| {
+            forget_reason(outcome, "IncompatibleIPAddressFilters");
+        }
+    ),
+    edit!(
+        "accepts-odd-policies",
+        "Says nothing of a policy of timeouts or cookies that cannot be read.",
+        ["HTTPPROXY-K11"],
+        |_, _, outcome| {
+            forget(outcome, |error| {
+                ["TimeoutPolicyNotValid", "CookieRewritePoliciesInvalid", "RateLimitPolicyNotValid"]
+                    .contains(&&*error.reason)
+            });
+        }
+    ),
+    edit!(
+        "accepts-authorization-in-clear-text",
+        "Says nothing of authorization and tokens where no TLS ends.",
+        ["HTTPPROXY-K13"],
+        |_, _, outcome| {
+            forget(outcome, |error| ["AuthNotPermitted", "JWTVerificationNotPermitted"].contains(&&*error.reason));
+        }
+    ),
+    edit!("tells-extensions-nothing", "Gives ExtensionServices no status.", ["HTTPPROXY-K12"], |_, _, outcome| {
+        outcome.verdicts.retain(|key, _| key.0 != Kind::ExtensionService);
+    }),
+    edit!("warns-of-nothing", "Says nothing of what is ignored.", ["HTTPPROXY-C36"], |_, _, outcome| {
+        verdicts(outcome).for_each(|verdict| verdict.warnings.clear());
+    }),
+];

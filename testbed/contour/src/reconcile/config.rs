@@ -1,0 +1,155 @@
+//! From hosts to the configuration of the proxy.
+
+use std::time::Duration;
+
+use gateproof_proxy::Config;
+use gateproof_proxy::config::{
+    Backend, BackendTarget, Certificate, ClientValidation, Cors, Filter, Hostname, HttpListener, Listener, Protocol,
+    RequestMatch, RequestRedirect, Route, RouteId, StreamListener, StreamRoute, TcpBackend, Timeouts, TlsListener,
+    TlsPort, VirtualHost,
+};
+
+use crate::settings::Settings;
+
+/// What is served for one host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Host {
+    /// The host.
+    pub fqdn: String,
+    /// Its routes, in clear text and over TLS.
+    pub routes: Vec<HostRoute>,
+    /// What is allowed across origins.
+    pub cors: Option<Cors>,
+    /// How it is served over TLS, if it is.
+    pub secure: Option<Secure>,
+}
+
+/// How a host is served over TLS.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Secure {
+    /// The certificate with which TLS ends here; not given: streams are passed on as they come.
+    pub certificate: Option<Certificate>,
+    /// What clients have to show.
+    pub clients: Option<ClientValidation>,
+    /// Where streams go, of which nothing but the name is looked at; not given: HTTP is spoken.
+    pub streams: Option<Vec<TcpBackend>>,
+}
+
+/// A route.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostRoute {
+    /// The HTTPProxy that it is of.
+    pub of: String,
+    /// Which requests it is for.
+    pub matches: RequestMatch,
+    /// What is changed.
+    pub filters: Vec<Filter>,
+    /// What becomes of them.
+    pub answer: Answer,
+    /// How long an answer may take.
+    pub timeout: Option<Duration>,
+    /// Whether clear text is sent to TLS.
+    pub enforces_tls: bool,
+    /// The provider whose token is asked for.
+    pub jwt: Option<String>,
+}
+
+/// What becomes of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// They go to one of these.
+    Backends(Vec<Backend>),
+    /// They are sent elsewhere.
+    Redirect(RequestRedirect),
+    /// They are answered.
+    Status(u16),
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Answer::Status(503)
+    }
+}
+
+/// There is no listener of a protocol before anything is served by it.
+pub(super) fn config(hosts: &[Host], settings: &Settings) -> Config {
+    let clear: Vec<VirtualHost> = hosts.iter().map(|host| virtual_host(host, true)).collect();
+    let mut port = TlsPort::default();
+    for host in hosts {
+        match &host.secure {
+            None => {}
+            Some(Secure { streams: Some(backends), certificate, .. }) => port.streams.push(StreamListener {
+                listener: host.fqdn.clone(),
+                hostname: Hostname::parse(&host.fqdn),
+                certificates: certificate.clone().map(|certificate| vec![certificate]),
+                routes: vec![StreamRoute { hostnames: Vec::new(), backends: backends.clone() }],
+            }),
+            // Whoever passes on what nobody takes serves nothing.
+            Some(Secure { certificate: None, .. }) => {}
+            Some(Secure { certificate: Some(certificate), clients, .. }) => port.https.push(TlsListener {
+                virtual_host: virtual_host(host, false),
+                certificates: vec![certificate.clone()],
+                clients: clients.clone(),
+            }),
+        }
+    }
+    let mut listeners = Vec::new();
+    let mut listen = |port: u16, id: &str, protocol: Protocol| {
+        listeners.push(Listener { id: id.to_owned(), address: settings.address, port, protocol });
+    };
+    if !clear.is_empty() {
+        listen(settings.http, "ingress_http", Protocol::Http(HttpListener { virtual_hosts: clear }));
+    }
+    if port.streams.is_empty() && !port.https.is_empty() {
+        listen(settings.https, "ingress_https", Protocol::Https(port.https));
+    } else if !port.streams.is_empty() {
+        listen(settings.https, "ingress_https", Protocol::Tls(port));
+    }
+    Config { listeners, ..Config::default() }
+}
+
+fn virtual_host(host: &Host, in_clear_text: bool) -> VirtualHost {
+    let route = |(index, route): (usize, &HostRoute)| {
+        let to_tls = (in_clear_text && route.enforces_tls).then(|| RequestRedirect {
+            scheme: Some("https".to_owned()),
+            hostname: None,
+            path: None,
+            port: None,
+            status: 301,
+        });
+        let answer = to_tls.map_or_else(|| route.answer.clone(), Answer::Redirect);
+        let mut filters = route.filters.clone();
+        if let Some(cors) = &host.cors {
+            filters.insert(0, Filter::Cors(cors.clone()));
+        }
+        let (namespace, name) = route.of.split_once('/').unwrap_or_default();
+        let backends = match answer {
+            Answer::Backends(backends) => backends,
+            Answer::Redirect(redirect) => {
+                filters.retain(|filter| matches!(filter, Filter::ResponseHeaderModifier(_) | Filter::Cors(_)));
+                filters.push(Filter::RequestRedirect(redirect));
+                Vec::new()
+            }
+            Answer::Status(status) => vec![Backend {
+                id: route.of.clone(),
+                weight: 1,
+                target: BackendTarget::Fail { status, reason: "the proxy itself answers".to_owned() },
+                filters: Vec::new(),
+            }],
+        };
+        Route {
+            id: RouteId { namespace: namespace.to_owned(), name: name.to_owned(), rule: index },
+            hostnames: Vec::new(),
+            matches: vec![route.matches.clone()],
+            filters,
+            backends,
+            timeouts: Timeouts { request: route.timeout, backend_request: None },
+            retry: None,
+        }
+    };
+    VirtualHost {
+        listener: host.fqdn.clone(),
+        hostname: Hostname::parse(&host.fqdn),
+        routes: host.routes.iter().enumerate().map(route).collect(),
+    }
+}

@@ -1,0 +1,156 @@
+//! What is looked up for a proxy: Services with their endpoints, Secrets, and whether one of another namespace may be used.
+
+use std::net::{IpAddr, SocketAddr};
+
+use gateproof_controllers::model::SecretView;
+use gateproof_proxy::config::Certificate;
+use gateproof_runtime::object::{items, namespace, text};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::api::DelegationSpec;
+use crate::kinds::{Kind, Snapshot};
+
+/// A port of a Service that can be forwarded to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Upstream {
+    /// `namespace/name:port`.
+    pub(super) id: String,
+    /// The ready endpoints.
+    pub(super) endpoints: Vec<SocketAddr>,
+    /// What the Service says is spoken there: nothing, `h2c` or `tls`.
+    pub(super) protocol: &'static str,
+}
+
+/// Finds a port of a Service.
+pub(super) fn service(snapshot: &Snapshot, of: &str, service: &str, port: u16) -> Result<Upstream, String> {
+    let id = format!("{of}/{service}:{port}");
+    let Some(object) = snapshot.get(Kind::Service, of, service) else {
+        return Err(format!("there is no Service {of}/{service}"));
+    };
+    let Some(found) = items(object, "/spec/ports").find(|known| known["port"] == port) else {
+        return Err(format!("the Service {of}/{service} has no port {port}"));
+    };
+    if !matches!(text(found, "/protocol"), "" | "TCP") {
+        return Err(format!("port {port} of the Service {of}/{service} does not carry TCP"));
+    }
+    if text(object, "/spec/type") == "ExternalName" {
+        return Err(format!("the Service {of}/{service} is an external name, and these are switched off"));
+    }
+    let protocol = match found.pointer("/appProtocol").and_then(Value::as_str) {
+        Some("kubernetes.io/h2c") => "h2c",
+        Some("https") => "tls",
+        _ => "",
+    };
+    Ok(Upstream { id, endpoints: endpoints(snapshot, of, service, text(found, "/name")), protocol })
+}
+
+fn endpoints(snapshot: &Snapshot, of: &str, service: &str, port: &str) -> Vec<SocketAddr> {
+    let mut found = Vec::new();
+    for slice in snapshot.all(Kind::EndpointSlice).filter(|slice| namespace(slice) == of) {
+        if slice["metadata"]["labels"]["kubernetes.io/service-name"] != service {
+            continue;
+        }
+        let numbers = items(slice, "/ports").filter(|one| text(one, "/name") == port);
+        for number in numbers.filter_map(|one| u16::try_from(one["port"].as_u64()?).ok()) {
+            for endpoint in items(slice, "/endpoints").filter(|one| one["conditions"]["ready"] != false) {
+                let address = text(endpoint, "/addresses/0").parse::<IpAddr>();
+                found.extend(address.map(|address| SocketAddr::new(address, number)));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Why something in a Secret cannot be used.
+pub(super) enum Unusable {
+    /// It is of another namespace, which delegates it to nobody or to others.
+    NotDelegated,
+    /// It is none.
+    Invalid(String),
+}
+
+/// The Secret that a reference (`name` or `namespace/name`) of a namespace means.
+fn secret<'s>(snapshot: &'s Snapshot, of: &str, reference: &str) -> Result<&'s Value, Unusable> {
+    let (home, secret) = reference.split_once('/').unwrap_or((of, reference));
+    let Some(object) = snapshot.get(Kind::Secret, home, secret) else {
+        return Err(Unusable::Invalid("there is no such Secret".to_owned()));
+    };
+    if home != of && !is_delegated(snapshot, home, secret, of) {
+        return Err(Unusable::NotDelegated);
+    }
+    if !["kubernetes.io/tls", "Opaque"].contains(&text(object, "/type")) {
+        let why = format!("it is of the type {}, and neither kubernetes.io/tls nor Opaque", text(object, "/type"));
+        return Err(Unusable::Invalid(why));
+    }
+    Ok(object)
+}
+
+fn is_delegated(snapshot: &Snapshot, home: &str, secret: &str, to: &str) -> bool {
+    let of_home = snapshot.all(Kind::Delegation).filter(|object| namespace(object) == home);
+    let specs = of_home.filter_map(|object| DelegationSpec::deserialize(&object["spec"]).ok());
+    specs.flat_map(|spec| spec.delegations).any(|delegation| {
+        delegation.secret_name == secret
+            && delegation.target_namespaces.iter().any(|target| target == "*" || target == to)
+    })
+}
+
+/// A certificate with its key.
+pub(super) fn certificate(snapshot: &Snapshot, of: &str, reference: &str) -> Result<Certificate, Unusable> {
+    let secret = secret(snapshot, of, reference)?;
+    let read = SecretView::read(secret).map_err(|error| Unusable::Invalid(error.to_string()))?;
+    let certificate = read.certificate.map_err(|why| Unusable::Invalid(format!("it {why}")))?;
+    let key_pem = gateproof_proxy::config::Sensitive::new(certificate.key_pem);
+    Ok(Certificate { chain_pem: certificate.chain_pem, key_pem })
+}
+
+/// The bundle of authorities of a Secret, in PEM.
+pub(super) fn authorities(snapshot: &Snapshot, of: &str, reference: &str) -> Result<String, Unusable> {
+    let bundle = pem(secret(snapshot, of, reference)?, "ca.crt")?;
+    match gateproof_proxy::reencrypt::bundle(&bundle) {
+        Ok(_) => Ok(bundle),
+        Err(why) => Err(Unusable::Invalid(format!("its ca.crt is no bundle of certificates: {why}"))),
+    }
+}
+
+/// The list of revoked certificates of a Secret, in PEM.
+pub(super) fn revocations(snapshot: &Snapshot, of: &str, reference: &str) -> Result<String, Unusable> {
+    let list = pem(secret(snapshot, of, reference)?, "crl.pem")?;
+    match list.contains("-----BEGIN X509 CRL-----") {
+        true => Ok(list),
+        false => Err(Unusable::Invalid("its crl.pem has no list of revoked certificates".to_owned())),
+    }
+}
+
+/// Keys for tokens, as a JSON object with a list of `keys`.
+pub(super) fn keys(snapshot: &Snapshot, of: &str, name: &str, key: &str) -> Result<(), String> {
+    let object = snapshot.get(Kind::Secret, of, name).ok_or("there is no such Secret")?;
+    if text(object, "/type") != "Opaque" {
+        return Err("it is not of the type Opaque".to_owned());
+    }
+    let data = decoded(object, key).ok_or("it has no such key")?;
+    let document: Value = serde_json::from_str(&data).map_err(|error| error.to_string())?;
+    if document["keys"].is_array() { Ok(()) } else { Err("it has no list of keys".to_owned()) }
+}
+
+fn pem(secret: &Value, field: &str) -> Result<String, Unusable> {
+    let text = decoded(secret, field).unwrap_or_default();
+    if text.is_empty() { Err(Unusable::Invalid(format!("it has no {field}"))) } else { Ok(text) }
+}
+
+fn decoded(secret: &Value, field: &str) -> Option<String> {
+    use base64::Engine;
+    let data = secret["data"].get(field)?.as_str()?;
+    String::from_utf8(base64::engine::general_purpose::STANDARD.decode(data).ok()?).ok()
+}
+
+/// Whether an object is one of the class that the implementation serves.
+pub(super) fn is_of_class(object: &Value, class: &str) -> bool {
+    let annotation = |name: &str| object["metadata"]["annotations"].get(name).and_then(Value::as_str);
+    let named = annotation("projectcontour.io/ingress.class")
+        .or_else(|| annotation("kubernetes.io/ingress.class"))
+        .or_else(|| object["spec"]["ingressClassName"].as_str());
+    named.is_none_or(|named| named.is_empty() || named == class)
+}

@@ -1,0 +1,383 @@
+//! Routes of a root and of all that it includes.
+
+use gateproof_proxy::config::{Authorities, Fraction, RequestMirror, UrlRewrite};
+use gateproof_proxy::config::{Backend, BackendTarget, BackendTls, Filter, PathMatch, PathModifier, PeerName};
+
+use super::config::{Answer, HostRoute};
+use super::lookup::{self, Unusable};
+use super::{Proxy, Round, conditions, policies, root};
+use crate::api::{Condition, ReplacePrefix, Route, Service};
+use crate::status::Verdict;
+
+/// What stands above a proxy on the way from its root.
+#[derive(Clone, Default)]
+pub(super) struct Above<'a> {
+    /// The conditions of the includes that led here.
+    conditions: Vec<Condition>,
+    /// The proxies on the way.
+    visited: Vec<(String, String)>,
+    /// Whether clear text is sent to TLS.
+    enforces_tls: bool,
+    /// The provider of tokens for routes that name none.
+    provider: Option<&'a str>,
+}
+
+impl<'a> Above<'a> {
+    /// Nothing stands above a root.
+    pub(super) fn root(proxy: &Proxy, provider: Option<&'a str>) -> Self {
+        let host = proxy.spec.virtualhost.as_ref();
+        Above { enforces_tls: host.is_some_and(|host| host.tls.is_some()), provider, ..Above::default() }
+    }
+}
+
+/// The routes of a proxy and of what it includes; what is wrong is told of each.
+pub(super) fn of(round: &mut Round<'_>, proxy: &Proxy, above: &Above<'_>) -> Vec<HostRoute> {
+    let own = (proxy.namespace.clone(), proxy.name.clone());
+    if above.visited.contains(&own) {
+        let names = above.visited.iter().chain([&own]).map(|(namespace, name)| format!("{namespace}/{name}"));
+        let path = names.collect::<Vec<_>>().join(" -> ");
+        round.verdict(proxy).error("IncludeError", "IncludeCreatesCycle", format!("includes go in a circle: {path}"));
+        return Vec::new();
+    }
+    let mut below = above.clone();
+    below.visited.push(own);
+    let mut routes = included(round, proxy, &below);
+    for route in &proxy.spec.routes {
+        match self::route(round, proxy, route, &below) {
+            Some(route) => routes.extend(route),
+            // One route that is wrong leaves none of its proxy.
+            None if round.is_design() => {}
+            None => return Vec::new(),
+        }
+    }
+    routes
+}
+
+fn included(round: &mut Round<'_>, proxy: &Proxy, below: &Above<'_>) -> Vec<HostRoute> {
+    let mut routes = Vec::new();
+    let mut seen = Vec::new();
+    for include in &proxy.spec.includes {
+        if let Err((r#type, reason, why)) = well_formed(&include.conditions) {
+            round.verdict(proxy).error(r#type, reason, format!("include of {}: {why}", include.name));
+            continue;
+        }
+        let identity = conditions::identity(&include.conditions);
+        let is_trivial = identity == (PathMatch::Text("/".to_owned()), Vec::new());
+        if !is_trivial && seen.contains(&identity) {
+            let message = format!("include of {}: an include before it has the same conditions", include.name);
+            round.verdict(proxy).error("IncludeError", "DuplicateMatchConditions", message);
+            continue;
+        }
+        seen.push(identity);
+        let home = if include.namespace.is_empty() { &proxy.namespace } else { &include.namespace };
+        let id = (home.clone(), include.name.clone());
+        let found = round.proxies.get(&id);
+        let unusable = match found {
+            None => Some(("IncludeNotFound", format!("there is no HTTPProxy {}/{}", id.0, id.1))),
+            Some(found) if found.spec.virtualhost.is_some() => {
+                Some(("RootIncludesRoot", format!("{} is a root of its own", found.id())))
+            }
+            Some(_) => None,
+        };
+        match (unusable, found) {
+            (None, Some(found)) => {
+                round.orphans.remove(&id);
+                round.verdict(found);
+                let mut below = below.clone();
+                below.conditions.extend(include.conditions.iter().cloned());
+                routes.extend(of(round, found, &below));
+            }
+            (unusable, _) => {
+                if let Some((reason, message)) = unusable {
+                    round.verdict(proxy).error("IncludeError", reason, message);
+                }
+                // What is asked of the part that is missing is answered by the proxy, unless everything is meant.
+                if !include.conditions.is_empty() {
+                    let matches = conditions::merged(&include.conditions);
+                    routes.push(HostRoute {
+                        of: proxy.id(),
+                        matches,
+                        answer: Answer::Status(502),
+                        ..HostRoute::default()
+                    });
+                }
+            }
+        }
+    }
+    routes
+}
+
+/// Family, reason and message of what is wrong with the conditions of an include.
+fn well_formed(of: &[Condition]) -> Result<(), (&'static str, &'static str, String)> {
+    conditions::paths_of_include(of).map_err(|why| ("IncludeError", "PathMatchConditionsNotValid", why))?;
+    conditions::headers(of).map_err(|why| ("RouteError", "HeaderMatchConditionsNotValid", why))?;
+    conditions::queries(of).map_err(|why| ("RouteError", "QueryParameterMatchConditionsNotValid", why))
+}
+
+/// A route, in as many as it takes; nothing if it is wrong.
+fn route(round: &mut Round<'_>, proxy: &Proxy, route: &Route, below: &Above<'_>) -> Option<Vec<HostRoute>> {
+    let mut verdict = std::mem::take(round.verdict(proxy));
+    let made = checked(round, proxy, route, below, &mut verdict);
+    *round.verdict(proxy) = verdict;
+    let made = made?;
+    if !root::filters(round, proxy, &route.ip_allow_policy, &route.ip_deny_policy) {
+        return None;
+    }
+    Some(made)
+}
+
+fn checked(
+    round: &Round<'_>,
+    proxy: &Proxy,
+    route: &Route,
+    below: &Above<'_>,
+    verdict: &mut Verdict,
+) -> Option<Vec<HostRoute>> {
+    let mut refuse = |r#type: &str, reason: &str, why: String| {
+        verdict.error(r#type, reason, why);
+        None::<Vec<HostRoute>>
+    };
+    let actions = usize::from(!route.services.is_empty())
+        + usize::from(route.request_redirect_policy.is_some())
+        + usize::from(route.direct_response_policy.is_some());
+    if actions != 1 {
+        let message = "a route has services, a redirect or a direct response, and exactly one of them";
+        return refuse("RouteError", "RouteActionCountNotValid", message.to_owned());
+    }
+    if let Err(why) = conditions::paths(&route.conditions) {
+        return refuse("RouteError", "PathMatchConditionsNotValid", format!("route: {why}"));
+    }
+    let all: Vec<Condition> = below.conditions.iter().chain(&route.conditions).cloned().collect();
+    if let Err(why) = conditions::headers(&all) {
+        return refuse("RouteError", "HeaderMatchConditionsNotValid", why);
+    }
+    if let Err(why) = conditions::queries(&all) {
+        return refuse("RouteError", "QueryParameterMatchConditionsNotValid", why);
+    }
+    let request = match policies::headers(route.request_headers_policy.as_ref(), true) {
+        Ok(request) => request,
+        Err(why) => return refuse("RouteError", "RequestHeadersPolicyInvalid", format!("requests: {why}")),
+    };
+    let response = match policies::headers(route.response_headers_policy.as_ref(), false) {
+        Ok((response, _)) => response,
+        Err(why) => return refuse("RouteError", "ResponseHeaderPolicyInvalid", format!("responses: {why}")),
+    };
+    if let Err(why) = policies::cookies(&route.cookie_rewrite_policies) {
+        return refuse("RouteError", "CookieRewritePoliciesInvalid", why);
+    }
+    let timeout = match policies::timeout(route.timeout_policy.as_ref()) {
+        Ok(timeout) => timeout,
+        Err(why) => return refuse("RouteError", "TimeoutPolicyNotValid", format!("timeoutPolicy: {why}")),
+    };
+    if let Err(why) = policies::rates(route.rate_limit_policy.as_ref()) {
+        return refuse("RouteError", "RateLimitPolicyNotValid", format!("rateLimitPolicy: {why}"));
+    }
+    policies::hashes(route.load_balancer_policy.as_ref(), verdict);
+    let mut refuse = |r#type: &str, reason: &str, why: String| {
+        verdict.error(r#type, reason, why);
+        None::<Vec<HostRoute>>
+    };
+    let redirect = match route.request_redirect_policy.as_ref().map(policies::redirect).transpose() {
+        Ok(redirect) => redirect,
+        Err(why) => return refuse("RouteError", "RequestRedirectPolicy", why),
+    };
+    let matches = conditions::merged(&all);
+    let replacements = route.path_rewrite_policy.as_ref().map_or(&[][..], |policy| &policy.replace_prefix);
+    let replacement = match (replacements, &matches.path) {
+        ([], _) => None,
+        (all, PathMatch::Text(prefix)) => {
+            if let Err((reason, why)) = policies::replacements(all) {
+                return refuse("PrefixReplaceError", reason, why);
+            }
+            replacement(all, prefix)
+        }
+        _ => {
+            let message = "prefixes are replaced, and the route has none";
+            return refuse("PrefixReplaceError", "MustHavePrefix", message.to_owned());
+        }
+    };
+    if let Err(why) = policies::health(route.health_check_policy.as_ref()) {
+        return refuse("RouteError", "HealthCheckPolicyInvalid", why);
+    }
+    let strategy = policies::strategy(route.load_balancer_policy.as_ref());
+    let served = services(round, proxy, &route.services, strategy, verdict)?;
+    let jwt = route.jwt_verification_policy.as_ref();
+    let provider = match jwt {
+        Some(policy) if !policy.require.is_empty() && policy.disabled => {
+            let message = "jwtVerificationPolicy asks for a token and is switched off";
+            verdict.error("JWTVerificationError", "InvalidJWTVerificationPolicy", message);
+            return None;
+        }
+        Some(policy) if !policy.require.is_empty() => Some(policy.require.clone()),
+        Some(policy) if policy.disabled => None,
+        _ => below.provider.map(str::to_owned),
+    };
+    let answer = match (redirect, &route.direct_response_policy) {
+        (Some(redirect), _) => Answer::Redirect(redirect),
+        (None, Some(direct)) => Answer::Status(direct.status_code),
+        (None, None) if served.backends.is_empty() => Answer::Status(503),
+        (None, None) => Answer::Backends(served.backends),
+    };
+    let mut filters = policies::filters(request, response);
+    filters.extend(served.mirror.map(Filter::RequestMirror));
+    let made = HostRoute {
+        of: proxy.id(),
+        matches,
+        filters,
+        answer,
+        timeout,
+        enforces_tls: below.enforces_tls && !route.permit_insecure,
+        jwt: provider,
+    };
+    Some(rewritten(made, replacement))
+}
+
+/// What the prefix of a route is replaced by: what is said of exactly this one, or of whatever there is.
+fn replacement(all: &[ReplacePrefix], prefix: &str) -> Option<String> {
+    let exact = all.iter().find(|one| one.prefix == prefix);
+    exact.or_else(|| all.iter().find(|one| one.prefix.is_empty())).map(|one| one.replacement.clone())
+}
+
+/// A route with its prefix replaced. `/a` and `/a/` are two prefixes to whoever compares texts, and what follows them keeps one slash.
+fn rewritten(route: HostRoute, replacement: Option<String>) -> Vec<HostRoute> {
+    let (Some(replacement), PathMatch::Text(prefix)) = (replacement, route.matches.path.clone()) else {
+        return vec![route];
+    };
+    let with = |prefix: &str, replacement: &str| {
+        let mut route = route.clone();
+        route.matches.path = PathMatch::Text(prefix.to_owned());
+        let path = Some(PathModifier::ReplacePrefixMatch(replacement.to_owned()));
+        route.filters.push(Filter::UrlRewrite(UrlRewrite { hostname: None, path }));
+        route
+    };
+    if prefix == "/" {
+        return vec![with("/", &replacement)];
+    }
+    let (prefix, bare) = (prefix.trim_end_matches('/'), replacement.trim_end_matches('/'));
+    let first = with(prefix, if bare.is_empty() { "/" } else { bare });
+    vec![first, with(&format!("{prefix}/"), &format!("{bare}/"))]
+}
+
+#[derive(Default)]
+struct Served {
+    backends: Vec<Backend>,
+    mirror: Option<RequestMirror>,
+}
+
+/// Where a route leads; nothing if that is wrong. A Service that is not there is told of, and left out.
+fn services(
+    round: &Round<'_>,
+    proxy: &Proxy,
+    services: &[Service],
+    strategy: &str,
+    verdict: &mut Verdict,
+) -> Option<Served> {
+    let mut served = Served::default();
+    let weights: u32 = services.iter().filter(|service| !service.mirror).map(|service| service.weight).sum();
+    for service in services {
+        let upstream = match lookup::service(round.snapshot, &proxy.namespace, &service.name, service.port) {
+            Ok(upstream) => upstream,
+            Err(why) => {
+                verdict.error("ServiceError", "ServiceUnresolvedReference", format!("a route leads nowhere: {why}"));
+                continue;
+            }
+        };
+        let mut refuse = |reason: &str, why: String| {
+            verdict.error("ServiceError", reason, why);
+            None::<Served>
+        };
+        let protocol = service.protocol.as_deref().unwrap_or(upstream.protocol);
+        let tls = match encrypted(round, proxy, service, protocol) {
+            Ok(tls) => tls,
+            Err((r#type, reason, why)) => {
+                verdict.error(r#type, reason, why);
+                return None;
+            }
+        };
+        let request = match policies::headers(service.request_headers_policy.as_ref(), true) {
+            Ok(request) => request,
+            Err(why) => return refuse("RequestHeadersPolicyInvalid", format!("requests: {why}")),
+        };
+        let response = match policies::headers(service.response_headers_policy.as_ref(), false) {
+            Ok((response, _)) => response,
+            Err(why) => return refuse("ResponseHeadersPolicyInvalid", format!("responses: {why}")),
+        };
+        if let Err(why) = policies::cookies(&service.cookie_rewrite_policies) {
+            verdict.error("RouteError", "CookieRewritePoliciesInvalid", why);
+            return None;
+        }
+        if let Some(policy) = &service.slow_start_policy
+            && let Err(why) = policies::slow_start(policy, strategy)
+        {
+            return refuse("SlowStartInvalid", why);
+        }
+        let target = match (tls, protocol) {
+            (Some(tls), protocol) => {
+                BackendTarget::Tls { endpoints: upstream.endpoints.clone(), h2: protocol == "h2", tls }
+            }
+            (None, "h2c") => BackendTarget::H2cEndpoints(upstream.endpoints.clone()),
+            (None, _) => BackendTarget::Endpoints(upstream.endpoints.clone()),
+        };
+        if service.mirror {
+            if served.mirror.is_some() {
+                return refuse("OnlyOneMirror", "a route has one mirror".to_owned());
+            }
+            let fraction = (service.weight > 0).then_some(Fraction { numerator: service.weight, denominator: 100 });
+            served.mirror = Some(RequestMirror { id: upstream.id, target, fraction });
+            continue;
+        }
+        let weight = if weights == 0 { 1 } else { service.weight };
+        served.backends.push(Backend {
+            id: upstream.id,
+            weight,
+            target,
+            filters: policies::filters(request, response),
+        });
+    }
+    Some(served)
+}
+
+/// How a service is spoken to over TLS, if it is; or family, reason and message of what is wrong with that.
+pub(super) fn encrypted(
+    round: &Round<'_>,
+    proxy: &Proxy,
+    service: &Service,
+    protocol: &str,
+) -> Result<Option<BackendTls>, (&'static str, &'static str, String)> {
+    if !["tls", "h2"].contains(&protocol) {
+        return Ok(None);
+    }
+    let Some(validation) = &service.validation else {
+        let tls = BackendTls {
+            server_name: service.name.clone(),
+            authorities: Authorities::Any,
+            names: vec![PeerName::Any],
+            client: None,
+        };
+        return Ok(Some(tls));
+    };
+    let found = lookup::authorities(round.snapshot, &proxy.namespace, &validation.ca_secret);
+    let bundle = found.map_err(|why| match why {
+        Unusable::NotDelegated => {
+            let why = format!("the namespace of the Secret {} does not delegate it", validation.ca_secret);
+            ("TLSError", "CACertificateNotDelegated", why)
+        }
+        Unusable::Invalid(why) => {
+            let why = format!("the Secret {} with the authority cannot be used: {why}", validation.ca_secret);
+            ("ServiceError", "TLSUpstreamValidation", why)
+        }
+    })?;
+    let names: Vec<String> = match &validation.subject_names[..] {
+        [] => vec![validation.subject_name.clone()],
+        names => names.to_vec(),
+    };
+    if names.iter().any(String::is_empty) {
+        return Err(("ServiceError", "TLSUpstreamValidation", "validation needs the name of the subject".to_owned()));
+    }
+    Ok(Some(BackendTls {
+        server_name: names[0].clone(),
+        authorities: Authorities::Pem(bundle),
+        names: names.into_iter().map(PeerName::Dns).collect(),
+        client: None,
+    }))
+}

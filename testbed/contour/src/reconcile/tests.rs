@@ -1,0 +1,157 @@
+#![allow(clippy::unwrap_used)]
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::status::Sub;
+
+fn object(kind: &str, name: &str, spec: Value) -> (Kind, Value) {
+    use gateproof_runtime::object::Kind as _;
+    let kind = Kind::ALL.iter().copied().find(|one| one.name() == kind).unwrap();
+    (kind, json!({"metadata": {"namespace": "demo", "name": name, "generation": 1}, "spec": spec}))
+}
+
+fn echo() -> (Kind, Value) {
+    object("Service", "echo", json!({"ports": [{"port": 80}]}))
+}
+
+fn proxy(name: &str, spec: Value) -> (Kind, Value) {
+    object("HTTPProxy", name, spec)
+}
+
+fn round(objects: Vec<(Kind, Value)>, edition: Edition) -> Outcome {
+    let mut snapshot = Snapshot::default();
+    objects.into_iter().for_each(|(kind, object)| snapshot.put(kind, object));
+    let settings = Settings { edition, ..Settings::at(IpAddr::V4(Ipv4Addr::LOCALHOST)) };
+    reconcile(&snapshot, &settings)
+}
+
+fn said(outcome: &Outcome, name: &str) -> Vec<String> {
+    let verdict = &outcome.verdicts[&(Kind::HttpProxy, "demo".to_owned(), name.to_owned())];
+    verdict.errors.iter().map(|Sub { r#type, reason, .. }| format!("{type}/{reason}")).collect()
+}
+
+#[rstest]
+#[case::good(json!([{"services": [{"name": "echo", "port": 80}]}]), &[], 1)]
+#[case::missing(json!([{"services": [{"name": "nope", "port": 80}]}]), &["ServiceError/ServiceUnresolvedReference"], 1)]
+#[case::port(json!([{"services": [{"name": "echo", "port": 81}]}]), &["ServiceError/ServiceUnresolvedReference"], 1)]
+#[case::two_missing(
+    json!([{"services": [{"name": "nope", "port": 80}, {"name": "none", "port": 80}]}]),
+    &["ServiceError/ServiceUnresolvedReference", "ServiceError/ServiceUnresolvedReference"],
+    1
+)]
+#[case::one_wrong_route_leaves_none(
+    json!([{"services": [{"name": "echo", "port": 80}]}, {}]), &["RouteError/RouteActionCountNotValid"], 0
+)]
+#[case::path(
+    json!([{"conditions": [{"prefix": "no"}], "services": [{"name": "echo", "port": 80}]}]),
+    &["RouteError/PathMatchConditionsNotValid"],
+    0
+)]
+#[case::header(
+    json!([{
+        "conditions": [{"header": {"name": "X-A", "exact": "a"}}, {"header": {"name": "x-a", "notexact": "a"}}],
+        "services": [{"name": "echo", "port": 80}]
+    }]),
+    &["RouteError/HeaderMatchConditionsNotValid"],
+    0
+)]
+#[case::query(
+    json!([{"conditions": [{"queryParameter": {"name": "a"}}], "services": [{"name": "echo", "port": 80}]}]),
+    &["RouteError/QueryParameterMatchConditionsNotValid"],
+    0
+)]
+#[case::rewrite_without_prefix(
+    json!([{
+        "conditions": [{"exact": "/a"}],
+        "services": [{"name": "echo", "port": 80}],
+        "pathRewritePolicy": {"replacePrefix": [{"replacement": "/b"}]}
+    }]),
+    &["PrefixReplaceError/MustHavePrefix"],
+    0
+)]
+#[case::rewritten_in_two(
+    json!([{
+        "conditions": [{"prefix": "/a"}],
+        "services": [{"name": "echo", "port": 80}],
+        "pathRewritePolicy": {"replacePrefix": [{"replacement": "/b"}]}
+    }]),
+    &[],
+    2
+)]
+#[case::mirrors(
+    json!([{"services": [
+        {"name": "echo", "port": 80}, {"name": "echo", "port": 80, "mirror": true}, {"name": "echo", "port": 80, "mirror": true}
+    ]}]),
+    &["ServiceError/OnlyOneMirror"],
+    0
+)]
+#[case::limits(
+    json!([{"services": [{"name": "echo", "port": 80}], "rateLimitPolicy": {"local": {"requests": 1, "unit": "day"}}}]),
+    &["RouteError/RateLimitPolicyNotValid"],
+    0
+)]
+fn routes_are_told_of_and_served(#[case] routes: Value, #[case] expected: &[&str], #[case] served: usize) {
+    let outcome = round(
+        vec![echo(), proxy("root", json!({"virtualhost": {"fqdn": "a.test"}, "routes": routes}))],
+        Edition::Current,
+    );
+    assert_eq!(said(&outcome, "root"), expected);
+    assert_eq!(outcome.hosts.iter().map(|host| host.routes.len()).sum::<usize>(), served);
+}
+
+#[test]
+fn includes_are_followed_once_and_told_of_where_they_are() {
+    let services = json!([{"services": [{"name": "echo", "port": 80}]}]);
+    let includes = json!([
+        {"name": "child", "conditions": [{"prefix": "/a"}]},
+        {"name": "child", "conditions": [{"prefix": "/a"}]},
+        {"name": "nobody", "conditions": [{"prefix": "/b"}]},
+        {"name": "nobody"},
+        {"name": "other", "conditions": [{"prefix": "/c"}]},
+    ]);
+    let outcome = round(
+        vec![
+            echo(),
+            proxy("root", json!({"virtualhost": {"fqdn": "a.test"}, "includes": includes})),
+            proxy("other", json!({"virtualhost": {"fqdn": "b.test"}, "routes": services})),
+            proxy("child", json!({"routes": services, "includes": [{"name": "child"}]})),
+            proxy("alone", json!({"routes": services})),
+        ],
+        Edition::Current,
+    );
+    let missing = "IncludeError/IncludeNotFound";
+    let expected = ["IncludeError/DuplicateMatchConditions", missing, missing, "IncludeError/RootIncludesRoot"];
+    assert_eq!(said(&outcome, "root"), expected);
+    assert_eq!(said(&outcome, "child"), ["IncludeError/IncludeCreatesCycle"]);
+    assert_eq!(said(&outcome, "alone"), ["Orphaned/Orphaned"]);
+    assert_eq!(said(&outcome, "other"), [""; 0]);
+    let host = outcome.hosts.iter().find(|host| host.fqdn == "a.test").unwrap();
+    let gone = host.routes.iter().filter(|route| route.answer == Answer::Status(502)).count();
+    assert_eq!((host.routes.len(), gone), (3, 2));
+}
+
+#[test]
+fn several_roots_with_one_host_are_served_by_none() {
+    let root =
+        |fqdn: &str| json!({"virtualhost": {"fqdn": fqdn}, "routes": [{"services": [{"name": "echo", "port": 80}]}]});
+    let outcome = round(vec![echo(), proxy("a", root("A.test")), proxy("b", root("a.test"))], Edition::Current);
+    assert_eq!([said(&outcome, "a"), said(&outcome, "b")].concat(), ["VirtualHostError/DuplicateVhost"; 2]);
+    assert_eq!(outcome.hosts, []);
+}
+
+#[rstest]
+#[case(Edition::Current, &["TLSError/SecretNotValid"])]
+#[case(Edition::Design, &["TLSError/TLSSecretNotFound", "ServiceError/ServiceNotFound"])]
+fn a_missing_secret_stops_a_root(#[case] edition: Edition, #[case] expected: &[&str]) {
+    let spec = json!({
+        "virtualhost": {"fqdn": "a.test", "tls": {"secretName": "nope"}},
+        "routes": [{"services": [{"name": "nope", "port": 80}]}],
+    });
+    let outcome = round(vec![proxy("root", spec)], edition);
+    assert_eq!(said(&outcome, "root"), expected);
+    assert_eq!(outcome.hosts, []);
+}

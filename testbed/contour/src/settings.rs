@@ -1,0 +1,49 @@
+//! What the operator of the implementation decides.
+
+use std::net::IpAddr;
+
+/// Which contract the statuses keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edition {
+    /// As the design document has it: the reason of a lone error is the condition's own, several are `MultipleReasons`, and what is
+    /// wrong is told of everything at once.
+    Design,
+    /// As it is shipped.
+    #[default]
+    Current,
+}
+
+impl Edition {
+    /// That of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Edition> {
+        match name {
+            "design" => Some(Edition::Design),
+            "current" => Some(Edition::Current),
+            _ => None,
+        }
+    }
+}
+
+/// Settings of the implementation.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which contract the statuses keep.
+    pub edition: Edition,
+    /// Where it serves, and what it says of that in every status (`--ingress-status-address`).
+    pub address: IpAddr,
+    /// The port for clear text.
+    pub http: u16,
+    /// The port for TLS.
+    pub https: u16,
+    /// The class of proxies that it serves beside those without one (`--ingress-class-name`).
+    pub class: String,
+}
+
+impl Settings {
+    /// As shipped, at an address.
+    #[must_use]
+    pub fn at(address: IpAddr) -> Settings {
+        Settings { edition: Edition::Current, address, http: 80, https: 443, class: "contour".to_owned() }
+    }
+}
