@@ -229,7 +229,8 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["OWN-08"],
         seam: Seam::Exchange(|| {
             Arc::new(Answers(|_, response| {
-                if response.headers().get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json")) {
+                if response.headers().get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json"))
+                {
                     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
                 }
             }))
