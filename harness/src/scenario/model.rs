@@ -44,6 +44,8 @@ pub struct Scenario {
     pub summary: String,
     /// Features that the target must claim.
     pub features: Vec<String>,
+    /// Features that the target must not claim, because the scenario is about what it says without them.
+    pub without: Vec<String>,
     /// Versions and channel in which the scenario has a meaning.
     pub bounds: Bounds,
     /// What it must not share with others.

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod probes;
+mod without;
 
 use rstest::rstest;
 

@@ -13,6 +13,7 @@ mod frames;
 mod grpc;
 mod http;
 mod kept;
+mod lacking;
 mod limits;
 mod listener_sets;
 mod own_certificates;
@@ -194,6 +195,7 @@ pub fn catalogue() -> &'static [Fault] {
             clients::FAULTS,
             own_certificates::FAULTS,
             protection::FAULTS,
+            lacking::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });
