@@ -96,6 +96,16 @@ fn a_backend_that_greets_is_hosted() {
     assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` speaks first"));
 }
 
+#[rstest]
+#[case::line("send: hello", None)]
+#[case::behind_it("bodyBytes: 9", Some("what it sends over a stream comes back from hosted backends alone"))]
+fn what_returns_a_stream_is_hosted(#[case] sent: &str, #[case] wanted: Option<&str>) {
+    let text = HEAD.replacen("  steps:", "  gateways: {gw: tcp}\n  steps:", 1);
+    let text = format!("{text}    - probe: {{tcp: \"${{gw}}\", {sent}, expect: refused}}\n");
+    let some = parse("a.yaml", &text, &Vocabulary::builtin()).unwrap().remove(0);
+    assert_eq!(only_hosted(&some).as_deref(), wanted);
+}
+
 #[test]
 fn a_backend_with_a_certificate_is_hosted() {
     let mut some = scenario("a");

@@ -428,7 +428,7 @@ pub struct Probe {
     pub tls: bool,
     /// Request headers, with a line for each value.
     pub headers: IndexMap<String, Vec<String>>,
-    /// Request body.
+    /// Request body; of a stream what is sent behind the line, and has to come back.
     pub body: String,
     /// Texts of the messages of a call, in order; none: one empty message.
     pub sends: Vec<String>,

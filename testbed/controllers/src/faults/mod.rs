@@ -23,6 +23,7 @@ mod releases;
 mod snapshot;
 mod specs;
 mod statuses;
+mod streams;
 mod surface;
 pub mod tamper;
 mod tls;
@@ -196,6 +197,7 @@ pub fn catalogue() -> &'static [Fault] {
             own_certificates::FAULTS,
             protection::FAULTS,
             lacking::FAULTS,
+            streams::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });
