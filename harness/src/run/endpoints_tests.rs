@@ -162,7 +162,9 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-conflict",
         "backendtlspolicy-encrypts",
         "backendtlspolicy-foreign-condition",
+        "backendtlspolicy-foreign-entries-in-order",
         "backendtlspolicy-foreign-entry",
+        "backendtlspolicy-full-list-of-entries",
         "backendtlspolicy-generation",
         "backendtlspolicy-invalid-authority",
         "backendtlspolicy-invalid-kind",
@@ -190,7 +192,9 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-two-ports-of-a-service",
         "httproute-two-services-of-a-name",
         "httproute-unready-endpoint",
+        "tcproute-long-stream",
         "tcproute-server-that-speaks-first",
+        "tlsroute-long-stream",
     ];
     assert_eq!(others, hosted_only);
     assert!(harmless > 5, "{harmless} scenarios write Services and run");
