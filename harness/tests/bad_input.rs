@@ -48,7 +48,14 @@ impl Kind {
     fn request(self, host: &str, port: u16) -> ProbeRequest {
         let host = host.to_owned();
         if self == Tcp {
-            return ProbeRequest::Tcp { host, port, send: String::new(), listens: false, tls: None };
+            return ProbeRequest::Tcp {
+                host,
+                port,
+                send: String::new(),
+                behind: String::new(),
+                listens: false,
+                tls: None,
+            };
         }
         let is_grpc = self == Grpc;
         ProbeRequest::from(HttpRequest {
@@ -371,7 +378,7 @@ fn over_tls(kind: Kind) -> ProbeRequest {
         ProbeRequest::Http(request) => HttpRequest { tls_server_name: name, ..*request }.into(),
         ProbeRequest::Tcp { host, port, send, listens, .. } => {
             let tls = Some(Hello { server_name: name });
-            ProbeRequest::Tcp { host, port, send, listens, tls }
+            ProbeRequest::Tcp { host, port, send, behind: String::new(), listens, tls }
         }
         ProbeRequest::Udp { .. } => panic!("datagrams have no handshake here"),
     }

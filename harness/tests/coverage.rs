@@ -197,6 +197,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "grpcroute-beside-younger-httproute",
         "grpcroute-named-as-an-httproute",
         "grpcroute-named-rule",
+        "grpcroute-request-headers-by-rule",
         "httproute-misdirected-over-http2",
         "httproute-rewrite-host-of-http2-client",
         "httproute-websocket-beside-grpcroute",

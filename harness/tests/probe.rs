@@ -39,7 +39,7 @@ fn http(address: SocketAddr, target: &str) -> ProbeRequest {
 
 fn tcp(address: SocketAddr) -> ProbeRequest {
     let (host, port) = (address.ip().to_string(), address.port());
-    ProbeRequest::Tcp { host, port, send: "hello".to_owned(), listens: false, tls: None }
+    ProbeRequest::Tcp { host, port, send: "hello".to_owned(), behind: String::new(), listens: false, tls: None }
 }
 
 async fn attempt(request: ProbeRequest) -> Exchange {
@@ -166,7 +166,7 @@ async fn a_probe_that_listens_sends_nothing() {
     let journal = Journal::default();
     let listening = |address: SocketAddr| {
         let (host, port) = (address.ip().to_string(), address.port());
-        ProbeRequest::Tcp { host, port, send: String::new(), listens: true, tls: None }
+        ProbeRequest::Tcp { host, port, send: String::new(), behind: String::new(), listens: true, tls: None }
     };
     let exchange = attempt(listening(echo(Protocol::Greeting, &journal).await.addr())).await;
     let Some(TcpEnd::Answered { echo: Some(seen), .. }) = exchange.tcp else { panic!("{:?}", exchange.tcp) };

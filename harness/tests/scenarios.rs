@@ -1,7 +1,7 @@
 //! Every scenario on the embedded target, one test each. `cargo test --test scenarios NAME` runs what matches.
 //!
-//! They run together, as users run them, the first time that one of them is asked for; those that create definitions on targets that
-//! lack these. Those that are bound to older releases have nothing to say here: `bundles.rs` runs them.
+//! They run together, as users run them, the first time that one of them is asked for; those that need a target that
+//! lacks something on one that does. Those that are bound to older releases have nothing to say here: `bundles.rs` runs them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use gateproof::dialects::Reference;
 use gateproof::judge::contract::Contract;
 use gateproof::run::{self, RunOptions, Silent, TargetChoice, embedded};
-use gateproof::scenario::scope::by_definitions;
+use gateproof::scenario::scope::{Lacking, by_lacking};
 use gateproof::scenario::{Basis, Channel, Scenario, Vocabulary, load};
 use gateproof_report::record::{Outcome, RunRecord, Severity};
 use gateproof_report::terminal;
@@ -53,11 +53,11 @@ fn run_all(scenarios: Vec<Scenario>) -> Results {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut results = Results::new();
     let mut broken = Vec::new();
-    for (without_crds, scenarios) in by_definitions(scenarios) {
+    for (lacking, scenarios) in by_lacking(scenarios) {
         let mut left = scenarios;
         // What a busy machine does not let be told is asked again, a scenario at a time.
         for jobs in [None, Some(1)] {
-            let record = runtime.block_on(run_some(&without_crds, left.clone(), jobs, &mut results));
+            let record = runtime.block_on(run_some(&lacking, left.clone(), jobs, &mut results));
             let rules = record.contract.iter();
             let rules = rules.filter(|rule| rule.severity == Severity::Failure && !rule.breaches.is_empty());
             broken.extend(rules.map(terminal::contract));
@@ -73,7 +73,7 @@ fn run_all(scenarios: Vec<Scenario>) -> Results {
 }
 
 async fn run_some(
-    without_crds: &[String],
+    lacking: &Lacking,
     scenarios: Vec<Scenario>,
     jobs: Option<usize>,
     results: &mut Results,
@@ -82,7 +82,7 @@ async fn run_some(
     let options = RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), Arc::new(contract));
     let jobs = jobs.unwrap_or(options.jobs);
     let features = embedded::held_to(Reference::GatewayApi);
-    let options = RunOptions { without_crds: without_crds.to_vec(), jobs, features, ..options };
+    let options = RunOptions { jobs, features, ..options }.lacking(lacking.clone());
     let all = scenarios.clone();
     let record = match run::run(options, scenarios, &mut Silent).await {
         Ok(output) => output.record,

@@ -40,6 +40,9 @@ pub(crate) struct Explanation {
     summary: String,
     /// Features that it needs.
     features: Vec<String>,
+    /// Features that its target must not claim.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    without: Vec<String>,
     /// Scripted services that it needs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     services: Vec<String>,
@@ -134,6 +137,7 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
         file: scenario.file.clone(),
         summary: scenario.summary.clone(),
         features: scenario.features.clone(),
+        without: scenario.without.clone(),
         services: scenario.services().into_iter().map(str::to_owned).collect(),
         since: scenario.bounds.since.map(|version| version.to_string()),
         until: scenario.bounds.until.map(|version| version.to_string()),
@@ -153,6 +157,9 @@ fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
 fn print(explanation: &Explanation) {
     say!("{} ({})\n  {}\n", explanation.name, explanation.file, explanation.summary);
     say!("features: {}", explanation.features.join(", "));
+    if !explanation.without.is_empty() {
+        say!("without: {}", explanation.without.join(", "));
+    }
     if !explanation.services.is_empty() {
         say!("services: {}", explanation.services.join(", "));
     }

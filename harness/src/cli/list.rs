@@ -77,6 +77,9 @@ pub(crate) struct ScenarioItem {
     summary: String,
     /// Features that it needs.
     features: Vec<String>,
+    /// Features that its target must not claim.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    without: Vec<String>,
     /// The first release at which it has a meaning.
     since: Option<String>,
     /// The first release at which it has none any more.
@@ -253,6 +256,7 @@ fn scenario(scenario: &Scenario, suite: &Suite) -> ScenarioItem {
         file: scenario.file.clone(),
         summary: scenario.summary.clone(),
         features: scenario.features.clone(),
+        without: scenario.without.clone(),
         since: scenario.bounds.since.map(|version| version.to_string()),
         until: scenario.bounds.until.map(|version| version.to_string()),
         profiles: counted.collect(),

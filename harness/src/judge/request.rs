@@ -82,7 +82,14 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send });
         }
         let tls = probe.tls.then(|| Hello { server_name: probe.host.clone() });
-        return Ok(ProbeRequest::Tcp { host: address.to_owned(), port, send, listens, tls });
+        return Ok(ProbeRequest::Tcp {
+            host: address.to_owned(),
+            port,
+            send,
+            behind: probe.body.clone(),
+            listens,
+            tls,
+        });
     };
     let own_host = probe.host.as_deref().unwrap_or(address);
     Ok(ProbeRequest::from(HttpRequest {

@@ -17,7 +17,7 @@ use super::shown_by::{Showing, ShownBy};
 use crate::dialects::Reference;
 use crate::run::{self, RunError, RunOptions, Silent, TargetChoice, embedded};
 use crate::scenario::expectations::{Expectation, enumerate};
-use crate::scenario::scope::by_definitions;
+use crate::scenario::scope::by_lacking;
 use crate::scenario::{Level, Scenario, select};
 use crate::suite::Suite;
 
@@ -166,8 +166,8 @@ async fn with(plan: &Plan, fault: &KnownFault, scenarios: &BTreeSet<usize>) -> R
     options.features = embedded::held_to(plan.reference);
     let mut found = FaultRun::before(fault.name, fault.clauses);
     // A fault has a target for each group of scenarios that no other one is right for.
-    for (without_crds, scenarios) in by_definitions(scenarios.iter().map(|&index| plan.scenarios[index].clone())) {
-        let options = RunOptions { without_crds, ..options.clone() };
+    for (lacking, scenarios) in by_lacking(scenarios.iter().map(|&index| plan.scenarios[index].clone())) {
+        let options = options.clone().lacking(lacking);
         let record = run::run(options, scenarios, &mut Silent).await?.record;
         found.amend(FaultRun::of(fault.name, fault.clauses, &plan.suite.requirements, &record));
     }

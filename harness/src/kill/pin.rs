@@ -46,6 +46,8 @@ pub(super) enum Pin {
     Certificate,
     /// Something answers at a Gateway's listener for this host.
     Occupy(ObjectKey, Option<(String, ObjectKey)>, String, String),
+    /// Connections to a Gateway's listener are held or answered, whether or not the data plane listens there.
+    Take(ObjectKey, Option<(String, ObjectKey)>, String, WrongConnection),
     /// The API server takes anything for the objects of these CRDs.
     Admit(Vec<String>),
     /// The API server refuses every object of these CRDs.
@@ -78,16 +80,28 @@ impl Pin {
                 Ok(())
             }
             Pin::Certificate => tamper.certificate(),
-            Pin::Occupy(gateway, of, listener, host) => match tamper.occupy(&gateway, of.as_ref(), &listener).await {
-                // The data plane itself listens there, and says that it has no such route.
-                Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
-                    tamper.answers(&host, WrongAnswer::Status(OTHER_STATUS));
-                    // Perhaps only to clients with a certificate.
-                    tamper.admit_clients();
-                    Ok(())
+            Pin::Occupy(gateway, of, listener, host) => {
+                match tamper.occupy(&gateway, of.as_ref(), &listener, b"").await {
+                    // The data plane itself listens there, and says that it has no such route.
+                    Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
+                        tamper.answers(&host, WrongAnswer::Status(OTHER_STATUS));
+                        // Perhaps only to clients with a certificate.
+                        tamper.admit_clients();
+                        Ok(())
+                    }
+                    put => put,
                 }
-                put => put,
-            },
+            }
+            Pin::Take(gateway, of, listener, wrong) => {
+                let says: &[u8] = if wrong == WrongConnection::Answered { b"tampered\n" } else { b"" };
+                match tamper.occupy(&gateway, of.as_ref(), &listener, says).await {
+                    Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
+                        tamper.connections(wrong);
+                        Ok(())
+                    }
+                    put => put,
+                }
+            }
             Pin::Admit(crds) => {
                 for crd in crds {
                     tamper.admit_anything(&crd).await?;
@@ -150,15 +164,17 @@ fn field(object: &ObjectRef, field: &FieldExpectation) -> Option<Pin> {
 
 fn answer(probe: &Probe) -> Option<Pin> {
     let key = || key(&probe.target.gateway);
+    let of = || probe.target.of.as_ref().map(|of| (of.kind.clone(), self::key(of)));
+    let taken = |wrong| match &probe.target.listener {
+        Some(listener) if !probe.datagrams => Pin::Take(key(), of(), listener.clone(), wrong),
+        _ => Pin::Connection(wrong),
+    };
     // Of a stream the host is no more than its server name.
     Some(match (&probe.answer, probe.host.as_ref().filter(|_| probe.method.is_some())) {
         (Answer::TcpBackend(_) | Answer::TlsBackend { .. }, _) => Pin::Connection(WrongConnection::Refused),
-        (Answer::TcpRefused, _) => Pin::Connection(WrongConnection::Held),
-        (Answer::NoAnswer, None) => Pin::Connection(WrongConnection::Answered),
-        (Answer::NoAnswer, Some(_)) => {
-            let of = probe.target.of.as_ref().map(|of| (of.kind.clone(), self::key(of)));
-            Pin::Occupy(key(), of, probe.target.listener.clone()?, host(probe)?)
-        }
+        (Answer::TcpRefused, _) => taken(WrongConnection::Held),
+        (Answer::NoAnswer, None) => taken(WrongConnection::Answered),
+        (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), of(), probe.target.listener.clone()?, host(probe)?),
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),

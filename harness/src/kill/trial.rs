@@ -2,6 +2,7 @@
 //!
 //! A scenario that fails somewhere else, comes late or is inconclusive has not shown that the value is looked at.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::drive::{Plan, Watcher};
 use crate::log::Timing;
 use crate::run::{self, Bystander, RunError, Silent, TargetChoice, embedded};
 use crate::scenario::expectations::Expectation;
-use crate::scenario::scope::definitions;
+use crate::scenario::scope::{Lacking, lacking};
 use crate::scenario::{Basis, Channel, Scenario};
 
 /// Scenarios that share one embedded target. Each judge reads the whole history of its pool Gateway, which everybody's
@@ -126,7 +127,12 @@ async fn attempt(
 ) -> Result<(Vec<(Trial, Survivor)>, usize), RunError> {
     let (alone, together): (Vec<Trial>, Vec<Trial>) =
         trials.into_iter().partition(|trial| method.needs_target_alone(trial));
-    let batches: Vec<&[Trial]> = alone.chunks(1).chain(together.chunks(BATCH)).collect();
+    let mut by_lacking: BTreeMap<Lacking, Vec<Trial>> = BTreeMap::new();
+    for trial in together {
+        by_lacking.entry(lacking(&trial.variant)).or_default().push(trial);
+    }
+    let together = by_lacking.values().flat_map(|trials| trials.chunks(BATCH));
+    let batches: Vec<&[Trial]> = alone.chunks(1).chain(together).collect();
     watcher.planned(batches.len());
     let runs = futures::stream::iter(batches.into_iter().map(|batch| async move {
         let (target, bystander) = method.target(batch);
@@ -134,8 +140,8 @@ async fn attempt(
         options.features = embedded::held_to(plan.reference);
         options.jobs = effort.jobs;
         options.bystander = bystander;
-        // Who creates definitions changes the cluster, and has a target alone.
-        options.without_crds = batch.iter().flat_map(|trial| definitions(&trial.variant)).map(str::to_owned).collect();
+        // All of a batch lack the same.
+        options = options.lacking(batch.first().map(|trial| lacking(&trial.variant)).unwrap_or_default());
         // Whatever happens to this target, the trial does to it as a mistake of its own, its definitions included.
         options.others = false;
         if effort.patient {

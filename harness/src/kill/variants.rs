@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use super::drive::{Plan, Watcher};
 use crate::log::Timing;
-use crate::run::{self, RunError, RunOptions, Silent};
+use crate::run::{self, RunError, Silent};
 use crate::scenario::Scenario;
-use crate::scenario::scope::by_definitions;
+use crate::scenario::scope::by_lacking;
 
 /// Scenarios at once in a second look.
 const PATIENT_JOBS: usize = 4;
@@ -87,8 +87,8 @@ async fn with(
     // Who waits for the wrong thing has no time left when the right one comes.
     options.timing = variant.delay.map(|delay| Timing { converge: delay / 2, ..options.timing() });
     let mut all = Vec::new();
-    for (without_crds, scenarios) in by_definitions(scenarios) {
-        let options = RunOptions { without_crds, ..options.clone() };
+    for (lacking, scenarios) in by_lacking(scenarios) {
+        let options = options.clone().lacking(lacking);
         all.extend(complaints(variant, &run::run(options, scenarios, &mut Silent).await?.record));
     }
     Ok(all)

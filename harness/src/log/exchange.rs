@@ -33,6 +33,9 @@ pub enum ProbeRequest {
         port: u16,
         /// Bytes to send, as text.
         send: String,
+        /// What is written behind that, and has to come back behind the line.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        behind: String,
         /// Whether nothing is written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         listens: bool,

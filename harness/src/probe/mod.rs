@@ -79,8 +79,9 @@ impl Prober {
         };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request, client).await,
-            ProbeRequest::Tcp { host, port, send, listens, tls } => {
-                let text = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
+            ProbeRequest::Tcp { host, port, send, behind, listens, tls } => {
+                let line = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
+                let text = tcp::Text { line, behind };
                 match tls {
                     None => tcp::attempt(self, exchange, &host, port, &text).await,
                     Some(hello) => stream::attempt(self, exchange, (&host, port), &hello, &text).await,

@@ -5,10 +5,9 @@ use std::io::{self, ErrorKind};
 
 use rustls::{AlertDescription, Error as TlsError};
 use rustls_pki_types::ServerName;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::tap::{Seen, Tap};
-use super::tcp::{LONGEST_LINE, end_of};
+use super::tcp::{Text, converse, end_of};
 use super::{Prober, attempt, tls};
 use crate::cluster::clock;
 use crate::log::{Exchange, Hello, ProbeError, TcpEnd};
@@ -21,7 +20,7 @@ pub(super) async fn attempt(
     mut exchange: Exchange,
     (host, port): (&str, u16),
     hello: &Hello,
-    text: &str,
+    text: &Text,
 ) -> Exchange {
     let end = clock::now() + prober.budget;
     let seen = Seen::default();
@@ -43,14 +42,7 @@ pub(super) async fn attempt(
             Err(error) => return of_handshake(&error, seen.received(None).is_some()),
         };
         certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(tls::describe);
-        let conversing = async {
-            let mut stream = BufReader::new(Tap::content(stream, seen.clone()));
-            stream.write_all(text.as_bytes()).await?;
-            stream.flush().await?;
-            let mut line = Vec::new();
-            (&mut stream).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
-            Ok::<_, io::Error>(line)
-        };
+        let conversing = converse(Tap::content(stream, seen.clone()), text);
         let talked = tokio::time::timeout_at(end, conversing).await.ok();
         if let Some(Err(error)) = &talked
             && let Some(alert) = alert(error)

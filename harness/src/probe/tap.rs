@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::log::{ProbeError, Received};
 
-/// How many bytes may come for one request, before TLS is taken off. No answer that a scenario asks for has a tenth of it.
+/// How many bytes may come for one request, before TLS is taken off. No answer that a scenario asks for has a third of it.
 pub(super) const MOST: u64 = 4 * 1024 * 1024;
 /// How much of what came is kept.
 const KEPT: usize = 256;

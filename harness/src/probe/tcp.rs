@@ -1,8 +1,10 @@
-//! One TCP conversation: the exchange's id and the text go out, or nothing, and one line or the end comes back.
+//! One TCP conversation: the exchange's id and the text go out, or nothing, and one line or the end comes back. What goes out behind
+//! the text comes back behind the line.
 
-use std::io::ErrorKind;
+use std::future::pending;
+use std::io::{Error, ErrorKind, Result as IoResult};
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, split};
 
 use super::tap::{Seen, Tap};
 use super::{Prober, attempt};
@@ -12,12 +14,20 @@ use crate::log::{EchoText, Exchange, ProbeError, TcpEnd};
 /// The longest line that is read, in bytes.
 pub(super) const LONGEST_LINE: u64 = 4 * 1024;
 
-/// What goes out: a line of the id, by which a backend knows the exchange, and one of what is to be sent.
+/// What goes out.
+pub(super) struct Text {
+    /// Lines, to which one line answers.
+    pub(super) line: String,
+    /// What follows them, and is to come back.
+    pub(super) behind: String,
+}
+
+/// What goes out first: a line of the id, by which a backend knows the exchange, and one of what is to be sent.
 pub(super) fn text(id: &str, send: &str) -> String {
     if send.is_empty() { format!("{id}\n") } else { format!("{id}\n{send}\n") }
 }
 
-pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, text: &str) -> Exchange {
+pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, text: &Text) -> Exchange {
     let end = clock::now() + prober.budget;
     let seen = Seen::default();
     let stream = match attempt::connect(prober, host, port, end).await {
@@ -30,14 +40,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
             return exchange;
         }
     };
-    let talking = async {
-        let mut stream = BufReader::new(stream);
-        stream.write_all(text.as_bytes()).await?;
-        let mut line = Vec::new();
-        (&mut stream).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
-        Ok::<_, std::io::Error>(line)
-    };
-    let talked = tokio::time::timeout_at(end, talking).await;
+    let talked = tokio::time::timeout_at(end, converse(stream, text)).await;
     let received = seen.received(None);
     match end_of(talked.ok(), received.is_some()) {
         Ok(end) => exchange.tcp = Some(end),
@@ -49,9 +52,62 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
     exchange
 }
 
+/// Says the text, reads the line of the answer, and sees what was said behind the text come back behind it.
+pub(super) async fn converse(stream: impl AsyncRead + AsyncWrite, text: &Text) -> IoResult<Vec<u8>> {
+    let (read, mut write) = split(stream);
+    let sending = async {
+        write.write_all(text.line.as_bytes()).await?;
+        write.write_all(text.behind.as_bytes()).await?;
+        write.flush().await?;
+        // Only what comes back ends a conversation that could be said.
+        pending::<IoResult<Vec<u8>>>().await
+    };
+    let receiving = async {
+        let mut read = BufReader::new(read);
+        let mut line = Vec::new();
+        (&mut read).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
+        if line.ends_with(b"\n") {
+            returned(&mut read, text.behind.as_bytes()).await?;
+        }
+        Ok(line)
+    };
+    tokio::select! {
+        // Of a connection that breaks, what came of it says more than what could not go out any more.
+        biased;
+        received = receiving => received,
+        failed = sending => failed,
+    }
+}
+
+/// Reads what is to come back.
+async fn returned(read: &mut (impl AsyncRead + Unpin), sent: &[u8]) -> IoResult<()> {
+    let mut back = vec![0; sent.len()];
+    let mut length = 0;
+    while length < sent.len() {
+        let came = read.read(&mut back[length..]).await;
+        match came {
+            Ok(more) if more > 0 && back[length..length + more] == sent[length..length + more] => length += more,
+            Ok(more) => {
+                let what = if more == 0 { "the connection ended" } else { "something else came" };
+                return Err(Error::other(format!(
+                    "of {} bytes behind the line {length} came back, then {what}",
+                    sent.len()
+                )));
+            }
+            Err(error) => {
+                return Err(Error::other(format!(
+                    "of {} bytes behind the line {length} came back: {error}",
+                    sent.len()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What a conversation came to: the line as far as it came, or an error; nothing where time ran out. `is_begun` says whether
 /// any byte came, after which a connection is no longer refused, but broken.
-pub(super) fn end_of(talked: Option<std::io::Result<Vec<u8>>>, is_begun: bool) -> Result<TcpEnd, ProbeError> {
+pub(super) fn end_of(talked: Option<IoResult<Vec<u8>>>, is_begun: bool) -> Result<TcpEnd, ProbeError> {
     match talked {
         None if is_begun => Err(ProbeError::TimedOut),
         None => Ok(TcpEnd::Hung),

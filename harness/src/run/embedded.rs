@@ -226,6 +226,7 @@ async fn start_gateway_api(behaviour: Behaviour, asked: &RunOptions) -> Result<L
         behaviour,
         crds: asked.crds.clone(),
         without: asked.without_crds.clone(),
+        lacking: asked.without_features.clone(),
         channel,
         workloads: asked.backend_image.is_some(),
         ..TestbedOptions::default()
@@ -240,7 +241,7 @@ async fn start_gateway_api(behaviour: Behaviour, asked: &RunOptions) -> Result<L
         single_gateway_class: Some(testbed.single_gateway_class().to_owned()),
         usable_address: Some(testbed.usable_address()),
         dial: testbed.dial_rules(),
-        features: known.iter().map(ToString::to_string).collect(),
+        features: known.iter().filter(|feature| !testbed.lacks(feature)).map(ToString::to_string).collect(),
         services: None,
         testbed: Some(Embedded::GatewayApi(Box::new(testbed))),
     })

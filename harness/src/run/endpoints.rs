@@ -9,7 +9,7 @@ use super::prepare::{applied, references};
 use crate::cluster::backends::deployed;
 use crate::cluster::services::ServicesOf;
 use crate::log::ObjectKey;
-use crate::scenario::{BackendDecl, Patch, PatchKind, Scenario, Verb};
+use crate::scenario::{BackendDecl, Patch, PatchKind, Scenario, Step, Verb};
 
 /// The alias of the namespace that is meant where none is named.
 const MAIN: &str = "ns";
@@ -25,6 +25,11 @@ pub fn only_hosted(scenario: &Scenario) -> Option<String> {
     }
     if let Some(decl) = scenario.backends.iter().find(|decl| decl.greets) {
         return Some(format!("its backend `{}` speaks first", decl.name));
+    }
+    let is_long =
+        |step: &Step| matches!(&step.verb, Verb::Probe(probe) if probe.method.is_none() && !probe.body.is_empty());
+    if scenario.steps.iter().any(is_long) {
+        return Some("what it sends over a stream comes back from hosted backends alone".to_owned());
     }
     if let Some(decl) = scenario.backends.iter().find(|decl| decl.tls.is_some()) {
         return Some(format!("its backend `{}` shows a certificate that is made for the run", decl.name));

@@ -96,6 +96,16 @@ fn a_backend_that_greets_is_hosted() {
     assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` speaks first"));
 }
 
+#[rstest]
+#[case::line("send: hello", None)]
+#[case::behind_it("bodyBytes: 9", Some("what it sends over a stream comes back from hosted backends alone"))]
+fn what_returns_a_stream_is_hosted(#[case] sent: &str, #[case] wanted: Option<&str>) {
+    let text = HEAD.replacen("  steps:", "  gateways: {gw: tcp}\n  steps:", 1);
+    let text = format!("{text}    - probe: {{tcp: \"${{gw}}\", {sent}, expect: refused}}\n");
+    let some = parse("a.yaml", &text, &Vocabulary::builtin()).unwrap().remove(0);
+    assert_eq!(only_hosted(&some).as_deref(), wanted);
+}
+
 #[test]
 fn a_backend_with_a_certificate_is_hosted() {
     let mut some = scenario("a");
@@ -152,7 +162,9 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-conflict",
         "backendtlspolicy-encrypts",
         "backendtlspolicy-foreign-condition",
+        "backendtlspolicy-foreign-entries-in-order",
         "backendtlspolicy-foreign-entry",
+        "backendtlspolicy-full-list-of-entries",
         "backendtlspolicy-generation",
         "backendtlspolicy-invalid-authority",
         "backendtlspolicy-invalid-kind",
@@ -180,7 +192,9 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-two-ports-of-a-service",
         "httproute-two-services-of-a-name",
         "httproute-unready-endpoint",
+        "tcproute-long-stream",
         "tcproute-server-that-speaks-first",
+        "tlsroute-long-stream",
     ];
     assert_eq!(others, hosted_only);
     assert!(harmless > 5, "{harmless} scenarios write Services and run");

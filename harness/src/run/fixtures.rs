@@ -16,6 +16,7 @@ pub(super) fn scenario(name: &str) -> Scenario {
         file: format!("{name}.yaml"),
         summary: String::new(),
         features: Vec::new(),
+        without: Vec::new(),
         bounds: Bounds::default(),
         isolation: Isolation::Shared,
         namespaces: indexmap::IndexMap::default(),

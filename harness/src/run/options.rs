@@ -24,6 +24,7 @@ use crate::dialects::Reference;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
 use crate::scenario::Scenario;
+use crate::scenario::scope::Lacking;
 
 /// Which target.
 #[derive(Debug, Clone)]
@@ -143,6 +144,8 @@ pub struct RunOptions {
     pub crds: Vec<Value>,
     /// Names of those that it does not serve.
     pub without_crds: Vec<String>,
+    /// Features that the embedded target does without.
+    pub without_features: Vec<String>,
     /// Scenarios that the user did not select: a ConformanceReport counts those that the target could have run as skipped.
     pub unselected: Vec<Arc<Scenario>>,
     /// How the user asked for what decides verdicts, for reports: arguments of `gateproof run` beside the selection.
@@ -235,6 +238,7 @@ impl RunOptions {
             target,
             crds: Vec::new(),
             without_crds: Vec::new(),
+            without_features: Vec::new(),
             unselected: Vec::new(),
             arguments: Vec::new(),
             options_file: None,
@@ -271,6 +275,16 @@ impl RunOptions {
             interrupt: Interrupt::default(),
             bystander: None,
         }
+    }
+
+    /// The same on an embedded target that lacks this, and is not held to it either.
+    pub fn lacking(mut self, Lacking { definitions, features }: Lacking) -> RunOptions {
+        if let FeatureChoice::Only(held) = &mut self.features {
+            held.retain(|feature| !features.contains(feature));
+        }
+        self.without_crds = definitions;
+        self.without_features = features;
+        self
     }
 
     /// The canary, if the target is one that could do harm.

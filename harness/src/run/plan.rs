@@ -107,6 +107,11 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
         let plural = if missing.len() == 1 { "feature" } else { "features" };
         return Decision::NotSupported(format!("{plural} {} not claimed", missing.join(", ")));
     }
+    // What a target claims it has, whether or not it is held to it here.
+    let is_claimed = |feature: &&String| features.contains(*feature) || facts.features.contains(*feature);
+    if let Some(claimed) = scenario.without.iter().find(is_claimed) {
+        return Decision::NotSupported(format!("feature {claimed} claimed, and it is about who does without"));
+    }
     if !scenario.bounds.admits(facts.basis()) {
         return Decision::NotSupported(format!("has no meaning at {}", release(facts)));
     }
@@ -193,11 +198,12 @@ pub fn possible(scenarios: &[Arc<Scenario>], options: &RunOptions) -> Vec<Arc<Sc
         features: scenarios.iter().flat_map(|scenario| scenario.features.iter().cloned()).collect(),
         kinds: kinds_of(scenarios.iter().map(|scenario| &**scenario)),
     };
-    let features = policy.features(&facts);
-    let served = facts.kinds.clone();
+    let (served, known) = (facts.kinds.clone(), facts.features.clone());
     let mut runs = |scenario: &Scenario| {
         facts.kinds.clone_from(&served);
         definitions(scenario).into_iter().for_each(|name| facts.kinds.postpone(name));
+        facts.features = known.iter().filter(|feature| !scenario.without.contains(*feature)).cloned().collect();
+        let features = policy.features(&facts);
         releases(scenario, options.bundle).into_iter().any(|(version, channel)| {
             let release = Release { version, channel };
             facts.bundle = Some(Bundle { name: version.to_string(), release, definitions: None });

@@ -53,6 +53,27 @@ fn features_decide(
     assert_eq!(decision(scenario, &Policy { features, exempt, ..policy() }), expected);
 }
 
+/// What is about who does without a feature says nothing of who has it, held to it or not.
+#[rstest]
+#[case("TLSRoute", FeatureChoice::Claimed, &[], true)]
+#[case("HTTPRoute", FeatureChoice::Claimed, &[], false)]
+#[case("HTTPRoute", FeatureChoice::Claimed, &["HTTPRoute"], false)]
+#[case("HTTPRoute", only("Gateway"), &[], false)]
+#[case("TLSRoute", only("TLSRoute"), &[], false)]
+#[case("TLSRoute", only("TLSRoute"), &["TLSRoute"], true)]
+fn features_that_must_be_lacking_decide(
+    #[case] without: &str,
+    #[case] features: FeatureChoice,
+    #[case] exempt: &[&str],
+    #[case] runs: bool,
+) {
+    let scenario = Scenario { features: Vec::new(), without: vec![without.to_owned()], ..scenario("a") };
+    let exempt = exempt.iter().map(|&feature| feature.to_owned()).collect();
+    let reason = format!("feature {without} claimed, and it is about who does without");
+    let expected = if runs { Decision::Run } else { Decision::NotSupported(reason) };
+    assert_eq!(decision(scenario, &Policy { features, exempt, ..policy() }), expected);
+}
+
 /// A service that nobody named makes a scenario not supported, not failed.
 #[test]
 fn services_have_to_be_named() {

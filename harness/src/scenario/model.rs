@@ -44,6 +44,8 @@ pub struct Scenario {
     pub summary: String,
     /// Features that the target must claim.
     pub features: Vec<String>,
+    /// Features that the target must not claim, because the scenario is about what it says without them.
+    pub without: Vec<String>,
     /// Versions and channel in which the scenario has a meaning.
     pub bounds: Bounds,
     /// What it must not share with others.
@@ -426,7 +428,7 @@ pub struct Probe {
     pub tls: bool,
     /// Request headers, with a line for each value.
     pub headers: IndexMap<String, Vec<String>>,
-    /// Request body.
+    /// Request body; of a stream what is sent behind the line, and has to come back.
     pub body: String,
     /// Texts of the messages of a call, in order; none: one empty message.
     pub sends: Vec<String>,

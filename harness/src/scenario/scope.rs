@@ -88,12 +88,27 @@ pub fn definitions(scenario: &Scenario) -> BTreeSet<&str> {
     applied.flatten().filter_map(defined).collect()
 }
 
-/// Scenarios by the definitions that their target must lack at the start. No target is right for two of these groups.
-pub fn by_definitions(scenarios: impl IntoIterator<Item = Scenario>) -> BTreeMap<Vec<String>, Vec<Scenario>> {
-    let mut groups: BTreeMap<Vec<String>, Vec<Scenario>> = BTreeMap::new();
+/// What the target of a scenario must lack.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lacking {
+    /// Definitions, at the start.
+    pub definitions: Vec<String>,
+    /// Features.
+    pub features: Vec<String>,
+}
+
+/// What the target of this scenario must lack.
+pub fn lacking(scenario: &Scenario) -> Lacking {
+    let definitions = definitions(scenario).into_iter().map(str::to_owned).collect();
+    let features = scenario.without.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    Lacking { definitions, features }
+}
+
+/// Scenarios by what their target must lack. No target is right for two of these groups.
+pub fn by_lacking(scenarios: impl IntoIterator<Item = Scenario>) -> BTreeMap<Lacking, Vec<Scenario>> {
+    let mut groups: BTreeMap<Lacking, Vec<Scenario>> = BTreeMap::new();
     for scenario in scenarios {
-        let lacking = definitions(&scenario).into_iter().map(str::to_owned).collect();
-        groups.entry(lacking).or_default().push(scenario);
+        groups.entry(lacking(&scenario)).or_default().push(scenario);
     }
     groups
 }

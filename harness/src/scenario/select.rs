@@ -109,7 +109,10 @@ impl Selector<'_> {
         match self {
             Selector::Glob(pattern) => pattern.is_match(&scenario.name),
             Selector::Clause(clause) => proves(clause),
-            Selector::Feature(name) => scenario.features.contains(name) || proves(&format!("upstream:{name}")),
+            Selector::Feature(name) => {
+                let is_about = |features: &[String]| features.contains(name);
+                is_about(&scenario.features) || is_about(&scenario.without) || proves(&format!("upstream:{name}"))
+            }
             Selector::Profile(profile) => {
                 profile.membership(&scenario.name, scenario.features.iter().map(String::as_str)).is_some()
             }

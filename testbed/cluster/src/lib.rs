@@ -14,6 +14,7 @@ mod ports;
 mod tampering;
 mod vacant;
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use gateproof_apiserver::{Options, Server, StartError};
 pub use gateproof_arm::LogTamper;
 pub use gateproof_controllers::faults::tamper::Tamper;
 use gateproof_controllers::runtime::Controllers;
-use gateproof_controllers::settings::{CONTROLLER_NAME, Settings};
+use gateproof_controllers::settings::{CONTROLLER_NAME, Dispensable, Settings};
 use gateproof_proxy::{Chain, Proxy, ProxyOptions};
 use gateproof_workloads::{Place, Workloads};
 use kube::Client;
@@ -65,6 +66,8 @@ pub struct TestbedOptions {
     pub crds: Vec<Value>,
     /// Names of those that are left out.
     pub without: Vec<String>,
+    /// Features that the implementation does without.
+    pub lacking: Vec<String>,
     /// The channel of our own.
     pub channel: Channel,
     /// How declared ports become bound ones.
@@ -90,6 +93,9 @@ pub enum TestbedError {
     /// A definition that is to be left out is not there anyway.
     #[error("there is no definition `{0}`")]
     Definition(String),
+    /// A feature that the implementation cannot do without.
+    #[error("the embedded implementation always has the feature `{0}`")]
+    Feature(String),
     /// The API server did not start.
     #[error("cannot start the embedded API server")]
     ApiServer(#[from] StartError),
@@ -119,6 +125,8 @@ pub struct Testbed {
     offset: Option<u16>,
     /// Names that Gateways may have instead of addresses.
     names: Vec<(String, Ipv4Addr)>,
+    /// What the implementation does without.
+    lacks: BTreeSet<Dispensable>,
 }
 
 impl Testbed {
@@ -135,6 +143,8 @@ impl Testbed {
                 return Err(TestbedError::Definition(name));
             }
         }
+        let lacking = |name: &String| Dispensable::of(name).ok_or_else(|| TestbedError::Feature(name.clone()));
+        let lacks = options.lacking.iter().map(lacking).collect::<Result<BTreeSet<_>, _>>()?;
         options.behaviour.reshape(&mut crds);
         let mut server_options = Options {
             crds,
@@ -152,7 +162,8 @@ impl Testbed {
         let mut exchange = options.exchange;
         exchange.0.insert(0, options.behaviour.exchange());
         let proxy = Arc::new(Proxy::with_exchange(ProxyOptions { port_offset: offset }, Arc::new(exchange)));
-        let mut testbed = Testbed { server, proxy, controllers: None, workloads: None, offset, names: Vec::new() };
+        let mut testbed =
+            Testbed { server, proxy, controllers: None, workloads: None, offset, names: Vec::new(), lacks };
         if options.workloads {
             testbed.workloads = Some(Workloads::start(testbed.client(), Place::Loopback(pod_network(network))).await?);
         }
@@ -160,6 +171,8 @@ impl Testbed {
             let max_gateways = [(SINGLE_GATEWAY_CLASS.to_owned(), 1)].into();
             let mut settings = Settings { network, max_gateways, ..Settings::default() };
             options.behaviour.settle(&mut settings);
+            testbed.lacks.append(&mut settings.lacks);
+            settings.lacks.clone_from(&testbed.lacks);
             if settings.names {
                 testbed.names = settings.all_names().collect();
             }
@@ -199,6 +212,11 @@ impl Testbed {
     /// Name of the GatewayClass that has room for one Gateway only.
     pub fn single_gateway_class(&self) -> &'static str {
         SINGLE_GATEWAY_CLASS
+    }
+
+    /// Whether the implementation does without a feature.
+    pub fn lacks(&self, feature: &str) -> bool {
+        self.lacks.iter().any(|one| one.features().contains(&feature))
     }
 
     /// How a client gets from an address and port in a status to the bound ones, as `HOST:PORT=ADDR:PORT` where `*`

@@ -25,6 +25,36 @@ pub struct Settings {
     pub merges: bool,
     /// Whether a Gateway that asks for no address says its names instead of its addresses.
     pub names: bool,
+    /// What it does without.
+    pub lacks: BTreeSet<Dispensable>,
+}
+
+/// What the implementation can do without: it neither claims nor serves that then, and says so of who asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dispensable {
+    /// TLSRoutes of listeners at which TLS ends.
+    TlsTermination,
+    /// Listeners of both TLS modes on one port.
+    MixedTls,
+}
+
+impl Dispensable {
+    /// What has to be done without for this feature to be lacking; nothing if it is always there.
+    pub fn of(feature: &str) -> Option<Self> {
+        match feature {
+            "TLSRouteModeTerminate" => Some(Self::TlsTermination),
+            "TLSRouteModeMixed" => Some(Self::MixedTls),
+            _ => None,
+        }
+    }
+
+    /// The features that go with it: where TLS never ends, nothing else stands beside it.
+    pub fn features(self) -> &'static [&'static str] {
+        match self {
+            Self::TlsTermination => &["TLSRouteModeMixed", "TLSRouteModeTerminate"],
+            Self::MixedTls => &["TLSRouteModeMixed"],
+        }
+    }
 }
 
 /// The controller name of the embedded implementation.
@@ -41,6 +71,7 @@ impl Default for Settings {
             addresses: 1,
             merges: false,
             names: false,
+            lacks: BTreeSet::new(),
         }
     }
 }

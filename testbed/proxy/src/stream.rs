@@ -13,12 +13,20 @@ use tokio::net::TcpStream;
 pub struct Stream {
     head: Bytes,
     tcp: TcpStream,
+    /// How many bytes may come before it breaks; nothing if there is no bound.
+    left: Option<usize>,
 }
 
 impl Stream {
     /// A connection with what was read of it.
     pub fn new(head: Bytes, tcp: TcpStream) -> Self {
-        Self { head, tcp }
+        Self { head, tcp, left: None }
+    }
+
+    /// The same, which breaks once so many bytes have come from the client.
+    #[must_use]
+    pub fn breaking_behind(self, bytes: usize) -> Self {
+        Self { left: Some(bytes), ..self }
     }
 
     /// Waits until the client has sent something, or has gone.
@@ -50,6 +58,19 @@ impl From<TcpStream> for Stream {
 
 impl AsyncRead for Stream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.left == Some(0) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        let before = buf.filled().len();
+        let read = self.read_on(cx, buf);
+        let came = buf.filled().len() - before;
+        self.left = self.left.map(|left| left.saturating_sub(came));
+        read
+    }
+}
+
+impl Stream {
+    fn read_on(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.head.is_empty() {
             return Pin::new(&mut self.tcp).poll_read(cx, buf);
         }

@@ -69,6 +69,7 @@ pub(super) fn scenario(verbs: Vec<Verb>) -> Scenario {
         file: "test.yaml".to_owned(),
         summary: String::new(),
         features: Vec::new(),
+        without: Vec::new(),
         bounds: Bounds::default(),
         isolation: Isolation::Shared,
         namespaces: IndexMap::new(),

@@ -60,6 +60,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
         file: file.to_owned(),
         summary: text(spec, "summary").unwrap_or_default().to_owned(),
         features: strings(spec.get("features")),
+        without: without(spec, checker),
         bounds,
         isolation: match text(spec, "isolation") {
             Some("lane") => Isolation::Lane,
@@ -74,6 +75,18 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
         digest: format!("{:x}", Sha256::digest(document.text.as_bytes())),
         labels: IndexMap::new(),
     })
+}
+
+/// The features that a target must lack. One that it must claim too would leave no target.
+fn without(spec: &Node, checker: &mut Checker<'_>) -> Vec<String> {
+    let needed = strings(spec.get("features"));
+    for node in spec.get("without").map(Node::list).unwrap_or_default() {
+        if let Some(name) = node.text().filter(|name| needed.iter().any(|one| one == name)) {
+            let help = Some("a target claims a feature or does not".to_owned());
+            checker.report(node.mark, format!("`{name}` is among `features` too"), help);
+        }
+    }
+    strings(spec.get("without"))
 }
 
 fn reserved_aliases(spec: &Node, checker: &mut Checker<'_>) {

@@ -74,7 +74,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let once = once(node, checker);
     if let Some((to, over)) = layer_4(node) {
-        for name in ["via", "headers", "client", "body", "bodyBytes", "sends", "among", "over", "http2", "method"] {
+        for name in ["via", "headers", "client", "body", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
@@ -91,6 +91,15 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         if let Some((send, _)) = node.entries().iter().find(|(k, _)| listens && k.name == "send") {
             checker.report(send.mark, "who listens sends nothing".to_owned(), None);
         }
+        let bytes = node.entries().iter().find(|(k, _)| k.name == "bodyBytes");
+        if let Some((bytes, _)) = bytes.filter(|_| listens || over == Over::Udp) {
+            let help = Some("it is sent behind the line of a stream".to_owned());
+            checker.report(
+                bytes.mark,
+                format!("`bodyBytes` has no meaning {}", if listens { "for who listens" } else { "over UDP" }),
+                help,
+            );
+        }
         return Some(Probe {
             target: ProbeTarget { gateway: names.via(to.text()?, to.mark, checker)?, listener, of },
             method: None,
@@ -102,7 +111,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             host: text(node, "sni").map(str::to_owned),
             tls: over == Over::Tls,
             headers: IndexMap::new(),
-            body: String::new(),
+            body: integer(node, "bodyBytes").map_or_else(String::new, made_up),
             sends: Vec::new(),
             among: Vec::new(),
             over: None,

@@ -174,6 +174,11 @@ static SPEC: Table = Table {
     fields: &[
         must("summary", Shape::Text, "the sentence that the specification says"),
         must("features", Shape::List(&Shape::Feature), "features that the target must claim"),
+        may(
+            "without",
+            Shape::List(&Shape::Feature),
+            "features that the target must not claim: the scenario is about what becomes of who asks for them",
+        ),
         SINCE,
         UNTIL,
         CHANNEL,

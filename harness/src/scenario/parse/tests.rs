@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod probes;
+mod without;
 
 use rstest::rstest;
 
@@ -259,6 +260,16 @@ fn a_definition_may_be_created_and_deleted_again() {
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
 #[case("probe: {udp: gw, expect: refused}", "`refused` is not for UDP; `noAnswer` is", None)]
 #[case("probe: {udp: gw, listens: true, expect: noAnswer}", "`listens` is for TCP and TLS", None)]
+#[case(
+    "probe: {udp: gw, bodyBytes: 9, expect: noAnswer}",
+    "`bodyBytes` has no meaning over UDP",
+    Some("it is sent behind the line of a stream")
+)]
+#[case(
+    "probe: {tcp: gw, listens: true, bodyBytes: 9, expect: refused}",
+    "`bodyBytes` has no meaning for who listens",
+    Some("it is sent behind the line of a stream")
+)]
 #[case("probe: {udp: gw, body: a, expect: noAnswer}", "`body` has no meaning over UDP", None)]
 #[case("probe: {tcp: gw, send: a, listens: true, expect: refused}", "who listens sends nothing", None)]
 #[case(

@@ -13,6 +13,7 @@ mod frames;
 mod grpc;
 mod http;
 mod kept;
+mod lacking;
 mod limits;
 mod listener_sets;
 mod own_certificates;
@@ -22,6 +23,7 @@ mod releases;
 mod snapshot;
 mod specs;
 mod statuses;
+mod streams;
 mod surface;
 pub mod tamper;
 mod tls;
@@ -194,6 +196,8 @@ pub fn catalogue() -> &'static [Fault] {
             clients::FAULTS,
             own_certificates::FAULTS,
             protection::FAULTS,
+            lacking::FAULTS,
+            streams::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -74,6 +74,39 @@ fn drop_foreign(desired: &StatusUpdate, status: &mut Value) {
     }
 }
 
+/// Lets each of several entries of others be there twice.
+fn double_foreign(desired: &StatusUpdate, status: &mut Value) {
+    let Some(entries) = status.get_mut("ancestors").and_then(Value::as_array_mut) else { return };
+    let is_foreign = |entry: &Value| entry["controllerName"] != desired.controller_name.as_str();
+    let mut once: Vec<Value> = Vec::new();
+    for entry in entries.iter().filter(|entry| is_foreign(entry)) {
+        if !once.contains(entry) {
+            once.push(entry.clone());
+        }
+    }
+    if once.len() > 1 {
+        entries.retain(|entry| !is_foreign(entry));
+        entries.extend(once.iter().flat_map(|entry| [entry.clone(), entry.clone()]));
+    }
+}
+
+/// Puts own entries, for which there is no room, in place of the last ones of others.
+fn push_out_foreign(desired: &StatusUpdate, status: &mut Value) {
+    let DesiredStatus::Policy { ancestors } = &desired.status else { return };
+    let Some(entries) = status.get_mut("ancestors").and_then(Value::as_array_mut) else { return };
+    let is_own = |entry: &Value| entry["controllerName"] == desired.controller_name.as_str();
+    let Some(own) = entries.iter().find(|entry| is_own(entry)).cloned() else { return };
+    for ancestor in ancestors {
+        let reference = json!(ancestor.parent_ref);
+        let is_there = entries.iter().any(|entry| is_own(entry) && entry["ancestorRef"] == reference);
+        let last = entries.iter().rposition(|entry| !is_own(entry)).filter(|_| !is_there);
+        if let Some(entry) = last.and_then(|at| entries.get_mut(at)) {
+            *entry = own.clone();
+            entry["ancestorRef"] = reference;
+        }
+    }
+}
+
 /// Whether a policy is one that is not accepted.
 fn is_refused(desired: &StatusUpdate) -> bool {
     let DesiredStatus::Policy { ancestors } = &desired.status else { return false };
@@ -161,6 +194,18 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "doubles-foreign-ancestors",
+        summary: "Writes the entries of other controllers twice into a policy that has several.",
+        clauses: &["IMPL-20", "blind:BackendTLSPolicyPreserveForeignStatus.2"],
+        seam: Seam::StatusWriter(|inner| merge(inner, |_, desired, status| double_foreign(desired, status))),
+    },
+    Fault {
+        name: "pushes-foreign-ancestors-out",
+        summary: "Makes room for its entries of a policy at the cost of those of others.",
+        clauses: &["IMPL-20", "blind:BackendTLSPolicyPreserveForeignStatus.3"],
+        seam: Seam::StatusWriter(|inner| merge(inner, |_, desired, status| push_out_foreign(desired, status))),
     },
     Fault {
         name: "drops-foreign-conditions-of-policies",

@@ -29,6 +29,8 @@ pub(crate) fn review<'a>(snapshot: &'a Snapshot, settings: &Settings) -> Vec<Cla
     let schema = feature_schema(snapshot);
     let as_names = schema.is_some_and(|schema| schema["type"] == "string");
     let mut supported_features = supported_features(snapshot);
+    let is_lacking = |feature: &String| settings.lacks.iter().any(|one| one.features().contains(&feature.as_str()));
+    supported_features.retain(|feature| !is_lacking(feature));
     if let Some(known) = schema.and_then(|schema| schema["enum"].as_array()) {
         supported_features.retain(|feature| known.iter().any(|known| known == feature));
     }

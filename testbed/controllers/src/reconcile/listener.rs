@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::{self, Certificate, GATEWAY_GROUP, GatewaySpec, RouteKind},
-    settings::Settings,
+    settings::{Dispensable, Settings},
     snapshot::{Bind, Object, Snapshot},
     status::Condition,
 };
@@ -165,7 +165,7 @@ pub(crate) fn review<'a>(
     let one = |listener: &'a model::Listener| {
         let around = Around { of: gateway, kind: "Gateway", gateway: (gateway, spec), snapshot, settings, addresses };
         let overlap = overlap(listener, &spec.listeners).filter(|_| says_overlap);
-        Listener { overlap, ..judge(listener, conflict(listener, &spec.listeners), &around) }
+        Listener { overlap, ..judge(listener, conflict(listener, &spec.listeners, settings), &around) }
     };
     spec.listeners.iter().map(one).collect()
 }
@@ -187,7 +187,10 @@ pub(super) struct Around<'a> {
 pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>, around: &Around<'_>) -> Listener<'a> {
     let Around { of, kind, gateway: (parent, gateway), snapshot, settings, addresses } = *around;
     let protocol = Protocol::parse(&listener.protocol);
-    let (kinds, mut problems) = kinds(listener, protocol);
+    let (mut kinds, mut problems) = kinds(listener, protocol);
+    if unsupported_mode(listener, protocol, settings) {
+        kinds.clear();
+    }
     let certificates = if terminates(listener, protocol) {
         certificates(listener, (of, kind), snapshot, &mut problems)
     } else {
@@ -243,7 +246,16 @@ fn admitted(
     if let Some(mode) = mode.filter(|mode| protocol == Protocol::Https && *mode != "Terminate") {
         return Verdict::no("UnsupportedValue", format!("TLS mode {mode} is not supported for HTTPS"));
     }
+    if unsupported_mode(listener, Some(protocol), settings) {
+        return Verdict::no("UnsupportedValue", "TLS mode Terminate is not supported for TLS");
+    }
     Verdict::yes("Accepted", "The listener is valid")
+}
+
+/// Whether a listener of protocol TLS asks for an end of TLS here that the implementation does without.
+fn unsupported_mode(listener: &model::Listener, protocol: Option<Protocol>, settings: &Settings) -> bool {
+    let ends = protocol == Some(Protocol::Tls) && terminates(listener, protocol);
+    ends && settings.lacks.contains(&Dispensable::TlsTermination)
 }
 
 /// What a refused port means for the listener.
@@ -260,13 +272,14 @@ fn validation(gateway: &GatewaySpec, port: u16) -> Option<&model::FrontendValida
 }
 
 /// Two listeners of one object that cannot be told apart conflict, and neither wins.
-pub(super) fn conflict(listener: &model::Listener, all: &[model::Listener]) -> Option<Problem> {
-    clash(listener, &all.iter().filter(|other| other.name != listener.name).collect::<Vec<_>>())
+pub(super) fn conflict(listener: &model::Listener, all: &[model::Listener], settings: &Settings) -> Option<Problem> {
+    clash(listener, &all.iter().filter(|other| other.name != listener.name).collect::<Vec<_>>(), settings)
 }
 
 /// Why a listener cannot be told apart from another one: on one port either the protocols differ, or the hostnames are the same.
-/// Protocols that are not supported do not take part, and a port of UDP is none of TCP.
-pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener]) -> Option<Problem> {
+/// Protocols that are not supported do not take part, and a port of UDP is none of TCP. Who does without both TLS modes on one port
+/// takes them for two protocols.
+pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener], settings: &Settings) -> Option<Problem> {
     let protocol = Protocol::parse(&listener.protocol)?;
     let neighbours = || {
         others
@@ -278,6 +291,15 @@ pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener]) -> 
     if let Some((other, _)) = neighbours().find(|(_, spoken)| !protocol.goes_with(*spoken)) {
         let message = format!("listener {} speaks {} on the same port {}", other.name, other.protocol, listener.port);
         return Some(Problem::new("ProtocolConflict", message));
+    }
+    if protocol == Protocol::Tls && settings.lacks.contains(&Dispensable::MixedTls) {
+        let ends = |one: &model::Listener| terminates(one, Some(Protocol::Tls));
+        let is_other_mode = |other: &model::Listener| ends(other) != ends(listener);
+        if let Some((other, _)) = neighbours().find(|(other, spoken)| *spoken == Protocol::Tls && is_other_mode(other))
+        {
+            let message = format!("listener {} has the other TLS mode on the same port {}", other.name, listener.port);
+            return Some(Problem::new("ProtocolConflict", message));
+        }
     }
     let same_host = |other: &model::Listener| match (listener.host(), other.host()) {
         (Some(one), Some(two)) => one.eq_ignore_ascii_case(two),

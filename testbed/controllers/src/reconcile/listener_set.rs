@@ -41,7 +41,7 @@ pub(crate) fn review<'a>(
         let parent = (gateway.object, gateway.spec);
         let around = Around { of: object, kind: "ListenerSet", gateway: parent, snapshot, settings, addresses };
         let one = |listener: &'a model::Listener| {
-            let conflict = clash(listener, &taken).or_else(|| conflict(listener, &spec.listeners));
+            let conflict = clash(listener, &taken, settings).or_else(|| conflict(listener, &spec.listeners, settings));
             let judged = judge(listener, conflict.filter(|_| is_let_in), &around);
             let refused = Verdict::no("Invalid", "The Gateway does not allow the ListenerSet");
             let [admitted, accepted] = match is_let_in {

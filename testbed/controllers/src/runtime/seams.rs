@@ -38,6 +38,12 @@ impl Seen<'_> {
         change(&mut snapshot);
         reconcile(&snapshot, self.settings)
     }
+
+    /// What would follow if the implementation did without nothing.
+    pub fn lacking_nothing(&self) -> Outcome {
+        let settings = Settings { lacks: std::collections::BTreeSet::new(), ..self.settings.clone() };
+        reconcile(self.snapshot, &settings)
+    }
 }
 
 /// What the reconciler gets to see. May keep state from one round to the next.

@@ -5,6 +5,7 @@
 mod clients;
 mod datagrams;
 mod exchanges;
+mod lacking;
 mod late;
 mod left;
 pub(crate) mod limits;
@@ -104,7 +105,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
         .into_iter()
         .chain(more)
         .chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS, datagrams::VARIANTS])
-        .chain([clients::VARIANTS, protection::VARIANTS])
+        .chain([clients::VARIANTS, protection::VARIANTS, lacking::VARIANTS])
         .flatten()
 }
 

@@ -41,7 +41,11 @@ pub(super) static PROBE: Table = Table {
         may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
         may("client", Shape::Table(&CLIENT), "the certificate of the client over TLS; it has none unless given"),
         may("body", Shape::Text, "request body"),
-        may("bodyBytes", Shape::Integer(1, MOST_OF_A_BODY), "a request body of so many bytes, which are made up"),
+        may(
+            "bodyBytes",
+            Shape::Integer(1, MOST_OF_A_BODY),
+            "a request body of so many bytes, which are made up; over TCP and TLS what follows the line, and has to come back",
+        ),
         may("sends", TEXTS, "texts of the messages of a call, in this order; one empty message unless given"),
         may(
             "among",

@@ -114,7 +114,12 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-filters-of-calls",
         summary: "Forwards calls as they are, whatever filters their rule has.",
-        clauses: &["blind:GRPCRouteRequestHeaderModifier.1", "GRPC-08", "blind:Generic.15"],
+        clauses: &[
+            "blind:GRPCRouteRequestHeaderModifier.1",
+            "upstream:GRPCRouteRequestHeaderModifier",
+            "GRPC-08",
+            "blind:Generic.15",
+        ],
         seam: Seam::Config(|| {
             serve(|_, config| rules(config).filter(|rule| is_of_calls(rule)).for_each(|rule| rule.filters.clear()))
         }),

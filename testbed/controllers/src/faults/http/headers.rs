@@ -91,7 +91,11 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "changes-one-request-header-of-each-kind",
         summary: "Sets, adds and removes one header of a request, however many the filter names.",
-        clauses: &["upstream:HTTPRouteRequestHeaderModifier", "upstream:HTTPRouteBackendRequestHeaderModifier"],
+        clauses: &[
+            "upstream:GRPCRouteRequestHeaderModifier",
+            "upstream:HTTPRouteRequestHeaderModifier",
+            "upstream:HTTPRouteBackendRequestHeaderModifier",
+        ],
         seam: Seam::Config(|| {
             serve(|_, config| filters(config).for_each(|list| of_requests(list).for_each(keep_first)))
         }),

@@ -476,4 +476,21 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             Box::new(SayFrom(stale))
         }),
     },
+    Fault {
+        name: "accepts-ports-of-no-listener",
+        summary: "Accepts a route for a port of the Gateway that none of its listeners has.",
+        clauses: &["upstream:HTTPRouteInvalidParentRefNotMatchingListenerPort", "GEP1364-36"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
+                    for parent in parents(std::slice::from_mut(update)) {
+                        let names_port = parent.parent_ref.port.is_some() && parent.parent_ref.section_name.is_none();
+                        if names_port && has_reason(&parent.conditions, "Accepted", "NoMatchingParent") {
+                            set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
+                        }
+                    }
+                }
+            })
+        }),
+    },
 ];

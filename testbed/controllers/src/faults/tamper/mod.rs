@@ -25,6 +25,7 @@ use kube::{
     api::{ApiResource, DynamicObject, ListParams, PostParams},
 };
 use serde_json::Value;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 pub use exchange::{FrameSort, WrongAnswer, WrongConnection};
@@ -292,7 +293,7 @@ impl Tamper {
         lock(&self.0.handshakes).admit_clients();
     }
 
-    /// Takes connections at the address and port of a Gateway's listener, where nothing should, and never says a word.
+    /// Takes connections at the address and port of a Gateway's listener, where nothing should, and says this and no more.
     ///
     /// # Errors
     /// If the Gateway has no such place, or something listens there.
@@ -301,6 +302,7 @@ impl Tamper {
         gateway: &ObjectKey,
         of: Option<&(String, ObjectKey)>,
         listener: &str,
+        says: &'static [u8],
     ) -> Result<(), TamperError> {
         let kind = Kind::Gateway.name();
         let object = read(&self.api(kind, gateway).await?, kind, gateway).await?;
@@ -321,7 +323,9 @@ impl Tamper {
         let socket = TcpListener::bind(address).await.map_err(|error| TamperError::Listen { address, error })?;
         let task = tokio::spawn(async move {
             let mut held = Vec::new();
-            while let Ok((stream, _)) = socket.accept().await {
+            while let Ok((mut stream, _)) = socket.accept().await {
+                let said = stream.write_all(says).await;
+                tracing::debug!(?said, "a connection was taken");
                 held.push(stream);
             }
         });

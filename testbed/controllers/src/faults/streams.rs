@@ -1,0 +1,31 @@
+//! What becomes of streams on their way.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use gateproof_proxy::{
+    exchange::{Connection, Exchange, TcpChoice},
+    stream::Stream,
+};
+
+use super::{Fault, Seam};
+
+/// How much of a stream goes through before it is cut.
+const MOST: usize = 256 * 1024;
+
+/// Breaks a connection off once so much has come from its client.
+struct CutsLongStreams;
+
+#[async_trait]
+impl Exchange for CutsLongStreams {
+    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        Some((stream.breaking_behind(MOST), choice))
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[Fault {
+    name: "cuts-long-streams",
+    summary: "Breaks a connection of TCP or TLS off behind the first 256 KiB of its client.",
+    clauses: &["IMPL-38", "IMPL-39", "blind:TLSRouteSimpleSameNamespace.1"],
+    seam: Seam::Exchange(|| Arc::new(CutsLongStreams)),
+}];
