@@ -2,8 +2,11 @@
 
 use crate::status::Verdict;
 
-/// Family and reason as shipped, and as the document has them.
-const WORDS: [((&str, &str), (&str, &str)); 12] = [
+/// A family with a reason.
+type Words = (&'static str, &'static str);
+
+/// As shipped, and as the document has them.
+const WORDS: [(Words, Words); 12] = [
     (("ServiceError", "ServiceUnresolvedReference"), ("ServiceError", "ServiceNotFound")),
     (("TLSError", "SecretNotValid"), ("TLSError", "TLSSecretNotFound")),
     (("TLSError", "FallbackNotPresent"), ("TLSFallbackError", "FallbackNotPresent")),
