@@ -105,7 +105,7 @@ pub(super) const FAULTS: &[Fault] = &[
             let Some(condition) = valid(status).cloned() else { return };
             for error in items(&condition, "/errors") {
                 let mut own = error.clone();
-                own["lastTransitionTime"] = condition["lastTransitionTime"].clone();
+                own["lastTransitionTime"] = live["metadata"]["creationTimestamp"].clone();
                 own["observedGeneration"] = live["metadata"]["generation"].clone();
                 if let Some(conditions) = status["conditions"].as_array_mut() {
                     conditions.retain(|other| other["type"] != own["type"]);
