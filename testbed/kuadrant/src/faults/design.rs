@@ -76,12 +76,12 @@ pub(super) const FAULTS: &[Fault] = &[
         |_, _, outcome| no_ancestors(outcome, Kind::DnsPolicy)
     ),
     write!(
-        "calls-every-ancestor-a-gateway",
-        "Leaves the kind out of the reference to an AuthPolicy's ancestor, so that a route is taken for a Gateway.",
+        "calls-every-ancestor-a-class",
+        "Says in the reference to an AuthPolicy's ancestor that it is a GatewayClass, whatever it is.",
         ["KUADRANT-13"],
         |live, status| {
             for entry in entries(live, status, Kind::AuthPolicy) {
-                entry["ancestorRef"]["kind"] = json!("Gateway");
+                entry["ancestorRef"]["kind"] = json!("GatewayClass");
             }
         }
     ),

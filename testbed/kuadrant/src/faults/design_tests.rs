@@ -51,7 +51,7 @@ fn said(kind: Kind, behaviour: Option<&str>, edition: Edition) -> String {
 #[case("names-no-ancestors", Kind::POLICIES.as_slice())]
 #[case("names-no-ancestors-for-tls", &[Kind::TlsPolicy])]
 #[case("names-no-ancestors-for-dns", &[Kind::DnsPolicy])]
-#[case("calls-every-ancestor-a-gateway", &[Kind::AuthPolicy])]
+#[case("calls-every-ancestor-a-class", &[Kind::AuthPolicy])]
 #[case("gives-ancestors-its-own-group", &[Kind::RateLimitPolicy])]
 #[case("repeats-acceptance-alone", &[Kind::DnsPolicy])]
 #[case("keeps-the-first-entry", &[Kind::TlsPolicy])]
