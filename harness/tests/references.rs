@@ -136,7 +136,7 @@ async fn every_fault_is_noticed_for_what_it_declares(#[case] reference: Referenc
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_left_open_passes(#[case] reference: Reference) {
     let _turn = TURN.lock().await;
-    let plan = proof::plan(reference, 1);
+    let plan = proof::plan(reference, TARGETS);
     let all = embedded::variants(reference);
     let size = all.len().div_ceil(ONE_IN);
     let scenarios: Arc<[Scenario]> = plan.scenarios.clone().into();

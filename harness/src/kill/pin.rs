@@ -48,6 +48,8 @@ pub(super) enum Pin {
     Occupy(ObjectKey, Option<(String, ObjectKey)>, String, String),
     /// Connections to a Gateway's listener are held or answered, whether or not the data plane listens there.
     Take(ObjectKey, Option<(String, ObjectKey)>, String, WrongConnection),
+    /// TLS ends for this name wherever it ends for others, whatever clients show; streams are held.
+    Welcome(String),
     /// The API server takes anything for the objects of these CRDs.
     Admit(Vec<String>),
     /// The API server refuses every object of these CRDs.
@@ -101,6 +103,12 @@ impl Pin {
                     }
                     put => put,
                 }
+            }
+            Pin::Welcome(name) => {
+                tamper.connections(WrongConnection::Held);
+                tamper.answers(&name, WrongAnswer::Status(OTHER_STATUS));
+                tamper.admit_clients();
+                tamper.welcome(&name)
             }
             Pin::Admit(crds) => {
                 for crd in crds {
@@ -172,8 +180,12 @@ fn answer(probe: &Probe) -> Option<Pin> {
     // Of a stream the host is no more than its server name.
     Some(match (&probe.answer, probe.host.as_ref().filter(|_| probe.method.is_some())) {
         (Answer::TcpBackend(_) | Answer::TlsBackend { .. }, _) => Pin::Connection(WrongConnection::Refused),
-        (Answer::TcpRefused, _) => taken(WrongConnection::Held),
+        (Answer::TcpRefused, _) => match &probe.host {
+            Some(name) if probe.tls && probe.target.listener.is_none() => Pin::Welcome(name.clone()),
+            _ => taken(WrongConnection::Held),
+        },
         (Answer::NoAnswer, None) => taken(WrongConnection::Answered),
+        (Answer::NoAnswer, Some(_)) if probe.tls && probe.target.listener.is_none() => Pin::Welcome(host(probe)?),
         (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), of(), probe.target.listener.clone()?, host(probe)?),
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),

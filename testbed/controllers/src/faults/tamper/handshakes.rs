@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use gateproof_proxy::{
     compiled::Compiled,
-    config::{Certificate, Protocol, Sensitive},
+    config::{Certificate, Hostname, Protocol, Sensitive, TlsListener, VirtualHost},
 };
 
 /// What goes wrong with handshakes, and the configuration that was made for it last.
@@ -10,6 +10,8 @@ use gateproof_proxy::{
 pub(super) struct Handshakes {
     /// A certificate that nobody asked for.
     certificate: Option<Certificate>,
+    /// Names for which TLS ends wherever it ends for others, with the certificates for that.
+    welcome: Vec<(String, Certificate)>,
     /// Whether clients are asked for nothing.
     admits_clients: bool,
     made: Option<Arc<Compiled>>,
@@ -18,10 +20,14 @@ pub(super) struct Handshakes {
 impl Handshakes {
     /// Presents a certificate that nobody asked for.
     pub(super) fn present_another(&mut self) -> Result<(), rcgen::Error> {
-        let rcgen::CertifiedKey { cert, signing_key } =
-            rcgen::generate_simple_self_signed(["tampered.invalid".to_owned()])?;
-        self.certificate =
-            Some(Certificate { chain_pem: cert.pem(), key_pem: Sensitive::new(signing_key.serialize_pem()) });
+        self.certificate = Some(certificate("tampered.invalid")?);
+        self.made = None;
+        Ok(())
+    }
+
+    /// Lets TLS end for a name wherever it ends for others.
+    pub(super) fn welcome(&mut self, name: &str) -> Result<(), rcgen::Error> {
+        self.welcome.push((name.to_owned(), certificate(name)?));
         self.made = None;
         Ok(())
     }
@@ -33,7 +39,7 @@ impl Handshakes {
     }
 
     pub(super) fn instead_of(&mut self, current: &Arc<Compiled>) -> Arc<Compiled> {
-        if self.certificate.is_none() && !self.admits_clients {
+        if self.certificate.is_none() && self.welcome.is_empty() && !self.admits_clients {
             return Arc::clone(current);
         }
         if let Some(made) = self.made.as_ref().filter(|made| made.generation == current.generation) {
@@ -42,10 +48,20 @@ impl Handshakes {
         let mut config = current.config.clone();
         for listener in &mut config.listeners {
             let (https, streams) = match &mut listener.protocol {
-                Protocol::Https(listeners) => (listeners.as_mut_slice(), [].as_mut_slice()),
-                Protocol::Tls(port) => (port.https.as_mut_slice(), port.streams.as_mut_slice()),
+                Protocol::Https(listeners) => (listeners, [].as_mut_slice()),
+                Protocol::Tls(port) => (&mut port.https, port.streams.as_mut_slice()),
                 _ => continue,
             };
+            for (name, certificate) in &self.welcome {
+                let own = Hostname::Exact(name.clone());
+                let is_known = https.iter().any(|one| one.virtual_host.hostname == own)
+                    || streams.iter().any(|one| one.hostname == own);
+                if !is_known {
+                    let virtual_host =
+                        VirtualHost { listener: "tampered".to_owned(), hostname: own, routes: Vec::new() };
+                    https.push(TlsListener { virtual_host, certificates: vec![certificate.clone()], clients: None });
+                }
+            }
             if self.admits_clients {
                 https.iter_mut().for_each(|one| one.clients = None);
             }
@@ -58,4 +74,9 @@ impl Handshakes {
         self.made = Some(Arc::clone(&made));
         made
     }
+}
+
+fn certificate(name: &str) -> Result<Certificate, rcgen::Error> {
+    let rcgen::CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed([name.to_owned()])?;
+    Ok(Certificate { chain_pem: cert.pem(), key_pem: Sensitive::new(signing_key.serialize_pem()) })
 }

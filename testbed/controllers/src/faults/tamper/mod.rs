@@ -288,6 +288,14 @@ impl Tamper {
         Ok(lock(&self.0.handshakes).present_another()?)
     }
 
+    /// Lets TLS end for a name wherever it ends for others, though nothing is served there.
+    ///
+    /// # Errors
+    /// If no certificate can be made.
+    pub fn welcome(&self, name: &str) -> Result<(), TamperError> {
+        Ok(lock(&self.0.handshakes).welcome(name)?)
+    }
+
     /// Makes every listener ask its clients for no certificate.
     pub fn admit_clients(&self) {
         lock(&self.0.handshakes).admit_clients();
