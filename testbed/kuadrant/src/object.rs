@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use gateproof_runtime::object::{full_name, items, name, namespace, text};
 use serde_json::Value;
 
 use crate::components::Components;
@@ -110,35 +111,6 @@ impl Snapshot {
             change(Arc::make_mut(object));
         }
     }
-}
-
-/// The text at a JSON pointer; empty if there is none.
-#[must_use]
-pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The items at a JSON pointer; none if there is no list.
-pub fn items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Namespace of an object.
-#[must_use]
-pub fn namespace(object: &Value) -> &str {
-    text(object, "/metadata/namespace")
-}
-
-/// Name of an object.
-#[must_use]
-pub fn name(object: &Value) -> &str {
-    text(object, "/metadata/name")
-}
-
-/// `namespace/name` of an object.
-#[must_use]
-pub fn full_name(object: &Value) -> String {
-    format!("{}/{}", namespace(object), name(object))
 }
 
 /// What precedence goes by: the time of creation, then namespace and name.

@@ -7,6 +7,7 @@
 mod backend_tls;
 mod clients;
 mod layer_4;
+mod matches;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,6 +19,7 @@ use serde::{Serialize, Serializer};
 pub use backend_tls::{Authorities, BackendTls, PeerName};
 pub use clients::{Admits, ClientValidation, Refuses};
 pub use layer_4::{TcpBackend, TcpListener, TcpTarget, UdpListener};
+pub use matches::{FieldMatch, PathMatch, RequestMatch, ValueMatch};
 
 /// The whole configuration of the data plane. Two equal values mean the same traffic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -246,74 +248,6 @@ pub struct Route {
     pub timeouts: Timeouts,
     /// Whether and how requests are tried again; not given: never.
     pub retry: Option<Retry>,
-}
-
-/// One entry of a rule's `matches`: all parts must hold.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct RequestMatch {
-    /// The path; the default is the prefix `/`.
-    pub path: PathMatch,
-    /// Headers, all of which must match. Entries that repeat a name (in any case) after the first are ignored.
-    pub headers: Vec<FieldMatch>,
-    /// Query parameters, all of which must match. Entries that repeat a name after the first are ignored.
-    pub query: Vec<FieldMatch>,
-    /// The method, in upper case.
-    pub method: Option<String>,
-}
-
-/// How a path is matched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum PathMatch {
-    /// The whole path, case-sensitive.
-    Exact(String),
-    /// A prefix, element by element; a trailing slash of the prefix has no meaning.
-    Prefix(String),
-    /// A prefix, character by character: `/ab` is one of `/abc`.
-    Text(String),
-    /// A regular expression over the whole path.
-    Regex(String),
-    /// A call of gRPC, whose path is `/SERVICE/METHOD`; other requests do not match, whatever their path.
-    Rpc {
-        /// The service with its package; not given: every service.
-        service: Option<ValueMatch>,
-        /// The method; not given: every method.
-        method: Option<ValueMatch>,
-    },
-}
-
-impl Default for PathMatch {
-    fn default() -> Self {
-        Self::Prefix("/".to_owned())
-    }
-}
-
-/// A header or query parameter with the value it must have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FieldMatch {
-    /// The name: of a header in any case, of a query parameter exactly.
-    pub name: String,
-    /// The value.
-    pub value: ValueMatch,
-}
-
-/// How a value is matched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum ValueMatch {
-    /// The whole value, case-sensitive.
-    Exact(String),
-    /// A regular expression over the whole value.
-    Regex(String),
-    /// There is no value at all.
-    Absent,
-    /// Any other value than these.
-    Not {
-        /// Those that it must not be.
-        value: Box<ValueMatch>,
-        /// Whether no value at all counts as one that is empty; else it does not match.
-        absent: bool,
-    },
-    /// All of these.
-    All(Vec<ValueMatch>),
 }
 
 /// A filter of a rule or of a backend.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gateproof_runtime::object::text;
+use gateproof_runtime::object::{items, name, namespace, text};
 use serde_json::{Value, json};
 
 use super::{edit, view};
@@ -17,6 +17,20 @@ fn first_roots(snapshot: &mut Snapshot) {
         let host = text(object, "/spec/virtualhost/fqdn");
         key.0 != Kind::HttpProxy || host.is_empty() || seen.insert(host.to_lowercase())
     });
+}
+
+/// Namespace and name of every Secret.
+fn secrets(snapshot: &Snapshot) -> Vec<(String, String)> {
+    snapshot.all(Kind::Secret).map(|secret| (namespace(secret).to_owned(), name(secret).to_owned())).collect()
+}
+
+/// Has a Secret delegated to every namespace.
+fn delegate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
+    let delegation = json!({
+        "metadata": {"namespace": namespace, "name": format!("all-{name}")},
+        "spec": {"delegations": [{"secretName": name, "targetNamespaces": ["*"]}]},
+    });
+    snapshot.put(Kind::Delegation, delegation);
 }
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -56,13 +70,9 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     view!("ignores-delegations", "Uses Secrets of every namespace, delegated or not.", ["HTTPPROXY-C13"], |snapshot| {
-        let secrets: Vec<(String, String)> = snapshot
-            .all(Kind::Secret)
-            .map(|secret| (text(secret, "/metadata/namespace").to_owned(), text(secret, "/metadata/name").to_owned()))
-            .collect();
+        let secrets = secrets(snapshot);
         for (namespace, name) in secrets {
-            let delegation = json!({"metadata": {"namespace": namespace, "name": format!("all-{name}")}, "spec": {"delegations": [{"secretName": name, "targetNamespaces": ["*"]}]}});
-            snapshot.put(Kind::Delegation, delegation);
+            delegate(snapshot, &namespace, &name);
         }
     }),
     view!(
@@ -70,17 +80,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "Takes the delegation of one Secret for one of all Secrets of its namespace.",
         ["HTTPPROXY-C13"],
         |snapshot| {
-            let secrets: Vec<(String, String)> = snapshot
-                .all(Kind::Secret)
-                .map(|secret| {
-                    (text(secret, "/metadata/namespace").to_owned(), text(secret, "/metadata/name").to_owned())
-                })
-                .collect();
+            let secrets = secrets(snapshot);
             let homes: Vec<String> =
                 snapshot.all(Kind::Delegation).map(|one| text(one, "/metadata/namespace").to_owned()).collect();
             for (namespace, name) in secrets.into_iter().filter(|(namespace, _)| homes.contains(namespace)) {
-                let delegation = json!({"metadata": {"namespace": namespace, "name": format!("all-{name}")}, "spec": {"delegations": [{"secretName": name, "targetNamespaces": ["*"]}]}});
-                snapshot.put(Kind::Delegation, delegation);
+                delegate(snapshot, &namespace, &name);
             }
         }
     ),
@@ -107,12 +111,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "Serves a root in clear text whose Secret is not there.",
         ["HTTPPROXY-C11"],
         |snapshot| {
-            let known: Vec<(String, String)> = snapshot
-                .all(Kind::Secret)
-                .map(|secret| {
-                    (text(secret, "/metadata/namespace").to_owned(), text(secret, "/metadata/name").to_owned())
-                })
-                .collect();
+            let known = secrets(snapshot);
             snapshot.edit(Kind::HttpProxy, |object| {
                 let name = text(object, "/spec/virtualhost/tls/secretName").to_owned();
                 let home = text(object, "/metadata/namespace").to_owned();
@@ -133,8 +132,8 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
-        "serves-orphans",
-        "Leaves it at the first level: what is included by what is included is Orphaned, though it is served.",
+        "forsakes-grandchildren",
+        "Calls orphaned what is included by what is included, though it is served.",
         ["HTTPPROXY-C17"],
         |snapshot, _, outcome| {
             let roots: Vec<String> = snapshot
@@ -142,7 +141,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 .filter(|one| one["spec"]["virtualhost"].is_object())
                 .flat_map(|root| {
                     let home = text(root, "/metadata/namespace").to_owned();
-                    gateproof_runtime::object::items(root, "/spec/includes")
+                    items(root, "/spec/includes")
                         .map(move |include| {
                             let namespace = match text(include, "/namespace") {
                                 "" => home.clone(),

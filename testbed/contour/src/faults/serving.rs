@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{edit, routes};
 use crate::behaviour::{Fault, Seam};
-use crate::reconcile::{Answer, config};
+use crate::reconcile::{Answer, Outcome, config};
 
 /// Looks at the host of a request alone, whatever the name of the handshake was.
 struct NoNames;
@@ -23,18 +23,19 @@ impl Exchange for NoNames {
     }
 }
 
+/// The HTTPProxies that lead to Services which are not there.
+fn lacking_services(outcome: &Outcome) -> Vec<String> {
+    let lacking = outcome.verdicts.iter().filter(|(_, verdict)| verdict.has("ServiceError"));
+    lacking.map(|(key, _)| format!("{}/{}", key.1, key.2)).collect()
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "serves-nothing-beside-missing-services",
         "Leaves a whole HTTPProxy unserved of which one Service is not there.",
         ["HTTPPROXY-45"],
         |_, _, outcome| {
-            let broken: Vec<String> = outcome
-                .verdicts
-                .iter()
-                .filter(|(_, verdict)| verdict.has("ServiceError"))
-                .map(|(key, _)| format!("{}/{}", key.1, key.2))
-                .collect();
+            let broken = lacking_services(outcome);
             for host in &mut outcome.hosts {
                 host.routes.retain(|route| !broken.contains(&route.of) || route.answer == Answer::Status(503));
             }
@@ -55,12 +56,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "Answers 503 to the share of a Service that is not there.",
         ["HTTPPROXY-C05"],
         |_, _, outcome| {
-            let broken: Vec<String> = outcome
-                .verdicts
-                .iter()
-                .filter(|(_, verdict)| verdict.has("ServiceError"))
-                .map(|(key, _)| format!("{}/{}", key.1, key.2))
-                .collect();
+            let broken = lacking_services(outcome);
             for route in routes(outcome).filter(|route| broken.contains(&route.of)) {
                 if let Answer::Backends(backends) = &mut route.answer
                     && let [only] = &mut backends[..]
@@ -251,7 +247,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     }),
     edit!(
-        "serves-nothing-of-the-valid",
+        "serves-nothing-once-edited",
         "Serves nothing of a root that was edited.",
         ["HTTPPROXY-49"],
         |snapshot, _, outcome| {
@@ -269,7 +265,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ["HTTPPROXY-49"],
         {
             let mut before: Vec<crate::reconcile::Host> = Vec::new();
-            move |snapshot, _, outcome: &mut crate::reconcile::Outcome| {
+            move |snapshot, _, outcome: &mut Outcome| {
                 let is_there = |fqdn: &str| {
                     snapshot.all(crate::kinds::Kind::HttpProxy).any(|one| {
                         one.pointer("/spec/virtualhost/fqdn")

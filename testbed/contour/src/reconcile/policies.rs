@@ -24,7 +24,7 @@ pub(super) fn headers(policy: Option<&HeadersPolicy>, hosts: bool) -> Result<(He
     let mut modifier = HeaderModifier::default();
     let mut host = None;
     let Some(policy) = policy else { return Ok((modifier, host)) };
-    for HeaderValue_ { name, value } in policy.set.iter().map(HeaderValue_::of) {
+    for crate::api::HeaderValue { name, value } in &policy.set {
         if modifier.set.iter().any(|other| other.name.eq_ignore_ascii_case(name)) {
             return Err(format!("header {name} is set twice"));
         }
@@ -32,13 +32,13 @@ pub(super) fn headers(policy: Option<&HeadersPolicy>, hosts: bool) -> Result<(He
             if !hosts {
                 return Err("Host cannot be rewritten".to_owned());
             }
-            host = Some(value.to_owned());
+            host = Some(value.clone());
             continue;
         }
         if !is_header_name(name) {
             return Err(format!("header {name} cannot be set: that is no name"));
         }
-        modifier.set.push(HeaderValue { name: name.to_owned(), value: value.to_owned() });
+        modifier.set.push(HeaderValue { name: name.clone(), value: value.clone() });
     }
     for name in &policy.remove {
         if modifier.remove.iter().any(|other| other.eq_ignore_ascii_case(name)) {
@@ -50,17 +50,6 @@ pub(super) fn headers(policy: Option<&HeadersPolicy>, hosts: bool) -> Result<(He
         modifier.remove.push(name.clone());
     }
     Ok((modifier, host))
-}
-
-struct HeaderValue_<'a> {
-    name: &'a str,
-    value: &'a str,
-}
-
-impl<'a> HeaderValue_<'a> {
-    fn of(from: &'a crate::api::HeaderValue) -> Self {
-        Self { name: &from.name, value: &from.value }
-    }
 }
 
 /// The filters that the changes of requests and responses come to.
