@@ -155,3 +155,27 @@ fn a_missing_secret_stops_a_root(#[case] edition: Edition, #[case] expected: &[&
     assert_eq!(said(&outcome, "root"), expected);
     assert_eq!(outcome.hosts, []);
 }
+
+#[rstest]
+#[case::nothing("[]", "Text(\"/\")")]
+#[case::put_behind_each_other(r#"[{"prefix": "/a/"}, {"prefix": "/b"}]"#, "Text(\"/a/b\")")]
+#[case::the_last_says_which(r#"[{"prefix": "/a"}, {"exact": "/b"}]"#, "Exact(\"/a/b\")")]
+#[case::a_header_comes_last(r#"[{"exact": "/a"}, {"header": {"name": "x", "present": true}}]"#, "Text(\"/a\")")]
+#[case::regex_anywhere(r#"[{"prefix": "/a"}, {"regex": "/b.*"}]"#, "Regex(\"/a/b.*\")")]
+fn paths_of_includes_and_routes_come_to_one(#[case] conditions: &str, #[case] expected: &str) {
+    let conditions: Vec<crate::api::Condition> = serde_json::from_str(conditions).unwrap();
+    assert_eq!(format!("{:?}", conditions::merged(&conditions).path), expected);
+}
+
+#[rstest]
+#[case("1m30s", Ok(Some(90_000)))]
+#[case("1.5s", Ok(Some(1500)))]
+#[case("infinity", Ok(None))]
+#[case("", Ok(None))]
+#[case("soon", Err(()))]
+#[case("5", Err(()))]
+fn times_are_read_as_go_writes_them(#[case] response: &str, #[case] expected: Result<Option<u128>, ()>) {
+    let policy = crate::api::TimeoutPolicy { response: response.to_owned(), ..Default::default() };
+    let read = policies::timeout(Some(&policy)).map(|time| time.map(|time| time.as_millis())).map_err(drop);
+    assert_eq!(read, expected);
+}

@@ -42,6 +42,17 @@ fn prefixes_are_replaced(#[case] from: &str, #[case] matched: &str, #[case] by: 
     assert_eq!(path::modify(&modifier, &prefix(matched), from).unwrap(), expected);
 }
 
+/// Nothing is added or taken away between what replaces a text and what stood behind it.
+#[rstest]
+#[case("/foosball", "/foo", "/bar", "/barsball")]
+#[case("/foo/v1", "/foo", "/", "//v1")]
+#[case("/foo/v1", "/foo/", "/bar/", "/bar/v1")]
+#[case("/foo", "/foo", "bar", "/bar")]
+fn texts_are_replaced(#[case] from: &str, #[case] matched: &str, #[case] by: &str, #[case] expected: &str) {
+    let modifier = PathModifier::ReplacePrefixMatch(by.to_owned());
+    assert_eq!(path::modify(&modifier, &PathPredicate::Text(matched.to_owned()), from).unwrap(), expected);
+}
+
 #[test]
 fn whole_paths_are_replaced_under_any_match_and_prefixes_only_under_prefixes() {
     let exact = PathPredicate::Exact("/foo".to_owned());

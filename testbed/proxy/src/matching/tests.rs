@@ -26,6 +26,18 @@ fn prefix(path: &str) -> RequestMatch {
     RequestMatch { path: PathMatch::Prefix(path.to_owned()), ..RequestMatch::default() }
 }
 
+fn text(path: &str) -> RequestMatch {
+    RequestMatch { path: PathMatch::Text(path.to_owned()), ..RequestMatch::default() }
+}
+
+fn other(value: &str, absent: bool) -> ValueMatch {
+    ValueMatch::Not { value: Box::new(ValueMatch::Exact(value.to_owned())), absent }
+}
+
+fn all(name: &str, values: Vec<ValueMatch>) -> FieldMatch {
+    FieldMatch { name: name.to_owned(), value: ValueMatch::All(values) }
+}
+
 fn regex(path: &str) -> RequestMatch {
     RequestMatch { path: PathMatch::Regex(path.to_owned()), ..RequestMatch::default() }
 }
@@ -92,6 +104,10 @@ fn hosts_are_read_from_authorities(#[case] authority: &str, #[case] expected: &s
 #[case(prefix("/v2"), "/v2example", false)]
 #[case(prefix("/v2"), "/foo/v2", false)]
 #[case(prefix("/v2"), "/V2", false)]
+#[case(text("/v2"), "/v2example", true)]
+#[case(text("/v2/"), "/v2", false)]
+#[case(text("/v2"), "/V2", false)]
+#[case(text("/v2"), "/foo/v2", false)]
 #[case(regex("/v[0-9]+"), "/v12", true)]
 #[case(regex("/v[0-9]+"), "/v12/x", false)]
 #[case(regex("/a|/b"), "/b", true)]
@@ -110,6 +126,15 @@ fn paths(#[case] entry: RequestMatch, #[case] target: &str, #[case] expected: bo
 #[case(vec![field("version", "one"), field("color", "blue")], &[("color", "blue"), ("version", "one")], true)]
 #[case::a_repeated_name_counts_once(vec![field("version", "one"), field("Version", "two")], &[("version", "one")], true)]
 #[case::lines_are_joined(vec![field("version", "one,two")], &[("version", "one"), ("version", "two")], true)]
+#[case::absent(vec![all("version", vec![ValueMatch::Absent])], &[], true)]
+#[case::absent_and_there(vec![all("version", vec![ValueMatch::Absent])], &[("version", "")], false)]
+#[case::another(vec![all("version", vec![other("one", false)])], &[("version", "two")], true)]
+#[case::the_same(vec![all("version", vec![other("one", false)])], &[("version", "one")], false)]
+#[case::none_is_not_another(vec![all("version", vec![other("one", false)])], &[], false)]
+#[case::none_is_empty(vec![all("version", vec![other("one", true)])], &[], true)]
+#[case::none_is_empty_which_it_must_not_be(vec![all("version", vec![other("", true)])], &[], false)]
+#[case::neither(vec![all("version", vec![other("one", false), other("two", false)])], &[("version", "three")], true)]
+#[case::one_of_both(vec![all("version", vec![other("one", false), other("two", false)])], &[("version", "two")], false)]
 #[case(vec![pattern("version", "o.e")], &[("version", "one")], true)]
 #[case(vec![pattern("version", "o.e")], &[("version", "none")], false)]
 fn headers(#[case] conditions: Vec<FieldMatch>, #[case] fields: &[(&str, &str)], #[case] expected: bool) {
