@@ -2,8 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use gateproof_controllers::model::SecretView;
-use gateproof_proxy::config::Certificate;
+use gateproof_proxy::config::{Certificate, Sensitive};
 use gateproof_runtime::object::{items, namespace, text};
 use serde::Deserialize;
 use serde_json::Value;
@@ -100,10 +99,12 @@ fn is_delegated(snapshot: &Snapshot, home: &str, secret: &str, to: &str) -> bool
 /// A certificate with its key.
 pub(super) fn certificate(snapshot: &Snapshot, of: &str, reference: &str) -> Result<Certificate, Unusable> {
     let secret = secret(snapshot, of, reference)?;
-    let read = SecretView::read(secret).map_err(|error| Unusable::Invalid(error.to_string()))?;
-    let certificate = read.certificate.map_err(|why| Unusable::Invalid(format!("it {why}")))?;
-    let key_pem = gateproof_proxy::config::Sensitive::new(certificate.key_pem);
-    Ok(Certificate { chain_pem: certificate.chain_pem, key_pem })
+    let certificate =
+        Certificate { chain_pem: pem(secret, "tls.crt")?, key_pem: Sensitive::new(pem(secret, "tls.key")?) };
+    match gateproof_proxy::tls::load(std::slice::from_ref(&certificate)) {
+        Ok(_) => Ok(certificate),
+        Err(why) => Err(Unusable::Invalid(why.to_string())),
+    }
 }
 
 /// The bundle of authorities of a Secret, in PEM.
