@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol, ServerTls};
+use gateproof_echo::{Clients, Echo, EchoOptions, Identity, Journal, Protocol, ServerTls};
 use serde_json::{Value, json};
 
 use deployed::{Deployed, Deploying};
@@ -311,10 +311,11 @@ fn certificate(decl: &BackendDecl, bindings: &Bindings) -> Result<Option<ServerT
     let authority = bindings.authorities.get(&tls.authority).ok_or_else(missing)?;
     let (chain, key) = secret::certificate(tls, authority).map_err(|error| failed(error.to_string()))?;
     let clients = tls.clients.as_ref().map(|alias| match bindings.authorities.get(alias) {
-        Some(authority) => Ok(authority.certificate.as_str()),
+        Some(authority) => Ok(Clients::Of(authority.certificate.as_str())),
         None => Err(failed(format!("there is no authority `{alias}`"))),
     });
-    ServerTls::asking(&chain, &key, clients.transpose()?).map(Some).map_err(|error| failed(error.to_string()))
+    let clients = clients.transpose()?.unwrap_or(Clients::All);
+    ServerTls::asking(&chain, &key, clients).map(Some).map_err(|error| failed(error.to_string()))
 }
 
 type Labels = serde_json::Map<String, Value>;

@@ -31,15 +31,17 @@ func TestWhatIsNotListedIsASurpriseAndSoIsWhatIsListedAndPasses(t *testing.T) {
 }
 
 func TestTheListIsOfTheReleaseThatIsRun(t *testing.T) {
-	expected, err := readExpected("expected.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	module, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(module), "sigs.k8s.io/gateway-api/conformance "+expected.Release+"\n") {
-		t.Errorf("expected.yaml is of %s", expected.Release)
+	for release, modules := range map[string]string{"v1.6.3": "v1.6.3.mod", "v1.7.0": "go.mod"} {
+		expected, err := readExpected("expected/" + release + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		module, err := os.ReadFile(modules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if expected.Release != release || !strings.Contains(string(module), "sigs.k8s.io/gateway-api/conformance "+release+"\n") {
+			t.Errorf("%s: the list is of %s", modules, expected.Release)
+		}
 	}
 }

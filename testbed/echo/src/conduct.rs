@@ -26,6 +26,35 @@ pub fn takes(query: &str) -> Duration {
     [delay, pause(query)].into_iter().flatten().fold(failing, Duration::saturating_add)
 }
 
+/// What a path below `/retry/` asks for in the words of the Gateway API conformance suite: `uuid` counts attempts, `succeedAfter` says
+/// how many of them fail, after `delayRetry` and with `responseCode`, or else with a connection that breaks off.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Rehearsal<'q> {
+    /// Under which attempts are counted.
+    pub id: &'q str,
+    failures: usize,
+    failure: Failure,
+    delay: Option<Duration>,
+}
+
+impl<'q> Rehearsal<'q> {
+    /// Reads a request; none if it does not say both who it is and how often it is to fail.
+    pub fn of(path: &str, query: &'q str) -> Option<Self> {
+        let failure = match value(query, "responseCode=").and_then(|code| code.parse().ok()) {
+            Some(code) => Failure::Status(code),
+            None => Failure::Break,
+        };
+        let id = value(query, "uuid=").filter(|id| path.starts_with("/retry/") && !id.is_empty())?;
+        let delay = value(query, "delayRetry=").and_then(delay::parse);
+        Some(Self { id, failures: count(query, "succeedAfter=")?, failure, delay })
+    }
+
+    /// How an attempt fails that comes after so many others, and how much later.
+    pub fn failure(&self, before: usize) -> Option<(Failure, Option<Duration>)> {
+        (before < self.failures).then_some((self.failure, self.delay))
+    }
+}
+
 /// How a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -90,6 +119,24 @@ mod tests {
     #[case("code=503", 0, None)]
     fn failures(#[case] query: &str, #[case] before: usize, #[case] expected: Option<Failure>) {
         assert_eq!(failure(query, before), expected);
+    }
+
+    #[rstest]
+    #[case::breaks("/retry/a", "uuid=7&succeedAfter=2", 1, Some((Failure::Break, None)))]
+    #[case::with_a_code("/retry/a", "uuid=7&succeedAfter=1&responseCode=503", 0, Some((BUSY, None)))]
+    #[case::late("/retry/a", "uuid=7&succeedAfter=1&delayRetry=2s", 0, Some((Failure::Break, Some(Duration::from_secs(2)))))]
+    #[case::over("/retry/a", "uuid=7&succeedAfter=1", 1, None)]
+    #[case::elsewhere("/a/retry/", "uuid=7&succeedAfter=1", 0, None)]
+    #[case::nobody("/retry/a", "uuid=&succeedAfter=1", 0, None)]
+    #[case::never("/retry/a", "uuid=7", 0, None)]
+    fn rehearsals(
+        #[case] path: &str,
+        #[case] query: &str,
+        #[case] before: usize,
+        #[case] expected: Option<(Failure, Option<Duration>)>,
+    ) {
+        let rehearsal = Rehearsal::of(path, query);
+        assert_eq!(rehearsal.and_then(|one| one.failure(before)), expected);
     }
 
     #[rstest]

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, split};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
+use crate::tls::{self, Agreed};
+use crate::tls_lines;
 
 const GREETING: &[u8] = b"Gateway API Test TCP Server\n";
 
@@ -27,21 +29,39 @@ struct Answer<'a> {
     tcpport: String,
     #[serde(rename = "isTLS")]
     is_tls: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls: Option<&'a Agreed>,
 }
 
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
-    if let Some(Err(error)) = closing.run_until_cancelled(converse(stream, peer, &backend)).await {
+    let conversing = async {
+        stream.set_nodelay(true)?;
+        match &backend.server {
+            None => converse(stream, peer, (&backend, None)).await,
+            Some(server) => {
+                let stream = tls_lines::accept(stream, server).await?;
+                let agreed = tls::agreed(stream.get_ref().1);
+                converse(stream, peer, (&backend, Some(&agreed))).await
+            }
+        }
+    };
+    if let Some(Err(error)) = closing.run_until_cancelled(conversing).await {
         tracing::debug!(%error, "stream ended");
     }
 }
 
-async fn converse(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let (read, mut write) = stream.split();
+async fn converse<S: AsyncRead + AsyncWrite>(
+    stream: S,
+    peer: SocketAddr,
+    (backend, agreed): (&Backend, Option<&Agreed>),
+) -> std::io::Result<()> {
+    let (read, mut write) = split(stream);
     let mut read = BufReader::new(read);
     write.write_all(GREETING).await?;
     let mut line = Vec::new();
     loop {
+        // What was said so far must not wait in a buffer of TLS.
+        write.flush().await?;
         line.clear();
         if (&mut read).take(LONGEST_LINE).read_until(b'\n', &mut line).await? == 0 {
             return write.shutdown().await;
@@ -49,15 +69,16 @@ async fn converse(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) ->
         note(&line, peer, backend);
         match line.trim_ascii_end() {
             b"PING" => write.write_all(b"PONG\n").await?,
-            b"IS_TLS" => write.write_all(b"false\n").await?,
-            b"TEST" => write.write_all(&about(backend)?).await?,
+            b"IS_TLS" => write.write_all(format!("{}\n", agreed.is_some()).as_bytes()).await?,
+            b"TEST" => write.write_all(&about(backend, agreed)?).await?,
             _ => {}
         }
     }
 }
 
-fn about(backend: &Backend) -> serde_json::Result<Vec<u8>> {
-    let answer = Answer { identity: &backend.identity, tcpport: backend.http_port.to_string(), is_tls: false };
+fn about(backend: &Backend, agreed: Option<&Agreed>) -> serde_json::Result<Vec<u8>> {
+    let tcpport = backend.http_port.to_string();
+    let answer = Answer { identity: &backend.identity, tcpport, is_tls: agreed.is_some(), tls: agreed };
     let mut text = serde_json::to_vec(&answer)?;
     text.push(b'\n');
     Ok(text)

@@ -31,7 +31,8 @@ pub enum Protocol {
     Http,
     /// HTTP/2 with prior knowledge; everything else is answered with 400.
     H2c,
-    /// gRPC: the echo service of the Gateway API conformance suite and no other, over HTTP/2 with prior knowledge.
+    /// gRPC: the echo service of the Gateway API conformance suite and no other, over HTTP/2 with prior knowledge;
+    /// within TLS where a certificate is given.
     Grpc,
     /// Lines, then bytes.
     Tcp,
@@ -39,10 +40,24 @@ pub enum Protocol {
     Tls,
     /// A line as soon as there is a connection, then bytes.
     Greeting,
-    /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite.
+    /// HTTP within TLS; clear text is answered with 400.
+    Https,
+    /// A greeting, then an answer to each command, as the TCP echo of the Gateway API conformance suite; within TLS where a
+    /// certificate is given.
     Dialogue,
     /// Datagrams, each answered by a line and its own bytes.
     Udp,
+    /// Datagrams, each answered by JSON that quotes it, as the UDP echo of the Gateway API conformance suite.
+    Quoting,
+    /// Queries of DNS, each refused.
+    Dns,
+}
+
+impl Protocol {
+    /// Whether it has no connections.
+    pub(crate) fn is_of_datagrams(self) -> bool {
+        matches!(self, Protocol::Udp | Protocol::Quoting | Protocol::Dns)
+    }
 }
 
 /// How a backend is started.
@@ -107,6 +122,7 @@ pub(crate) struct Backend {
     pub http_port: u16,
     pub only_h2: bool,
     pub only_grpc: bool,
+    pub only_tls: bool,
     pub run_token: Option<String>,
     pub journal: Journal,
     /// What is served beside clear text over HTTP.
@@ -155,6 +171,7 @@ impl Echo {
                 Some(tls) => Some(tls.streams()),
                 None => Some(tls_lines::server(&options.identity.service)?),
             },
+            Protocol::Dialogue => tls.as_ref().map(ServerTls::streams),
             _ => None,
         };
         let backend = Arc::new(Backend {
@@ -163,6 +180,11 @@ impl Echo {
             http_port: addr.port(),
             only_h2: matches!(options.protocol, Protocol::H2c | Protocol::Grpc),
             only_grpc: options.protocol == Protocol::Grpc,
+            only_tls: match options.protocol {
+                Protocol::Https => true,
+                Protocol::Grpc => tls.is_some(),
+                _ => false,
+            },
             run_token: options.run_token,
             journal: options.journal,
             tls,
@@ -175,7 +197,12 @@ impl Echo {
                 echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
             }
             Socket::Datagrams(socket) => {
-                echo.tasks.spawn(abort.run_until_cancelled_owned(udp::serve(socket, backend, closing)));
+                echo.tasks.spawn(abort.run_until_cancelled_owned(udp::serve(
+                    socket,
+                    options.protocol,
+                    backend,
+                    closing,
+                )));
             }
         }
         Ok(echo)
@@ -213,7 +240,7 @@ enum Socket {
 
 impl Socket {
     fn open(address: SocketAddr, protocol: Protocol) -> std::io::Result<(Self, SocketAddr)> {
-        if protocol == Protocol::Udp {
+        if protocol.is_of_datagrams() {
             let socket = udp::bind(address)?;
             let at = socket.local_addr()?;
             return Ok((Self::Datagrams(socket), at));
@@ -250,15 +277,15 @@ async fn accept(
                 let serving = async move {
                     let _place = place;
                     match protocol {
-                        Protocol::Http | Protocol::H2c | Protocol::Grpc => {
+                        Protocol::Http | Protocol::Https | Protocol::H2c | Protocol::Grpc => {
                             http::serve(stream, peer, backend, closing).await
                         }
                         Protocol::Tcp => tcp::serve(stream, peer, backend, closing).await,
                         Protocol::Tls => tls_lines::serve(stream, peer, backend, closing).await,
                         Protocol::Greeting => tcp::greet(stream, peer, backend, closing).await,
                         Protocol::Dialogue => dialogue::serve(stream, peer, backend, closing).await,
-                        // It has no connections.
-                        Protocol::Udp => {}
+                        // They have no connections.
+                        Protocol::Udp | Protocol::Quoting | Protocol::Dns => {}
                     }
                 };
                 tasks.spawn(abort.clone().run_until_cancelled_owned(serving));

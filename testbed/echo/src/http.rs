@@ -25,11 +25,12 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::canonical::canonical;
+use crate::conduct::{self, Rehearsal};
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
 use crate::tls::{self, Agreed, Arrived};
-use crate::{HEADER_TIME, REQUEST_HEADER, TOKEN_HEADER, conduct, delay, grpc, websocket};
+use crate::{HEADER_TIME, REQUEST_HEADER, TOKEN_HEADER, delay, grpc, websocket};
 
 /// The body of an answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -121,6 +122,9 @@ async fn answer(
     if backend.only_h2 && request.version() != Version::HTTP_2 {
         return Ok(plain(StatusCode::BAD_REQUEST, "this port speaks HTTP/2 with prior knowledge only"));
     }
+    if backend.only_tls && agreed.is_none() {
+        return Ok(plain(StatusCode::BAD_REQUEST, "this port speaks HTTP within TLS only"));
+    }
     let on_upgrade = hyper::upgrade::on(&mut request);
     let (parts, body) = request.into_parts();
     if let Some(response) = journal_endpoint(backend, &parts) {
@@ -135,7 +139,10 @@ async fn answer(
         return Ok(plain(StatusCode::BAD_REQUEST, "the body broke off"));
     };
     let host = host(&parts);
-    let id = parts.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok());
+    let query = parts.uri.query().unwrap_or_default();
+    let rehearsal = Rehearsal::of(&route, query);
+    let named = parts.headers.get(REQUEST_HEADER).and_then(|id| id.to_str().ok());
+    let id = rehearsal.as_ref().map(|one| one.id).or(named);
     let before = id.map_or(0, |id| backend.noted(id));
     backend.journal.write(Entry {
         backend: backend.identity.clone(),
@@ -148,7 +155,6 @@ async fn answer(
         body_digest: body_digest.clone(),
         peer,
     });
-    let query = parts.uri.query().unwrap_or_default();
     let is_meant = conduct::is_late(query, before) && conduct::is_for(query, &backend.identity.pod);
     let delay = delay::requested(query).filter(|_| is_meant);
     if is_call {
@@ -180,16 +186,26 @@ async fn answer(
             _ => plain(StatusCode::BAD_REQUEST, "the path has no status code"),
         });
     }
+    if let Some((failure, delay)) = rehearsal.and_then(|one| one.failure(before)) {
+        wait(delay).await;
+        return failed(failure);
+    }
     wait(delay).await;
     match conduct::failure(query, before) {
-        Some(conduct::Failure::Status(status)) => Ok(plain(status, "this request was to fail")),
-        Some(conduct::Failure::Break) => Err(BrokenOff),
+        Some(failure) => failed(failure),
         None => Ok(match conduct::pause(query) {
             Some(pause) => {
                 account((backend, agreed), &parts, &host, (body_length, &body_digest)).map(|whole| halved(whole, pause))
             }
             None => account((backend, agreed), &parts, &host, (body_length, &body_digest)).map(whole),
         }),
+    }
+}
+
+fn failed(failure: conduct::Failure) -> Result<Response<Body>, BrokenOff> {
+    match failure {
+        conduct::Failure::Status(status) => Ok(plain(status, "this request was to fail")),
+        conduct::Failure::Break => Err(BrokenOff),
     }
 }
 

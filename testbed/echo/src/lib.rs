@@ -25,7 +25,7 @@ use std::time::Duration;
 pub use echo::{Echo, EchoError, EchoOptions, Protocol};
 pub use identity::Identity;
 pub use journal::{Journal, Record};
-pub use tls::{CertificateError, ServerTls};
+pub use tls::{CertificateError, Clients, ServerTls};
 
 /// The header that carries the id under which a request is found in the journal.
 pub const REQUEST_HEADER: &str = "x-gateproof-request";

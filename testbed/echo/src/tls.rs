@@ -25,6 +25,17 @@ const LIMIT: Duration = Duration::from_secs(10);
 #[error("the certificate of the echo backend cannot be served: {0}")]
 pub struct CertificateError(String);
 
+/// Who may come over TLS.
+#[derive(Debug, Clone, Copy)]
+pub enum Clients<'a> {
+    /// Whoever does; nobody is asked for a certificate.
+    All,
+    /// Who has a certificate of these authorities, in PEM, and nobody else.
+    Of(&'a str),
+    /// The same, and who has none.
+    OfOrNone(&'a str),
+}
+
 /// A certificate that is shown to whoever asks, whatever server name they ask for.
 #[derive(Clone)]
 pub struct ServerTls(TlsAcceptor);
@@ -35,14 +46,14 @@ impl ServerTls {
     /// # Errors
     /// One of them cannot be read, or they do not belong together.
     pub fn from_pem(chain: &str, key: &str) -> Result<Self, CertificateError> {
-        Self::asking(chain, key, None)
+        Self::asking(chain, key, Clients::All)
     }
 
-    /// The same for clients with a certificate of this authority, in PEM, alone, if one is given.
+    /// The same for these clients.
     ///
     /// # Errors
     /// One of them cannot be read, or chain and key do not belong together.
-    pub fn asking(chain: &str, key: &str, clients: Option<&str>) -> Result<Self, CertificateError> {
+    pub fn asking(chain: &str, key: &str, clients: Clients<'_>) -> Result<Self, CertificateError> {
         let failed = |error: &dyn fmt::Display| CertificateError(error.to_string());
         let chain = CertificateDer::pem_slice_iter(chain.as_bytes())
             .collect::<Result<Vec<_>, _>>()
@@ -53,15 +64,18 @@ impl ServerTls {
             .with_safe_default_protocol_versions()
             .map_err(|error| failed(&error))?;
         let builder = match clients {
-            None => builder.with_no_client_auth(),
-            Some(pem) => {
+            Clients::All => builder.with_no_client_auth(),
+            Clients::Of(pem) | Clients::OfOrNone(pem) => {
                 let mut roots = RootCertStore::empty();
                 for authority in CertificateDer::pem_slice_iter(pem.as_bytes()) {
                     let authority = authority.map_err(|error| failed(&error))?;
                     roots.add(authority).map_err(|error| failed(&error))?;
                 }
-                let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-                builder.with_client_cert_verifier(clients.build().map_err(|error| failed(&error))?)
+                let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                if matches!(clients, Clients::OfOrNone(_)) {
+                    verifier = verifier.allow_unauthenticated();
+                }
+                builder.with_client_cert_verifier(verifier.build().map_err(|error| failed(&error))?)
             }
         };
         let mut config = builder.with_single_cert(chain, key).map_err(|error| failed(&error))?;
@@ -92,6 +106,9 @@ pub(crate) struct Agreed {
     version: String,
     negotiated_protocol: String,
     cipher_suite: String,
+    /// The client's chain in PEM, leaf first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    peer_certificates: Vec<String>,
 }
 
 /// How a client came.
@@ -124,14 +141,19 @@ pub(crate) async fn arrive(stream: TcpStream, tls: Option<&ServerTls>) -> Option
     }
 }
 
-fn agreed(connection: &rustls::ServerConnection) -> Agreed {
+pub(crate) fn agreed(connection: &rustls::ServerConnection) -> Agreed {
     let version = match connection.protocol_version() {
         Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
         Some(rustls::ProtocolVersion::TLSv1_3) => "TLSv1.3",
         _ => "",
     };
     let cipher = connection.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite()));
+    // Lines end as those of everybody else here do.
+    let endings = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+    let shown = connection.peer_certificates().unwrap_or_default();
+    let shown = shown.iter().map(|one| pem::encode_config(&pem::Pem::new("CERTIFICATE", one.to_vec()), endings));
     Agreed {
+        peer_certificates: shown.collect(),
         server_name: connection.server_name().unwrap_or_default().to_owned(),
         version: version.to_owned(),
         negotiated_protocol: String::from_utf8_lossy(connection.alpn_protocol().unwrap_or_default()).into_owned(),

@@ -1,5 +1,6 @@
 //! The backend for byte streams within TLS.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::echo::{Backend, EchoError};
@@ -28,12 +30,16 @@ pub(crate) fn server(name: &str) -> Result<Arc<ServerConfig>, EchoError> {
     server.map(Arc::new).map_err(|error| failed(error.to_string()))
 }
 
+/// Waits for the handshake.
+pub(crate) async fn accept(stream: TcpStream, server: &Arc<ServerConfig>) -> io::Result<TlsStream<TcpStream>> {
+    tokio::time::timeout(LONGEST_HANDSHAKE, TlsAcceptor::from(Arc::clone(server)).accept(stream)).await?
+}
+
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
-    let Some(server) = backend.server.clone() else { return };
+    let Some(server) = &backend.server else { return };
     let conversing = async {
         stream.set_nodelay(true)?;
-        let stream = tokio::time::timeout(LONGEST_HANDSHAKE, TlsAcceptor::from(server).accept(stream)).await??;
-        tcp::converse(stream, peer, &backend).await
+        tcp::converse(accept(stream, server).await?, peer, &backend).await
     };
     if let Some(Err(error)) = closing.run_until_cancelled(conversing).await {
         tracing::debug!(%error, "stream ended");

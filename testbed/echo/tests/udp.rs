@@ -34,3 +34,19 @@ async fn each_datagram_is_answered_by_a_line_and_its_bytes() {
     echo.shutdown().await;
     assert!(std::net::UdpSocket::bind(address).is_ok());
 }
+
+#[tokio::test]
+async fn a_datagram_is_quoted() {
+    let identity = Identity { pod: "pod-1".into(), ..Identity::default() };
+    let bind = ([127, 0, 0, 1], 0).into();
+    let options =
+        EchoOptions { bind, protocol: Protocol::Quoting, identity, run_token: None, journal: Journal::default() };
+    let echo = Echo::start(options).await.unwrap();
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    socket.connect(echo.addr()).await.unwrap();
+    socket.send(b"one \"two\"\nthree").await.unwrap();
+    let mut answer = vec![0; 65_535];
+    let length = socket.recv(&mut answer).await.unwrap();
+    let answer: Value = serde_json::from_slice(&answer[..length]).unwrap();
+    assert_eq!((&answer["request"], &answer["pod"]), (&json!("one \"two\"\nthree"), &json!("pod-1")));
+}

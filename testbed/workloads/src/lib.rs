@@ -12,6 +12,7 @@ mod kubelet;
 mod pod;
 mod runtime;
 mod slices;
+mod volumes;
 
 pub use addresses::Place;
 pub use runtime::{StartError, Workloads};

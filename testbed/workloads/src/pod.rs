@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Instant;
 
-use gateproof_echo::{Echo, EchoError, EchoOptions, Journal};
+use gateproof_echo::{CertificateError, Echo, EchoError, EchoOptions, Journal};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::addresses::Addresses;
-use crate::image;
+use crate::image::{self, Certificate};
+use crate::volumes::Volumes;
 
 /// How many requests the log of a Pod keeps.
 const LOG_LENGTH: usize = 20_000;
@@ -23,19 +24,29 @@ pub(crate) struct Running {
     pub(crate) log: Log,
     started: Timestamp,
     /// Why it is not ready, if it is not.
-    failure: Option<EchoError>,
+    failure: Option<Failure>,
     echoes: Vec<Echo>,
 }
 
+/// Why a container cannot serve.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Echo(#[from] EchoError),
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+}
+
 impl Running {
-    /// Starts what the containers of a Pod serve. One whose port cannot be bound leaves the Pod not ready.
-    pub(crate) async fn start(pod: &Pod, address: IpAddr, addresses: &Addresses) -> Running {
+    /// Starts what the containers of a Pod serve. One whose port cannot be bound, or whose certificate is none, leaves the Pod
+    /// not ready.
+    pub(crate) async fn start(pod: &Pod, volumes: &Volumes, address: IpAddr, addresses: &Addresses) -> Running {
         let log = Log { journal: Journal::new(LOG_LENGTH), epoch: (Instant::now(), Timestamp::now()) };
         let (bound, echoes) = (BTreeMap::new(), Vec::new());
         let mut running = Running { address, bound, log, started: Timestamp::now(), failure: None, echoes };
         let (namespace, name) = (text(&pod.metadata.namespace), text(&pod.metadata.name));
         for container in pod.spec.iter().flat_map(|spec| &spec.containers) {
-            let role = image::role(container, namespace, name);
+            let role = image::role(container, namespace, name, volumes);
             for served in role.serves {
                 let options = EchoOptions {
                     bind: addresses.bind(address, served.port),
@@ -44,7 +55,12 @@ impl Running {
                     run_token: role.run_token.clone(),
                     journal: running.log.journal.clone(),
                 };
-                match Echo::start(options).await {
+                let started = match served.certificate.as_ref().map(Certificate::server) {
+                    None => Echo::start(options).await.map_err(Failure::from),
+                    Some(Ok(tls)) => Echo::start_tls(options, tls).await.map_err(Failure::from),
+                    Some(Err(error)) => Err(error.into()),
+                };
+                match started {
                     Ok(echo) => {
                         running.bound.insert(served.port, echo.addr().port());
                         running.echoes.push(echo);
@@ -164,7 +180,7 @@ mod tests {
     async fn start() -> (Running, Addresses) {
         let mut addresses = Addresses::new(Place::Shared(std::net::Ipv4Addr::LOCALHOST.into()));
         let address = addresses.take().unwrap();
-        (Running::start(&pod(), address, &addresses).await, addresses)
+        (Running::start(&pod(), &Volumes::default(), address, &addresses).await, addresses)
     }
 
     fn told(running: &Running) -> Pod {
@@ -188,7 +204,7 @@ mod tests {
         pod.spec.as_mut().unwrap().containers[0].env =
             serde_json::from_value(json!([{"name": "HTTP_PORT", "value": port}])).unwrap();
         let addresses = Addresses::new(Place::Loopback([127, 0, 0]));
-        let running = Running::start(&pod, std::net::Ipv4Addr::LOCALHOST.into(), &addresses).await;
+        let running = Running::start(&pod, &Volumes::default(), std::net::Ipv4Addr::LOCALHOST.into(), &addresses).await;
         let status = &running.status(&pod)["status"];
         assert_eq!((running.is_ready(), &status["phase"]), (false, &json!("Pending")));
         assert!(status["containerStatuses"][0]["state"]["waiting"]["message"].as_str().unwrap().contains(&port));

@@ -11,10 +11,10 @@ use futures::StreamExt;
 use jiff::Timestamp;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::runtime::reflector::{self, Store};
+use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -28,6 +28,7 @@ use crate::addresses::{Addresses, Place};
 use crate::kubelet::{self, KubeletError, Logs};
 use crate::pod::Running;
 use crate::slices::{self, Backing, MANAGED_BY, MANAGED_BY_LABEL};
+use crate::volumes::{Sources, Volumes};
 use crate::{NODE, deployment};
 
 /// Who the writes are said to be from.
@@ -139,6 +140,8 @@ async fn run(client: Client, addresses: Addresses, logs: Logs, stop: Cancellatio
     let known = Known {
         deployments: follow(&client, watcher::Config::default(), &changed, &mut watches),
         services: follow(&client, watcher::Config::default(), &changed, &mut watches),
+        secrets: follow(&client, watcher::Config::default(), &changed, &mut watches),
+        config_maps: follow(&client, watcher::Config::default(), &changed, &mut watches),
         pods: follow(&client, on_node, &changed, &mut watches),
         slices: follow(&client, ours, &changed, &mut watches),
     };
@@ -188,6 +191,8 @@ where
 struct Known {
     deployments: Store<Deployment>,
     services: Store<Service>,
+    secrets: Store<Secret>,
+    config_maps: Store<ConfigMap>,
     pods: Store<Pod>,
     slices: Store<EndpointSlice>,
 }
@@ -198,9 +203,21 @@ impl Known {
         let _ = tokio::join!(
             self.deployments.wait_until_ready(),
             self.services.wait_until_ready(),
+            self.secrets.wait_until_ready(),
+            self.config_maps.wait_until_ready(),
             self.pods.wait_until_ready(),
             self.slices.wait_until_ready(),
         );
+    }
+}
+
+impl Sources for Known {
+    fn secret(&self, namespace: &str, name: &str) -> Option<Secret> {
+        self.secrets.get(&ObjectRef::new(name).within(namespace)).map(Arc::unwrap_or_clone)
+    }
+
+    fn config_map(&self, namespace: &str, name: &str) -> Option<ConfigMap> {
+        self.config_maps.get(&ObjectRef::new(name).within(namespace)).map(Arc::unwrap_or_clone)
     }
 }
 
@@ -241,7 +258,7 @@ impl NodeState {
             outcome.note(tolerate(self.api::<Pod>(&key.0).create(&PostParams::default(), pod).await, 409));
         }
         for pod in &staying {
-            outcome.note(self.keep(pod).await);
+            outcome.note(self.keep(pod, known).await);
         }
         outcome.note_all(self.publish(known, &staying).await);
         for deployment in &deployments {
@@ -268,15 +285,22 @@ impl NodeState {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).retain(|pod, _| names.contains(pod));
     }
 
-    /// Sees to it that a Pod runs, and that its status says so.
-    async fn keep(&mut self, pod: &Pod) -> kube::Result<()> {
+    /// Sees to it that a Pod runs, and that its status says so. One that lacks a volume waits until it comes.
+    async fn keep(&mut self, pod: &Pod, known: &Known) -> kube::Result<()> {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         if !self.running.contains_key(&uid) {
+            let volumes = match Volumes::of(pod, known) {
+                Ok(volumes) => volumes,
+                Err(missing) => {
+                    tracing::debug!(pod = %pod.name_any(), missing, "a Pod waits for a volume");
+                    return Ok(());
+                }
+            };
             let Some(address) = self.addresses.take() else {
                 tracing::warn!(pod = %pod.name_any(), "no address is left for another Pod");
                 return Ok(());
             };
-            let running = Running::start(pod, address, &self.addresses).await;
+            let running = Running::start(pod, &volumes, address, &self.addresses).await;
             self.logs.lock().unwrap_or_else(PoisonError::into_inner).insert(key(pod), running.log.clone());
             self.running.insert(uid.clone(), running);
         }

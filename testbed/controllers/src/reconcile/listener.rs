@@ -162,10 +162,11 @@ pub(crate) fn review<'a>(
 ) -> Vec<Listener<'a>> {
     // Older releases know no such condition.
     let says_overlap = class::is_since(snapshot, 3);
+    let all: Vec<_> = spec.listeners.iter().collect();
     let one = |listener: &'a model::Listener| {
         let around = Around { of: gateway, kind: "Gateway", gateway: (gateway, spec), snapshot, settings, addresses };
         let overlap = overlap(listener, &spec.listeners).filter(|_| says_overlap);
-        Listener { overlap, ..judge(listener, conflict(listener, &spec.listeners, settings), &around) }
+        Listener { overlap, ..judge(listener, conflict(listener, &all, settings), &around) }
     };
     spec.listeners.iter().map(one).collect()
 }
@@ -272,8 +273,9 @@ fn validation(gateway: &GatewaySpec, port: u16) -> Option<&model::FrontendValida
 }
 
 /// Two listeners of one object that cannot be told apart conflict, and neither wins.
-pub(super) fn conflict(listener: &model::Listener, all: &[model::Listener], settings: &Settings) -> Option<Problem> {
-    clash(listener, &all.iter().filter(|other| other.name != listener.name).collect::<Vec<_>>(), settings)
+pub(super) fn conflict(listener: &model::Listener, all: &[&model::Listener], settings: &Settings) -> Option<Problem> {
+    let others: Vec<_> = all.iter().copied().filter(|other| other.name != listener.name).collect();
+    clash(listener, &others, settings)
 }
 
 /// Why a listener cannot be told apart from another one: on one port either the protocols differ, or the hostnames are the same.

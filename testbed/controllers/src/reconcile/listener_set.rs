@@ -40,8 +40,10 @@ pub(crate) fn review<'a>(
         let is_let_in = lets_in(snapshot, namespaces, "None", to, from);
         let parent = (gateway.object, gateway.spec);
         let around = Around { of: object, kind: "ListenerSet", gateway: parent, snapshot, settings, addresses };
+        // Within the set too, what has lost against others keeps nobody out.
+        let left: Vec<_> = spec.listeners.iter().filter(|one| clash(one, &taken, settings).is_none()).collect();
         let one = |listener: &'a model::Listener| {
-            let conflict = clash(listener, &taken, settings).or_else(|| conflict(listener, &spec.listeners, settings));
+            let conflict = clash(listener, &taken, settings).or_else(|| conflict(listener, &left, settings));
             let judged = judge(listener, conflict.filter(|_| is_let_in), &around);
             let refused = Verdict::no("Invalid", "The Gateway does not allow the ListenerSet");
             let [admitted, accepted] = match is_let_in {

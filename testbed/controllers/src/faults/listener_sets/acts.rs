@@ -140,6 +140,28 @@ pub(super) fn blame_winners(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
     }
 }
 
+/// Says of the listeners that share a port with one of their set that has lost that they have lost too.
+pub(super) fn blame_neighbours(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+    for update in statuses {
+        let DesiredStatus::ListenerSet { listeners, .. } = &mut update.status else { continue };
+        let Some((_, spec)) = seen.snapshot.listener_set(&update.key.namespace, &update.key.name) else { continue };
+        let port = |name: &str| spec.listeners.iter().find(|one| one.name == name).map(|one| one.port);
+        let lost: Vec<_> = listeners
+            .iter_mut()
+            .filter_map(|one| Some((port(&one.name), find(&mut one.conditions, "Conflicted")?.clone())))
+            .collect();
+        for listener in listeners {
+            let Some((_, conflict)) = lost.iter().find(|(of, _)| *of == port(&listener.name)) else { continue };
+            if find(&mut listener.conditions, "Conflicted").is_none() {
+                let reason = conflict.reason.clone();
+                listener.conditions.push(conflict.clone());
+                set(&mut listener.conditions, "Accepted", Truth::False, &reason);
+                set(&mut listener.conditions, "Programmed", Truth::False, &reason);
+            }
+        }
+    }
+}
+
 /// When a ListenerSet was made, its namespace and its name.
 type Age = (String, String, String);
 

@@ -217,6 +217,12 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Statuses(|| say(|seen, statuses| blame_winners(seen, statuses))),
     },
     Fault {
+        name: "blames-neighbours-of-losing-listeners",
+        summary: "Says of the listeners of a ListenerSet that share a port with one that lost to the Gateway that they lost too.",
+        clauses: &["upstream:ListenerSetProtocolConflict"],
+        seam: Seam::Statuses(|| say(|seen, statuses| blame_neighbours(seen, statuses))),
+    },
+    Fault {
         name: "honours-grants-to-gateways-for-listener-sets",
         summary: "Takes a grant to Gateways for one to ListenerSets of that namespace.",
         clauses: &["upstream:ListenerSetReferenceGrant", GRANTED],

@@ -105,6 +105,19 @@ fn what_is_older_wins_and_what_loses_is_not_served() {
 }
 
 #[test]
+fn what_loses_to_others_takes_no_neighbour_along() {
+    let mut world = world(ALL);
+    let http = "{name: beside, port: 80, protocol: HTTP, hostname: beside.test}";
+    set(&mut world, ("demo", "mixed"), 1, &format!("{http}, {{name: tcp, port: 80, protocol: TCP}}"));
+    set(&mut world, ("demo", "torn"), 2, "{name: a, port: 82, protocol: HTTP}, {name: b, port: 82, protocol: TCP}");
+    let outcome = world.settle();
+    let lost = LOST.replace("Hostname", "Protocol");
+    assert_eq!(entries(&outcome, "mixed"), [format!("beside 0 {GOOD}"), format!("tcp 0 {lost}")]);
+    assert_eq!(entries(&outcome, "torn"), [format!("a 0 {lost}"), format!("b 0 {lost}")]);
+    assert_eq!(lanes(&outcome), ["127.90.0.1:80 a.test", "127.90.0.1:80 beside.test"]);
+}
+
+#[test]
 fn routes_attach_to_the_very_parent_that_they_name() {
     let mut world = world(ALL);
     let host = |name: &str, from: &str| {
