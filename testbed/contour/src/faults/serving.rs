@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use gateproof_proxy::config::{Admits, Authorities, BackendTarget, Filter, PathMatch, PeerName};
+use gateproof_proxy::config::{
+    Admits, Authorities, BackendTarget, ClientValidation, Filter, PathMatch, PeerName, Refuses,
+};
 use gateproof_proxy::exchange::{Exchange, MatchOutcome, RequestHead};
 use gateproof_proxy::routing::Routing;
 use serde_json::Value;
@@ -225,6 +227,31 @@ pub(super) const FAULTS: &[Fault] = &[
             for clients in outcome.hosts.iter_mut().filter_map(|host| host.secure.as_mut()?.clients.as_mut()) {
                 if clients.admits == Admits::ValidOrNone {
                     clients.admits = Admits::Valid;
+                }
+            }
+        }
+    ),
+    edit!(
+        "demands-certificates-for-nothing",
+        "Demands certificates of clients where they are left unchecked and no authority is named.",
+        ["HTTPPROXY-K04"],
+        |snapshot, _, outcome| {
+            let is_open = |object: &&Value| {
+                object.pointer("/spec/virtualhost/tls/clientValidation").is_some_and(|validation| {
+                    validation["skipClientCertValidation"] == true
+                        && validation["optionalClientCertificate"] != true
+                        && validation.get("caSecret").is_none()
+                })
+            };
+            for open in snapshot.all(crate::kinds::Kind::HttpProxy).filter(is_open) {
+                let fqdn = open.pointer("/spec/virtualhost/fqdn").and_then(Value::as_str);
+                let hosts = outcome.hosts.iter_mut().filter(|host| Some(&*host.fqdn) == fqdn);
+                for secure in hosts.filter_map(|host| host.secure.as_mut()) {
+                    secure.clients = Some(ClientValidation {
+                        authorities: String::new(),
+                        admits: Admits::Shown,
+                        refuses: Refuses::InHandshake,
+                    });
                 }
             }
         }

@@ -117,7 +117,7 @@ pub(super) fn merged(conditions: &[Condition]) -> RequestMatch {
             path if is_exact => PathMatch::Exact(path),
             path => PathMatch::Text(path),
         },
-        headers: together(conditions.iter().filter_map(|condition| condition.header.as_ref()).map(header)),
+        headers: together(conditions.iter().filter_map(|condition| condition.header.as_ref()).filter_map(header)),
         query: together(conditions.iter().filter_map(|condition| condition.query_parameter.as_ref()).map(query)),
         method: None,
     }
@@ -151,7 +151,8 @@ fn text(pattern: &str, ignores_case: bool) -> ValueMatch {
     ValueMatch::Regex(format!("(?s{}){pattern}", if ignores_case { "i" } else { "" }))
 }
 
-fn header(header: &HeaderCondition) -> FieldMatch {
+/// What a condition about a header asks; nothing if it says nothing.
+fn header(header: &HeaderCondition) -> Option<FieldMatch> {
     let exactly = |value: &str| text(&regex::escape(value), header.ignore_case);
     let within = |value: &str| text(&format!(".*{}.*", regex::escape(value)), header.ignore_case);
     let not = |value: ValueMatch| ValueMatch::Not { value: Box::new(value), absent: header.treat_missing_as_empty };
@@ -167,10 +168,12 @@ fn header(header: &HeaderCondition) -> FieldMatch {
         exactly(&header.exact)
     } else if !header.notexact.is_empty() {
         not(exactly(&header.notexact))
-    } else {
+    } else if !header.regex.is_empty() {
         ValueMatch::Regex(header.regex.clone())
+    } else {
+        return None;
     };
-    FieldMatch { name: header.name.clone(), value }
+    Some(FieldMatch { name: header.name.clone(), value })
 }
 
 fn query(query: &QueryCondition) -> FieldMatch {

@@ -99,6 +99,10 @@ fn is_delegated(snapshot: &Snapshot, home: &str, secret: &str, to: &str) -> bool
 /// A certificate with its key.
 pub(super) fn certificate(snapshot: &Snapshot, of: &str, reference: &str) -> Result<Certificate, Unusable> {
     let secret = secret(snapshot, of, reference)?;
+    // Whatever else stands beside certificates, such as their key, spoils them.
+    if pem(secret, "tls.crt")?.split("-----BEGIN ").skip(1).any(|block| !block.starts_with("CERTIFICATE-----")) {
+        return Err(Unusable::Invalid("its tls.crt holds something else than certificates".to_owned()));
+    }
     let certificate =
         Certificate { chain_pem: pem(secret, "tls.crt")?, key_pem: Sensitive::new(pem(secret, "tls.key")?) };
     match gateproof_proxy::tls::load(std::slice::from_ref(&certificate)) {

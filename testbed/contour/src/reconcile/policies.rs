@@ -13,10 +13,9 @@ use crate::api::{
 };
 use crate::status::Verdict;
 
-/// Whether a name may be a header's (RFC 9110 section 5.1).
+/// Whether a name may be a header's. That is less than HTTP has (RFC 9110 section 5.1): what ships takes what Kubernetes takes in probes.
 fn is_header_name(name: &str) -> bool {
-    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    !name.is_empty() && name.chars().all(is_token)
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
 /// The changes to headers, and the host that a request is to have; `hosts` says whether one may be set.

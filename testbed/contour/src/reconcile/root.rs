@@ -34,9 +34,9 @@ pub(super) fn unique<'p>(round: &mut Round<'p>) -> Vec<&'p Proxy> {
 }
 
 /// What a root serves; nothing if something stops it. Whether extensions are valid is known by namespace and name.
-pub(super) fn host(
-    round: &mut Round<'_>,
-    proxy: &Proxy,
+pub(super) fn host<'p>(
+    round: &mut Round<'p>,
+    proxy: &'p Proxy,
     extensions: &BTreeMap<(String, String), bool>,
 ) -> Option<Host> {
     round.verdict(proxy);
@@ -63,7 +63,7 @@ pub(super) fn host(
             round.verdict(proxy).error("TCPProxyError", "TLSMustBeConfigured", message);
             return None;
         }
-        let backends = tcpproxy::backends(round, proxy, &mut Vec::new())?;
+        let backends = tcpproxy::backends(round, proxy)?;
         if let Some(secure) = &mut host.secure {
             secure.streams = Some(backends);
         }
@@ -197,7 +197,7 @@ fn highest(version: &str) -> u8 {
 }
 
 /// What clients have to show. Without an authority that is an error which does not stop the root: certificates are asked for then, and
-/// none that is shown counts.
+/// none that is shown counts. Where they are left unchecked it is none, and nobody has to show one.
 fn clients(round: &mut Round<'_>, proxy: &Proxy, tls: &Tls) -> Result<Option<ClientValidation>, ()> {
     let Some(validation) = &tls.client_validation else { return Ok(None) };
     let refused = |round: &mut Round<'_>, what: &str, secret: &str, why: Unusable| {
@@ -227,8 +227,7 @@ fn clients(round: &mut Round<'_>, proxy: &Proxy, tls: &Tls) -> Result<Option<Cli
         (false, true) => Admits::ValidOrNone,
         (false, false) => Admits::Valid,
     };
-    // Whoever may show none, and is not checked who does, is asked for nothing.
-    if authorities.is_none() && admits == Admits::Everybody {
+    if authorities.is_none() && validation.skip_client_cert_validation {
         return Ok(None);
     }
     let authorities = authorities.unwrap_or_default();

@@ -6,7 +6,7 @@ use gateproof_proxy::config::{Backend, BackendTarget, BackendTls, Filter, PathMa
 use super::config::{Answer, HostRoute};
 use super::lookup::{self, Unusable};
 use super::{Proxy, Round, conditions, policies, root};
-use crate::api::{Condition, ReplacePrefix, Route, Service};
+use crate::api::{Condition, Include, ReplacePrefix, Route, Service};
 use crate::status::Verdict;
 
 /// What stands above a proxy on the way from its root.
@@ -30,18 +30,56 @@ impl<'a> Above<'a> {
     }
 }
 
-/// The routes of a proxy and of what it includes; what is wrong is told of each.
-pub(super) fn of(round: &mut Round<'_>, proxy: &Proxy, above: &Above<'_>) -> Vec<HostRoute> {
+/// A proxy whose includes are being followed.
+struct Open<'p, 'a> {
+    proxy: &'p Proxy,
+    below: Above<'a>,
+    /// How many of its includes have been looked at.
+    followed: usize,
+    /// What these were told from each other by.
+    seen: Vec<(PathMatch, Vec<String>)>,
+    /// The routes that they led to.
+    routes: Vec<HostRoute>,
+}
+
+/// The routes of a proxy and of what it includes; what is wrong is told of each. Chains of includes may be longer than the stack is deep.
+pub(super) fn of<'p>(round: &mut Round<'p>, proxy: &'p Proxy, above: &Above<'_>) -> Vec<HostRoute> {
+    let mut open: Vec<Open<'p, '_>> = enter(round, proxy, above.clone()).into_iter().collect();
+    while let Some(top) = open.last_mut() {
+        if let Some(include) = top.proxy.spec.includes.get(top.followed) {
+            top.followed += 1;
+            if let Some((found, above)) = follow(round, top, include) {
+                open.extend(enter(round, found, above));
+            }
+            continue;
+        }
+        let Some(done) = open.pop() else { break };
+        let routes = with_its_own(round, done);
+        match open.last_mut() {
+            Some(parent) => parent.routes.extend(routes),
+            None => return routes,
+        }
+    }
+    Vec::new()
+}
+
+/// Begins with a proxy, unless that closes a circle.
+fn enter<'p, 'a>(round: &mut Round<'p>, proxy: &'p Proxy, above: Above<'a>) -> Option<Open<'p, 'a>> {
     let own = (proxy.namespace.clone(), proxy.name.clone());
     if above.visited.contains(&own) {
         let names = above.visited.iter().chain([&own]).map(|(namespace, name)| format!("{namespace}/{name}"));
         let path = names.collect::<Vec<_>>().join(" -> ");
         round.verdict(proxy).error("IncludeError", "IncludeCreatesCycle", format!("includes go in a circle: {path}"));
-        return Vec::new();
+        return None;
     }
-    let mut below = above.clone();
+    let mut below = above;
     below.visited.push(own);
-    let mut routes = included(round, proxy, &below);
+    Some(Open { proxy, below, followed: 0, seen: Vec::new(), routes: Vec::new() })
+}
+
+/// The routes of what a proxy includes, and its own behind them.
+fn with_its_own(round: &mut Round<'_>, of: Open<'_, '_>) -> Vec<HostRoute> {
+    let Open { proxy, below, mut routes, .. } = of;
     for route in &proxy.spec.routes {
         match self::route(round, proxy, route, &below) {
             Some(route) => routes.extend(route),
@@ -53,58 +91,43 @@ pub(super) fn of(round: &mut Round<'_>, proxy: &Proxy, above: &Above<'_>) -> Vec
     routes
 }
 
-fn included(round: &mut Round<'_>, proxy: &Proxy, below: &Above<'_>) -> Vec<HostRoute> {
-    let mut routes = Vec::new();
-    let mut seen = Vec::new();
-    for include in &proxy.spec.includes {
-        if let Err((r#type, reason, why)) = well_formed(&include.conditions) {
-            round.verdict(proxy).error(r#type, reason, format!("include of {}: {why}", include.name));
-            continue;
-        }
-        let identity = conditions::identity(&include.conditions);
-        let is_trivial = identity == (PathMatch::Text("/".to_owned()), Vec::new());
-        if !is_trivial && seen.contains(&identity) {
-            let message = format!("include of {}: an include before it has the same conditions", include.name);
-            round.verdict(proxy).error("IncludeError", "DuplicateMatchConditions", message);
-            continue;
-        }
-        seen.push(identity);
-        let home = if include.namespace.is_empty() { &proxy.namespace } else { &include.namespace };
-        let id = (home.clone(), include.name.clone());
-        let found = round.proxies.get(&id);
-        let unusable = match found {
-            None => Some(("IncludeNotFound", format!("there is no HTTPProxy {}/{}", id.0, id.1))),
-            Some(found) if found.spec.virtualhost.is_some() => {
-                Some(("RootIncludesRoot", format!("{} is a root of its own", found.id())))
-            }
-            Some(_) => None,
-        };
-        match (unusable, found) {
-            (None, Some(found)) => {
-                round.orphans.remove(&id);
-                round.verdict(found);
-                let mut below = below.clone();
-                below.conditions.extend(include.conditions.iter().cloned());
-                routes.extend(of(round, found, &below));
-            }
-            (unusable, _) => {
-                if let Some((reason, message)) = unusable {
-                    round.verdict(proxy).error("IncludeError", reason, message);
-                }
-                // What is asked of the part that is missing is answered by the proxy, unless everything is meant.
-                if !include.conditions.is_empty() {
-                    let matches = conditions::merged(&include.conditions);
-                    routes.push(HostRoute {
-                        of: proxy.id(),
-                        matches,
-                        answer: Answer::Status(502),
-                        ..HostRoute::default()
-                    });
-                }
-            }
-        }
+/// Where an include leads, and what stands above it; nothing if it leads nowhere.
+fn follow<'p, 'a>(round: &mut Round<'p>, from: &mut Open<'p, 'a>, include: &Include) -> Option<(&'p Proxy, Above<'a>)> {
+    let proxy = from.proxy;
+    if let Err((r#type, reason, why)) = well_formed(&include.conditions) {
+        round.verdict(proxy).error(r#type, reason, format!("include of {}: {why}", include.name));
+        return None;
     }
-    routes
+    let identity = conditions::identity(&include.conditions);
+    let is_trivial = identity == (PathMatch::Text("/".to_owned()), Vec::new());
+    if !is_trivial && from.seen.contains(&identity) {
+        let message = format!("include of {}: an include before it has the same conditions", include.name);
+        round.verdict(proxy).error("IncludeError", "DuplicateMatchConditions", message);
+        return None;
+    }
+    from.seen.push(identity);
+    let home = if include.namespace.is_empty() { &proxy.namespace } else { &include.namespace };
+    let id = (home.clone(), include.name.clone());
+    let unusable = match round.proxies.get(&id) {
+        None => ("IncludeNotFound", format!("there is no HTTPProxy {}/{}", id.0, id.1)),
+        Some(found) if found.spec.virtualhost.is_some() => {
+            ("RootIncludesRoot", format!("{} is a root of its own", found.id()))
+        }
+        Some(found) => {
+            round.orphans.remove(&id);
+            round.verdict(found);
+            let mut above = from.below.clone();
+            above.conditions.extend(include.conditions.iter().cloned());
+            return Some((found, above));
+        }
+    };
+    round.verdict(proxy).error("IncludeError", unusable.0, unusable.1);
+    // What is asked of the part that is missing is answered by the proxy, unless everything is meant.
+    if !include.conditions.is_empty() {
+        let matches = conditions::merged(&include.conditions);
+        from.routes.push(HostRoute { of: proxy.id(), matches, answer: Answer::Status(502), ..HostRoute::default() });
+    }
+    None
 }
 
 /// Family, reason and message of what is wrong with the conditions of an include.
@@ -273,7 +296,6 @@ fn services(
     verdict: &mut Verdict,
 ) -> Option<Served> {
     let mut served = Served::default();
-    let weights: u32 = services.iter().filter(|service| !service.mirror).map(|service| service.weight).sum();
     for service in services {
         let upstream = match lookup::service(round.snapshot, &proxy.namespace, &service.name, service.port) {
             Ok(upstream) => upstream,
@@ -326,13 +348,16 @@ fn services(
             served.mirror = Some(RequestMirror { id: upstream.id, target, fraction });
             continue;
         }
-        let weight = if weights == 0 { 1 } else { service.weight };
         served.backends.push(Backend {
             id: upstream.id,
-            weight,
+            weight: service.weight,
             target,
             filters: policies::filters(request, response),
         });
+    }
+    // Only what is there counts: if nobody who is left is to get a share, all get the same.
+    if served.backends.iter().all(|backend| backend.weight == 0) {
+        served.backends.iter_mut().for_each(|backend| backend.weight = 1);
     }
     Some(served)
 }

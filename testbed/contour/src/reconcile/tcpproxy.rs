@@ -4,14 +4,28 @@ use gateproof_proxy::config::{TcpBackend, TcpTarget};
 
 use super::{Proxy, Round, lookup, policies, routes};
 
-/// Where the streams of a proxy go, by whatever chain of includes; nothing if something is wrong with it. `visited` are the proxies on
-/// the way here.
-pub(super) fn backends(
-    round: &mut Round<'_>,
-    proxy: &Proxy,
-    visited: &mut Vec<(String, String)>,
-) -> Option<Vec<TcpBackend>> {
-    let Some(tcpproxy) = &proxy.spec.tcpproxy else { return Some(Vec::new()) };
+/// What a tcpproxy comes to.
+enum Next<'p> {
+    Backends(Vec<TcpBackend>),
+    /// It includes that of another.
+    Include(&'p Proxy),
+}
+
+/// Where the streams of a proxy go, by whatever chain of includes; nothing if something is wrong with it.
+pub(super) fn backends<'p>(round: &mut Round<'p>, root: &'p Proxy) -> Option<Vec<TcpBackend>> {
+    let mut visited = Vec::new();
+    let mut at = root;
+    loop {
+        match next(round, at, &mut visited)? {
+            Next::Backends(backends) => return Some(backends),
+            Next::Include(found) => at = found,
+        }
+    }
+}
+
+/// Follows a tcpproxy by one. `visited` are the proxies on the way here.
+fn next<'p>(round: &mut Round<'p>, proxy: &'p Proxy, visited: &mut Vec<(String, String)>) -> Option<Next<'p>> {
+    let Some(tcpproxy) = &proxy.spec.tcpproxy else { return Some(Next::Backends(Vec::new())) };
     visited.push((proxy.namespace.clone(), proxy.name.clone()));
     let include = tcpproxy.include.as_ref().or(tcpproxy.includes.as_ref());
     let verdict = round.verdict(proxy);
@@ -24,7 +38,7 @@ pub(super) fn backends(
         verdict.warn("TCPProxyError", format!("the strategy {strategy} of a tcpproxy is ignored"));
     }
     if !tcpproxy.services.is_empty() {
-        return forwarded(round, proxy);
+        return forwarded(round, proxy).map(Next::Backends);
     }
     let Some(include) = include else {
         verdict.error("TCPProxyError", "NothingDefined", "a tcpproxy needs services or an include");
@@ -50,7 +64,7 @@ pub(super) fn backends(
         return None;
     }
     round.verdict(found);
-    backends(round, found, visited)
+    Some(Next::Include(found))
 }
 
 fn forwarded(round: &mut Round<'_>, proxy: &Proxy) -> Option<Vec<TcpBackend>> {

@@ -64,6 +64,13 @@ fn said(outcome: &Outcome, name: &str) -> Vec<String> {
     &["RouteError/QueryParameterMatchConditionsNotValid"],
     0
 )]
+#[case::header_name(
+    json!([{
+        "services": [{"name": "echo", "port": 80}], "requestHeadersPolicy": {"set": [{"name": "x_a", "value": "a"}]}
+    }]),
+    &["RouteError/RequestHeadersPolicyInvalid"],
+    0
+)]
 #[case::rewrite_without_prefix(
     json!([{
         "conditions": [{"exact": "/a"}],
@@ -101,6 +108,42 @@ fn routes_are_told_of_and_served(#[case] routes: Value, #[case] expected: &[&str
     );
     assert_eq!(said(&outcome, "root"), expected);
     assert_eq!(outcome.hosts.iter().map(|host| host.routes.len()).sum::<usize>(), served);
+}
+
+/// The only route of a root with this one.
+fn only_route(route: Value) -> HostRoute {
+    let root = json!({"virtualhost": {"fqdn": "a.test"}, "routes": [route]});
+    let mut outcome = round(vec![echo(), proxy("root", root)], Edition::Current);
+    outcome.hosts.remove(0).routes.remove(0)
+}
+
+#[test]
+fn services_that_are_there_share_among_themselves() {
+    let services = json!([{"name": "echo", "port": 80, "weight": 0}, {"name": "nope", "port": 80, "weight": 9}]);
+    let Answer::Backends(backends) = only_route(json!({"services": services})).answer else { panic!("no backends") };
+    assert_eq!(backends.iter().map(|backend| backend.weight).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn a_condition_that_says_nothing_of_a_header_asks_nothing() {
+    let conditions = json!([{"header": {"name": "x-a"}}, {"header": {"name": "x-b", "present": true}}]);
+    let route = only_route(json!({"conditions": conditions, "services": [{"name": "echo", "port": 80}]}));
+    assert_eq!(route.matches.headers.iter().map(|header| &*header.name).collect::<Vec<_>>(), ["x-b"]);
+}
+
+#[test]
+fn chains_of_includes_may_be_long() {
+    const LENGTH: usize = 1000;
+    let link = |index: usize| {
+        let next = json!([{"name": format!("link-{}", index + 1), "conditions": [{"prefix": "/a"}]}]);
+        let last = json!({"routes": [{"services": [{"name": "echo", "port": 80}]}]});
+        proxy(&format!("link-{index}"), if index == LENGTH { last } else { json!({"includes": next}) })
+    };
+    let root = json!({"virtualhost": {"fqdn": "a.test"}, "includes": [{"name": "link-1"}]});
+    let objects = (1..=LENGTH).map(link).chain([echo(), proxy("root", root)]).collect();
+    let outcome = round(objects, Edition::Current);
+    assert_eq!(said(&outcome, &format!("link-{LENGTH}")), [""; 0]);
+    assert_eq!(outcome.hosts[0].routes.len(), 1);
 }
 
 #[test]
