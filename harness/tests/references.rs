@@ -100,8 +100,8 @@ const UNSEEN: &[(Reference, &str, &[&str])] = &[
     ),
     // Nothing is sent again there.
     (Reference::Aso, "design", &["observes-backwards", "renews-time-when-resending"]),
-    // It has no word on finalizers.
-    (Reference::Aso, "design", &["claims-before-owner"]),
+    // It has no word on finalizers, nor on annotations of operations.
+    (Reference::Aso, "design", &["claims-before-owner", "keeps-operation"]),
     // RFC 0004 allows Enforced=False beside a refusal, leaves open what a message says of a service, and has such policies conflict.
     (
         Reference::Kuadrant,

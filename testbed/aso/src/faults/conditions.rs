@@ -115,7 +115,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reconciling-as-warning",
         summary: "Calls it a warning that the spec is on its way.",
-        clauses: &["ASO-12", "ASO-16", "ASO-24", "ASO-INV-4"],
+        clauses: &["ASO-12", "ASO-24", "ASO-INV-4", "ASO-A35"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.severity = Some(Severity::Warning))
         }),
