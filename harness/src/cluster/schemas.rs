@@ -205,7 +205,9 @@ fn at<'s>(schema: &'s Value, pointer: &str) -> Result<Option<&'s Value>, Missing
         if path == "/metadata" || schema["x-kubernetes-preserve-unknown-fields"] == true {
             return Ok(None);
         }
-        let is_index = token == "-" || token.parse::<usize>().is_ok();
+        // An item of a list by its place, or by what a field of it is.
+        let is_key = |(key, _): (&str, &str)| schema["items"]["properties"].get(key).is_some();
+        let is_index = token == "-" || token.parse::<usize>().is_ok() || token.split_once('=').is_some_and(is_key);
         let named = schema["properties"].get(&name).or_else(|| schema.get("additionalProperties"));
         match named.or_else(|| schema.get("items").filter(|_| is_index)) {
             Some(below) => schema = below,

@@ -84,6 +84,12 @@ impl Plan {
         self.run_against(TargetChoice::embedded(self.reference, names))
     }
 
+    /// The clauses that a fault breaks, of those that hold in the edition that is meant.
+    pub fn declared(&self, fault: &KnownFault) -> Vec<&'static str> {
+        let edition = &self.suite.vocabulary.edition;
+        fault.clauses.iter().copied().filter(|clause| !edition.is_elsewhere(clause)).collect()
+    }
+
     pub(super) fn run_against(&self, target: TargetChoice) -> RunOptions {
         RunOptions::new(target, Arc::clone(&self.suite.contract))
     }
@@ -92,7 +98,10 @@ impl Plan {
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Matrix {
     let clauses: Vec<Vec<Arc<str>>> = plan.scenarios.iter().map(select::clauses).collect();
-    let suspect = |fault: &KnownFault| Suspect::new(*fault, chosen(plan, &clauses, fault, shown_by.of(fault.name)));
+    let suspect = |fault: &KnownFault| {
+        let next = chosen(plan, &clauses, fault, shown_by.of(fault.name));
+        Suspect::new(*fault, plan.declared(fault), next)
+    };
     let mut waiting: VecDeque<Suspect> = plan.faults.iter().map(suspect).collect();
     // The longest go first, so that none of them is left over at the end.
     waiting.make_contiguous().sort_by_key(|suspect| std::cmp::Reverse(suspect.next.len()));
@@ -125,6 +134,8 @@ pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Ma
 /// A fault, and what was seen of it so far.
 struct Suspect {
     fault: KnownFault,
+    /// Those that it declares, and that hold in the edition that is meant.
+    clauses: Vec<&'static str>,
     run: FaultRun,
     looks: usize,
     /// The scenarios of earlier looks, as indices into those of the plan.
@@ -134,15 +145,15 @@ struct Suspect {
 }
 
 impl Suspect {
-    fn new(fault: KnownFault, next: BTreeSet<usize>) -> Suspect {
-        let run = FaultRun::before(fault.name, fault.clauses);
-        Suspect { fault, run, looks: 0, tried: BTreeSet::new(), next }
+    fn new(fault: KnownFault, clauses: Vec<&'static str>, next: BTreeSet<usize>) -> Suspect {
+        let run = FaultRun::before(fault.name, &clauses);
+        Suspect { fault, clauses, run, looks: 0, tried: BTreeSet::new(), next }
     }
 
     async fn look(mut self, plan: &Plan) -> Suspect {
-        match with(plan, &self.fault, &self.next).await {
+        match with(plan, &self.fault, &self.clauses, &self.next).await {
             Ok(run) => self.run.amend(run),
-            Err(error) => self.run = FaultRun::broken(self.fault.name, self.fault.clauses, &error),
+            Err(error) => self.run = FaultRun::broken(self.fault.name, &self.clauses, &error),
         }
         self.looks += 1;
         self.tried.append(&mut self.next);
@@ -160,16 +171,21 @@ impl Suspect {
 }
 
 /// One run of scenarios under a fault.
-async fn with(plan: &Plan, fault: &KnownFault, scenarios: &BTreeSet<usize>) -> Result<FaultRun, RunError> {
+async fn with(
+    plan: &Plan,
+    fault: &KnownFault,
+    clauses: &[&str],
+    scenarios: &BTreeSet<usize>,
+) -> Result<FaultRun, RunError> {
     let mut options = plan.run_on(Some(fault.name.to_owned()));
     options.jobs = JOBS;
     options.features = embedded::held_to(plan.reference);
-    let mut found = FaultRun::before(fault.name, fault.clauses);
+    let mut found = FaultRun::before(fault.name, clauses);
     // A fault has a target for each group of scenarios that no other one is right for.
     for (lacking, scenarios) in by_lacking(scenarios.iter().map(|&index| plan.scenarios[index].clone())) {
         let options = options.clone().lacking(lacking);
         let record = run::run(options, scenarios, &mut Silent).await?.record;
-        found.amend(FaultRun::of(fault.name, fault.clauses, &plan.suite.requirements, &record));
+        found.amend(FaultRun::of(fault.name, clauses, &plan.suite.requirements, &record));
     }
     Ok(found)
 }

@@ -16,10 +16,11 @@ use crate::scenario::Scenario;
 use crate::scenario::expectations::enumerate;
 use crate::scenario::pattern::matches;
 
-/// The tables: of a dialect, and of the editions of it in which faults are to be seen that are not in the first.
-const TABLES: [(Reference, Option<&str>, &str); 5] = [
+/// The tables: of a dialect, and of its other editions.
+const TABLES: [(Reference, Option<&str>, &str); 6] = [
     (Reference::GatewayApi, None, include_str!("shown_by.yaml")),
     (Reference::Aso, None, include_str!("shown_by/aso.yaml")),
+    (Reference::Aso, Some("design"), include_str!("shown_by/aso.design.yaml")),
     (Reference::Contour, None, include_str!("shown_by/contour.yaml")),
     (Reference::Kuadrant, None, include_str!("shown_by/kuadrant.yaml")),
     (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
@@ -82,7 +83,7 @@ impl ShownBy {
         ShownBy::in_edition(reference, None)
     }
 
-    /// The same in another edition; empty where no fault is to be seen in it alone.
+    /// The same in another edition; empty where there is none of that.
     ///
     /// # Errors
     /// It is not well-formed.

@@ -14,6 +14,7 @@ mod outline;
 mod parentless;
 mod parse;
 pub mod pattern;
+pub mod pointer;
 pub mod schema;
 pub mod scope;
 pub mod select;

@@ -4,6 +4,7 @@ pub(in crate::scenario) mod build;
 pub(in crate::scenario) mod check;
 mod client;
 mod component;
+mod editions;
 mod expect;
 pub(in crate::scenario) mod field;
 mod group;

@@ -115,6 +115,8 @@ pub(super) struct ConditionTerms {
     pub(super) asked_by: Option<String>,
     /// Types that must be True beside it.
     pub(super) needs: Vec<String>,
+    /// The same while it is True itself.
+    pub(super) needs_when_true: Vec<String>,
     pub(super) since: Option<Version>,
     pub(super) until: Option<Version>,
     pub(super) reasons: IndexMap<String, Vec<Reason>>,
@@ -369,7 +371,7 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, Option<Conditions>>) -> Resul
             .filter_map(|(type_, raw)| Some((type_, raw.as_ref()?)))
             .map(|(type_, raw)| Ok((type_.clone(), read_condition(&name, type_, raw)?)))
             .collect::<Result<IndexMap<String, ConditionTerms>, ContractError>>()?;
-        let needed = conditions.values().flat_map(|terms| &terms.needs);
+        let needed = conditions.values().flat_map(|terms| terms.needs.iter().chain(&terms.needs_when_true));
         if let Some(missing) = needed.into_iter().find(|type_| !conditions.contains_key(*type_)) {
             return Err(ContractError::UnknownNeed { set: name, type_: missing.clone() });
         }
@@ -414,6 +416,7 @@ fn read_condition(set: &str, type_: &str, raw: &RawCondition) -> Result<Conditio
         configured: raw.configured,
         asked_by: raw.asked_by.clone(),
         needs: raw.needs.clone(),
+        needs_when_true: raw.needs_when_true.clone(),
         since: version(raw.since.as_deref(), || in_set(set, &[type_, "since"]))?,
         until: version(raw.until.as_deref(), || in_set(set, &[type_, "until"]))?,
         reasons,

@@ -95,6 +95,8 @@ pub(super) struct RawCondition {
     pub(super) asked_by: Option<String>,
     #[serde(default)]
     pub(super) needs: Vec<String>,
+    #[serde(default)]
+    pub(super) needs_when_true: Vec<String>,
     pub(super) since: Option<String>,
     pub(super) until: Option<String>,
     #[serde(default)]

@@ -10,7 +10,8 @@ pub(super) fn check(list: &List<'_>, basis: Basis) -> Vec<Finding> {
     let mut found = Vec::new();
     for condition in &list.conditions {
         let Some(terms) = list.terms(condition.type_, basis) else { continue };
-        for needed in &terms.needs {
+        let while_true = terms.needs_when_true.iter().filter(|_| condition.status == "True");
+        for needed in terms.needs.iter().chain(while_true) {
             let other = find(&list.conditions, needed);
             let good = other.is_some_and(|other| other.status == "True");
             found.push(held(Rule::NeedsMet, list.path_of(condition.type_), good, || match other {

@@ -44,7 +44,7 @@ impl Contract {
             | Rule::TypeRetired => term(&|_| true),
             Rule::TransitionTimeStays => self.transition != Transition::Either && term(&|_| true),
             Rule::ConditionsStay | Rule::ConditionsDoNotFlap | Rule::ReasonsStay => in_use(&|terms| terms.configured),
-            Rule::NeedsMet => in_use(&|terms| !terms.needs.is_empty()),
+            Rule::NeedsMet => in_use(&|terms| !terms.needs.is_empty() || !terms.needs_when_true.is_empty()),
             Rule::MessageExplains => in_use(&|terms| terms.explains || terms.graded.has(rule)),
             Rule::GradeFitsStatus
             | Rule::ReasonFitsGrade

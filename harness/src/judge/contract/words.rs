@@ -6,7 +6,7 @@ use super::rule::Rule;
 
 /// Words, and the rules of which one has to be listed for a word to say anything. `configured` is none of them: a wait for a status
 /// reads it, too.
-pub(crate) const READ_BY: [(&str, &[Rule]); 24] = [
+pub(crate) const READ_BY: [(&str, &[Rule]); 25] = [
     ("messageRequired", &[Rule::MessagePresent]),
     ("forms.controllerName", &[Rule::ControllerNameForm]),
     ("forms.time", &[Rule::TransitionTimeForm]),
@@ -21,6 +21,7 @@ pub(crate) const READ_BY: [(&str, &[Rule]); 24] = [
     ("closed", &[Rule::ReasonClosed]),
     ("askedBy", &[Rule::NegativeOnlyWhileTrue]),
     ("needs", &[Rule::NeedsMet]),
+    ("needsWhenTrue", &[Rule::NeedsMet]),
     ("graded.by", &[Rule::GradeFitsStatus, Rule::ReasonFitsGrade, Rule::MessageExplains]),
     ("graded.reasons", &[Rule::ReasonFitsGrade]),
     ("graded.explains", &[Rule::MessageExplains]),
@@ -138,6 +139,7 @@ impl ConditionTerms {
             ("open", !self.open.is_empty()),
             ("askedBy", self.asked_by.is_some()),
             ("needs", !self.needs.is_empty()),
+            ("needsWhenTrue", !self.needs_when_true.is_empty()),
             ("graded.by", self.graded.has(Rule::GradeFitsStatus)),
             ("graded.reasons", self.graded.has(Rule::ReasonFitsGrade)),
             ("graded.explains", self.graded.has(Rule::MessageExplains)),

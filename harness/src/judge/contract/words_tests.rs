@@ -52,6 +52,7 @@ fn contract(rules: &[Rule], says: &[(&str, &str)]) -> Result<Contract, ContractE
 #[case("closed", "<condition>", ", closed: true, reasons: {\"True\": [A]}")]
 #[case("askedBy", "<condition>", ", negative: true, askedBy: a")]
 #[case("needs", "<condition>", ", needs: [B]")]
+#[case("needsWhenTrue", "<condition>", ", needsWhenTrue: [B]")]
 #[case("graded.by", "<condition>", ", graded: {by: weight}")]
 #[case("graded.reasons", "<condition>", ", graded: {reasons: {a: [A]}}")]
 #[case("graded.explains", "<condition>", ", graded: {explains: [a]}")]

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use super::{Check, shortened};
 use crate::judge::conditions::{Condition, array};
 use crate::scenario::expectations::id;
+use crate::scenario::pointer::resolved;
 use crate::scenario::{BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, SubCondition};
 
 impl Check<'_> {
     pub(super) fn field(&mut self, expected: &FieldExpectation, object: &Value) {
-        let seen = object.pointer(&expected.pointer).filter(|v| !v.is_null());
+        let seen = object.pointer(&resolved(object, &expected.pointer)).filter(|v| !v.is_null());
         self.view.push(json!([expected.pointer, seen]));
         self.checked += 1;
         if !holds(&expected.test, seen, self.generation) {

@@ -101,7 +101,11 @@ fn an_edition_has_it_otherwise(
 
 /// The rules that a history breaks: versions, each so many milliseconds after the one before. It stands still at the end.
 fn breaches(history: &[(u64, Value)]) -> Vec<String> {
-    let mut state = ContractState::new(contract(), Basis::default(), "seals.example/ours".to_owned())
+    breaches_of(contract(), history)
+}
+
+fn breaches_of(contract: Arc<Contract>, history: &[(u64, Value)]) -> Vec<String> {
+    let mut state = ContractState::new(contract, Basis::default(), "seals.example/ours".to_owned())
         .limits(&Timing::of(TimingProfile::Embedded));
     let mut now = 0;
     for (seq, (after, object)) in history.iter().enumerate() {
@@ -233,9 +237,24 @@ fn healthy_seals_break_nothing() {
     assert_eq!(breaches(&[(0, seal(&[LOST])), (5, seal(&GOOD))]), Vec::<String>::new());
 }
 
-#[test]
-fn what_is_needed_has_to_be_there() {
+#[rstest]
+#[case::always("needs: [Taek]")]
+#[case::while_true("needsWhenTrue: [Taek]")]
+fn what_is_needed_has_to_be_there(#[case] needs: &str) {
     let dialect = Arc::new(Dialect::parse(DIALECT).unwrap());
-    let error = Contract::of(dialect, None, &CONTRACT.replace("needs: [Taken]", "needs: [Taek]")).unwrap_err();
+    let error = Contract::of(dialect, None, &CONTRACT.replace("needs: [Taken]", needs)).unwrap_err();
     assert!(matches!(error, ContractError::UnknownNeed { .. }), "{error}");
+}
+
+/// What says that it is not so may say that of something lost, too.
+#[rstest]
+#[case::always("needs", "False", true)]
+#[case::while_true_and_not("needsWhenTrue", "False", false)]
+#[case::while_true_and_so("needsWhenTrue", "True", true)]
+fn what_it_needs_while_true_it_needs_then_alone(#[case] word: &str, #[case] status: &str, #[case] is_broken: bool) {
+    let dialect = Arc::new(Dialect::parse(DIALECT).unwrap());
+    let text = CONTRACT.replace("needs: [Taken]", &format!("{word}: [Taken]"));
+    let contract = Contract::of(dialect, None, &text).unwrap();
+    let broken = breaches_of(Arc::new(contract), &[(0, seal(&[LOST, &format!("Tight={status}:Tight:no")]))]);
+    assert_eq!(broken.iter().any(|rule| rule.contains("needs-met")), is_broken, "{broken:?}");
 }

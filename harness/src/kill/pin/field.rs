@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use super::OTHER;
 use crate::scenario::FieldTest;
+use crate::scenario::pointer::resolved;
 
 /// A field of a status with another value.
 pub(super) fn of_status(pointer: &str, test: &FieldTest) -> StatusEdit {
     let (pointer, test) = (pointer.to_owned(), test.clone());
     Arc::new(move |object, status| {
         let at = object.pointer("/metadata/creationTimestamp").cloned().unwrap_or_default();
-        spoil(status, &pointer, &test, &at);
+        spoil(status, &resolved(status, &pointer), &test, &at);
     })
 }
 
@@ -25,7 +26,7 @@ pub(super) fn of_object(pointer: &str, test: &FieldTest) -> ObjectEdit {
         let is_going = object["metadata"].get("deletionTimestamp").is_some();
         // A finalizer that nobody knows would keep it for ever.
         if !(is_going && pointer == FINALIZERS && is_none(&test)) {
-            spoil(object, &pointer, &test, &Value::Null);
+            spoil(object, &resolved(object, &pointer), &test, &Value::Null);
         }
     })
 }

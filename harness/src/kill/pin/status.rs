@@ -11,6 +11,7 @@ use crate::dialects::Dialect;
 use crate::judge::conditions::{ParentRef, array, generation, namespace};
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::scenario::expectations::{Aspect, Holder};
+use crate::scenario::pointer::resolved;
 use crate::scenario::{
     ConditionExpectation, FieldTest, ListenerExpectation, Parents, SubCondition, SubjectExpectation,
 };
@@ -174,7 +175,7 @@ pub(super) fn never(subject: &SubjectExpectation) -> StatusEdit {
         }
         for field in &subject.fields {
             if let Some(pointer) = field.pointer.strip_prefix("/status") {
-                fulfil(status, pointer, &field.test, generation(object));
+                fulfil(status, &resolved(status, pointer), &field.test, generation(object));
             }
         }
     })

@@ -15,7 +15,7 @@ use super::names::Names;
 use crate::dialects::Edition;
 
 use super::tree::{Document, Key, Kind, Node};
-use super::{component, expect, hold, made, probe, service};
+use super::{component, editions, expect, hold, made, probe, service};
 
 /// Reads one document; problems go to the checker.
 pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_>) -> Option<Scenario> {
@@ -42,17 +42,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     if spec.get("steps").is_some_and(|s| s.list().is_empty()) {
         checker.report(spec.mark, "a scenario without steps proves nothing".to_owned(), None);
     }
-    // A scenario that looks for what does not hold here is of another edition.
-    let edition = &checker.vocabulary.edition;
-    let is_elsewhere = |clause: &Clause| edition.is_elsewhere(clause);
-    let mut bounds = bounds_of(spec, edition);
-    bounds.elsewhere |= steps.iter().any(|step| {
-        let acts = matches!(step.verb, Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_));
-        !acts && !step.bounds.elsewhere && step.proves.iter().any(is_elsewhere)
-    });
-    for step in &mut steps {
-        step.proves.retain(|clause| !is_elsewhere(clause));
-    }
+    let bounds = editions::bind(spec, &mut steps, checker);
     Some(Scenario {
         name: name.to_owned(),
         suite: suite_of(file).to_owned(),
@@ -366,7 +356,7 @@ pub(in crate::scenario) fn bounds(node: &Node) -> Bounds {
 }
 
 /// The same of what may be of some editions of the dialect only.
-fn bounds_of(node: &Node, edition: &Edition) -> Bounds {
+pub(super) fn bounds_of(node: &Node, edition: &Edition) -> Bounds {
     let editions = strings(node.get("editions"));
     Bounds { elsewhere: !editions.is_empty() && !edition.is_among(&editions), ..bounds(node) }
 }

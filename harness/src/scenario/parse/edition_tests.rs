@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gateproof_suites::Requirement;
 
 use crate::dialects::{Dialect, Edition};
-use crate::scenario::{Vocabulary, parse};
+use crate::scenario::{Verb, Vocabulary, parse};
 
 const DIALECT: &str = "\
 apiVersion: gateproof.dev/v1alpha1
@@ -69,6 +69,51 @@ fn a_scenario_holds_where_all_that_it_looks_for_does() {
     assert_eq!(parse("a.yaml", &text, &vocabulary("shipped")).unwrap().len(), 0);
     let written = parse("a.yaml", STEPS, &vocabulary("shipped")).unwrap().remove(0).steps.remove(0);
     assert!(written.proves.is_empty());
+}
+
+/// It says where it holds, so a clause of another edition takes away no more than what is looked for by that alone.
+#[test]
+fn a_scenario_that_names_its_editions_holds_there() {
+    let steps = STEPS.replacen("      editions: [drawn]\n", "", 1);
+    let named = steps.replacen("  features: []", "  features: []\n  editions: [shipped, drawn]", 1);
+    let of = |edition: &str, text: &str| parse("a.yaml", text, &vocabulary(edition)).unwrap().remove(0);
+    let bound = |edition: &str| -> Vec<bool> {
+        of(edition, &named).steps.iter().map(|step| step.bounds.admits(Default::default())).collect()
+    };
+    assert_eq!(bound("shipped"), [true, false, true, true]);
+    assert_eq!(bound("drawn"), [true, true, true, false]);
+    let both = named.replacen("proves: [LAMP-1]", "proves: [LAMP-1, LAMP-2]", 1);
+    assert_eq!(of("shipped", &both).steps[2].proves, ["LAMP-1".into()]);
+    assert_eq!(of("drawn", &both).steps[2].proves, ["LAMP-1".into(), "LAMP-2".into()]);
+}
+
+#[test]
+fn an_edition_that_asks_nothing_of_a_scenario_is_a_problem() {
+    let named = STEPS.replacen("  features: []", "  features: []\n  editions: [shipped, drawn]", 1);
+    let text = named.replacen("proves: [LAMP-1]", "proves: [LAMP-2]", 1);
+    assert_eq!(parse("a.yaml", &text, &vocabulary("drawn")).unwrap().len(), 1);
+    let problems = parse("a.yaml", &text, &vocabulary("shipped")).unwrap_err();
+    let told = problems.iter().map(ToString::to_string).collect::<String>();
+    assert!(told.contains("nothing of this is asked in the edition `shipped`"), "{told}");
+}
+
+/// So does a condition.
+#[test]
+fn a_condition_is_asked_in_its_editions() {
+    let long = "{status: \"True\", editions: [drawn], proves: [LAMP-1, LAMP-2]}";
+    let text = STEPS.replacen(
+        "{Ready: \"True\"}}\n      proves: [LAMP-1]",
+        &format!("{{Ready: {long}}}}}\n      proves: [LAMP-1]"),
+        1,
+    );
+    let condition = |edition: &str| {
+        let scenario = parse("a.yaml", &text, &vocabulary(edition)).unwrap().remove(0);
+        let Verb::Settle(settle) = &scenario.steps[2].verb else { panic!("no settle") };
+        let condition = &settle.subjects[0].conditions["Ready"];
+        (condition.bounds.admits(Default::default()), condition.proves.len())
+    };
+    assert_eq!(condition("shipped"), (false, 1));
+    assert_eq!(condition("drawn"), (true, 2));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::super::model::{
     Clause, ConditionExpectation, FieldExpectation, Level, ListenerExpectation, MessageExpectation, ParentExpectation,
     Parents, SubjectExpectation,
 };
-use super::build::{boolean, bounds, clauses, integer, level, strings, text};
+use super::build::{boolean, bounds_of, clauses, integer, level, strings, text};
 use super::check::{Checker, is_condition_type};
 use super::field::{below, extra, mirrors, test};
 use super::names::Names;
@@ -166,6 +166,7 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
     if let Some(nothing) = node.get("message").filter(|m| m.get("mentions").is_none() && m.get("starts").is_none()) {
         checker.report(nothing.mark, "a message needs `mentions` or `starts`".to_owned(), None);
     }
+    let edition = &checker.vocabulary.edition;
     ConditionExpectation {
         status,
         reason: strings(node.get("reason")),
@@ -177,8 +178,8 @@ fn condition(node: &Node, checker: &mut Checker<'_>) -> ConditionExpectation {
         optional: boolean(node, "optional").unwrap_or(false),
         level: level(node, "level").unwrap_or_default(),
         reason_level: level(node, "reasonLevel"),
-        bounds: bounds(node),
-        proves: clauses(node) as Vec<Clause>,
+        bounds: bounds_of(node, edition),
+        proves: clauses(node).into_iter().filter(|clause: &Clause| !edition.is_elsewhere(clause)).collect(),
     }
 }
 

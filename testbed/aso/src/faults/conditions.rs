@@ -13,8 +13,8 @@ use crate::{
     arm::Purpose,
     behaviour::Seam,
     decide::{Again, Decision, Seen},
-    status::{Desired, Severity, Truth, ready_of, same},
-    world::POLLER_TOKEN,
+    status::{Desired, Ready, Severity, Truth, ready_of, same},
+    world::{LATEST_GENERATION, POLLER_TOKEN},
 };
 
 fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
@@ -115,7 +115,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reconciling-as-warning",
         summary: "Calls it a warning that the spec is on its way.",
-        clauses: &["ASO-12", "ASO-16", "ASO-24", "ASO-INV-4"],
+        clauses: &["ASO-12", "ASO-24", "ASO-INV-4", "ASO-A35"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.severity = Some(Severity::Warning))
         }),
@@ -420,8 +420,11 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Does not say again what somebody wiped, before something changes.",
         clauses: &["ASO-A38"],
         seam: Seam::Decision(|seen, decision| {
-            let said = seen.memory.said.ready.as_ref().and_then(|said| said.observed_generation);
-            if seen.facts.ready().is_null() && said == Some(seen.facts.generation()) {
+            let generation = seen.facts.generation();
+            // Where a status does not say what it is about, the annotation tells what was done last.
+            let done = seen.facts.annotation(LATEST_GENERATION) == Some(&generation.to_string());
+            let is_about_it = |said: &Ready| said.observed_generation.map_or(done, |about| about == generation);
+            if seen.facts.ready().is_null() && seen.memory.said.ready.as_ref().is_some_and(is_about_it) {
                 decision.status = Desired::default();
             }
         }),

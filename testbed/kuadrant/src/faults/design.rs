@@ -119,6 +119,28 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     ),
+    write!(
+        "keeps-good-entries",
+        "Leaves the entry for the ancestor of a policy as one of a policy in force, while the policy is in conflict with another there.",
+        ["KUADRANT-13"],
+        |live, status| {
+            let is_conflicted = |one: &Value| one["reason"] == "Conflicted";
+            let conflicted =
+                status["conditions"].as_array().into_iter().flatten().find(|one| is_conflicted(one)).cloned();
+            for kind in Kind::POLICIES.into_iter().filter(|_| conflicted.is_some()) {
+                for entry in entries(live, status, kind) {
+                    let good = |r#type: &str| {
+                        let mut condition = conflicted.clone().unwrap_or_default();
+                        condition["type"] = json!(r#type);
+                        condition["status"] = json!("True");
+                        condition["reason"] = json!(r#type);
+                        condition
+                    };
+                    entry["conditions"] = json!([good("Accepted"), good("Enforced")]);
+                }
+            }
+        }
+    ),
     edit!(
         "accepts-second-auth-policies",
         "Accepts the younger of two AuthPolicies on one target, in the edition whose policies exclude each other.",

@@ -55,6 +55,7 @@ fn said(kind: Kind, behaviour: Option<&str>, edition: Edition) -> String {
 #[case("gives-ancestors-its-own-group", &[Kind::RateLimitPolicy])]
 #[case("repeats-acceptance-alone", &[Kind::DnsPolicy])]
 #[case("keeps-the-first-entry", &[Kind::TlsPolicy])]
+#[case("keeps-good-entries", Kind::POLICIES.as_slice())]
 #[case("accepts-second-auth-policies", &[Kind::AuthPolicy])]
 #[case("accepts-second-rate-limit-policies", &[Kind::RateLimitPolicy])]
 #[case("refuses-both-in-conflict", &[Kind::AuthPolicy, Kind::RateLimitPolicy])]

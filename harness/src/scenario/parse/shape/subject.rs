@@ -1,6 +1,6 @@
 //! What may be expected of an object.
 
-use super::{CHANNEL, LEVEL, PROVES, SINCE, Shape, TEXT_OR_TEXTS, TEXTS, Table, UNTIL, may, must};
+use super::{CHANNEL, EDITIONS, LEVEL, PROVES, SINCE, Shape, TEXT_OR_TEXTS, TEXTS, Table, UNTIL, may, must};
 
 pub(super) static SUBJECT: Table = Table {
     name: "Subject",
@@ -95,6 +95,7 @@ pub(in crate::scenario) static CONDITION: Table = Table {
         SINCE,
         UNTIL,
         CHANNEL,
+        EDITIONS,
         PROVES,
     ],
 };
