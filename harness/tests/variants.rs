@@ -5,9 +5,11 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod process;
 mod proof;
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gateproof::dialects::Reference;
@@ -15,6 +17,7 @@ use gateproof::kill::{self, Plan, TouchedBy};
 use gateproof::log::Timing;
 use gateproof::run::{Silent, embedded, run};
 use gateproof::scenario::Scenario;
+use gateproof_apiserver::crds::parse_bundle;
 use gateproof_controllers::variants::{self, DELAY};
 use gateproof_report::record::{Outcome, RunRecord, Severity};
 use gateproof_testbed::KnownVariant;
@@ -32,6 +35,11 @@ const SAMPLE: usize = 10;
 
 /// Variants at once: most of the time is waiting.
 const AT_ONCE: usize = 3;
+
+/// The definitions of the older release, and how many variants are tried with them, each with how many scenarios.
+const OLDER: &str = "v1.3.0/standard.yaml";
+const OLDER_VARIANTS: usize = 10;
+const OLDER_SAMPLE: usize = 10;
 
 /// What the samples are drawn by.
 const SEED: u64 = 1;
@@ -57,6 +65,31 @@ async fn every_scenario_passes_on_legal_variants() {
     let varied = kill::vary(&plan, &trials, &Quiet).await.expect("the embedded target can be tested");
     let tried: usize = trials.iter().map(|(_, scenarios)| scenarios.len()).sum();
     assert!(tried > 0 && tried == varied.runs, "{tried} and {}", varied.runs);
+    assert!(varied.blamed.is_empty(), "{:#?}", varied.blamed);
+}
+
+/// What is legal is so at every release; one that is older than most features has the least in common with the built-in one.
+///
+/// Some of the variants, each with some scenarios; `gateproof faults --variants --crds FILE` runs all.
+#[tokio::test(flavor = "multi_thread")]
+async fn scenarios_pass_on_legal_variants_of_an_older_release() {
+    let data = std::env::var_os("GATEPROOF_DATA").map(PathBuf::from);
+    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"));
+    let bundle = data.join("crds/gateway-api").join(OLDER);
+    let Ok(text) = std::fs::read_to_string(&bundle) else {
+        process::skipped("bundles", &format!("there is no {}", bundle.display()));
+        return;
+    };
+    let crds = parse_bundle(&text).unwrap().definitions;
+    let plan = Plan { crds, ..proof::plan(Reference::GatewayApi, AT_ONCE) };
+    let mut draw = ChaCha8Rng::seed_from_u64(SEED);
+    let all = embedded::variants(Reference::GatewayApi);
+    let trials: Vec<(KnownVariant, Arc<[Scenario]>)> = all
+        .choose_multiple(&mut draw.clone(), OLDER_VARIANTS)
+        .map(|variant| (*variant, plan.scenarios.choose_multiple(&mut draw, OLDER_SAMPLE).cloned().collect()))
+        .collect();
+    let varied = kill::vary(&plan, &trials, &Quiet).await.expect("the embedded target can be tested");
+    assert_eq!(varied.runs, OLDER_VARIANTS * OLDER_SAMPLE);
     assert!(varied.blamed.is_empty(), "{:#?}", varied.blamed);
 }
 

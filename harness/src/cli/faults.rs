@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::crds;
 use super::dialect::DialectArg;
 use super::each::{self, Documents};
 use super::list::no_reference;
@@ -11,6 +12,7 @@ use super::options::{scenarios_of, unknown_of};
 use super::output::{Format, say, tell};
 use super::run::run_failure;
 use super::{Failure, Outcome, own};
+use crate::dialects::Reference;
 use crate::exit_codes;
 use crate::kill::{self, Extent, Matrix, Plan, Proof, ShownBy, Varied, Watcher};
 use crate::run::embedded;
@@ -32,7 +34,8 @@ Examples:
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
   gateproof faults --pinpoint --scenario 'httproute-mirror*'
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail
-  gateproof faults --variants               every scenario on every legal variant; nothing may complain")]
+  gateproof faults --variants               every scenario on every legal variant; nothing may complain
+  gateproof faults --variants --crds FILE   the same with the definitions of another release")]
 pub(crate) struct Args {
     #[command(flatten)]
     dialect: DialectArg,
@@ -54,6 +57,9 @@ pub(crate) struct Args {
     /// Run every scenario on every legal variant instead of faults; nothing may complain
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "faults"])]
     variants: bool,
+    /// With --variants: serve these Gateway API definitions, of another release, instead of the built-in ones: a file or a URL
+    #[arg(long, value_name = "FILE|URL", requires = "variants")]
+    crds: Option<crds::Source>,
     /// Print which expectations show each fault, as the dialect's table beside harness/src/kill/shown_by.rs has it; what does not
     /// hold there, or is missing, is looked for
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "variants", "format"])]
@@ -150,6 +156,13 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
     };
     plan.extent = if args.full { Extent::Full } else { Extent::Declared(args.seed) };
     plan.targets = args.targets;
+    if let Some(source) = &args.crds {
+        if plan.reference != Reference::GatewayApi {
+            let help = "leave out --crds, or name `gateway-api`";
+            return Err(Failure::usage(format!("--crds has definitions of Gateway API, and this is `{name}`"), help));
+        }
+        plan.crds = crds::read(source).await?;
+    }
     let lines = Lines::default();
     if args.inversion {
         let (negated, untried) = kill::negated(&plan.scenarios);

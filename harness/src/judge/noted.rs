@@ -1,5 +1,7 @@
 //! What backends noted of the requests of a probe, against what they must have noted.
 
+use std::time::Duration;
+
 use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
@@ -46,6 +48,16 @@ pub(super) fn compare(
         }
     }
     misses
+}
+
+/// How long the longest of these requests went on, from the first time that a backend got it to the last. What went on so
+/// long behind an answer that came meanwhile is over, or shows when as much time has passed again.
+pub(super) fn went_on(ids: &[String], entries: &[JournalEntry]) -> Duration {
+    let spans = ids.iter().filter_map(|id| {
+        let times = || entries.iter().filter(|entry| entry.id == *id).map(|entry| entry.micros);
+        Some(times().max()? - times().min()?)
+    });
+    Duration::from_micros(spans.max().unwrap_or_default())
 }
 
 /// Microseconds between the entries of one request.
@@ -166,6 +178,15 @@ mod tests {
         let found: Vec<String> = misses.into_iter().map(|miss| miss.expectation).collect();
         let wanted: Vec<String> = missed.map(|part| format!("p.noted.echo.{part}")).into_iter().collect();
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_request_goes_on_from_its_first_time_to_its_last() {
+        let entries =
+            [entry("1", "echo", 5), entry("2", "echo", 1_000), entry("1", "other", 7_005), entry("3", "echo", 0)];
+        let ids = ["1".to_owned(), "2".to_owned()];
+        assert_eq!(went_on(&ids, &entries), Duration::from_micros(7_000));
+        assert_eq!(went_on(&[], &entries), Duration::ZERO);
     }
 
     #[rstest]

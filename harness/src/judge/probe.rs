@@ -8,6 +8,7 @@
 //! counts, and UNIMPLEMENTED is what 404 is.
 //!
 //! A probe that is sent *once* has one answer, which counts as it is: nothing is repeated, in a row or for a change to arrive.
+//! Of *each* of several the same holds.
 
 mod mirrors;
 
@@ -261,7 +262,8 @@ impl Probing {
         self.last_end = end(exchange);
         self.pause = env.context.timing.backoff_min;
         self.not_before = now;
-        if !self.probe.once && self.streak.len() < env.context.timing.consecutive as usize {
+        let wanted = if self.probe.once { self.probe.each } else { env.context.timing.consecutive };
+        if self.streak.len() < wanted as usize {
             return None;
         }
         self.first_agreed.get_or_insert(self.streak_began);

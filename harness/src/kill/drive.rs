@@ -9,6 +9,7 @@ use gateproof_testbed::KnownFault;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::complaint::Complaint;
@@ -69,6 +70,8 @@ pub struct Plan {
     pub extent: Extent,
     /// Embedded targets at once.
     pub targets: usize,
+    /// The definitions that these serve, which say the release; those that are built in if there are none.
+    pub crds: Vec<Value>,
 }
 
 impl Plan {
@@ -76,7 +79,7 @@ impl Plan {
     pub fn new(suite: Suite, scenarios: Vec<Scenario>) -> Option<Plan> {
         let reference = suite.reference()?;
         let (suite, faults) = (Arc::new(suite), Vec::new());
-        Some(Plan { reference, suite, scenarios, faults, extent: Extent::Full, targets: 1 })
+        Some(Plan { reference, suite, scenarios, faults, extent: Extent::Full, targets: 1, crds: Vec::new() })
     }
 
     /// A run on the embedded target, with faults and variants if they are named.
@@ -91,7 +94,8 @@ impl Plan {
     }
 
     pub(super) fn run_against(&self, target: TargetChoice) -> RunOptions {
-        RunOptions::new(target, Arc::clone(&self.suite.contract))
+        let options = RunOptions::new(target, Arc::clone(&self.suite.contract));
+        RunOptions { crds: self.crds.clone(), ..options }
     }
 }
 

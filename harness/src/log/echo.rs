@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// The JSON in which an echo backend tells what it received. Kept as text: a run has thousands of them, and a parsed one
 /// takes several times the room.
@@ -18,9 +19,16 @@ impl EchoText {
         json.get("pod").is_some_and(Value::is_string).then(|| Self(Arc::from(json.to_string())))
     }
 
-    /// The account that a body or line is, if it is one.
+    /// The account that a body or line is, if it is one. What made it long was as it should be, and is kept nowhere.
     pub fn read(text: &[u8]) -> Option<Self> {
-        Self::of(&serde_json::from_slice(text).ok()?)
+        let mut json: Value = serde_json::from_slice(text).ok()?;
+        if let Some(filler) = json.as_object_mut().and_then(|fields| fields.remove("filler")) {
+            let digest = format!("{:x}", Sha256::digest(filler.as_str()?));
+            if json["fillerSha256"].as_str() != Some(digest.as_str()) {
+                return None;
+            }
+        }
+        Self::of(&json)
     }
 
     /// The account, field by field.
@@ -57,6 +65,16 @@ mod tests {
         let echo = EchoText::of(&account).unwrap();
         assert_eq!(serde_json::to_value(&echo).unwrap(), account);
         assert_eq!(serde_json::from_value::<EchoText>(account).unwrap(), echo);
+    }
+
+    #[test]
+    fn what_makes_it_long_is_looked_at_and_not_kept() {
+        let long = |filler: &str| {
+            let digest = format!("{:x}", Sha256::digest("0001"));
+            EchoText::read(json!({"filler": filler, "fillerSha256": digest, "pod": "echo-1"}).to_string().as_bytes())
+        };
+        assert_eq!(long("0001").unwrap().parse().get("filler"), None);
+        assert_eq!(long("0000"), None);
     }
 
     #[rstest]

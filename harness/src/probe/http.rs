@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream;
+use gateproof_echo::conduct;
 use gateproof_echo::grpc::message::{frame, text_message};
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE};
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
@@ -29,8 +30,10 @@ const LOGGED_BODY: usize = 4 * 1024;
 const LONGEST_HEADERS: u32 = 256 * 1024;
 /// How long before a request the others of its connection are sent: whoever gets them all at once may begin with any.
 const HEAD_START: Duration = Duration::from_millis(50);
+/// How long a backend may be asked to take.
+const LONGEST_ASKED: Duration = Duration::from_secs(30);
 /// How much of a body is read to find the echo's JSON in it.
-const READ_BODY: usize = 256 * 1024;
+const READ_BODY: usize = 2 * 1024 * 1024;
 
 pub(super) async fn attempt(
     prober: &Prober,
@@ -38,7 +41,7 @@ pub(super) async fn attempt(
     request: &HttpRequest,
     client: Option<&ClientPair>,
 ) -> Exchange {
-    let end = clock::now() + prober.budget;
+    let end = clock::now() + prober.budget + asked_for(&request.target);
     let wires = wire(request, &exchange.id).and_then(|wire| Ok((wire, others(request, &exchange.id)?)));
     let (wire, others) = match wires {
         Ok(wires) => wires,
@@ -108,6 +111,11 @@ pub(super) async fn attempt(
         exchange.received = seen.received(status);
     }
     exchange
+}
+
+/// How much longer an answer may take because the backend is asked to take its time. Whoever asks for more waits in vain.
+fn asked_for(target: &str) -> Duration {
+    target.split_once('?').map_or(Duration::ZERO, |(_, query)| conduct::takes(query).min(LONGEST_ASKED))
 }
 
 /// A fresh connection, with TLS if the request is over it. Who is at its other end is noted even if nothing comes of it.

@@ -185,6 +185,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-port-of-two-protocols",
         "httproute-port-renamed",
         "httproute-port-taken-from-a-service",
+        "httproute-retry-after-failed-handshakes",
         "httproute-retry-after-refused-connections",
         "httproute-share-without-endpoints",
         "httproute-slice-without-ports",

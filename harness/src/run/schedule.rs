@@ -97,7 +97,7 @@ fn probing(probe: &Probe, timing: &Timing) -> Duration {
         return MANY_REQUESTS;
     }
     let answer = probe.path.split_once('?').map(|(_, query)| gateproof_echo::conduct::takes(query));
-    let times = if probe.once { 1 } else { timing.consecutive + 1 };
+    let times = if probe.once { probe.each } else { timing.consecutive + 1 };
     answer.unwrap_or_default().saturating_mul(times) + AT_ONCE
 }
 

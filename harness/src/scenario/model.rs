@@ -448,6 +448,8 @@ pub struct Probe {
     pub unprogrammed: bool,
     /// Whether it is sent once, and that answer counts.
     pub once: bool,
+    /// How many are sent so, one after the other.
+    pub each: u32,
     /// How binding.
     pub level: Level,
 }

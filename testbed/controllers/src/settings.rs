@@ -25,6 +25,8 @@ pub struct Settings {
     pub merges: bool,
     /// Whether a Gateway that asks for no address says its names instead of its addresses.
     pub names: bool,
+    /// Whether one host of a listener is for HTTPRoutes or for GRPCRoutes, whichever came first.
+    pub keeps_kinds_apart: bool,
     /// What it does without.
     pub lacks: BTreeSet<Dispensable>,
 }
@@ -71,6 +73,7 @@ impl Default for Settings {
             addresses: 1,
             merges: false,
             names: false,
+            keeps_kinds_apart: false,
             lacks: BTreeSet::new(),
         }
     }

@@ -3,7 +3,8 @@
 //! What is to happen to the first requests only is counted by request id, so that each probe starts anew:
 //! `fail=2&code=503` fails the first two requests of an id, `code=break` breaks their connections off; `late=1` delays
 //! only the first by `delay`, and `of=NAME` those to one backend alone; `pause=1s` sends the second half of the body so
-//! much later.
+//! much later. `leave=1` lets the backend answer and take no connections from then on, and `bytes=1000` makes the answer so
+//! much longer, without saying beforehand how long it is if `chunked=1` stands beside it.
 
 use std::time::Duration;
 
@@ -16,6 +17,9 @@ const AGAIN: Duration = Duration::from_millis(100);
 
 /// How long requests are made again about, at most.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// No answer is made longer than by so many bytes.
+const MOST_FILLER: usize = 16 * 1024 * 1024;
 
 /// About how long it takes to get the whole answer to this query from behind a proxy that tries again.
 pub fn takes(query: &str) -> Duration {
@@ -85,6 +89,21 @@ pub(crate) fn is_late(query: &str, before: usize) -> bool {
 pub(crate) fn is_for(query: &str, pod: &str) -> bool {
     value(query, "of=")
         .is_none_or(|name| pod.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
+}
+
+/// Whether the backend takes no connections any more once this request is answered.
+pub(crate) fn leaves(query: &str) -> bool {
+    value(query, "leave=") == Some("1")
+}
+
+/// How many bytes the answer has beside what it says anyway.
+pub(crate) fn filler(query: &str) -> usize {
+    count(query, "bytes=").unwrap_or_default().min(MOST_FILLER)
+}
+
+/// Whether the answer does not say beforehand how long it is.
+pub(crate) fn is_chunked(query: &str) -> bool {
+    value(query, "chunked=") == Some("1")
 }
 
 /// The pause in the middle of the body.
@@ -166,6 +185,16 @@ mod tests {
     #[case("fail=99999999999&delay=x", 0)]
     fn whole_answers(#[case] query: &str, #[case] millis: u64) {
         assert_eq!(takes(query), Duration::from_millis(millis));
+    }
+
+    #[rstest]
+    #[case("", false, 0, false)]
+    #[case("leave=1", true, 0, false)]
+    #[case("leave=0&bytes=x", false, 0, false)]
+    #[case("a=b&bytes=1048576&chunked=1", false, 1_048_576, true)]
+    #[case("bytes=99999999999", false, MOST_FILLER, false)]
+    fn leaving_and_length(#[case] query: &str, #[case] leaving: bool, #[case] bytes: usize, #[case] chunked: bool) {
+        assert_eq!((leaves(query), filler(query), is_chunked(query)), (leaving, bytes, chunked));
     }
 
     #[test]

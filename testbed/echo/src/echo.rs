@@ -130,9 +130,17 @@ pub(crate) struct Backend {
     /// Where connections that outgrew HTTP go on; they end with the token.
     pub tasks: TaskTracker,
     pub closing: CancellationToken,
+    /// The port is free: whoever comes now is refused.
+    pub left: CancellationToken,
 }
 
 impl Backend {
+    /// Takes no connections any more. Those that are there end with the answers under way.
+    pub async fn leave(&self) {
+        self.closing.cancel();
+        self.left.cancelled().await;
+    }
+
     /// How many requests of this id it has noted.
     pub fn noted(&self, id: &str) -> usize {
         self.journal.of_request(id).iter().filter(|record| record.backend == self.identity).count()
@@ -174,7 +182,9 @@ impl Echo {
             Protocol::Dialogue => tls.as_ref().map(ServerTls::streams),
             _ => None,
         };
+        let left = CancellationToken::new();
         let backend = Arc::new(Backend {
+            left: left.clone(),
             server,
             identity: options.identity,
             http_port: addr.port(),
@@ -194,7 +204,10 @@ impl Echo {
         let (closing, abort, tasks) = (echo.closing.clone(), echo.abort.clone(), echo.tasks.clone());
         match socket {
             Socket::Streams(listener) => {
-                echo.tasks.spawn(accept(listener, options.protocol, backend, closing, abort, tasks));
+                echo.tasks.spawn(async move {
+                    accept(listener, options.protocol, backend, closing, abort, tasks).await;
+                    left.cancel();
+                });
             }
             Socket::Datagrams(socket) => {
                 echo.tasks.spawn(abort.run_until_cancelled_owned(udp::serve(

@@ -43,6 +43,12 @@ struct BrokenOff;
 /// The request header that asks for response headers: `Name:Value`, separated by commas.
 const SET_HEADER: &str = "x-echo-set-header";
 
+/// How many bytes are one number of what makes answers long.
+const FILLER_PART: usize = 16;
+
+/// How many bytes a piece has of an answer that does not say how long it is.
+const PIECE: usize = 16 * 1024;
+
 /// How many bytes of the body of a call are read for messages.
 const KEPT_OF_CALLS: usize = 256 * 1024;
 
@@ -61,7 +67,29 @@ struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<&'a Agreed>,
     #[serde(flatten)]
+    filler: Option<Filler>,
+    /// Last, so that an answer which is cut does not say who gave it.
+    #[serde(flatten)]
     identity: &'a Identity,
+}
+
+/// What makes an answer long, with how it is known to be whole.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Filler {
+    filler: String,
+    /// SHA-256 of it in hexadecimal.
+    filler_sha256: String,
+}
+
+impl Filler {
+    /// Of so many bytes, no part of which is like another; nothing of none.
+    fn of(bytes: usize) -> Option<Self> {
+        let numbers = (0..bytes.div_ceil(FILLER_PART)).map(|part| format!("{part:0width$}", width = FILLER_PART));
+        let mut filler: String = numbers.collect();
+        filler.truncate(bytes);
+        (bytes > 0).then(|| Self { filler_sha256: format!("{:x}", Sha256::digest(&filler)), filler })
+    }
 }
 
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
@@ -190,15 +218,21 @@ async fn answer(
         wait(delay).await;
         return failed(failure);
     }
+    if conduct::leaves(query) && conduct::is_for(query, &backend.identity.pod) {
+        // The answer is the sign that nobody is let in any more.
+        backend.leave().await;
+    }
     wait(delay).await;
     match conduct::failure(query, before) {
         Some(failure) => failed(failure),
-        None => Ok(match conduct::pause(query) {
-            Some(pause) => {
-                account((backend, agreed), &parts, &host, (body_length, &body_digest)).map(|whole| halved(whole, pause))
-            }
-            None => account((backend, agreed), &parts, &host, (body_length, &body_digest)).map(whole),
-        }),
+        None => {
+            let account = account((backend, agreed), &parts, &host, (body_length, &body_digest));
+            Ok(match conduct::pause(query) {
+                Some(pause) => account.map(|body| halved(body, pause)),
+                None if conduct::is_chunked(query) => account.map(in_pieces),
+                None => account.map(whole),
+            })
+        }
     }
 }
 
@@ -230,6 +264,7 @@ fn account(
         headers,
         http_port: backend.http_port.to_string(),
         tls,
+        filler: Filler::of(conduct::filler(parts.uri.query().unwrap_or_default())),
         identity: &backend.identity,
     };
     let mut response = json(&answer);
@@ -260,6 +295,14 @@ fn halved(whole: Bytes, pause: Duration) -> Body {
         Ok(Frame::data(whole.slice(halves..)))
     });
     StreamBody::new(first.chain(second)).boxed_unsync()
+}
+
+/// The body piece by piece, so that nobody knows beforehand how long it is.
+fn in_pieces(whole: Bytes) -> Body {
+    let ends = (0..whole.len()).step_by(PIECE);
+    let pieces: Vec<Result<_, Infallible>> =
+        ends.map(|from| Ok(Frame::data(whole.slice(from..whole.len().min(from + PIECE))))).collect();
+    StreamBody::new(futures::stream::iter(pieces)).boxed_unsync()
 }
 
 /// The journal for a harness that is not in this process. It exists only under a run token, and only for requests that

@@ -11,6 +11,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rstest::rstest;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -336,4 +337,33 @@ async fn one_that_greets_speaks_before_it_is_asked_and_returns_the_rest() {
     let mut rest = String::new();
     stream.read_to_string(&mut rest).await.unwrap();
     assert_eq!(rest, "rest");
+}
+
+/// Its answer is the sign that nobody is let in any more, not even who comes in the same moment.
+#[tokio::test]
+async fn who_is_asked_to_leave_answers_and_lets_nobody_in() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let (status, headers, _) = send(&echo, get("/?leave=1&of=others", &[])).await;
+    assert_eq!((status, headers.get("connection")), (StatusCode::OK, None));
+    let (status, headers, _) = send(&echo, get("/?leave=1&of=pod", &[])).await;
+    assert_eq!((status, headers.get("connection")), (StatusCode::OK, Some(&"close".parse().unwrap())));
+    let refused = TcpStream::connect(echo.addr()).await.unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+}
+
+#[rstest]
+#[case("/?bytes=100000", true)]
+#[case("/?bytes=100000&chunked=1", false)]
+#[tokio::test]
+async fn answers_are_as_long_as_they_are_asked_to_be(#[case] path: &str, #[case] is_told: bool) {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let (_, headers, body) = send(&echo, get(path, &[])).await;
+    let json: Value = serde_json::from_str(&body).unwrap();
+    let filler = json["filler"].as_str().unwrap();
+    assert_eq!((filler.len(), &filler[..32]), (100_000, "00000000000000000000000000000001"));
+    assert_eq!(json["fillerSha256"], json!(format!("{:x}", Sha256::digest(filler))));
+    assert_eq!(
+        headers.get("content-length").map(|length| length.to_str().unwrap()),
+        is_told.then(|| body.len().to_string()).as_deref()
+    );
 }

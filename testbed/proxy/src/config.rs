@@ -433,6 +433,8 @@ pub struct Retry {
     pub backoff: Duration,
     /// Whether it is a reason that there is no connection.
     pub on_refused_connections: bool,
+    /// Whether it is a reason that there is none that could be believed.
+    pub on_failed_handshakes: bool,
     /// Whether a connection that breaks off is a reason, though the backend may have got the request.
     pub on_broken_connections: bool,
     /// Whether a backend that takes too long is a reason.

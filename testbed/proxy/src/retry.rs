@@ -110,6 +110,7 @@ fn is_reason(retry: &Retry, tried: &Result<Answered, UpstreamError>) -> bool {
         Err(UpstreamError::Timeout(_)) => retry.on_timeouts,
         Err(UpstreamError::Connect(_)) => retry.on_refused_connections,
         Err(UpstreamError::Exchange(_)) => retry.on_broken_connections,
-        Err(UpstreamError::Address(_) | UpstreamError::Tls(_)) => false,
+        Err(UpstreamError::Tls(_)) => retry.on_failed_handshakes,
+        Err(UpstreamError::Address(_)) => false,
     }
 }

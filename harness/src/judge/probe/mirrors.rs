@@ -101,7 +101,7 @@ impl Probing {
             }
             if expected(&self.probe).is_some() && !is_last {
                 self.asking = Asking::Again;
-                self.not_before = now + env.context.timing.backoff_max;
+                self.not_before = now + env.context.timing.backoff_max.max(noted::went_on(&self.streak, entries));
                 return None;
             }
             if mirrors(&self.probe).is_empty() {

@@ -232,6 +232,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         contrast: true,
         unprogrammed: false,
         once: false,
+        each: 1,
         level: crate::scenario::Level::Must,
     }
 }

@@ -69,6 +69,18 @@ fn what_is_sent_once_has_one_answer(
     assert_eq!((verdict.outcome, play.requests.len()), (outcome, requests), "{verdict:?}");
 }
 
+/// One wrong answer among them is enough, and the one after it is not asked for.
+#[rstest]
+#[case::all_agree(u32::MAX, Outcome::Passed, 4)]
+#[case::one_does_not(2, Outcome::Failed, 3)]
+fn each_of_several_has_one_answer(#[case] wrong: u32, #[case] outcome: Outcome, #[case] requests: usize) {
+    let mut sent = 0..;
+    let mut play = probing(Probe { once: true, each: 4, ..get(backend("echo")) })
+        .probes(move |_, _, _| if sent.next() == Some(wrong) { Back::Status(502) } else { Back::Echo("echo-pod") });
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, play.requests.len()), (outcome, requests), "{verdict:?}");
+}
+
 #[rstest]
 #[case::status(Back::Status(404), "status", "status 404 from no backend")]
 #[case::other_backend(Back::Echo("other-pod"), "backend", "status 200 from backend other")]

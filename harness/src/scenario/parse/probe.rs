@@ -72,7 +72,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let (of, listener) = listener(node, names, checker);
     let level_of_probe = level(node, "level").unwrap_or_default();
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
-    let once = once(node, checker);
+    let (once, each) = once(node, checker);
     if let Some((to, over)) = layer_4(node) {
         for name in ["via", "headers", "client", "body", "sends", "among", "over", "http2", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
@@ -121,6 +121,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             contrast: false,
             unprogrammed,
             once,
+            each,
             level: level_of_probe,
         });
     }
@@ -199,11 +200,11 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         contrast: boolean(node, "contrast").unwrap_or(true),
         unprogrammed,
         once,
+        each,
         level: level_of_probe,
     })
 }
 
-/// Whether the first answer counts. Shares are of many.
 /// A listener by its name, with the object that has it where that is not the Gateway: `Kind/object/listener`.
 fn listener(node: &Node, names: &Names, checker: &mut Checker<'_>) -> (Option<ObjectRef>, Option<String>) {
     let Some((given, text)) = node.get("listener").and_then(|given| Some((given, given.text()?))) else {
@@ -215,14 +216,25 @@ fn listener(node: &Node, names: &Names, checker: &mut Checker<'_>) -> (Option<Ob
     }
 }
 
-fn once(node: &Node, checker: &mut Checker<'_>) -> bool {
-    let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == "once") else { return false };
-    for many in ["shares", "copies"] {
-        if node.get("expect").is_some_and(|expect| expect.get(many).is_some()) {
-            checker.report(key.mark, format!("`once` beside `{many}`, which take many requests"), None);
+/// Whether the first answer counts, and how many requests are sent so. Shares are of many.
+fn once(node: &Node, checker: &mut Checker<'_>) -> (bool, u32) {
+    let given = |name: &str| node.entries().iter().find(|(key, _)| key.name == name).map(|(key, _)| key.mark);
+    if given("once").is_some()
+        && let Some(mark) = given("each")
+    {
+        checker.report(mark, "`each` beside `once`".to_owned(), Some("leave out one of them".to_owned()));
+    }
+    for key in ["once", "each"] {
+        for many in ["shares", "copies"] {
+            if let Some(mark) =
+                given(key).filter(|_| node.get("expect").is_some_and(|expect| expect.get(many).is_some()))
+            {
+                checker.report(mark, format!("`{key}` beside `{many}`, which take many requests"), None);
+            }
         }
     }
-    boolean(node, "once").unwrap_or(false)
+    let each = integer(node, "each").and_then(|each| u32::try_from(each).ok());
+    (boolean(node, "once").unwrap_or(false) || each.is_some(), each.unwrap_or(1))
 }
 
 /// A body of so many bytes, no part of which is like the one before.

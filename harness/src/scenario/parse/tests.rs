@@ -257,6 +257,11 @@ fn a_definition_may_be_created_and_deleted_again() {
     "`once` beside `shares`, which take many requests",
     None
 )]
+#[case(
+    "probe: {get: \"http://${host}/\", each: 2, once: true, expect: {backend: echo}}",
+    "`each` beside `once`",
+    Some("leave out one of them")
+)]
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
 #[case("probe: {udp: gw, expect: refused}", "`refused` is not for UDP; `noAnswer` is", None)]
 #[case("probe: {udp: gw, listens: true, expect: noAnswer}", "`listens` is for TCP and TLS", None)]

@@ -8,7 +8,7 @@ use gateproof_proxy::{
     grpc,
 };
 use http::{
-    HeaderValue, Method, Request, StatusCode,
+    HeaderValue, Method, Request, Response, StatusCode,
     header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
     request::Parts,
 };
@@ -57,6 +57,11 @@ fn halved(sent: Request<Body>) -> Request<Body> {
 fn cut_behind(sent: Request<Body>, bytes: usize) -> Request<Body> {
     let (mut parts, whole) = sent.into_parts();
     parts.headers.remove(CONTENT_LENGTH);
+    Request::from_parts(parts, first(whole, bytes))
+}
+
+/// The first bytes of a body, and then its end.
+fn first(whole: Body, bytes: usize) -> Body {
     let mut left = bytes;
     let begun = whole.map_frame(move |frame| {
         frame.map_data(|mut data| {
@@ -65,11 +70,21 @@ fn cut_behind(sent: Request<Body>, bytes: usize) -> Request<Body> {
             data
         })
     });
-    Request::from_parts(parts, body::of_unknown_length(body::stream(begun)))
+    body::of_unknown_length(body::stream(begun))
 }
 
 /// The most of a body that is forwarded by who has room for no more.
 const ROOM: usize = 64 * 1024;
+
+/// Gives a client the first of what a backend answered, if that is long, or nobody knows beforehand how long it is.
+fn cut_answer(response: &mut Response<Body>) {
+    let length = response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if response.status() == StatusCode::OK && length.is_none_or(|length: usize| length > ROOM) {
+        response.headers_mut().remove(CONTENT_LENGTH);
+        let whole = std::mem::replace(response.body_mut(), body::empty());
+        *response.body_mut() = first(whole, ROOM);
+    }
+}
 
 fn has_body(request: &RequestHead) -> bool {
     [Method::POST, Method::PUT, Method::PATCH].contains(&request.method) && !grpc::is_grpc(&request.headers)
@@ -232,6 +247,30 @@ pub(super) const FAULTS: &[Fault] = &[
                 if response.headers().get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json"))
                 {
                     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "cuts-large-answers",
+        summary: "Ends an answer behind its first 64 KiB where the backend said how long it is.",
+        clauses: &["OWN-08"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|request, response| {
+                if !grpc::is_grpc(&request.headers) && response.headers().contains_key(CONTENT_LENGTH) {
+                    cut_answer(response);
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "cuts-large-answers-without-length",
+        summary: "Ends an answer behind its first 64 KiB where the backend did not say how long it is.",
+        clauses: &["OWN-08"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|request, response| {
+                if !grpc::is_grpc(&request.headers) && !response.headers().contains_key(CONTENT_LENGTH) {
+                    cut_answer(response);
                 }
             }))
         }),

@@ -245,6 +245,7 @@ fn retry(rule: &HttpRule, is_since_v1_7: bool) -> Result<Option<Retry>, Dropped>
         codes: asked.codes.clone(),
         backoff,
         on_refused_connections: true,
+        on_failed_handshakes: true,
         // From v1.7 on, what the backend may have worked on already is not asked of it again.
         on_broken_connections: !is_since_v1_7,
         on_timeouts: !is_since_v1_7,

@@ -1,6 +1,7 @@
 //! The pure core: what every status should say and what the data plane should do, given what is in the cluster.
 
 mod addresses;
+mod apart;
 mod attach;
 pub(crate) mod backends;
 mod certificates;
@@ -52,7 +53,10 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
     let in_scope = gateway::in_scope(snapshot, &classes);
     let addresses = addresses::allocate(&in_scope, &snapshot.addresses, settings);
     let gateways = gateway::review(&in_scope, snapshot, settings, &addresses);
-    let routes = attach::routes(snapshot, &gateways);
+    let mut routes = attach::routes(snapshot, &gateways);
+    if settings.keeps_kinds_apart {
+        apart::refuse_younger(&mut routes);
+    }
 
     let mut statuses = class::statuses(&classes, settings);
     statuses.extend(gateway::statuses(&gateways, &routes, snapshot, settings));

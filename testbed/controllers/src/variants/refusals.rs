@@ -182,6 +182,13 @@ pub(super) const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
+        name: "keeps-kinds-of-routes-apart",
+        summary: "Refuses the younger of an HTTPRoute and a GRPCRoute that want one host of a listener.",
+        source: "GRPCRouteSpec.hostnames, and HTTPRoute's since v1.7: an implementation may reject one of the two; it must accept the \
+                 older, then the one that is first by namespace and name.",
+        place: Place::Settings(|settings| settings.keeps_kinds_apart = true),
+    },
+    Variant {
         name: "misses-endpoints-of-tcproutes",
         summary: "Says ResolvedRefs=False of a TCPRoute to a Service without ready endpoints.",
         source: "TCPRouteRule.backendRefs: a Service without endpoints is called an invalid backend.",

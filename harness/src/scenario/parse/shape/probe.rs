@@ -60,6 +60,11 @@ pub(super) static PROBE: Table = Table {
         may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
         may("contrast", Shape::Bool, "false: no control request around a 4xx or 5xx expectation"),
         may("once", Shape::Bool, "true: it is sent once, and the answer to it counts, whatever comes later"),
+        may(
+            "each",
+            Shape::Integer(2, 100),
+            "so many are sent, one after the other, and the answer to each of them counts",
+        ),
         may("unprogrammed", Shape::Bool, "true: the Gateway's Programmed=True is not waited for before it"),
         LEVEL,
     ],

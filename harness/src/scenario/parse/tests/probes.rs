@@ -31,6 +31,14 @@ fn calls_are_read() {
 }
 
 #[test]
+fn each_of_several_requests_is_sent_once() {
+    let Verb::Probe(probe) = step("probe: {get: \"http://${host}/\", each: 8, expect: {backend: echo}}").verb else {
+        panic!("not a probe")
+    };
+    assert_eq!((probe.once, probe.each), (true, 8));
+}
+
+#[test]
 fn probes_are_read() {
     let Verb::Probe(probe) = step(
         "probe: {post: \"http://a.${host}/x?y=%2F\", headers: {A: b}, body: c, contrast: false, once: true, level: SHOULD, expect: {backend: echo, \

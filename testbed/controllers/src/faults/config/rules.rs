@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use gateproof_proxy::config::{Config, Filter, Fraction, PathMatch, PathModifier, Route, Timeouts, ValueMatch};
 
-use crate::faults::{
-    Fault, Seam,
-    tools::{filters, hosts, rules, serve},
+use crate::{
+    faults::{
+        Fault, Seam,
+        tools::{filters, hosts, rules, serve},
+    },
+    runtime::seams::Seen,
 };
 
 /// Copies a share of the requests that are all to be copied.
@@ -14,6 +17,19 @@ fn mirror_a_share(config: &mut Config, numerator: u32, denominator: u32) {
     for filter in filters(config).flatten() {
         if let Filter::RequestMirror(mirror) = filter {
             mirror.fraction.get_or_insert(Fraction { numerator, denominator });
+        }
+    }
+}
+
+/// Gives rules with a timeout of 0s this one for the request.
+fn limit_unlimited(seen: Seen<'_>, config: &mut Config, limit: Duration) {
+    for rule in rules(config) {
+        let id = &rule.id;
+        let asked = seen.snapshot.http_route(&id.namespace, &id.name);
+        let asked = asked.and_then(|(_, route)| route.rules.get(id.rule)?.timeouts.as_ref());
+        let is_zero = |text: &Option<String>| text.as_deref() == Some("0s");
+        if asked.is_some_and(|asked| is_zero(&asked.request) || is_zero(&asked.backend_request)) {
+            rule.timeouts.request = Some(limit);
         }
     }
 }
@@ -335,18 +351,12 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "reads-0s-as-a-default",
         summary: "Gives up after half a second where the timeout is 0s, which means no limit.",
         clauses: &["upstream:HTTPRouteTimeoutRequest", "upstream:HTTPRouteTimeoutBackendRequest"],
-        seam: Seam::Config(|| {
-            serve(|seen, config| {
-                for rule in rules(config) {
-                    let id = &rule.id;
-                    let asked = seen.snapshot.http_route(&id.namespace, &id.name);
-                    let asked = asked.and_then(|(_, route)| route.rules.get(id.rule)?.timeouts.as_ref());
-                    let is_zero = |text: &Option<String>| text.as_deref() == Some("0s");
-                    if asked.is_some_and(|asked| is_zero(&asked.request) || is_zero(&asked.backend_request)) {
-                        rule.timeouts.request = Some(Duration::from_millis(500));
-                    }
-                }
-            })
-        }),
+        seam: Seam::Config(|| serve(|seen, config| limit_unlimited(seen, config, Duration::from_millis(500)))),
+    },
+    Fault {
+        name: "reads-0s-as-fifteen-seconds",
+        summary: "Gives up after fifteen seconds where the timeout is 0s, which means no limit.",
+        clauses: &["OWN-25"],
+        seam: Seam::Config(|| serve(|seen, config| limit_unlimited(seen, config, Duration::from_secs(15)))),
     },
 ];

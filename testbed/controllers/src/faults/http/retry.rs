@@ -1,12 +1,24 @@
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use async_trait::async_trait;
 use gateproof_proxy::{
     Config, body,
-    config::{Retry, Route},
-    exchange::{Exchange, RequestHead},
+    compiled::CompiledRoute,
+    config::{BackendTarget, Retry, Route},
+    exchange::{BackendChoice, Exchange, RequestHead, Unreached},
 };
-use http::{Request, header::CONTENT_LENGTH};
+use http::{
+    Request, Response, StatusCode,
+    header::{CONNECTION, CONTENT_LENGTH, HOST},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use super::super::{
     Fault, Seam,
@@ -35,6 +47,97 @@ impl Exchange for ForgetsBodies {
         parts.headers.remove(CONTENT_LENGTH);
         Request::from_parts(parts, body::empty())
     }
+}
+
+/// Turns away from endpoints that took no connection.
+#[derive(Default)]
+struct Avoids(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// Where the request of a connection goes.
+    under_way: HashMap<u64, SocketAddr>,
+    refused: HashSet<SocketAddr>,
+}
+
+#[async_trait]
+impl Exchange for Avoids {
+    fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, mut drawn: BackendChoice) -> BackendChoice {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let BackendChoice::Forward { backend, endpoint, .. } = &mut drawn
+            && route.rule.retry.is_some()
+        {
+            let all = route.target(*backend).map_or(&[][..], BackendTarget::endpoints);
+            let others = all.iter().find(|other| !known.refused.contains(other));
+            *endpoint = *others.filter(|_| known.refused.contains(endpoint)).unwrap_or(endpoint);
+            known.under_way.insert(request.connection.id, *endpoint);
+        }
+        drawn
+    }
+
+    async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(endpoint) = known.under_way.remove(&request.connection.id)
+            && response.extensions().get::<Unreached>().is_some()
+        {
+            known.refused.insert(endpoint);
+        }
+        Some(response)
+    }
+}
+
+/// Goes on with tries when the client was told that its time is over.
+#[derive(Default)]
+struct GoesOn(Mutex<HashMap<u64, (SocketAddr, Retry)>>);
+
+#[async_trait]
+impl Exchange for GoesOn {
+    fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        if let (BackendChoice::Forward { endpoint, .. }, Some(retry)) = (&drawn, &route.rule.retry)
+            && route.rule.timeouts.request.is_some()
+        {
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(request.connection.id, (*endpoint, retry.clone()));
+        }
+        drawn
+    }
+
+    async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.connection.id);
+        if let Some((endpoint, retry)) = known.filter(|_| response.status() == StatusCode::GATEWAY_TIMEOUT) {
+            tokio::spawn(go_on(endpoint, retry, request.clone()));
+        }
+        Some(response)
+    }
+}
+
+/// Asks an endpoint again and again for an answer that nobody waits for.
+async fn go_on(endpoint: SocketAddr, retry: Retry, request: RequestHead) {
+    for _ in 0..retry.attempts {
+        match status(endpoint, &request).await {
+            Ok(status) if retry.codes.contains(&status) => tokio::time::sleep(retry.backoff).await,
+            Ok(_) => return,
+            Err(error) => return tracing::debug!(%error, "the backend is gone"),
+        }
+    }
+}
+
+/// The status that a request without a body is answered with.
+async fn status(endpoint: SocketAddr, request: &RequestHead) -> std::io::Result<u16> {
+    let query = request.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+    let RequestHead { method, path, authority, .. } = request;
+    let mut text = format!("{method} {path}{query} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n");
+    for (name, value) in &request.headers {
+        if ![HOST, CONNECTION, CONTENT_LENGTH].contains(name) {
+            text += &format!("{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
+        }
+    }
+    let mut stream = TcpStream::connect(endpoint).await?;
+    stream.write_all(format!("{text}\r\n").as_bytes()).await?;
+    let mut begin = *b"HTTP/1.1 200";
+    stream.read_exact(&mut begin).await?;
+    let digits = std::str::from_utf8(&begin[9..]).unwrap_or_default();
+    digits.parse().map_err(|_| std::io::ErrorKind::InvalidData.into())
 }
 
 pub(in super::super) const CONFIG: &[Fault] = &[
@@ -142,6 +245,25 @@ pub(in super::super) const CONFIG: &[Fault] = &[
         }),
     },
     Fault {
+        name: "gives-up-on-failed-handshakes",
+        summary: "Does not try another endpoint after the handshake with one failed.",
+        clauses: &["OWN-24"],
+        seam: Seam::Config(|| {
+            serve(|_, config| each_retry(config).for_each(|retry| retry.on_failed_handshakes = false))
+        }),
+    },
+    Fault {
+        name: "avoids-endpoints-instead-of-retrying",
+        summary: "Answers with an error where an endpoint takes no connection, and turns to another with the next request only.",
+        clauses: &["OWN-24"],
+        seam: Seam::Several(&[
+            Seam::Config(|| {
+                serve(|_, config| each_retry(config).for_each(|retry| retry.on_refused_connections = false))
+            }),
+            Seam::Exchange(|| Arc::new(Avoids::default())),
+        ]),
+    },
+    Fault {
         name: "never-gives-up-on-refused-connections",
         summary: "Tries endpoints for ever while none takes a connection.",
         clauses: &["blind:HTTPRouteRetryConnectionError.5"],
@@ -163,9 +285,17 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     },
 ];
 
-pub(in super::super) const EXCHANGE: &[Fault] = &[Fault {
-    name: "forgets-bodies-of-retries",
-    summary: "Tries again without the body of the request.",
-    clauses: &["blind:HTTPRouteRetry.2"],
-    seam: Seam::Exchange(|| Arc::new(ForgetsBodies)),
-}];
+pub(in super::super) const EXCHANGE: &[Fault] = &[
+    Fault {
+        name: "forgets-bodies-of-retries",
+        summary: "Tries again without the body of the request.",
+        clauses: &["blind:HTTPRouteRetry.2"],
+        seam: Seam::Exchange(|| Arc::new(ForgetsBodies)),
+    },
+    Fault {
+        name: "goes-on-with-retries-behind-the-answer",
+        summary: "Tells the client in time that its time is over, and goes on trying.",
+        clauses: &["blind:HTTPRouteRetryWithRequestTimeout.1"],
+        seam: Seam::Exchange(|| Arc::new(GoesOn::default())),
+    },
+];

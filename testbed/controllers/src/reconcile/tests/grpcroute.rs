@@ -97,3 +97,34 @@ fn an_expression_that_is_none_drops_its_rule() {
     let expected = format!("{OK} PartiallyInvalid=True/UnsupportedValue");
     assert_eq!(conditions(&outcome, Kind::GrpcRoute, "calls"), [expected]);
 }
+
+/// Where a host is for one kind of route, the HTTPRoute has it: it is older.
+#[rstest]
+#[case::same("[a.test]", "[a.test]", false)]
+#[case::below_a_wildcard("['*.test']", "[a.test]", false)]
+#[case::any("[]", "[a.test]", false)]
+#[case::one_of_several("[a.test]", "[b.test, a.test]", false)]
+#[case::other("[a.test]", "[b.test]", true)]
+fn the_younger_of_two_kinds_can_be_refused(#[case] pages: &str, #[case] calls: &str, #[case] accepted: bool) {
+    let mut world = world(&format!("hostnames: {calls}"));
+    world.http_route("pages", &format!("hostnames: {pages}"));
+    let together = conditions(&world.settle(), Kind::GrpcRoute, "calls");
+    world.settings.keeps_kinds_apart = true;
+    let outcome = world.settle();
+    assert_eq!((together, conditions(&outcome, Kind::HttpRoute, "pages")), (vec![OK.to_owned()], vec![OK.to_owned()]));
+    let said = if accepted { OK } else { "Accepted=False/NotAllowedByListeners ResolvedRefs=True/ResolvedRefs" };
+    assert_eq!(conditions(&outcome, Kind::GrpcRoute, "calls"), [said]);
+    assert_eq!(listeners(&outcome)[0].starts_with("http 2 "), accepted, "{:?}", listeners(&outcome));
+}
+
+#[test]
+fn a_route_that_is_refused_keeps_nobody_out() {
+    let mut world = world("hostnames: [a.test, b.test]");
+    world.http_route("pages", "hostnames: [a.test]");
+    world.add(
+        "- {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: demo, name: late, generation: 1, \
+         creationTimestamp: '2026-01-01T00:00:02Z'}, spec: {parentRefs: [{name: gw}], hostnames: [b.test]}}",
+    );
+    world.settings.keeps_kinds_apart = true;
+    assert_eq!(conditions(&world.settle(), Kind::HttpRoute, "late"), [OK]);
+}
