@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gateproof_proxy::config::PathMatch;
 use gateproof_runtime::object::{items, name, namespace, text};
 use serde_json::{Value, json};
 
-use super::{edit, view};
+use super::{edit, routes, view};
 use crate::behaviour::Fault;
 use crate::kinds::{Kind, Snapshot};
 use crate::reconcile::Answer;
@@ -128,6 +129,23 @@ pub(super) const FAULTS: &[Fault] = &[
         |_, _, outcome| {
             for host in &mut outcome.hosts {
                 host.routes.retain(|route| route.answer != Answer::Status(502));
+            }
+        }
+    ),
+    edit!(
+        "misplaces-missing-includes",
+        "Answers for an include that leads nowhere at its own conditions, whatever leads to the HTTPProxy that it is of.",
+        ["HTTPPROXY-C18"],
+        |snapshot, _, outcome| {
+            for route in routes(outcome).filter(|route| route.answer == Answer::Status(502)) {
+                let (home, name) = route.of.split_once('/').unwrap_or_default();
+                let Some(of) = snapshot.get(Kind::HttpProxy, home, name) else { continue };
+                let PathMatch::Text(whole) = &route.matches.path else { continue };
+                let prefixes = items(of, "/spec/includes").flat_map(|include| items(include, "/conditions"));
+                let own = prefixes.map(|condition| text(condition, "/prefix")).find(|own| whole.ends_with(*own));
+                if let Some(own) = own.filter(|own| !own.is_empty()) {
+                    route.matches.path = PathMatch::Text(own.to_owned());
+                }
             }
         }
     ),

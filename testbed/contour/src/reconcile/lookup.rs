@@ -74,12 +74,13 @@ pub(super) enum Unusable {
 /// The Secret that a reference (`name` or `namespace/name`) of a namespace means.
 fn secret<'s>(snapshot: &'s Snapshot, of: &str, reference: &str) -> Result<&'s Value, Unusable> {
     let (home, secret) = reference.split_once('/').unwrap_or((of, reference));
-    let Some(object) = snapshot.get(Kind::Secret, home, secret) else {
-        return Err(Unusable::Invalid("there is no such Secret".to_owned()));
-    };
+    // What is not delegated to somebody is nothing to tell of, nor whether it is there.
     if home != of && !is_delegated(snapshot, home, secret, of) {
         return Err(Unusable::NotDelegated);
     }
+    let Some(object) = snapshot.get(Kind::Secret, home, secret) else {
+        return Err(Unusable::Invalid("there is no such Secret".to_owned()));
+    };
     if !["kubernetes.io/tls", "Opaque"].contains(&text(object, "/type")) {
         let why = format!("it is of the type {}, and neither kubernetes.io/tls nor Opaque", text(object, "/type"));
         return Err(Unusable::Invalid(why));

@@ -124,7 +124,8 @@ fn follow<'p, 'a>(round: &mut Round<'p>, from: &mut Open<'p, 'a>, include: &Incl
     round.verdict(proxy).error("IncludeError", unusable.0, unusable.1);
     // What is asked of the part that is missing is answered by the proxy, unless everything is meant.
     if !include.conditions.is_empty() {
-        let matches = conditions::merged(&include.conditions);
+        let all: Vec<Condition> = from.below.conditions.iter().chain(&include.conditions).cloned().collect();
+        let matches = conditions::merged(&all);
         from.routes.push(HostRoute { of: proxy.id(), matches, answer: Answer::Status(502), ..HostRoute::default() });
     }
     None

@@ -132,6 +132,15 @@ fn a_condition_that_says_nothing_of_a_header_asks_nothing() {
 }
 
 #[test]
+fn what_is_not_delegated_is_not_told_of() {
+    let tls = |secret: &str| json!({"virtualhost": {"fqdn": "a.test", "tls": {"secretName": secret}}, "routes": [{}]});
+    for (secret, expected) in [("other/nope", "TLSError/DelegationNotPermitted"), ("nope", "TLSError/SecretNotValid")] {
+        let outcome = round(vec![proxy("root", tls(secret))], Edition::Current);
+        assert_eq!(said(&outcome, "root"), [expected]);
+    }
+}
+
+#[test]
 fn chains_of_includes_may_be_long() {
     const LENGTH: usize = 1000;
     let link = |index: usize| {
