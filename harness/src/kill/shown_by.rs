@@ -26,6 +26,19 @@ const TABLES: [(Reference, Option<&str>, &str); 6] = [
     (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
 ];
 
+/// Clauses that a fault breaks where another edition says something else, and not in this one, though they hold here, too.
+const UNBROKEN: [(Reference, &str, &str, &str); 1] = [
+    // There it is one of the reasons.
+    (Reference::Kuadrant, "design", "calls-missing-targets-invalid", "KUADRANT-INV-4"),
+];
+
+/// Whether a fault breaks a clause in an edition that has it.
+pub(super) fn breaks(reference: Reference, edition: Option<&str>, fault: &str, clause: &str) -> bool {
+    !UNBROKEN
+        .iter()
+        .any(|(of, there, name, unbroken)| (*of, Some(*there), *name, *unbroken) == (reference, edition, fault, clause))
+}
+
 /// What follows from faults elsewhere, in scenarios about something else. Only whole products (`--full`) see all of it.
 const BESIDES: &str = include_str!("besides.yaml");
 

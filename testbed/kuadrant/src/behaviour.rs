@@ -226,7 +226,12 @@ impl Seams {
     /// The status that follows for a live object.
     pub fn merge(&mut self, live: &Value, change: &crate::status::Change, now: &str) -> Value {
         let mut status = crate::status::merge(live, change, now);
-        self.writes.iter_mut().for_each(|write| write(live, &mut status));
+        for write in &mut self.writes {
+            let before = status.clone();
+            write(live, &mut status);
+            // A mistake in the conditions is none in how they are repeated.
+            crate::status::repeat(live, &before, &mut status);
+        }
         status
     }
 }
