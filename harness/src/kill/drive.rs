@@ -87,9 +87,9 @@ impl Plan {
     /// The clauses that a fault breaks, of those that hold in the edition that is meant.
     pub fn declared(&self, fault: &KnownFault) -> Vec<&'static str> {
         let edition = &self.suite.vocabulary.edition;
-        let is_broken = |clause: &&str| {
-            !edition.is_elsewhere(clause) && shown_by::breaks(self.reference, edition.name(), fault.name, clause)
-        };
+        let unbroken = shown_by::unbroken(self.reference.dialect(), edition.name().unwrap_or_default());
+        let unbroken = unbroken.unwrap_or_default().remove(fault.name).unwrap_or_default();
+        let is_broken = |clause: &&str| !edition.is_elsewhere(clause) && !unbroken.iter().any(|one| one == clause);
         fault.clauses.iter().copied().filter(is_broken).collect()
     }
 

@@ -27,16 +27,15 @@ const TABLES: [(Reference, Option<&str>, &str); 6] = [
 ];
 
 /// Clauses that a fault breaks where another edition says something else, and not in this one, though they hold here, too.
-const UNBROKEN: [(Reference, &str, &str, &str); 1] = [
-    // There it is one of the reasons.
-    (Reference::Kuadrant, "design", "calls-missing-targets-invalid", "KUADRANT-INV-4"),
-];
+const UNBROKEN: &str = include_str!("shown_by/unbroken.yaml");
 
-/// Whether a fault breaks a clause in an edition that has it.
-pub(super) fn breaks(reference: Reference, edition: Option<&str>, fault: &str, clause: &str) -> bool {
-    !UNBROKEN
-        .iter()
-        .any(|(of, there, name, unbroken)| (*of, Some(*there), *name, *unbroken) == (reference, edition, fault, clause))
+/// The clauses, by the fault, of what an edition of a dialect has of [`UNBROKEN`].
+///
+/// # Errors
+/// It is not well-formed.
+pub(super) fn unbroken(dialect: &str, edition: &str) -> Result<BTreeMap<String, Vec<String>>, serde_yaml::Error> {
+    let mut all: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_yaml::from_str(UNBROKEN)?;
+    Ok(all.remove(&format!("{dialect}.{edition}")).unwrap_or_default())
 }
 
 /// What follows from faults elsewhere, in scenarios about something else. Only whole products (`--full`) see all of it.
