@@ -102,12 +102,25 @@ const UNSEEN: &[(Reference, &str, &[&str])] = &[
     (Reference::Aso, "design", &["observes-backwards", "renews-time-when-resending"]),
     // It has no word on finalizers, nor on annotations of operations.
     (Reference::Aso, "design", &["claims-before-owner", "keeps-operation"]),
+    // What ships merges such policies, so that none of them conflict.
+    (
+        Reference::Kuadrant,
+        "current",
+        &[
+            "accepts-second-auth-policies",
+            "accepts-second-rate-limit-policies",
+            "acts-by-conflicted-policies",
+            "refuses-both-in-conflict",
+        ],
+    ),
     // RFC 0004 allows Enforced=False beside a refusal, leaves open what a message says of a service, and has such policies conflict.
     (
         Reference::Kuadrant,
         "design",
         &["keeps-enforced-beside-refusals", "hides-the-stopped-service", "calls-younger-policies-conflicted"],
     ),
+    // The definition of entries for ancestors lets no such conditions through.
+    (Reference::Kuadrant, "design", &["says-it-twice", "writes-empty-statuses"]),
 ];
 
 /// An edition is no excuse for not noticing what breaks a clause that holds in it.

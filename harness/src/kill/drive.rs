@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::complaint::Complaint;
 use super::matrix::{FaultRun, Matrix};
-use super::shown_by::{Showing, ShownBy};
+use super::shown_by::{self, Showing, ShownBy};
 use crate::dialects::Reference;
 use crate::run::{self, RunError, RunOptions, Silent, TargetChoice, embedded};
 use crate::scenario::expectations::{Expectation, enumerate};
@@ -90,7 +90,10 @@ impl Plan {
     /// The clauses that a fault breaks, of those that hold in the edition that is meant.
     pub fn declared(&self, fault: &KnownFault) -> Vec<&'static str> {
         let edition = &self.suite.vocabulary.edition;
-        fault.clauses.iter().copied().filter(|clause| !edition.is_elsewhere(clause)).collect()
+        let unbroken = shown_by::unbroken(self.reference.dialect(), edition.name().unwrap_or_default());
+        let unbroken = unbroken.unwrap_or_default().remove(fault.name).unwrap_or_default();
+        let is_broken = |clause: &&str| !edition.is_elsewhere(clause) && !unbroken.iter().any(|one| one == clause);
+        fault.clauses.iter().copied().filter(is_broken).collect()
     }
 
     pub(super) fn run_against(&self, target: TargetChoice) -> RunOptions {

@@ -26,6 +26,18 @@ const TABLES: [(Reference, Option<&str>, &str); 6] = [
     (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
 ];
 
+/// Clauses that a fault breaks where another edition says something else, and not in this one, though they hold here, too.
+const UNBROKEN: &str = include_str!("shown_by/unbroken.yaml");
+
+/// The clauses, by the fault, of what an edition of a dialect has of [`UNBROKEN`].
+///
+/// # Errors
+/// It is not well-formed.
+pub(super) fn unbroken(dialect: &str, edition: &str) -> Result<BTreeMap<String, Vec<String>>, serde_yaml::Error> {
+    let mut all: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_yaml::from_str(UNBROKEN)?;
+    Ok(all.remove(&format!("{dialect}.{edition}")).unwrap_or_default())
+}
+
 /// What follows from faults elsewhere, in scenarios about something else. Only whole products (`--full`) see all of it.
 const BESIDES: &str = include_str!("besides.yaml");
 

@@ -53,3 +53,10 @@ fn what_is_known_to_follow_is_named_as_what_shows_a_fault_is() {
         .insert("writes-once".to_owned(), vec![Showing::try_from("httproute-simple steps[99].x".to_owned()).unwrap()]);
     assert_eq!(problems(&table).len(), 1);
 }
+
+/// One that cannot be read would leave every clause to be broken, and nobody would be told.
+#[test]
+fn what_is_not_broken_in_an_edition_is_well_formed() {
+    assert!(!unbroken("kuadrant", "design").unwrap().is_empty());
+    assert!(unbroken("kuadrant", "current").unwrap().is_empty());
+}

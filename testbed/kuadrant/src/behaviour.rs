@@ -168,7 +168,11 @@ impl Behaviour {
             match seam {
                 Seam::Snapshot(make) => seams.views.push(make()),
                 Seam::Outcome(make) => seams.edits.push(make()),
-                Seam::Write(make) | Seam::Unchecked(make) => seams.writes.push(make()),
+                Seam::Write(make) => seams.writes.push(make()),
+                Seam::Unchecked(make) => {
+                    seams.writes.push(make());
+                    seams.unchecked = true;
+                }
                 Seam::Restless(make) => {
                     seams.writes.push(make());
                     seams.restless = true;
@@ -190,6 +194,8 @@ pub struct Seams {
     pub edits: Vec<Edit>,
     /// What is written.
     pub writes: Vec<Write>,
+    /// Whether one of them writes what the definition of an entry for an ancestor would refuse.
+    pub unchecked: bool,
     /// What becomes of requests.
     pub alters: Vec<Alter>,
     /// Whether there are rounds without a change.
@@ -226,7 +232,14 @@ impl Seams {
     /// The status that follows for a live object.
     pub fn merge(&mut self, live: &Value, change: &crate::status::Change, now: &str) -> Value {
         let mut status = crate::status::merge(live, change, now);
-        self.writes.iter_mut().for_each(|write| write(live, &mut status));
+        for write in &mut self.writes {
+            let before = status.clone();
+            write(live, &mut status);
+            // A mistake in the conditions is none in how they are repeated.
+            if !self.unchecked {
+                crate::status::repeat(live, &before, &mut status);
+            }
+        }
         status
     }
 }

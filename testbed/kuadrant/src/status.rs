@@ -78,6 +78,26 @@ pub fn is_affected(r#type: &str) -> bool {
     r#type.starts_with("kuadrant.io/") && r#type.ends_with("Affected")
 }
 
+/// Conditions as the entry for an ancestor repeats them, in which each says its generation.
+fn repeated(live: &Value, conditions: Option<&Value>) -> Value {
+    let mut written = conditions.cloned().unwrap_or_default();
+    for condition in written.as_array_mut().into_iter().flatten() {
+        condition["observedGeneration"] = live["metadata"]["generation"].clone();
+    }
+    written
+}
+
+/// Has entries for ancestors repeat the conditions again, where one has changed these after they were written, and not the entries.
+pub(crate) fn repeat(live: &Value, before: &Value, status: &mut Value) {
+    if status["conditions"] == before["conditions"] || status["ancestors"] != before["ancestors"] {
+        return;
+    }
+    let written = repeated(live, status.get("conditions"));
+    for entry in status.get_mut("ancestors").and_then(Value::as_array_mut).into_iter().flatten() {
+        entry["conditions"] = written.clone();
+    }
+}
+
 /// The status that results from putting the desired one into the object as it is. `now` is RFC 3339 with whole seconds.
 ///
 /// `lastTransitionTime` is `now` where the condition's status differs from before, else what it was.
@@ -97,11 +117,7 @@ pub fn merge(live: &Value, change: &Change, now: &str) -> Value {
             if ancestors.is_empty() {
                 status.shift_remove("ancestors");
             } else {
-                let generation = &live["metadata"]["generation"];
-                let mut written = status.get("conditions").cloned().unwrap_or_default();
-                for condition in written.as_array_mut().into_iter().flatten() {
-                    condition["observedGeneration"] = generation.clone();
-                }
+                let written = repeated(live, status.get("conditions"));
                 let entry = |ancestor: &Value| json!({"ancestorRef": ancestor, "controllerName": CONTROLLER_NAME, "conditions": written});
                 status.insert("ancestors".into(), ancestors.iter().map(entry).collect());
             }

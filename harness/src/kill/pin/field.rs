@@ -75,11 +75,11 @@ fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
     }
 }
 
-/// A text that nobody else writes and that is taken where the old one stands: definitions ask of kinds, of groups and of the status of a
-/// condition that they look like one.
+/// A text that nobody else writes and that is taken where the old one stands: definitions ask of kinds, of groups, and of status and reason of
+/// a condition that they look like one.
 fn other_at(pointer: &str, old: &Value) -> Value {
     match (pointer.rsplit_once('/').map(|(_, name)| name), old.as_str()) {
-        (Some("kind"), _) => json!("Tampered"),
+        (Some("kind" | "reason"), _) => json!("Tampered"),
         (Some("group"), _) => json!(format!("{OTHER}.example")),
         (Some("status"), Some("True")) => json!("False"),
         (Some("status"), Some("False" | "Unknown")) => json!("True"),

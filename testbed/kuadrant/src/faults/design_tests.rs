@@ -68,3 +68,19 @@ fn each_changes_the_kinds_that_it_names_in_this_edition_alone(#[case] fault: &st
         assert!(!differs(Edition::Current), "{}", kind.name());
     }
 }
+
+/// What goes wrong with conditions goes wrong where they are repeated, too, and is no mistake of its own there.
+#[test]
+fn entries_repeat_wrong_conditions() {
+    let world = two(Kind::AuthPolicy);
+    let settings = Settings { edition: Edition::Design, ..Settings::default() };
+    let mut seams = Behaviour::of(Some("writes-times-of-tomorrow")).unwrap().seams();
+    let outcome = seams.round(world.clone(), &settings);
+    let update = outcome.statuses.iter().find(|one| one.key.0 == Kind::AuthPolicy && one.key.2 == "p").unwrap();
+    let plain =
+        crate::status::merge(world.get(Kind::AuthPolicy, "ns", "p").unwrap(), &update.change, "2026-02-02T00:00:00Z");
+    let status = seams.merge(world.get(Kind::AuthPolicy, "ns", "p").unwrap(), &update.change, "2026-02-02T00:00:00Z");
+    let time = |status: &serde_json::Value, at: &str| status.pointer(at).unwrap()["lastTransitionTime"].clone();
+    assert_eq!(time(&status, "/conditions/0"), time(&status, "/ancestors/0/conditions/0"));
+    assert_ne!(time(&status, "/conditions/0"), time(&plain, "/conditions/0"));
+}
