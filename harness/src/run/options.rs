@@ -277,12 +277,16 @@ impl RunOptions {
         }
     }
 
-    /// The same on an embedded target that lacks this, and is not held to it either.
+    /// The same on an embedded target that lacks this, and is not held to it either. What another release has no definition of is
+    /// lacking there as it is.
     pub fn lacking(mut self, Lacking { definitions, features }: Lacking) -> RunOptions {
         if let FeatureChoice::Only(held) = &mut self.features {
             held.retain(|feature| !features.contains(feature));
         }
-        self.without_crds = definitions;
+        let is_served = |name: &String| {
+            self.crds.is_empty() || self.crds.iter().any(|crd| crd["metadata"]["name"] == name.as_str())
+        };
+        self.without_crds = definitions.into_iter().filter(is_served).collect();
         self.without_features = features;
         self
     }

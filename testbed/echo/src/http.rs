@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::canonical::canonical;
 use crate::conduct::{self, Rehearsal};
 use crate::echo::Backend;
+use crate::filler::filler;
 use crate::identity::Identity;
 use crate::journal::Entry;
 use crate::tls::{self, Agreed, Arrived};
@@ -42,9 +43,6 @@ struct BrokenOff;
 
 /// The request header that asks for response headers: `Name:Value`, separated by commas.
 const SET_HEADER: &str = "x-echo-set-header";
-
-/// How many bytes are one number of what makes answers long.
-const FILLER_PART: usize = 16;
 
 /// How many bytes a piece has of an answer that does not say how long it is.
 const PIECE: usize = 16 * 1024;
@@ -73,22 +71,18 @@ struct Answer<'a> {
     identity: &'a Identity,
 }
 
-/// What makes an answer long, with how it is known to be whole.
+/// What makes an answer long, with how long it does.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Filler {
     filler: String,
-    /// SHA-256 of it in hexadecimal.
-    filler_sha256: String,
+    filler_length: usize,
 }
 
 impl Filler {
-    /// Of so many bytes, no part of which is like another; nothing of none.
+    /// Nothing of no bytes.
     fn of(bytes: usize) -> Option<Self> {
-        let numbers = (0..bytes.div_ceil(FILLER_PART)).map(|part| format!("{part:0width$}", width = FILLER_PART));
-        let mut filler: String = numbers.collect();
-        filler.truncate(bytes);
-        (bytes > 0).then(|| Self { filler_sha256: format!("{:x}", Sha256::digest(&filler)), filler })
+        (bytes > 0).then(|| Self { filler: filler(bytes), filler_length: bytes })
     }
 }
 

@@ -10,6 +10,7 @@ mod delay;
 mod dialogue;
 mod echo;
 pub mod env;
+mod filler;
 pub mod grpc;
 mod http;
 mod identity;
@@ -23,6 +24,7 @@ mod websocket;
 use std::time::Duration;
 
 pub use echo::{Echo, EchoError, EchoOptions, Protocol};
+pub use filler::filler;
 pub use identity::Identity;
 pub use journal::{Journal, Record};
 pub use tls::{CertificateError, Clients, ServerTls};
