@@ -69,9 +69,9 @@ mod tests {
     #[test]
     fn what_makes_it_long_is_looked_at_and_not_kept() {
         let long = |filler: &str| {
-            EchoText::read(json!({"filler": filler, "fillerLength": 1500, "pod": "echo-1"}).to_string().as_bytes())
+            EchoText::read(json!({"filler": filler, "fillerLength": 2500, "pod": "echo-1"}).to_string().as_bytes())
         };
-        let whole = gateproof_echo::filler(1500);
+        let whole = gateproof_echo::filler(2500);
         assert_eq!(long(&whole).unwrap().parse().get("filler"), None);
         assert_eq!((long(&whole[..1400]), long(&whole.replace('1', "2"))), (None, None));
     }
