@@ -356,7 +356,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "reads-0s-as-fifteen-seconds",
         summary: "Gives up after fifteen seconds where the timeout is 0s, which means no limit.",
-        clauses: &["OWN-25"],
+        clauses: &["OWN-23"],
         seam: Seam::Config(|| serve(|seen, config| limit_unlimited(seen, config, Duration::from_secs(15)))),
     },
 ];

@@ -247,7 +247,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "gives-up-on-failed-handshakes",
         summary: "Does not try another endpoint after the handshake with one failed.",
-        clauses: &["OWN-24"],
+        clauses: &["OWN-22"],
         seam: Seam::Config(|| {
             serve(|_, config| each_retry(config).for_each(|retry| retry.on_failed_handshakes = false))
         }),
@@ -255,7 +255,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "avoids-endpoints-instead-of-retrying",
         summary: "Answers with an error where an endpoint takes no connection, and turns to another with the next request only.",
-        clauses: &["OWN-24"],
+        clauses: &["OWN-22"],
         seam: Seam::Several(&[
             Seam::Config(|| {
                 serve(|_, config| each_retry(config).for_each(|retry| retry.on_refused_connections = false))
