@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "calls-missing-targets-unknown",
         "Gives Unknown as the reason where the target is missing.",
-        ["KUADRANT-03", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
+        ["KUADRANT-03"],
         |_, _, outcome| {
             rename(outcome, "Accepted", "TargetNotFound", "Unknown");
         }
