@@ -60,3 +60,17 @@ fn what_is_not_broken_in_an_edition_is_well_formed() {
     assert!(!unbroken("kuadrant", "design").unwrap().is_empty());
     assert!(unbroken("kuadrant", "current").unwrap().is_empty());
 }
+
+/// A name that nobody has would excuse nothing, and nobody would be told of that either.
+#[test]
+fn what_is_not_broken_in_an_edition_is_declared() {
+    let all: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_yaml::from_str(UNBROKEN).unwrap();
+    for (place, rows) in all {
+        let known = |reference: &Reference| reference.dialect() == place.split('.').next().unwrap();
+        let reference = TABLES.iter().map(|(reference, ..)| *reference).find(known).unwrap();
+        for (name, clauses) in rows {
+            let fault = embedded::faults(reference).into_iter().find(|fault| fault.name == name).unwrap();
+            assert!(clauses.iter().all(|clause| fault.clauses.contains(&clause.as_str())), "{name}: {clauses:?}");
+        }
+    }
+}

@@ -124,12 +124,14 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     };
     let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = never_asked => return,
+        // First, so that what is answered once nobody is let in any more says that the connection ends, too.
+        biased;
         () = closing.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
+        ended = connection.as_mut() => ended,
+        () = never_asked => return,
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "connection ended");
