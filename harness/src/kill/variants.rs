@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt};
-use gateproof_report::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
+use gateproof_report::record::{ContractRecord, Finding, Outcome, RunRecord, Severity};
 use gateproof_testbed::KnownVariant;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ const PATIENT_JOBS: usize = 4;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Varied {
-    /// How many scenarios were run, on all variants together.
+    /// How many scenarios ran, on all variants together: those that a target does not support did not.
     pub runs: usize,
     /// What was complained of.
     pub blamed: Vec<Blamed>,
@@ -53,7 +53,7 @@ pub async fn vary(
 ) -> Result<Varied, RunError> {
     watcher.planned(trials.len());
     let looks = futures::stream::iter(trials.iter().map(|(variant, scenarios)| async move {
-        let found = with(plan, variant, scenarios.to_vec(), None).await?;
+        let (runs, found) = with(plan, variant, scenarios.to_vec(), None).await?;
         let (doubtful, blamed): (Vec<Blamed>, Vec<Blamed>) =
             found.into_iter().partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
         let is_doubtful = |scenario: &&Scenario| doubtful.iter().any(|one| one.by == scenario.name);
@@ -61,47 +61,44 @@ pub async fn vary(
         if again.is_empty() {
             watcher.ran(variant.name, blamed.len());
         }
-        Ok::<_, RunError>((variant, again, blamed))
+        Ok::<_, RunError>((variant, runs, again, blamed))
     }));
     let looks: Vec<_> = looks.buffer_unordered(plan.targets.max(1)).try_collect().await?;
-    let mut varied = Varied { runs: trials.iter().map(|(_, scenarios)| scenarios.len()).sum(), ..Varied::default() };
-    for (variant, again, mut blamed) in looks {
+    let mut varied = Varied::default();
+    for (variant, runs, again, mut blamed) in looks {
         if !again.is_empty() {
-            blamed.extend(with(plan, variant, again, Some(PATIENT_JOBS)).await?);
+            let (_, found) = with(plan, variant, again, Some(PATIENT_JOBS)).await?;
+            blamed.extend(found);
             watcher.ran(variant.name, blamed.len());
         }
+        varied.runs += runs;
         varied.blamed.extend(blamed);
     }
     Ok(varied)
 }
 
-/// What is complained of, on a target for each group of scenarios that no other one is right for.
+/// How many scenarios ran, and what is complained of, on a target for each group of scenarios that no other one is right for.
 async fn with(
     plan: &Plan,
     variant: &KnownVariant,
     scenarios: Vec<Scenario>,
     jobs: Option<usize>,
-) -> Result<Vec<Blamed>, RunError> {
+) -> Result<(usize, Vec<Blamed>), RunError> {
     let mut options = plan.run_on(Some(format!("variant:{}", variant.name)));
     options.jobs = jobs.unwrap_or(options.jobs);
     // Who waits for the wrong thing has no time left when the right one comes.
     options.timing = variant.delay.map(|delay| Timing { converge: delay / 2, ..options.timing() });
-    let mut all = Vec::new();
+    let (mut runs, mut all) = (0, Vec::new());
     for (lacking, scenarios) in by_lacking(scenarios) {
         let options = options.clone().lacking(lacking);
         let record = run::run(options, scenarios, &mut Silent).await?.record;
-        all.extend(complaints(variant, &record, !plan.crds.is_empty()));
+        runs += record.scenarios.iter().filter(|scenario| scenario.outcome != Outcome::NotSupported).count();
+        all.extend(complaints(variant, &record));
     }
-    Ok(all)
+    Ok((runs, all))
 }
 
-/// The reference claims features for releases that have no field for them. What asks for such a field cannot be tested there.
-fn lacks_field(scenario: &ScenarioRecord) -> bool {
-    let is_unknown = |why: &String| why.contains("refused") && why.contains("strict decoding error: unknown field");
-    scenario.outcome == Outcome::Inconclusive && scenario.reason.as_ref().is_some_and(is_unknown)
-}
-
-fn complaints(variant: &KnownVariant, record: &RunRecord, is_other_release: bool) -> impl Iterator<Item = Blamed> {
+fn complaints(variant: &KnownVariant, record: &RunRecord) -> impl Iterator<Item = Blamed> {
     let blamed = |by: &str, why: String| Blamed { variant: variant.name.to_owned(), by: by.to_owned(), why };
     let mut all = Vec::new();
     for scenario in &record.scenarios {
@@ -115,8 +112,7 @@ fn complaints(variant: &KnownVariant, record: &RunRecord, is_other_release: bool
         });
         let before = all.len();
         all.extend(found);
-        let is_fine = matches!(scenario.outcome, Outcome::Passed | Outcome::NotSupported)
-            || (is_other_release && lacks_field(scenario));
+        let is_fine = matches!(scenario.outcome, Outcome::Passed | Outcome::NotSupported);
         if !is_fine && all.len() == before {
             let why = scenario.reason.clone().unwrap_or_default();
             all.push(blamed(&scenario.name, format!("{:?}: {why}", scenario.outcome)));

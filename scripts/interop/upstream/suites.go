@@ -205,6 +205,7 @@ func (s Suites) runOurs(ctx context.Context, testbed *Testbed, dir string, claus
 	args := []string{
 		"run", "--kubeconfig", testbed.Kubeconfig, "--gateway-class", testbed.GatewayClass, "--allow-cluster-changes",
 		"--single-gateway-class", testbed.GatewayClass + "-single", "--backend-address", "127.0.0.1",
+		"--usable-address", testbed.usableAddress(),
 		// A faulty target is to be judged, however little of it works.
 		"--skip-preflight",
 		"--dial", testbed.DialRule, "--report-dir", reports,

@@ -5,6 +5,8 @@ use std::{
     net::Ipv4Addr,
 };
 
+use crate::snapshot::Kind;
+
 /// Settings of the implementation. The limits are knobs so that their conditions can be seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -164,7 +166,24 @@ pub const FEATURES_SINCE: (u32, &[&str]) = (
 );
 
 /// What it claims beside that where the definition of a kind is served that older releases lack, by kind.
-pub const FEATURES_OF_KINDS: &[(crate::snapshot::Kind, &str)] = &[(crate::snapshot::Kind::ListenerSet, "ListenerSet")];
+pub const FEATURES_OF_KINDS: &[(Kind, &str)] = &[(Kind::ListenerSet, "ListenerSet")];
+
+/// The field of a kind's `spec` that features are about. Where the definition lacks it, they are not claimed.
+pub const FEATURES_OF_FIELDS: &[(Kind, &str, &[&str])] = &[
+    (Kind::BackendTlsPolicy, "validation.subjectAltNames", &["BackendTLSPolicySANValidation"]),
+    (Kind::Gateway, "tls.backend", &["GatewayBackendClientCertificate"]),
+    (
+        Kind::Gateway,
+        "tls.frontend",
+        &["GatewayFrontendClientCertificateValidation", "GatewayFrontendClientCertificateValidationInsecureFallback"],
+    ),
+    (Kind::GrpcRoute, "rules.name", &["GRPCRouteNamedRouteRule"]),
+    (Kind::HttpRoute, "parentRefs.port", &["HTTPRouteDestinationPortMatching", "HTTPRouteParentRefPort"]),
+    (Kind::HttpRoute, "rules.filters.cors", &["HTTPRouteCORS"]),
+    (Kind::HttpRoute, "rules.filters.requestMirror.percent", &["HTTPRouteRequestPercentageMirror"]),
+    (Kind::HttpRoute, "rules.name", &["HTTPRouteNamedRouteRule"]),
+    (Kind::HttpRoute, "rules.timeouts", &["HTTPRouteBackendTimeout", "HTTPRouteRequestTimeout"]),
+];
 
 /// What it claims instead with older CRDs of the experimental channel, which say of retries what those releases said.
 pub const OLDER_EXPERIMENTAL_FEATURES: &[&str] =

@@ -1,17 +1,12 @@
-use serde_json::Value;
-
+use super::features::Claims;
 use super::verdict::Verdict;
 use crate::{
-    model::CrdView,
-    settings::{
-        FEATURES_OF_KINDS, FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings, minor, recognises,
-    },
+    settings::{Settings, minor, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
 };
 
 const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
-const CHANNEL: &str = "gateway.networking.k8s.io/channel";
 
 /// A GatewayClass that names our controller.
 pub(crate) struct Class<'a> {
@@ -26,14 +21,7 @@ pub(crate) struct Class<'a> {
 /// Every class of ours; those of other controllers are none of our business.
 pub(crate) fn review<'a>(snapshot: &'a Snapshot, settings: &Settings) -> Vec<Class<'a>> {
     let supported_version = supported_version(snapshot);
-    let schema = feature_schema(snapshot);
-    let as_names = schema.is_some_and(|schema| schema["type"] == "string");
-    let mut supported_features = supported_features(snapshot);
-    let is_lacking = |feature: &String| settings.lacks.iter().any(|one| one.features().contains(&feature.as_str()));
-    supported_features.retain(|feature| !is_lacking(feature));
-    if let Some(known) = schema.and_then(|schema| schema["enum"].as_array()) {
-        supported_features.retain(|feature| known.iter().any(|known| known == feature));
-    }
+    let Claims { supported_features, as_names } = Claims::of(snapshot, settings);
     snapshot
         .gateway_classes()
         .filter(|(_, class)| class.controller_name == settings.controller_name)
@@ -87,33 +75,6 @@ pub(crate) fn is_since(snapshot: &Snapshot, release: u32) -> bool {
 /// Whether the definition of a kind is there.
 pub(super) fn is_served(snapshot: &Snapshot, kind: Kind) -> bool {
     snapshot.crds().any(|(_, crd)| crd.group == kind.group() && crd.names.kind == kind.name())
-}
-
-fn supported_features(snapshot: &Snapshot) -> Vec<String> {
-    let (since, newer) = FEATURES_SINCE;
-    let is_experimental = snapshot
-        .crds()
-        .any(|(object, _)| object.meta.annotations.get(CHANNEL).is_some_and(|channel| channel == "experimental"));
-    let further = match is_since(snapshot, since) {
-        true => newer,
-        false if is_experimental => OLDER_EXPERIMENTAL_FEATURES,
-        false => &[],
-    };
-    let of_kinds = FEATURES_OF_KINDS.iter().filter(|(kind, _)| is_served(snapshot, *kind)).map(|(_, feature)| feature);
-    let mut all: Vec<String> =
-        SUPPORTED_FEATURES.iter().chain(further).chain(of_kinds).map(ToString::to_string).collect();
-    all.sort_unstable();
-    all
-}
-
-/// What the definition of GatewayClass says of a feature: an object since v1.2, a string before, and at v1.0 one of a list.
-fn feature_schema(snapshot: &Snapshot) -> Option<&Value> {
-    const ITEMS: &str = "/schema/openAPIV3Schema/properties/status/properties/supportedFeatures/items";
-    let is_class = |(_, crd): &(&Object, &CrdView)| {
-        crd.group == Kind::GatewayClass.group() && crd.names.kind == Kind::GatewayClass.name()
-    };
-    let (object, _) = snapshot.crds().find(is_class)?;
-    object.raw["spec"]["versions"].as_array()?.iter().find_map(|version| version.pointer(ITEMS))
 }
 
 pub(crate) fn statuses(classes: &[Class<'_>], settings: &Settings) -> Vec<StatusUpdate> {

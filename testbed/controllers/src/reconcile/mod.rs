@@ -8,6 +8,7 @@ mod certificates;
 mod class;
 mod clients;
 mod config;
+mod features;
 mod filters;
 mod gateway;
 mod grants;

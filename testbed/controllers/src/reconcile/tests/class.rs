@@ -87,3 +87,34 @@ fn features_have_the_form_of_the_release(#[case] items: &str, #[case] first: ser
     let merged = merge(&json!({}), update(&outcome, Kind::GatewayClass, "ours").unwrap(), "now");
     assert_eq!(merged["supportedFeatures"][0], first);
 }
+
+/// A definition without schemas says nothing of its fields; one with schemas has the field in one of its versions or lacks it.
+#[rstest]
+#[case::nothing_known("[]", true)]
+#[case::there(
+    "[{schema: {openAPIV3Schema: {properties: {spec: {properties: {rules: {items: {properties: {timeouts: {}}}}}}}}}}]",
+    true
+)]
+#[case::in_one_version(
+    "[{schema: {openAPIV3Schema: {properties: {spec: {}}}}}, {schema: {openAPIV3Schema: {properties: {spec: {properties: \
+     {rules: {items: {properties: {timeouts: {}}}}}}}}}}]",
+    true
+)]
+#[case::elsewhere(
+    "[{schema: {openAPIV3Schema: {properties: {spec: {properties: {timeouts: {}, rules: {items: {}}}}}}}}]",
+    false
+)]
+fn no_feature_is_claimed_without_its_field(#[case] versions: &str, #[case] expected: bool) {
+    let mut world = World::with(&format!(
+        "- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: \
+         httproutes.gateway.networking.k8s.io}}, spec: {{group: gateway.networking.k8s.io, names: {{kind: HTTPRoute, \
+         plural: httproutes}}, versions: {versions}}}}}"
+    ));
+    let outcome = world.settle();
+    let status = &update(&outcome, Kind::GatewayClass, "ours").unwrap().status;
+    let DesiredStatus::GatewayClass { supported_features, .. } = status else { panic!("{status:?}") };
+    let is_claimed = |name: &&str| supported_features.iter().any(|feature| feature == name);
+    let of_timeouts = ["HTTPRouteBackendTimeout", "HTTPRouteRequestTimeout"];
+    assert_eq!(of_timeouts.iter().filter(|name| is_claimed(name)).count(), if expected { 2 } else { 0 });
+    assert!(is_claimed(&"HTTPRoute"));
+}
