@@ -34,7 +34,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SAMPLE: usize = 4;
 
 /// Variants at once: most of the time is waiting.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 4;
 
 /// The definitions of the older release, and how many variants are tried with them, each with how many scenarios.
 const OLDER: &str = "v1.3.0/standard.yaml";

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use gateproof_report::record::{ContractRecord, Finding, Outcome, RunRecord, Severity};
 use gateproof_testbed::KnownVariant;
 use schemars::JsonSchema;
@@ -53,7 +53,10 @@ pub async fn vary(
 ) -> Result<Varied, RunError> {
     watcher.planned(trials.len());
     let looks = futures::stream::iter(trials.iter().map(|(variant, scenarios)| async move {
-        let (runs, found) = with(plan, variant, scenarios.to_vec(), None).await?;
+        // A target that could not be tested on a busy machine is looked at again as well.
+        let Ok((runs, found)) = with(plan, variant, scenarios.to_vec(), None).await else {
+            return (variant, None, scenarios.to_vec(), Vec::new());
+        };
         let (doubtful, blamed): (Vec<Blamed>, Vec<Blamed>) =
             found.into_iter().partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
         let is_doubtful = |scenario: &&Scenario| doubtful.iter().any(|one| one.by == scenario.name);
@@ -61,17 +64,18 @@ pub async fn vary(
         if again.is_empty() {
             watcher.ran(variant.name, blamed.len());
         }
-        Ok::<_, RunError>((variant, runs, again, blamed))
+        (variant, Some(runs), again, blamed)
     }));
-    let looks: Vec<_> = looks.buffer_unordered(plan.targets.max(1)).try_collect().await?;
+    let looks: Vec<_> = looks.buffer_unordered(plan.targets.max(1)).collect().await;
     let mut varied = Varied::default();
-    for (variant, runs, again, mut blamed) in looks {
+    for (variant, mut runs, again, mut blamed) in looks {
         if !again.is_empty() {
-            let (_, found) = with(plan, variant, again, Some(PATIENT_JOBS)).await?;
+            let (again, found) = with(plan, variant, again, Some(PATIENT_JOBS)).await?;
+            runs = runs.or(Some(again));
             blamed.extend(found);
             watcher.ran(variant.name, blamed.len());
         }
-        varied.runs += runs;
+        varied.runs += runs.unwrap_or_default();
         varied.blamed.extend(blamed);
     }
     Ok(varied)

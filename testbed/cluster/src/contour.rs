@@ -38,7 +38,8 @@ impl ContourTestbed {
         if let Some(tamper) = &tamper {
             behaviour = behaviour.with_spoiler(Arc::new(Spoils(tamper.clone())));
         }
-        let mut exchanges: Vec<Arc<dyn Exchange>> = vec![Arc::new(Envoy)];
+        let envoy = Envoy::default();
+        let mut exchanges: Vec<Arc<dyn Exchange>> = vec![Arc::new(envoy.clone())];
         exchanges.extend(behaviour.exchanges());
         let options = TestbedOptions { crds, exchange: Chain(exchanges), no_controller: true, ..cluster };
         let testbed = Testbed::start(options).await?;
@@ -47,7 +48,7 @@ impl ContourTestbed {
         }
         let [a, b, c] = crate::network(testbed.server.addr().port());
         let settings = Settings { edition, ..Settings::at(IpAddr::V4(Ipv4Addr::new(a, b, c, 1))) };
-        let contour = Contour::start(testbed.client(), Arc::clone(&testbed.proxy), settings, &behaviour);
+        let contour = Contour::start(testbed.client(), Arc::clone(&testbed.proxy), envoy.gate, settings, &behaviour);
         Ok(ContourTestbed { contour, testbed })
     }
 

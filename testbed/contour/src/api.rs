@@ -49,11 +49,25 @@ api! {
         crl_secret: String,
     }
     /// `authorization`.
-    Authorization { extension_ref: ExtensionRef, }
+    Authorization { extension_ref: ExtensionRef, auth_policy: Option<AuthorizationPolicy>, fail_open: bool, }
+    /// `authPolicy`, of a root and of a route.
+    AuthorizationPolicy { disabled: bool, }
     /// `extensionRef`.
     ExtensionRef { api_version: String, namespace: String, name: String, }
     /// `jwtProviders[]`.
-    JwtProvider { name: String, default: bool, #[serde(rename = "localJWKS")] local: Option<LocalKeys>, }
+    JwtProvider {
+        name: String,
+        default: bool,
+        #[serde(rename = "localJWKS")] local: Option<LocalKeys>,
+        #[serde(rename = "remoteJWKS")] remote: Option<RemoteKeys>,
+    }
+    /// `remoteJWKS`.
+    RemoteKeys {
+        uri: String,
+        validation: Option<UpstreamValidation>,
+        timeout: String,
+        cache_duration: String,
+    }
     /// `localJWKS`.
     LocalKeys { secret_name: String, key: String, }
     /// `corsPolicy`.
@@ -107,7 +121,7 @@ api! {
         services: Vec<Service>,
         enable_websockets: bool,
         permit_insecure: bool,
-        auth_policy: Option<serde_json::Value>,
+        auth_policy: Option<AuthorizationPolicy>,
         timeout_policy: Option<TimeoutPolicy>,
         rate_limit_policy: Option<serde_json::Value>,
         health_check_policy: Option<HealthCheckPolicy>,

@@ -10,6 +10,7 @@ mod definitions;
 mod design;
 pub mod exchange;
 mod faults;
+pub mod gate;
 pub mod kinds;
 pub mod reconcile;
 pub mod runtime;

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::behaviour::{Behaviour, Seams};
+use crate::gate::Gate;
 use crate::kinds::{Kind, Snapshot};
 use crate::reconcile::{self, Outcome};
 use crate::settings::Settings;
@@ -29,11 +30,11 @@ pub struct Contour {
 }
 
 impl Contour {
-    /// Starts the implementation against the cluster behind `client`. Must run within a Tokio runtime.
+    /// Starts the implementation against the cluster behind `client`; `gate` is the one of the proxy's exchange. Must run within a Tokio runtime.
     #[must_use]
-    pub fn start(client: Client, proxy: Arc<Proxy>, settings: Settings, behaviour: &Behaviour) -> Contour {
+    pub fn start(client: Client, proxy: Arc<Proxy>, gate: Gate, settings: Settings, behaviour: &Behaviour) -> Contour {
         let stop = CancellationToken::new();
-        let hand = Hand { client, proxy, settings, seams: behaviour.seams() };
+        let hand = Hand { client, proxy, gate, settings, seams: behaviour.seams() };
         let task = tokio::spawn(run(hand, stop.clone()));
         Contour { stop, task }
     }
@@ -56,6 +57,7 @@ impl Drop for Contour {
 struct Hand {
     client: Client,
     proxy: Arc<Proxy>,
+    gate: Gate,
     settings: Settings,
     seams: Seams,
 }
@@ -98,6 +100,7 @@ impl Hand {
     async fn act(&mut self, known: &Snapshot) -> kube::Result<()> {
         let Outcome { verdicts, hosts, config } = self.seams.round(known.clone(), &self.settings);
         let config = config.unwrap_or_else(|| reconcile::config(&hosts, &self.settings));
+        self.gate.apply(reconcile::guards(&hosts));
         let outcome = self.proxy.apply(config).await;
         for (_, failure) in outcome.failures() {
             tracing::warn!(?failure, "a listener cannot be had");

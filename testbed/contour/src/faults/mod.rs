@@ -1,5 +1,6 @@
 //! Named misbehaviours, by what they get wrong.
 
+mod access;
 mod graph;
 mod history;
 mod serving;
@@ -13,7 +14,8 @@ use crate::reconcile::{Host, HostRoute, Outcome};
 use crate::status::{Sub, Verdict};
 
 /// Every fault, by the file that it stands in.
-pub const FAULTS: &[&[Fault]] = &[silence::FAULTS, words::FAULTS, graph::FAULTS, serving::FAULTS, history::FAULTS];
+pub const FAULTS: &[&[Fault]] =
+    &[silence::FAULTS, words::FAULTS, graph::FAULTS, serving::FAULTS, access::FAULTS, history::FAULTS];
 
 /// A fault in what should be.
 macro_rules! edit {

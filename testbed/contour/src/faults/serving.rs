@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{edit, routes};
 use crate::behaviour::{Fault, Seam};
-use crate::reconcile::{Answer, Outcome, config};
+use crate::reconcile::{Answer, Host, Outcome, config};
 
 /// Looks at the host of a request alone, whatever the name of the handshake was.
 struct NoNames;
@@ -291,7 +291,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "Goes on serving a root that was served before something stopped it.",
         ["HTTPPROXY-49"],
         {
-            let mut before: Vec<crate::reconcile::Host> = Vec::new();
+            let mut before: Vec<Host> = Vec::new();
             move |snapshot, _, outcome: &mut Outcome| {
                 let is_there = |fqdn: &str| {
                     snapshot.all(crate::kinds::Kind::HttpProxy).any(|one| {
@@ -307,6 +307,29 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
                 before.clone_from(&outcome.hosts);
             }
+        }
+    ),
+    edit!("forgets-wildcard-hosts", "Serves no host by a wildcard.", ["HTTPPROXY-K19"], |_, _, outcome| {
+        outcome.hosts.retain(|host| !host.fqdn.starts_with("*."));
+    }),
+    edit!(
+        "takes-the-name-itself-by-its-wildcard",
+        "Serves the name, too, below which a wildcard has all hosts.",
+        ["HTTPPROXY-K19"],
+        |_, _, outcome| {
+            let named = |host: &Host| Some(Host { fqdn: host.fqdn.strip_prefix("*.")?.to_owned(), ..host.clone() });
+            let more: Vec<_> = outcome.hosts.iter().filter_map(named).collect();
+            outcome.hosts.extend(more);
+        }
+    ),
+    edit!(
+        "prefers-wildcard-hosts",
+        "Serves a host by a wildcard that has a root of its own.",
+        ["HTTPPROXY-K19"],
+        |_, _, outcome| {
+            let wild: Vec<String> =
+                outcome.hosts.iter().filter_map(|host| host.fqdn.strip_prefix('*').map(str::to_owned)).collect();
+            outcome.hosts.retain(|host| host.fqdn.starts_with('*') || !wild.iter().any(|end| host.fqdn.ends_with(end)));
         }
     ),
 ];

@@ -220,6 +220,20 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!("tells-extensions-nothing", "Gives ExtensionServices no status.", ["HTTPPROXY-K12"], |_, _, outcome| {
         outcome.verdicts.retain(|key, _| key.0 != Kind::ExtensionService);
     }),
+    edit!(
+        "accepts-slow-starts-by-chance",
+        "Says nothing of a slow start where endpoints are drawn by chance.",
+        ["HTTPPROXY-K17"],
+        |_, _, outcome| forget_reason(outcome, "SlowStartInvalid")
+    ),
+    edit!(
+        "accepts-odd-limits-of-hosts",
+        "Says nothing of a limit of rates of a host that cannot be read.",
+        ["HTTPPROXY-K18"],
+        |_, _, outcome| forget(outcome, |error| {
+            error.r#type == "VirtualHostError" && error.reason == "RateLimitPolicyNotValid"
+        })
+    ),
     edit!("warns-of-nothing", "Says nothing of what is ignored.", ["HTTPPROXY-C36"], |_, _, outcome| {
         verdicts(outcome).for_each(|verdict| verdict.warnings.clear());
     }),

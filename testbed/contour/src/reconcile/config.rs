@@ -9,6 +9,7 @@ use gateproof_proxy::config::{
     TlsPort, VirtualHost,
 };
 
+use crate::gate::Guard;
 use crate::settings::Settings;
 
 /// What is served for one host.
@@ -31,6 +32,8 @@ pub struct Secure {
     pub certificate: Option<Certificate>,
     /// What clients have to show.
     pub clients: Option<ClientValidation>,
+    /// Whether a service says who may come in, and nobody may whom it does not let. It is never asked, so that is nobody.
+    pub authorizes: bool,
     /// Where streams go, of which nothing but the name is looked at; not given: HTTP is spoken.
     pub streams: Option<Vec<TcpBackend>>,
 }
@@ -50,8 +53,12 @@ pub struct HostRoute {
     pub timeout: Option<Duration>,
     /// Whether clear text is sent to TLS.
     pub enforces_tls: bool,
-    /// The provider whose token is asked for.
+    /// The provider whose token is asked for, over TLS. Its keys are never fetched, so no token will do.
     pub jwt: Option<String>,
+    /// Whether everybody may come in whom a service would have to let in elsewhere.
+    pub is_open: bool,
+    /// Which of them are turned away.
+    pub guard: Guard,
 }
 
 /// What becomes of requests.
@@ -117,7 +124,13 @@ fn virtual_host(host: &Host, in_clear_text: bool) -> VirtualHost {
             port: None,
             status: 301,
         });
-        let answer = to_tls.map_or_else(|| route.answer.clone(), Answer::Redirect);
+        let authorizes = host.secure.as_ref().is_some_and(|secure| secure.authorizes);
+        let answer = match to_tls {
+            Some(redirect) => Answer::Redirect(redirect),
+            None if !in_clear_text && route.jwt.is_some() => Answer::Status(401),
+            None if !in_clear_text && authorizes && !route.is_open => Answer::Status(403),
+            None => route.answer.clone(),
+        };
         let mut filters = route.filters.clone();
         if let Some(cors) = &host.cors {
             filters.insert(0, Filter::Cors(cors.clone()));

@@ -3,6 +3,7 @@
 //! Each root is followed through what it includes. An error that stops a root leaves nothing of it in the data path; others leave a route
 //! or a service out.
 
+mod access;
 mod conditions;
 mod config;
 mod extension;
@@ -22,6 +23,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::api::ProxySpec;
+use crate::gate::Guard;
 use crate::kinds::{Key, Kind, Snapshot};
 use crate::settings::{Edition, Settings};
 use crate::status::Verdict;
@@ -117,4 +119,11 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
 #[must_use]
 pub fn config(hosts: &[Host], settings: &Settings) -> Config {
     config::config(hosts, settings)
+}
+
+/// What is asked of requests before they are sent on, by host and in the order of its routes.
+#[must_use]
+pub fn guards(hosts: &[Host]) -> BTreeMap<String, Vec<Guard>> {
+    let of = |host: &Host| host.routes.iter().map(|route| route.guard.clone()).collect();
+    hosts.iter().map(|host| (host.fqdn.clone(), of(host))).collect()
 }

@@ -11,6 +11,7 @@ use crate::api::{
     CookieRewrite, CorsPolicy, HeadersPolicy, HealthCheckPolicy, LoadBalancerPolicy, RedirectPolicy, ReplacePrefix,
     SlowStart, TimeoutPolicy,
 };
+use crate::gate::Limit;
 use crate::status::Verdict;
 
 /// Whether a name may be a header's. That is less than HTTP has (RFC 9110 section 5.1): what ships takes what Kubernetes takes in probes.
@@ -85,7 +86,7 @@ pub(super) fn cookies(rewrites: &[CookieRewrite]) -> Result<(), String> {
 }
 
 /// A duration as Go writes it; nothing for one that is not given.
-fn duration(text: &str) -> Result<Option<Duration>, String> {
+pub(super) fn duration(text: &str) -> Result<Option<Duration>, String> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -145,6 +146,24 @@ pub(super) fn rates(policy: Option<&Value>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The limit that each data path counts for itself, for what is called so.
+pub(super) fn local_limit(policy: Option<&Value>, of: &str) -> Option<Limit> {
+    let local = policy?.get("local").filter(|local| local.is_object())?;
+    let number = |name: &str| local[name].as_u64().and_then(|number| u32::try_from(number).ok());
+    let window = match text(local, "/unit") {
+        "second" => 1,
+        "minute" => 60,
+        _ => 3600,
+    };
+    Some(Limit {
+        of: of.to_owned(),
+        requests: number("requests")?,
+        burst: number("burst").unwrap_or_default(),
+        window: Duration::from_secs(window),
+        status: local["responseStatusCode"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(429),
+    })
 }
 
 /// What is wrong with checks of health.

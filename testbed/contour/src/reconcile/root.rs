@@ -6,8 +6,8 @@ use gateproof_proxy::config::{Admits, Certificate, ClientValidation, Refuses};
 
 use super::config::{Host, Secure};
 use super::lookup::{self, Unusable};
-use super::{Proxy, Round, policies, routes, tcpproxy};
-use crate::api::{IpFilter, Tls, VirtualHost};
+use super::{Proxy, Round, access, policies, routes, tcpproxy};
+use crate::api::{Tls, VirtualHost};
 
 /// The roots whose host nobody else claims, by namespace and name. The others are told.
 pub(super) fn unique<'p>(round: &mut Round<'p>) -> Vec<&'p Proxy> {
@@ -84,10 +84,17 @@ pub(super) fn host<'p>(
         round.verdict(proxy).error("VirtualHostError", "RateLimitPolicyNotValid", message);
         return None;
     }
-    if !filters(round, proxy, &virtualhost.ip_allow_policy, &virtualhost.ip_deny_policy) {
+    let Ok(addresses) = access::addresses(round, proxy, &virtualhost.ip_allow_policy, &virtualhost.ip_deny_policy)
+    else {
         let message = "ipAllowPolicy or ipDenyPolicy of the host is of no use";
         round.verdict(proxy).error("IPFilterError", "IPFilterPolicyNotValid", message);
         return None;
+    };
+    let limit = policies::local_limit(virtualhost.rate_limit_policy.as_ref(), &host.fqdn);
+    for route in &mut host.routes {
+        // What a route says of itself holds in place of what its host does.
+        route.guard.addresses = route.guard.addresses.take().or_else(|| addresses.clone());
+        route.guard.limit = route.guard.limit.take().or_else(|| limit.clone());
     }
     let undeclared = host.routes.iter().find_map(|route| {
         let named = route.jwt.as_ref()?;
@@ -172,9 +179,9 @@ fn secure(
         return refused(round, "FallbackNotPresent", message.to_owned());
     }
     let clients = clients(round, proxy, tls)?;
-    authorized(round, proxy, host, extensions)?;
-    providers(round, proxy, host)?;
-    Ok(Secure { certificate: Some(certificate), clients, streams: None })
+    let authorizes = access::authorized(round, proxy, host, extensions)?;
+    access::providers(round, proxy, host)?;
+    Ok(Secure { certificate: Some(certificate), clients, authorizes, streams: None })
 }
 
 fn certificate(round: &mut Round<'_>, proxy: &Proxy, tls: &Tls) -> Result<Certificate, ()> {
@@ -232,83 +239,4 @@ fn clients(round: &mut Round<'_>, proxy: &Proxy, tls: &Tls) -> Result<Option<Cli
     }
     let authorities = authorities.unwrap_or_default();
     Ok(Some(ClientValidation { authorities, admits, refuses: Refuses::InHandshake }))
-}
-
-/// Whether the service that authorizes can be asked.
-fn authorized(
-    round: &mut Round<'_>,
-    proxy: &Proxy,
-    host: &VirtualHost,
-    extensions: &BTreeMap<(String, String), bool>,
-) -> Result<(), ()> {
-    let Some(authorization) = &host.authorization else { return Ok(()) };
-    let reference = &authorization.extension_ref;
-    if reference.name.is_empty() {
-        return Ok(());
-    }
-    if !["", "projectcontour.io/v1alpha1"].contains(&&*reference.api_version) {
-        let message = format!("{} is no version of ExtensionServices", reference.api_version);
-        round.verdict(proxy).error("AuthError", "AuthBadResourceVersion", message);
-        return Err(());
-    }
-    let home = if reference.namespace.is_empty() { &proxy.namespace } else { &reference.namespace };
-    if extensions.get(&(home.clone(), reference.name.clone())) == Some(&true) {
-        return Ok(());
-    }
-    let message = format!("there is no valid ExtensionService {home}/{}", reference.name);
-    round.verdict(proxy).error("AuthError", "ExtensionServiceNotFound", message);
-    Err(())
-}
-
-/// Whether the providers of tokens are told apart, and their keys can be had.
-fn providers(round: &mut Round<'_>, proxy: &Proxy, host: &VirtualHost) -> Result<(), ()> {
-    const FAMILY: &str = "JWTVerificationError";
-    for (index, provider) in host.jwt_providers.iter().enumerate() {
-        let before = &host.jwt_providers[..index];
-        let name = &provider.name;
-        if before.iter().any(|other| other.name == *name) {
-            let message = format!("two providers of tokens are called {name}");
-            round.verdict(proxy).error(FAMILY, "DuplicateProviderName", message);
-            return Err(());
-        }
-        if provider.default && before.iter().any(|other| other.default) {
-            let message = "two providers of tokens are the default";
-            round.verdict(proxy).error(FAMILY, "MultipleDefaultProvidersSpecified", message);
-            return Err(());
-        }
-        if let Some(local) = provider.local.as_ref().filter(|local| !local.secret_name.is_empty())
-            && let Err(why) = lookup::keys(round.snapshot, &proxy.namespace, &local.secret_name, &local.key)
-        {
-            let message = format!("the keys of the provider {name} cannot be used: {why}");
-            round.verdict(proxy).error(FAMILY, "LocalJWKSInvalid", message);
-            return Err(());
-        }
-    }
-    Ok(())
-}
-
-/// Whether filters by address can be used. Each that is no range of addresses is told.
-pub(super) fn filters(round: &mut Round<'_>, proxy: &Proxy, allow: &[IpFilter], deny: &[IpFilter]) -> bool {
-    if !allow.is_empty() && !deny.is_empty() {
-        let message = "ipAllowPolicy and ipDenyPolicy exclude each other";
-        round.verdict(proxy).error("IPFilterError", "IncompatibleIPAddressFilters", message);
-        return false;
-    }
-    let mut last_is_good = true;
-    for filter in allow.iter().chain(deny) {
-        last_is_good = is_range(&filter.cidr);
-        if !last_is_good {
-            let message = format!("{} is no range of addresses", filter.cidr);
-            round.verdict(proxy).error("IPFilterError", "InvalidCIDR", message);
-        }
-    }
-    // That only the last one decides is how it is shipped.
-    last_is_good
-}
-
-fn is_range(text: &str) -> bool {
-    let (address, length) = text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
-    let Ok(address) = address.parse::<std::net::IpAddr>() else { return false };
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    length.is_none_or(|length| length.parse::<u8>().is_ok_and(|length| length <= most))
 }

@@ -5,8 +5,9 @@ use gateproof_proxy::config::{Backend, BackendTarget, BackendTls, Filter, PathMa
 
 use super::config::{Answer, HostRoute};
 use super::lookup::{self, Unusable};
-use super::{Proxy, Round, conditions, policies, root};
+use super::{Proxy, Round, access, conditions, policies};
 use crate::api::{Condition, Include, ReplacePrefix, Route, Service};
+use crate::gate::Guard;
 use crate::status::Verdict;
 
 /// What stands above a proxy on the way from its root.
@@ -20,13 +21,21 @@ pub(super) struct Above<'a> {
     enforces_tls: bool,
     /// The provider of tokens for routes that name none.
     provider: Option<&'a str>,
+    /// Whether routes that say nothing of it let in whom a service would have to.
+    is_open: bool,
 }
 
 impl<'a> Above<'a> {
     /// Nothing stands above a root.
     pub(super) fn root(proxy: &Proxy, provider: Option<&'a str>) -> Self {
         let host = proxy.spec.virtualhost.as_ref();
-        Above { enforces_tls: host.is_some_and(|host| host.tls.is_some()), provider, ..Above::default() }
+        let authorization = host.and_then(|host| host.authorization.as_ref()?.auth_policy.as_ref());
+        Above {
+            enforces_tls: host.is_some_and(|host| host.tls.is_some()),
+            provider,
+            is_open: authorization.is_some_and(|policy| policy.disabled),
+            ..Above::default()
+        }
     }
 }
 
@@ -143,10 +152,9 @@ fn route(round: &mut Round<'_>, proxy: &Proxy, route: &Route, below: &Above<'_>)
     let mut verdict = std::mem::take(round.verdict(proxy));
     let made = checked(round, proxy, route, below, &mut verdict);
     *round.verdict(proxy) = verdict;
-    let made = made?;
-    if !root::filters(round, proxy, &route.ip_allow_policy, &route.ip_deny_policy) {
-        return None;
-    }
+    let mut made = made?;
+    let addresses = access::addresses(round, proxy, &route.ip_allow_policy, &route.ip_deny_policy).ok()?;
+    made.iter_mut().for_each(|made| made.guard.addresses.clone_from(&addresses));
     Some(made)
 }
 
@@ -252,6 +260,11 @@ fn checked(
         timeout,
         enforces_tls: below.enforces_tls && !route.permit_insecure,
         jwt: provider,
+        guard: Guard {
+            addresses: None,
+            limit: policies::local_limit(route.rate_limit_policy.as_ref(), &format!("{}{all:?}", proxy.id())),
+        },
+        is_open: route.auth_policy.as_ref().map_or(below.is_open, |policy| policy.disabled),
     };
     Some(rewritten(made, replacement))
 }
