@@ -154,24 +154,22 @@ impl Counting {
         if self.expected.at_most.is_some_and(|most| count > most) {
             return Some(self.failed(id::Requested::Count, &self.listed(), now, env));
         }
+        // Asked for whatever came of it: that is when the budget grows by what the harness was late.
+        let phase = self.deadline.phase(now);
         if count >= self.expected.at_least {
             let enough = *self.enough.get_or_insert(now);
             if self.window.is_none_or(|window| asked >= window.end(enough, env.rested)) {
-                return Some(self.passed(enough, now, env));
+                let is_open = phase == Phase::HarnessLate && !self.deadline.met_by(enough);
+                return Some(if is_open { harness_late(env) } else { self.passed(enough, now, env) });
             }
         } else {
-            match self.deadline.phase(now) {
+            match phase {
                 // What came in time was in the log when this read began.
                 Phase::Over if !self.deadline.met_by(asked) => {
                     return Some(self.failed(id::Requested::Count, &self.listed(), now, env));
                 }
                 Phase::InTime | Phase::Grace | Phase::Over => {}
-                Phase::HarnessLate => {
-                    return Some(Report::inconclusive(format!(
-                        "the harness itself was late while it counted requests for steps[{}]",
-                        env.step.index
-                    )));
-                }
+                Phase::HarnessLate => return Some(harness_late(env)),
             }
         }
         let pause = now + env.context.timing.backoff_max;
@@ -262,6 +260,10 @@ impl Counting {
             count => format!("{count} requests: {}", shown.join("; ")),
         }
     }
+}
+
+fn harness_late(env: &Env<'_>) -> Report {
+    Report::inconclusive(format!("the harness itself was late while it counted requests for steps[{}]", env.step.index))
 }
 
 fn time(request: &ServiceRequest) -> Result<Timestamp, String> {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::driver::*;
 use crate::judge::Verdict;
-use crate::log::{Elapsed, ServiceRequest};
+use crate::log::{Body, Elapsed, ServiceRequest};
 use crate::scenario::{Gap, HoldFor, Level, Requests, Scenario, Script, Since, Verb};
 
 /// A service's clock has nothing to do with that of the run.
@@ -156,6 +156,22 @@ fn what_must_come_has_a_budget() {
     assert_eq!(asked(budget - 500), Outcome::Passed);
     assert_eq!(asked(budget + 500), Outcome::Late);
     assert_eq!(asked(budget + 4000), Outcome::Failed);
+}
+
+/// What comes behind the budget is not late where the harness itself was.
+#[rstest]
+#[case::never(None, Outcome::Late)]
+#[case::before(Some(1000), Outcome::Passed)]
+fn a_late_harness_makes_nothing_late(#[case] lagged: Option<u64>, #[case] outcome: Outcome) {
+    let mut context = context();
+    context.timing.grace = Duration::from_secs(2);
+    let budget = context.timing.route;
+    let mut play = Play::under(after_a_write(counts(1, None)), context);
+    if let Some(at) = lagged {
+        play = play.at(at, Body::Lagged { by: u64::try_from((budget / 4).as_micros()).unwrap() });
+    }
+    play.served = vec![request(1, u64::try_from(budget.as_millis()).unwrap() + 500, "PUT")];
+    assert_eq!(play.run().outcome, outcome);
 }
 
 #[test]
