@@ -108,7 +108,8 @@ fn bodies_are_read() {
     assert!(tests[2].2 && !format!("{:?}", tests[2].1).contains("kettle"), "{tests:?}");
     let scenario =
         parse("a.yaml", &text("requests: {service: arm, body: {/c: {secret: \"${token}\"}}}"), &vocabulary(DIALECT));
-    let bindings = Bindings { token: "kettle".to_owned(), ..Bindings::default() };
+    let namespaces = [("ns".to_owned(), "ns-1".to_owned())].into_iter().collect();
+    let bindings = Bindings { token: "kettle".to_owned(), namespaces, ..Bindings::default() };
     let bound = bind(&scenario.unwrap()[0], &bindings).unwrap();
     let Verb::Requests(requests) = &bound.steps[1].verb else { panic!("{bound:?}") };
     let digest = "sha256:20cd4732ae60507a2e2e01ae3ca7a75cc3c0d5a4e98f9a69689e1f31df74493e";
@@ -127,11 +128,8 @@ fn each_place_of_a_body_can_be_wrong() {
         let inverted = invert(&scenario, name).unwrap();
         let Verb::Requests(requests) = &inverted.steps[1].verb else { panic!("{inverted:?}") };
         let expected = [FieldTest::Equals(json!(1)), FieldTest::Absent];
-        for (one, expected) in
-            requests.body.iter().zip(expected).enumerate().map(|(index, (one, expected))| ((index, one), expected))
-        {
-            assert_eq!(one.1.test == expected, one.0 != at, "{name}");
-        }
+        let is_kept = requests.body.iter().zip(expected).map(|(one, expected)| one.test == expected);
+        assert_eq!(is_kept.collect::<Vec<_>>(), [at != 0, at != 1], "{name}");
     }
 }
 

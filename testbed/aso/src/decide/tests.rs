@@ -4,14 +4,10 @@ mod moments;
 
 use proptest::prelude::*;
 use rstest::rstest;
-use serde_json::Value;
 
 pub(crate) use self::moments::{Moment, moment};
 use super::*;
-use crate::{
-    status::{PRECONDITIONS, should_overwrite},
-    world::Owner,
-};
+use crate::status::{PRECONDITIONS, should_overwrite};
 
 fn decision(name: &str, edition: Edition) -> Decision {
     let Moment { facts, memory, answer } = moment(name);
