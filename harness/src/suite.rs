@@ -95,6 +95,26 @@ impl Suite {
     /// # Errors
     /// A file that is missing, or one with something that is not known, with its place.
     pub fn read(folder: &Path, edition: Option<&str>) -> Result<Suite, SuiteError> {
+        Suite::read_beside(folder, edition, None)
+    }
+
+    /// The same one held against the definitions that a target serves of its kinds.
+    ///
+    /// # Errors
+    /// As [`Suite::read`]: what none of them has, for example.
+    pub fn held_against(&self, served: Vec<Value>) -> Result<Suite, SuiteError> {
+        match &self.folder {
+            Some(folder) => Suite::read_beside(folder, self.vocabulary.edition.name(), Some(served)),
+            None => Ok(self.clone()),
+        }
+    }
+
+    /// Whether nothing of it says how its kinds are defined, so that a target has to tell.
+    pub fn is_undefined(&self) -> bool {
+        self.folder.is_some() && self.definitions_of_editions().all(<[Value]>::is_empty)
+    }
+
+    fn read_beside(folder: &Path, edition: Option<&str>, served: Option<Vec<Value>>) -> Result<Suite, SuiteError> {
         let text = |name: &str| {
             let path = folder.join(name);
             match std::fs::read_to_string(&path) {
@@ -115,6 +135,7 @@ impl Suite {
             profiles: optional(PROFILES)?,
             definitions: optional(DEFINITIONS)?,
             definitions_of_editions: definitions::of_editions(folder)?,
+            served,
             canary: optional(CANARY)?,
             preflight: optional(PREFLIGHT)?,
         };
@@ -176,6 +197,7 @@ impl Suite {
             profiles: None,
             definitions: None,
             definitions_of_editions: Vec::new(),
+            served: None,
             canary: canary.map(|text| file(CANARY, text)),
             preflight: preflight.map(|text| file(PREFLIGHT, text)),
         };
@@ -251,6 +273,8 @@ struct Files {
     profiles: Option<File>,
     definitions: Option<File>,
     definitions_of_editions: Vec<(String, File)>,
+    /// What a target serves, where no file says it.
+    served: Option<Vec<Value>>,
     canary: Option<File>,
     preflight: Option<File>,
 }
@@ -277,7 +301,10 @@ impl Files {
             SuiteError::Contract { path: contract_path.clone(), line, error: error.into() }
         })?;
         let (whole, single) = (self.definitions.as_ref(), &self.definitions_of_editions);
-        let all = Editions::of(whole, single, &dialect, edition)?;
+        let mut all = Editions::of(whole, single, &dialect, edition)?;
+        if let Some(served) = self.served {
+            all.take_served(served);
+        }
         definitions::hold(all.named(), &dialect, &path, &dialect_text)?;
         definitions::hold_releases(all.named(), &dialect, &path, &dialect_text)?;
         definitions::hold_pointers(all.named(), &dialect, &path, &dialect_text)?;

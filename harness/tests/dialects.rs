@@ -264,6 +264,38 @@ fn what_is_built_in_has_no_problems(#[case] dialect: &str) {
     assert_eq!(ended.code, Some(0), "{}", ended.said());
 }
 
+/// Without definitions of its own a dialect is held against those that the target serves, before anything is applied.
+#[rstest]
+#[case::right("dialect.yaml", "title: Lamps", "title: Lights", &["2 of 2 would run"])]
+#[case::plural("dialect.yaml", "plural: lamps", "plural: lampen", &["dialect.yaml:8: Lamp has the plural `lampen` here, and `lamps` in the target"])]
+#[case::place("contract.yaml", "      subjects: [", "      handledBy: /spec/sockets\n      subjects: [", &["contract.yaml:31: Lamp has nothing at `/spec/sockets`, by its definition in the target"])]
+#[case::field("manifests/lamps.yaml", "spec: {socket: socket}", "spec: {socket: socket, size: 3}", &["lamps.yaml:10:", "size"])]
+#[case::mirror("manifests/lamps.yaml", "{Ready: \"True/Lit\"}", "{mirrors: {brightness: 3}}", &["lamps.yaml:11:", "brightness"])]
+fn what_no_served_definition_has_is_an_error(
+    #[case] file: &str,
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] told: &[&str],
+) {
+    let copy = mangled(file, from, to);
+    std::fs::remove_file(copy.path().join("crds.yaml")).unwrap();
+    let source = root().join("examples/lamps/dialect").display().to_string();
+    let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &source]);
+    let is_right = told[0].contains("would run");
+    for verb in ["plan", "run"] {
+        if verb == "run" && is_right {
+            continue;
+        }
+        let kubeconfig = testbed.kubeconfig.display().to_string();
+        let words = [verb, "--dialect", copy.path().to_str().unwrap(), "--kubeconfig", &kubeconfig];
+        let ended = run(copy.path(), &words);
+        assert_eq!(ended.code, Some(if is_right { 0 } else { 2 }), "{}", ended.said());
+        for told in told {
+            assert!(ended.said().contains(told), "no `{told}` in {}", ended.said());
+        }
+    }
+}
+
 /// A dialect may have kinds of another, and says so once for all of its scenarios.
 #[test]
 fn kinds_of_two_dialects_stand_in_one_manifest_if_the_dialect_has_them() {

@@ -115,7 +115,7 @@ impl DialectArg {
     }
 }
 
-fn unreadable(error: SuiteError) -> Failure {
+pub(super) fn unreadable(error: SuiteError) -> Failure {
     if let SuiteError::NoEdition { edition, known, .. } = &error {
         let near = suggest(edition, known.iter().map(String::as_str));
         let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();

@@ -28,6 +28,7 @@ mod reports;
 mod reproduce;
 mod run;
 mod schema;
+mod served;
 mod services;
 mod several;
 mod testbed;

@@ -12,7 +12,7 @@ use super::output::{self, Format, say};
 use super::run::run_failure;
 use super::several::{self, Aimed, Cluster};
 use super::tuning::Tuning;
-use super::{Failure, Outcome, own};
+use super::{Failure, Outcome, own, served};
 use crate::exit_codes;
 use crate::run::releases::{Difference, differences};
 use crate::run::{self, Decision};
@@ -105,6 +105,7 @@ async fn one(mut args: Args, documents: &mut Documents) -> Outcome {
         return compared(&differences(&scenarios, from, to), args.format, documents);
     }
     let mut options = args.target.options(&suite).await?;
+    served::hold(&suite, &args.selection.files, &options).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
     let rows: Vec<Row> = plan

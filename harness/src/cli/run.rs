@@ -14,7 +14,7 @@ use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
 use super::tuning::Tuning;
-use super::{Failure, Outcome, interrupt, options_from, own, report, reports, reproduce, several};
+use super::{Failure, Outcome, interrupt, options_from, own, report, reports, reproduce, served, several};
 use crate::cluster::api::chain;
 use crate::cluster::clean::Leftover;
 use crate::cluster::connect::ConnectError;
@@ -148,6 +148,7 @@ pub(super) struct Prepared {
 pub(super) async fn prepared(mut args: Args) -> Result<Prepared, Failure> {
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     let mut options = args.target.options(&suite).await?;
+    served::hold(&suite, &args.selection.files, &options).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
     if let Some(file) = &args.known_failures {
         options.known_failures = known_failures(file, &all, &suite)?;

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use reqwest::{Certificate, Client, Method, RequestBuilder, StatusCode, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use url::{Host, Url};
+use url::{Host, Url, form_urlencoded};
 
 use super::api::chain;
 use crate::log::ServiceRequest;
@@ -49,6 +49,10 @@ impl fmt::Debug for ServiceAddress {
             .finish()
     }
 }
+
+/// A place in the bodies of requests that is looked at: a JSON pointer, and whether no more than the digest of what stands there is
+/// asked for.
+pub type BodyPlace<'a> = (&'a str, bool);
 
 /// Why a service cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -177,18 +181,23 @@ impl Services {
     /// If that cannot be known, in words.
     pub async fn mark(&self, service: &str) -> Result<u64, String> {
         let control = self.control(service)?;
-        let page = control.page(control.next.load(Ordering::Relaxed)).await?;
+        let page = control.page(control.next.load(Ordering::Relaxed), &[]).await?;
         control.next.fetch_max(page.next, Ordering::Relaxed);
         Ok(page.next)
     }
 
-    /// What the log of a service holds from this position on, and the position that comes next.
+    /// What the log of a service holds from this position on, with what is looked at of bodies, and the position that comes next.
     ///
     /// # Errors
     /// If it cannot be read, or holds not all of it any more, in words.
-    pub async fn requests(&self, service: &str, from: u64) -> Result<(Vec<ServiceRequest>, u64), String> {
+    pub async fn requests(
+        &self,
+        service: &str,
+        from: u64,
+        body: &[BodyPlace<'_>],
+    ) -> Result<(Vec<ServiceRequest>, u64), String> {
         let control = self.control(service)?;
-        let Page { requests, next } = control.page(from).await?;
+        let Page { requests, next } = control.page(from, body).await?;
         whole(&requests, from, next)?;
         Ok((requests, next))
     }
@@ -247,15 +256,22 @@ impl Control {
         })
     }
 
-    async fn page(&self, from: u64) -> Result<Page, String> {
-        let after = format!("after={}", from.saturating_sub(1));
-        let request = self.request(Method::GET, &["control", "requests"], Some(&after));
+    async fn page(&self, from: u64, body: &[BodyPlace<'_>]) -> Result<Page, String> {
+        let request = self.request(Method::GET, &["control", "requests"], Some(&page(from, body)));
         let read = async {
             let text = answer(request).await?;
             serde_json::from_slice(&text).map_err(|error| format!("its answer is not understood: {error}"))
         };
         read.await.map_err(|why: String| format!("its log cannot be read: {why}"))
     }
+}
+
+/// What is asked for in the query.
+fn page(from: u64, body: &[BodyPlace<'_>]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("after", &from.saturating_sub(1).to_string());
+    query.extend_pairs(body.iter().map(|(pointer, is_secret)| (if *is_secret { "digest" } else { "body" }, pointer)));
+    query.finish()
 }
 
 /// Whether a part of a log is all that there was from a position on.
@@ -326,6 +342,7 @@ mod tests {
             query: String::new(),
             caller: String::new(),
             status: 200,
+            body: None,
         }
     }
 

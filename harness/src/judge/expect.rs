@@ -1,6 +1,6 @@
 //! One expectation against one version of an object.
 
-mod field;
+pub(super) mod field;
 mod fresh;
 mod parents;
 

@@ -1,17 +1,20 @@
 //! Services beside the target: what they are told, and what their logs must say.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gateproof_report::record::{Severity, Stage};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::action::{Action, Next};
 use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
 use super::env::{Env, Lasts, Report, millis, perform, severity, wait};
+use super::expect::field::{self, holds, words};
 use crate::log::{Elapsed, ServiceRequest};
 use crate::scenario::expectations::id;
-use crate::scenario::{Requests, Script};
+use crate::scenario::{BodyExpectation, Requests, Script};
 
 /// How many requests a finding names.
 const NAMED: usize = 6;
@@ -150,28 +153,40 @@ impl Counting {
             let seen = format!("{:.3} s between two of {}", wrong.as_secs_f64(), self.listed());
             return Some(self.failed(id::Requested::Gap, &seen, now, env));
         }
+        let wrong = match self.counted.iter().map(|one| self.wrong(one)).collect::<Result<Vec<_>, _>>() {
+            Ok(wrong) => wrong,
+            Err(why) => return Some(Report::inconclusive(unanswered(&self.expected.service, &why, env))),
+        };
+        let right = wrong.iter().position(Option::is_none);
+        let after = wrong.iter().zip(&self.counted).skip(right.unwrap_or(usize::MAX));
+        if let Some((at, request)) = after.filter_map(|(wrong, request)| wrong.zip(Some(request))).next() {
+            return Some(self.carried_wrongly(at, request, now, env));
+        }
         let count = self.count();
         if self.expected.at_most.is_some_and(|most| count > most) {
             return Some(self.failed(id::Requested::Count, &self.listed(), now, env));
         }
-        if count >= self.expected.at_least {
+        // Asked for whatever came of it: that is when the budget grows by what the harness was late.
+        let phase = self.deadline.phase(now);
+        let is_carried = right.is_some() || self.expected.body.is_empty();
+        if count >= self.expected.at_least && is_carried {
             let enough = *self.enough.get_or_insert(now);
             if self.window.is_none_or(|window| asked >= window.end(enough, env.rested)) {
-                return Some(self.passed(enough, now, env));
+                let is_open = phase == Phase::HarnessLate && !self.deadline.met_by(enough);
+                return Some(if is_open { harness_late(env) } else { self.passed(enough, now, env) });
             }
         } else {
-            match self.deadline.phase(now) {
+            match phase {
                 // What came in time was in the log when this read began.
                 Phase::Over if !self.deadline.met_by(asked) => {
-                    return Some(self.failed(id::Requested::Count, &self.listed(), now, env));
+                    let last = wrong.last().copied().flatten().zip(self.counted.last());
+                    return Some(match last.filter(|_| count >= self.expected.at_least) {
+                        Some((at, request)) => self.carried_wrongly(at, request, now, env),
+                        None => self.failed(id::Requested::Count, &self.listed(), now, env),
+                    });
                 }
                 Phase::InTime | Phase::Grace | Phase::Over => {}
-                Phase::HarnessLate => {
-                    return Some(Report::inconclusive(format!(
-                        "the harness itself was late while it counted requests for steps[{}]",
-                        env.step.index
-                    )));
-                }
+                Phase::HarnessLate => return Some(harness_late(env)),
             }
         }
         let pause = now + env.context.timing.backoff_max;
@@ -202,13 +217,31 @@ impl Counting {
         bounds.at_least.is_none_or(|least| gap >= least) && bounds.at_most.is_none_or(|most| gap <= most)
     }
 
+    /// The first place at which the body of a request is not as it must be.
+    fn wrong(&self, request: &ServiceRequest) -> Result<Option<usize>, String> {
+        if self.expected.body.is_empty() {
+            return Ok(None);
+        }
+        let Some(body) = &request.body else {
+            return Err(format!("its log has no word about the body of {} {}", request.method, request.path));
+        };
+        Ok(self.expected.body.iter().position(|one| !holds(&one.shown(), there(body, one), 0)))
+    }
+
+    fn carried_wrongly(&self, at: usize, request: &ServiceRequest, now: Elapsed, env: &Env<'_>) -> Report {
+        let Some(expected) = self.expected.body.get(at) else { return Report::default() };
+        let place = format!("{} in the body of {} {}", expected.pointer, request.method, request.path);
+        let seen = field::in_words(request.body.as_ref().and_then(|body| there(body, expected)));
+        self.missed(id::Requested::Body(at), words(&expected.shown(), &place, 0), seen, now, env)
+    }
+
     fn passed(&self, enough: Elapsed, now: Elapsed, env: &Env<'_>) -> Report {
         let mut report = Report { checked: 1, ..Report::default() };
         let start = self.deadline.start;
         if !self.deadline.met_by(enough) {
             let expected = format!("{} within {:.3} s", self.in_words(), self.deadline.budget.as_secs_f64());
             let seen = format!("it came after {:.3} s", (enough - start).as_secs_f64());
-            let name = id::requests(env.step.index, id::Requested::Count);
+            let name = id::requests(env.step.index, &self.expected, id::Requested::Count);
             let miss = plain_miss(name, expected, seen, severity(self.expected.level));
             report.findings.push(env.finding(&miss, "requests", miss.severity == Severity::Failure, now));
         }
@@ -224,8 +257,12 @@ impl Counting {
     }
 
     fn failed(&self, part: id::Requested, seen: &str, now: Elapsed, env: &Env<'_>) -> Report {
-        let name = id::requests(env.step.index, part);
-        let miss = plain_miss(name, self.in_words(), seen.to_owned(), severity(self.expected.level));
+        self.missed(part, self.in_words(), seen.to_owned(), now, env)
+    }
+
+    fn missed(&self, part: id::Requested, expected: String, seen: String, now: Elapsed, env: &Env<'_>) -> Report {
+        let name = id::requests(env.step.index, &self.expected, part);
+        let miss = plain_miss(name, expected, seen, severity(self.expected.level));
         Report { findings: vec![env.finding(&miss, "requests", false, now)], checked: 1, ..Report::default() }
     }
 
@@ -262,6 +299,15 @@ impl Counting {
             count => format!("{count} requests: {}", shown.join("; ")),
         }
     }
+}
+
+fn harness_late(env: &Env<'_>) -> Report {
+    Report::inconclusive(format!("the harness itself was late while it counted requests for steps[{}]", env.step.index))
+}
+
+/// What a body has at a place, as far as it is told.
+fn there<'a>(body: &'a BTreeMap<String, Value>, at: &BodyExpectation) -> Option<&'a Value> {
+    body.get(&at.pointer).filter(|value| !value.is_null())
 }
 
 fn time(request: &ServiceRequest) -> Result<Timestamp, String> {

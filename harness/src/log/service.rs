@@ -1,7 +1,10 @@
 //! What a scripted service says of the requests that it got.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A request that a scripted service got, as its log has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,4 +25,7 @@ pub struct ServiceRequest {
     pub caller: String,
     /// What it was answered.
     pub status: u16,
+    /// What its body has at the places that the step looks at, by JSON pointer; null for nothing. A secret is its digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<BTreeMap<String, Value>>,
 }

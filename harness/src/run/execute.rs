@@ -366,7 +366,8 @@ impl Conductor<'_> {
             Action::ReadRequests { step, from, expected, not_before } => {
                 clock::until(env.log.instant(not_before)).await;
                 let asked = env.log.now();
-                let (mut requests, next, error) = match env.services.requests(&expected.service, from).await {
+                let body: Vec<_> = expected.body.iter().map(|one| (&*one.pointer, one.is_secret)).collect();
+                let (mut requests, next, error) = match env.services.requests(&expected.service, from, &body).await {
                     Ok((requests, next)) => (requests, next, None),
                     Err(error) => (Vec::new(), from, Some(error)),
                 };

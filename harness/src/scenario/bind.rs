@@ -81,6 +81,7 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
                 for text in [&mut requests.path, &mut requests.caller].into_iter().flatten() {
                     *text = binder.resolver.text(text)?;
                 }
+                requests.body.iter_mut().try_for_each(|one| binder.values(&mut one.test))?;
             }
         }
         for ending in &mut step.either {

@@ -20,7 +20,7 @@ use crate::log::{ClientCertificate, Message};
 pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
 pub use branch::Branch;
-pub use service::{Gap, Requests, Script, Since};
+pub use service::{BodyExpectation, Gap, Requests, Script, Since};
 pub use subject::{
     BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation,
     ParentExpectation, Parents, SubCondition, SubjectExpectation,

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::answer::{Answer, Fault};
 use crate::book::LONGEST_KEY;
 use crate::core::{Core, Request};
+use crate::log::Wanted;
 use crate::script::Script;
 use crate::tokens::same;
 
@@ -60,7 +61,8 @@ impl Core {
                 Some(text) => u64::from_str(&text)
                     .map_err(|error| Fault::bad("InvalidParameter", format!("`after` is no number: {error}")))?,
             };
-            return Ok(Answer::json(StatusCode::OK, &self.requests(after)));
+            let wanted = Wanted { values: request.parameters("body"), digests: request.parameters("digest") };
+            return Ok(Answer::json(StatusCode::OK, &self.requests(after, &wanted)));
         }
         let Some(key) = request.path.strip_prefix("/control/scripts/") else {
             let message = "Under /control/ there are `requests` and `scripts/KEY`.";

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::answer::{Answer, Fault};
 use crate::book::Book;
-use crate::log::Log;
+use crate::log::{Log, Wanted};
 use crate::operations::Operations;
 use crate::resources::Resources;
 use crate::tokens::{Secrets, Tokens, bearer, same};
@@ -80,9 +80,9 @@ impl Core {
         &self.identity_header
     }
 
-    /// What is kept of the requests with greater numbers.
-    pub fn requests(&mut self, after: u64) -> LogPage {
-        self.log.after(after)
+    /// What is kept of the requests with greater numbers, and of their bodies what is wanted.
+    pub fn requests(&mut self, after: u64, wanted: &Wanted) -> LogPage {
+        self.log.after(after, wanted)
     }
 
     /// Answers a request. Times must not run backwards from one to the next.
@@ -112,7 +112,9 @@ impl Core {
         };
         let line =
             (cut(request.method.as_str(), 32), cut(request.path, LONGEST_PATH), cut(request.query, LONGEST_PATH));
-        self.log.write(now, line, &caller, answer.status.as_u16());
+        // Whoever is not known may not fill the log.
+        let body = request.body.ok().filter(|_| !caller.is_empty()).unwrap_or_default();
+        self.log.write(now, line, &caller, body, answer.status.as_u16());
         answer
     }
 
@@ -145,6 +147,12 @@ impl Request<'_> {
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let mut pairs = form_urlencoded::parse(self.query.as_bytes());
         pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// All values of a parameter of the query, decoded.
+    pub(crate) fn parameters(&self, name: &str) -> Vec<String> {
+        let pairs = form_urlencoded::parse(self.query.as_bytes()).filter(|(key, _)| key == name);
+        pairs.map(|(_, value)| value.into_owned()).collect()
     }
 
     pub(crate) fn body(&self) -> Result<&[u8], Fault> {

@@ -42,7 +42,8 @@
 //!
 //! `GET /control/requests?after=SEQ` answers `{"requests": […], "next": …, "dropped": …}` with the requests to ARM whose
 //! numbers are greater than SEQ, as [`LoggedRequest`]s. `next` is the number that the next request gets, so whoever has read
-//! the answer goes on with `after` one less.
+//! the answer goes on with `after` one less. Of bodies it tells what is asked for and nothing else: each `body=POINTER` of the query
+//! is a JSON pointer to a value, each `digest=POINTER` one to a value of which no more than its SHA-256 is told, such as a secret.
 
 mod answer;
 mod book;
@@ -61,7 +62,7 @@ mod tokens;
 
 pub use crate::core::{BodyFault, Core, Request};
 pub use answer::Answer;
-pub use log::{LogPage, LogTamper, LoggedRequest, Meant};
+pub use log::{LogPage, LogTamper, LoggedRequest, Meant, Wanted};
 pub use options::ArmOptions;
 pub use script::{Behind, OperationRule, Rule, Script, ScriptError};
 pub use server::{Arm, ArmError};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gateproof_arm::{Answer, ArmOptions, BodyFault, Core, Request, Script};
+use gateproof_arm::{Answer, ArmOptions, BodyFault, Core, Request, Script, Wanted};
 use http::{HeaderMap, Method, StatusCode};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -134,6 +134,20 @@ fn accounts_have_keys_of_their_own() {
 }
 
 #[test]
+fn the_log_tells_of_bodies_what_the_query_asks_for() {
+    let mut client = Client::new();
+    client.ask("PUT", "", json!({"location": "here", "password": "kettle"}));
+    let control = client.core.control_token().to_owned();
+    let page =
+        client.raw("GET", "/control/requests?after=0&body=/location&body=%2Fsize&digest=/password", &control, "");
+    let body = &read(&page)["requests"][0]["body"];
+    assert_eq!((&body["/location"], body.get("/size")), (&json!("here"), Some(&Value::Null)));
+    assert!(body["/password"].as_str().is_some_and(|digest| digest.starts_with("sha256:")), "{body}");
+    let page = client.raw("GET", "/control/requests", &control, "");
+    assert!(read(&page)["requests"][0].get("body").is_none());
+}
+
+#[test]
 fn tokens_are_asked_for_and_end() {
     let mut client = Client::without_token(ArmOptions { token_life: Duration::from_secs(60), ..Default::default() });
     assert_eq!(told(&client.put("")), (401, "InvalidAuthenticationToken".into()));
@@ -143,7 +157,7 @@ fn tokens_are_asked_for_and_end() {
     assert_eq!(told(&client.put("")), (401, "InvalidAuthenticationTokenAudience".into()));
     client.bearer = client.token("&client_id=me").unwrap();
     assert_eq!(client.put("").status, 201);
-    assert_eq!(client.core.requests(3).requests[0].caller, "me");
+    assert_eq!(client.core.requests(3, &Wanted::default()).requests[0].caller, "me");
     let bearer = client.bearer.clone();
     assert_eq!(told(&client.raw("GET", "/control/requests", &bearer, "")).0, 401, "nor the other way around");
     client.now += jiff::SignedDuration::from_secs(60);
@@ -217,7 +231,12 @@ fn operations_are_polled_to_their_end(#[case] end: &str, #[case] state: &str) {
     assert_eq!((&read(&last)["status"], last.headers.get("retry-after")), (&json!(end), None));
     assert_eq!(read(&last)["error"]["code"].as_str(), (end != "Succeeded").then_some("Why"));
     assert_eq!(client.state(ACCOUNT), state);
-    let polls = client.core.requests(0).requests.into_iter().filter(|request| request.path.contains("/a/operations/"));
+    let polls = client
+        .core
+        .requests(0, &Wanted::default())
+        .requests
+        .into_iter()
+        .filter(|request| request.path.contains("/a/operations/"));
     assert_eq!(polls.count(), 3);
 }
 
@@ -316,7 +335,7 @@ proptest! {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", format!("Bearer {bearer}").parse().unwrap());
         let (method, path) = (method.parse().unwrap(), format!("{start}{rest}"));
-        let before = client.core.requests(0).next;
+        let before = client.core.requests(0, &Wanted::default()).next;
         let body = match fault { Some(fault) => Err(fault), None => Ok(body.as_bytes()) };
         for _ in 0..2 {
             let request = Request { method: &method, path: &path, query: &query, headers: &headers, body };
@@ -325,6 +344,6 @@ proptest! {
             prop_assert!(method != Method::HEAD || answer.body.is_empty());
         }
         let is_arm = path != "/token" && path != "/control" && !path.starts_with("/control/");
-        prop_assert_eq!(client.core.requests(0).next - before, if is_arm { 2 } else { 0 });
+        prop_assert_eq!(client.core.requests(0, &Wanted::default()).next - before, if is_arm { 2 } else { 0 });
     }
 }

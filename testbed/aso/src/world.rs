@@ -119,7 +119,7 @@ pub struct Facts {
     pub owner: Owner,
     /// Values from elsewhere.
     pub inputs: Vec<Input>,
-    /// Secrets to be written to that somebody else owns.
+    /// Kind and name of Secrets and ConfigMaps to be written to that somebody else owns.
     pub foreign: Vec<String>,
     /// The credential's subscription, or why there is no credential.
     pub subscription: Result<String, String>,
@@ -315,27 +315,43 @@ fn reference(world: &World, namespace: &str, given: &Value) -> Result<String, St
     id.map(str::to_owned).ok_or_else(|| format!("{kind} {namespace}/{name} has no id in ARM yet"))
 }
 
-/// Where values of the resource are to be written to: name of the value, name of the Secret and its key.
-pub fn destinations(object: &Value) -> Vec<(String, String, String)> {
-    let secrets = object.pointer("/spec/operatorSpec/secrets").and_then(Value::as_object);
-    secrets
-        .into_iter()
+/// Where a value of the resource is to be written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// What the value is called.
+    pub value: String,
+    /// `Secret` or `ConfigMap`.
+    pub kind: &'static str,
+    /// The name of that.
+    pub name: String,
+    /// The key in it.
+    pub key: String,
+}
+
+/// Everywhere that values of the resource are to be written to.
+pub fn destinations(object: &Value) -> Vec<Destination> {
+    let lists = [("Secret", "secrets"), ("ConfigMap", "configMaps")].into_iter().filter_map(|(kind, field)| {
+        let list = object.pointer(&format!("/spec/operatorSpec/{field}"))?.as_object()?;
+        Some(list.iter().map(move |entry| (kind, entry)))
+    });
+    lists
         .flatten()
-        .filter_map(|(value, to)| {
-            Some((value.clone(), to["name"].as_str()?.to_owned(), to["key"].as_str()?.to_owned()))
+        .filter_map(|(kind, (value, to))| {
+            let text = |field: &str| to[field].as_str().map(str::to_owned);
+            Some(Destination { value: value.clone(), kind, name: text("name")?, key: text("key")? })
         })
         .collect()
 }
 
 fn foreign(world: &World, namespace: &str, object: &Value) -> Vec<String> {
     let uid = &object["metadata"]["uid"];
-    let is_foreign = |name: &String| {
-        world.get("", "Secret", namespace, name).is_some_and(|secret| {
-            !secret["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|one| &one["uid"] == uid)
+    let is_foreign = |to: &Destination| {
+        world.get("", to.kind, namespace, &to.name).is_some_and(|there| {
+            !there["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|one| &one["uid"] == uid)
         })
     };
-    let mut names: Vec<_> =
-        destinations(object).into_iter().map(|(_, name, _)| name).filter(|name| is_foreign(name)).collect();
+    let all = destinations(object).into_iter().filter(is_foreign);
+    let mut names: Vec<_> = all.map(|to| format!("{} {}", to.kind, to.name)).collect();
     names.dedup();
     names
 }

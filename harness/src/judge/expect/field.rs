@@ -53,7 +53,7 @@ impl Check<'_> {
 }
 
 /// Whether a value is as a test asks; what is null is not there.
-fn holds(test: &FieldTest, seen: Option<&Value>, generation: i64) -> bool {
+pub(in crate::judge) fn holds(test: &FieldTest, seen: Option<&Value>, generation: i64) -> bool {
     let empty = seen.is_none_or(is_empty);
     match test {
         FieldTest::Equals(value) => seen == Some(value),
@@ -70,7 +70,8 @@ fn holds(test: &FieldTest, seen: Option<&Value>, generation: i64) -> bool {
     }
 }
 
-fn words(test: &FieldTest, path: &str, generation: i64) -> String {
+/// What a test asks of what stands at a place.
+pub(in crate::judge) fn words(test: &FieldTest, path: &str, generation: i64) -> String {
     match test {
         FieldTest::Equals(value) => format!("{path} is {value}"),
         FieldTest::OneOf(values) => format!("{path} is {}", super::any_of(values)),
@@ -83,7 +84,8 @@ fn words(test: &FieldTest, path: &str, generation: i64) -> String {
     }
 }
 
-fn in_words(seen: Option<&Value>) -> String {
+/// What stands there.
+pub(in crate::judge) fn in_words(seen: Option<&Value>) -> String {
     seen.map_or("nothing".to_owned(), shortened)
 }
 

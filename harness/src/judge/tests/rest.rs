@@ -26,6 +26,7 @@ fn put(millis: u64) -> (Elapsed, ServiceRequest) {
         query: String::new(),
         caller: String::new(),
         status: 400,
+        body: None,
     };
     (Elapsed(millis * 1000), request)
 }
@@ -41,6 +42,7 @@ fn none(within: HoldFor) -> Verb {
         at_least: 0,
         at_most: Some(0),
         gap,
+        body: Vec::new(),
         since: Since::Start,
         within,
         level,

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use gateproof_report::record::Outcome;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::driver::*;
 use crate::judge::Verdict;
-use crate::log::{Elapsed, ServiceRequest};
-use crate::scenario::{Gap, HoldFor, Level, Requests, Scenario, Script, Since, Verb};
+use crate::log::{Body, Elapsed, ServiceRequest};
+use crate::scenario::{BodyExpectation, FieldTest, Gap, HoldFor, Level, Requests, Scenario, Script, Since, Verb};
 
 /// A service's clock has nothing to do with that of the run.
 const EPOCH: i64 = 1_700_000_000_000;
@@ -24,6 +24,7 @@ fn request(seq: u64, millis: u64, method: &str) -> (Elapsed, ServiceRequest) {
         query: String::new(),
         caller: String::new(),
         status: 200,
+        body: None,
     };
     (Elapsed(millis * 1000), request)
 }
@@ -37,6 +38,7 @@ fn counts(at_least: u64, at_most: Option<u64>) -> Requests {
         at_least,
         at_most,
         gap: Gap::default(),
+        body: Vec::new(),
         since: Since::Step,
         within: HoldFor::Millis(500),
         level: Level::Must,
@@ -86,6 +88,54 @@ fn requests_are_counted(#[case] requests: Requests, #[case] at: &[u64], #[case] 
     assert_eq!(failed(&verdict), expected, "{verdict:?}");
     let outcome = if part.is_some() { Outcome::Failed } else { Outcome::Passed };
     assert_eq!((verdict.outcome, verdict.checked > 0), (outcome, true));
+}
+
+/// One of the requests has to carry what is asked for, and so have those after it. A number is what the body has at the place.
+#[rstest]
+#[case::right(&[1], None)]
+#[case::wrong(&[2], Some("body[/a]"))]
+#[case::right_in_the_end(&[2, 1], None)]
+#[case::right_and_wrong(&[1, 2], Some("body[/a]"))]
+#[case::none(&[], Some("count"))]
+fn bodies_are_looked_into(#[case] bodies: &[u64], #[case] part: Option<&str>) {
+    let body = vec![BodyExpectation { pointer: "/a".to_owned(), test: FieldTest::Equals(json!(1)), is_secret: false }];
+    // The window sees to it that all of them are read.
+    let most = Some(bodies.len().max(1) as u64);
+    let mut play = Play::new(after_a_write(Requests { body, ..counts(1, most) }));
+    play.served = bodies.iter().zip(1..).map(|(value, seq)| with_body(seq, json!(value))).collect();
+    let verdict = play.run();
+    let expected: Vec<String> = part.iter().map(|part| format!("steps[1].requests.{part}")).collect();
+    assert_eq!(failed(&verdict), expected, "{verdict:?}");
+}
+
+/// Who knows nothing of bodies decides nothing.
+#[test]
+fn a_log_without_bodies_leaves_it_open() {
+    let body = vec![BodyExpectation { pointer: "/a".to_owned(), test: FieldTest::Absent, is_secret: false }];
+    let verdict = asked(Requests { body, ..counts(1, None) }, &[100]);
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+}
+
+/// A secret stands in no finding: neither the one that came nor the one that is asked for.
+#[test]
+fn secrets_are_compared_by_their_digests() {
+    let test = FieldTest::Equals(json!("kettle"));
+    let expected = BodyExpectation { pointer: "/a".to_owned(), test, is_secret: true };
+    let FieldTest::Equals(right) = expected.shown() else { panic!("{expected:?}") };
+    let come = |value: Value| {
+        let mut play = Play::new(after_a_write(Requests { body: vec![expected.clone()], ..counts(1, None) }));
+        play.served = vec![with_body(1, value)];
+        play.run()
+    };
+    assert_eq!(come(right).outcome, Outcome::Passed);
+    let wrong = come(json!("sha256:0"));
+    assert_eq!(failed(&wrong), ["steps[1].requests.body[/a]"]);
+    assert!(!format!("{wrong:?}").contains("kettle"), "{wrong:?}");
+}
+
+fn with_body(seq: u64, value: Value) -> (Elapsed, ServiceRequest) {
+    let (at, request) = request(seq, 100 * seq, "PUT");
+    (at, ServiceRequest { body: Some([("/a".to_owned(), value)].into_iter().collect()), ..request })
 }
 
 /// Another method or path is none of those that count.
@@ -156,6 +206,22 @@ fn what_must_come_has_a_budget() {
     assert_eq!(asked(budget - 500), Outcome::Passed);
     assert_eq!(asked(budget + 500), Outcome::Late);
     assert_eq!(asked(budget + 4000), Outcome::Failed);
+}
+
+/// What comes behind the budget is not late where the harness itself was.
+#[rstest]
+#[case::never(None, Outcome::Late)]
+#[case::before(Some(1000), Outcome::Passed)]
+fn a_late_harness_makes_nothing_late(#[case] lagged: Option<u64>, #[case] outcome: Outcome) {
+    let mut context = context();
+    context.timing.grace = Duration::from_secs(2);
+    let budget = context.timing.route;
+    let mut play = Play::under(after_a_write(counts(1, None)), context);
+    if let Some(at) = lagged {
+        play = play.at(at, Body::Lagged { by: u64::try_from((budget / 4).as_micros()).unwrap() });
+    }
+    play.served = vec![request(1, u64::try_from(budget.as_millis()).unwrap() + 500, "PUT")];
+    assert_eq!(play.run().outcome, outcome);
 }
 
 #[test]

@@ -76,13 +76,14 @@ fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
 }
 
 /// A text that nobody else writes and that is taken where the old one stands: definitions ask of kinds, of groups, and of status and reason of
-/// a condition that they look like one.
+/// a condition that they look like one, and what a Secret holds has to be base64.
 fn other_at(pointer: &str, old: &Value) -> Value {
     match (pointer.rsplit_once('/').map(|(_, name)| name), old.as_str()) {
         (Some("kind" | "reason"), _) => json!("Tampered"),
         (Some("group"), _) => json!(format!("{OTHER}.example")),
         (Some("status"), Some("True")) => json!("False"),
         (Some("status"), Some("False" | "Unknown")) => json!("True"),
+        _ if pointer.starts_with("/data/") => json!("VGFtcGVyZWQ="),
         _ => other(),
     }
 }

@@ -27,6 +27,8 @@ enum Wrong {
     Added(u64),
     /// They are so far apart.
     Apart(SignedDuration),
+    /// Their bodies have something else at this place.
+    Altered(String),
 }
 
 impl LogPin {
@@ -37,14 +39,16 @@ impl LogPin {
             Requested::Count => Wrong::Added(requests.at_most? + 1),
             Requested::Gap if requests.gap.at_least.is_some() => Wrong::Apart(SignedDuration::ZERO),
             Requested::Gap => Wrong::Apart(FAR),
+            Requested::Body(at) => Wrong::Altered(requests.body.get(at)?.pointer.clone()),
         };
         Some(LogPin { method: requests.method.clone(), path: requests.path.clone(), wrong })
     }
 
-    /// The step from which on the log has to be wrong for the expectation of requests at a step: what nobody sent is added last.
+    /// The step from which on the log has to be wrong for the expectation of requests at a step.
     pub fn step(&self, scenario: &Scenario, index: usize, requests: &Requests) -> usize {
         match self.wrong {
-            Wrong::Added(_) => index,
+            // What is told otherwise was so from the beginning, and another expectation may have looked at it before.
+            Wrong::Added(_) | Wrong::Altered(_) => index,
             // Dialects with scripted services have no releases.
             Wrong::Missing | Wrong::Apart(_) => {
                 scenario.counts_from(index, requests.since, |step| step.bounds.admits(Basis::default()))
@@ -71,6 +75,7 @@ impl LogPin {
         };
         match wrong {
             Wrong::Apart(apart) => log.pace(Arc::new(fits), apart),
+            Wrong::Altered(pointer) => log.alter(Arc::new(fits), &pointer),
             Wrong::Missing | Wrong::Added(_) => log.hide(Arc::new(fits)),
         }
     }

@@ -58,6 +58,7 @@ pub fn needs(scenario: &Scenario) -> Needs {
             Verb::Script(script) => script.rules.iter().for_each(|rule| needs.value(rule)),
             Verb::Requests(requests) => {
                 requests.path.iter().chain(&requests.caller).for_each(|text| needs.text(text));
+                requests.body.iter().flat_map(|one| one.test.values()).for_each(|value| needs.value(value));
             }
             Verb::Delete(_) => {}
         }

@@ -3,7 +3,7 @@
 //! A name is a path through the manifest: `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`,
 //! `steps[1].refused`, `steps[3].hold.never.HTTPRoute/route.Accepted`, `steps[2].probe.status`.
 
-use super::super::model::ExpectationId;
+use super::super::model::{ExpectationId, Requests};
 
 /// The settling of a step: `steps[4].settle`, or `steps[4].either[1].settle` for the second legal end of a write.
 pub fn settle(step: usize, ending: Option<usize>) -> ExpectationId {
@@ -55,13 +55,16 @@ pub enum Requested {
     Count,
     /// The time between them.
     Gap,
+    /// What stands at one place of their bodies, by its position.
+    Body(usize),
 }
 
 /// The requests that a service gets.
-pub fn requests(step: usize, part: Requested) -> ExpectationId {
+pub fn requests(step: usize, requests: &Requests, part: Requested) -> ExpectationId {
     let part = match part {
-        Requested::Count => "count",
-        Requested::Gap => "gap",
+        Requested::Count => "count".to_owned(),
+        Requested::Gap => "gap".to_owned(),
+        Requested::Body(at) => format!("body[{}]", requests.body.get(at).map_or("", |one| &one.pointer)),
     };
     format!("steps[{step}].requests.{part}")
 }

@@ -63,6 +63,12 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
                 None => Gap { at_least: bound.at_most.map(|most| most + Duration::from_micros(1)), at_most: None },
             };
         }
+        Site::Requests(requests, Requested::Body(at)) => {
+            requests.level = Level::Must;
+            if let Some(one) = requests.body.get_mut(at) {
+                negate_test(&mut one.test);
+            }
+        }
     }
     true
 }
@@ -70,8 +76,9 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
 /// Fewer than there must be at least, or else more than there may be.
 fn negate_count(requests: &mut Requests) {
     requests.level = Level::Must;
-    // Fewer requests might have no gap left to look at.
+    // Fewer requests might have no gap and no body left to look at.
     requests.gap = Gap::default();
+    requests.body.clear();
     (requests.at_least, requests.at_most) = match (requests.at_least, requests.at_most) {
         (0, most) => (most.map_or(0, |most| most + 1), None),
         (least, _) => (0, Some(least - 1)),

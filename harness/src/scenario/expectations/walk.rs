@@ -224,15 +224,11 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
             Verb::Probe(probe) => walk_probe(probe, &id::probe(index), &about, visitor),
             Verb::Requests(requests) => {
                 let about = about.at(requests.level);
-                visitor(
-                    about.expectation(id::requests(index, Requested::Count)),
-                    Site::Requests(requests, Requested::Count),
-                );
-                if requests.gap != Gap::default() {
-                    visitor(
-                        about.expectation(id::requests(index, Requested::Gap)),
-                        Site::Requests(requests, Requested::Gap),
-                    );
+                let gap = (requests.gap != Gap::default()).then_some(Requested::Gap);
+                let bodies = (0..requests.body.len()).map(Requested::Body);
+                for part in [Requested::Count].into_iter().chain(gap).chain(bodies) {
+                    let name = id::requests(index, requests, part);
+                    visitor(about.expectation(name), Site::Requests(requests, part));
                 }
             }
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => {}

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-use super::{Basis, HoldFor, Level, Scenario, Step, Verb};
+use super::{Basis, FieldTest, HoldFor, Level, Scenario, Step, Verb};
 use crate::log::ServiceRequest;
 use crate::scenario::pattern::matches;
 
@@ -34,12 +35,38 @@ pub struct Requests {
     pub at_most: Option<u64>,
     /// How much time lies between two that follow each other, by the clock of the service.
     pub gap: Gap,
+    /// What their bodies carry: one of them must, and those after it.
+    pub body: Vec<BodyExpectation>,
     /// From where on they are counted.
     pub since: Since,
     /// How long what must not be has to stay out, once there is what must be.
     pub within: HoldFor,
     /// How binding.
     pub level: Level,
+}
+
+/// What the body of a request must have at one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BodyExpectation {
+    /// A JSON pointer.
+    pub pointer: String,
+    /// What must stand there.
+    pub test: FieldTest,
+    /// Whether no more than the digest of it is ever asked for, written down or shown.
+    pub is_secret: bool,
+}
+
+impl BodyExpectation {
+    /// The test of what a log may have of it.
+    pub fn shown(&self) -> FieldTest {
+        match &self.test {
+            FieldTest::Equals(value) if self.is_secret => {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                FieldTest::Equals(format!("sha256:{:x}", Sha256::digest(text)).into())
+            }
+            test => test.clone(),
+        }
+    }
 }
 
 /// Bounds of the time between two requests.

@@ -54,7 +54,7 @@ pub(super) fn test(node: &Node, checker: &mut Checker<'_>) -> Option<FieldTest> 
 }
 
 /// A value, or a test of one.
-fn value(node: &Node, checker: &mut Checker<'_>) -> Option<FieldTest> {
+pub(super) fn value(node: &Node, checker: &mut Checker<'_>) -> Option<FieldTest> {
     match &node.kind {
         Kind::Null => Some(FieldTest::Absent),
         Kind::Map(_) => test(node, checker),
@@ -115,7 +115,8 @@ pub(in crate::scenario) fn mirrored(name: &str) -> String {
     }
 }
 
-fn nothing_asked(node: &Node, what: &str, checker: &mut Checker<'_>) {
+/// Reports a mapping that names nothing.
+pub(super) fn nothing_asked(node: &Node, what: &str, checker: &mut Checker<'_>) {
     if node.value() == Value::Object(Default::default()) {
         checker.report(node.mark, format!("no {what} is named"), None);
     }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::super::model::{Gap, HoldFor, Level, Requests, Script, Since, Step, Verb};
+use super::super::model::{BodyExpectation, FieldTest, Gap, HoldFor, Level, Requests, Script, Since, Step, Verb};
 use super::super::scope::is_of_scenario;
 use super::build::{integer, level, text};
 use super::check::Checker;
+use super::field;
 use super::hold::{duration, millis};
 use super::tree::{Kind, Node};
 
@@ -36,15 +37,20 @@ pub(super) fn requests(node: &Node, checker: &mut Checker<'_>) -> Option<Request
     let (at_least, at_most) = match node.get("count") {
         Some(count) => count_of(count, checker),
         // Of one request alone there is no gap to speak of.
-        None => (2, None),
+        None => (if node.get("gap").is_some() { 2 } else { 1 }, None),
     };
-    if node.get("count").is_none() && node.get("gap").is_none() {
-        let help = Some("say a `count`, a `gap`, or both".to_owned());
+    if ["count", "gap", "body"].into_iter().all(|part| node.get(part).is_none()) {
+        let help = Some("say a `count`, a `gap`, a `body`, or several of them".to_owned());
         checker.report(node.mark, "nothing is expected of the requests".to_owned(), help);
     }
     if let Some(node) = node.get("gap").filter(|_| at_most.is_some_and(|most| most < 2)) {
         let help = Some("leave it out, or let there be two".to_owned());
         checker.report(node.mark, "there is no gap where there is one request at most".to_owned(), help);
+    }
+    let body = node.get("body").map(|node| body(node, checker)).unwrap_or_default();
+    if let Some(node) = node.get("body").filter(|_| at_least == 0) {
+        let help = Some("let there be one at least".to_owned());
+        checker.report(node.mark, "there is nothing to look into where there may be no request".to_owned(), help);
     }
     let within = node.get("within").map_or(HoldFor::Quiet, |node| duration(node, checker));
     let read = Requests {
@@ -55,6 +61,7 @@ pub(super) fn requests(node: &Node, checker: &mut Checker<'_>) -> Option<Request
         at_least,
         at_most,
         gap,
+        body,
         since: if text(node, "since") == Some("start") { Since::Start } else { Since::Step },
         within,
         level: level(node, "level").unwrap_or(Level::Must),
@@ -107,6 +114,23 @@ pub(super) fn count_of(node: &Node, checker: &mut Checker<'_>) -> (u64, Option<u
         checker.report(node.mark, "any number is right".to_owned(), help);
     }
     (least.unwrap_or_default(), most)
+}
+
+fn body(node: &Node, checker: &mut Checker<'_>) -> Vec<BodyExpectation> {
+    field::nothing_asked(node, "place", checker);
+    let mut all = Vec::new();
+    for (key, given) in node.entries() {
+        if !key.name.starts_with('/') {
+            let help = Some("such as /properties/name".to_owned());
+            checker.report(key.mark, format!("`{}` is not a JSON pointer", key.name), help);
+        }
+        let secret = text(given, "secret").map(|text| FieldTest::Equals(text.into()));
+        let is_secret = secret.is_some();
+        if let Some(test) = secret.or_else(|| field::value(given, checker)) {
+            all.push(BodyExpectation { pointer: key.name.clone(), test, is_secret });
+        }
+    }
+    all
 }
 
 fn gap(node: &Node, checker: &mut Checker<'_>) -> Gap {

@@ -96,7 +96,51 @@ fn names_are_filled_in() {
     assert_eq!(script.rules, [json!({"path": "*/ns-1", "of": ["t1"]})]);
 }
 
+/// What is secret is known by a digest from here on.
+#[test]
+fn bodies_are_read() {
+    let read = requests(
+        "{service: arm, path: \"*/${ns}\", body: {/a: 1, /b: {absent: true}, /c: {secret: \"kettle-${token}\"}}}",
+    );
+    assert_eq!((read.at_least, read.at_most), (1, None));
+    let tests: Vec<_> = read.body.iter().map(|one| (one.pointer.as_str(), one.shown(), one.is_secret)).collect();
+    assert_eq!(tests[..2], [("/a", FieldTest::Equals(json!(1)), false), ("/b", FieldTest::Absent, false)]);
+    assert!(tests[2].2 && !format!("{:?}", tests[2].1).contains("kettle"), "{tests:?}");
+    let scenario =
+        parse("a.yaml", &text("requests: {service: arm, body: {/c: {secret: \"${token}\"}}}"), &vocabulary(DIALECT));
+    let namespaces = [("ns".to_owned(), "ns-1".to_owned())].into_iter().collect();
+    let bindings = Bindings { token: "kettle".to_owned(), namespaces, ..Bindings::default() };
+    let bound = bind(&scenario.unwrap()[0], &bindings).unwrap();
+    let Verb::Requests(requests) = &bound.steps[1].verb else { panic!("{bound:?}") };
+    let digest = "sha256:20cd4732ae60507a2e2e01ae3ca7a75cc3c0d5a4e98f9a69689e1f31df74493e";
+    assert_eq!(requests.body[0].shown(), FieldTest::Equals(json!(digest)));
+}
+
+/// Each place of a body is an expectation of its own, and has an opposite.
+#[test]
+fn each_place_of_a_body_can_be_wrong() {
+    let scenario = parse("a.yaml", &text("requests: {service: arm, body: {/a: 1, /b: absent}}"), &vocabulary(DIALECT));
+    let scenario = scenario.unwrap().remove(0);
+    let names: Vec<String> =
+        enumerate(&scenario).into_iter().map(|one| one.id).filter(|id| id.contains("body")).collect();
+    assert_eq!(names, ["steps[1].requests.body[/a]", "steps[1].requests.body[/b]"]);
+    for (at, name) in names.iter().enumerate() {
+        let inverted = invert(&scenario, name).unwrap();
+        let Verb::Requests(requests) = &inverted.steps[1].verb else { panic!("{inverted:?}") };
+        let expected = [FieldTest::Equals(json!(1)), FieldTest::Absent];
+        let is_kept = requests.body.iter().zip(expected).map(|(one, expected)| one.test == expected);
+        assert_eq!(is_kept.collect::<Vec<_>>(), [at != 0, at != 1], "{name}");
+    }
+}
+
 #[rstest]
+#[case::no_pointer("requests: {service: arm, body: {a: 1}}", "a: 1", "`a` is not a JSON pointer")]
+#[case::no_place("requests: {service: arm, body: {}}", "{}}", "no place is named")]
+#[case::no_request(
+    "requests: {service: arm, count: 0, body: {/a: 1}}",
+    "{/a",
+    "there is nothing to look into where there may be no request"
+)]
 #[case::no_service("requests: {count: 1}", "{count", "Requests lacks the field `service`")]
 #[case::unknown("requests: {service: amr, count: 1}", "amr", "unknown service `amr`")]
 #[case::unknown_to_tell("script: {service: amr, rules: []}", "amr", "unknown service `amr`")]

@@ -6,7 +6,7 @@ mod subject;
 use super::super::grpc::NAMES;
 use probe::PROBE;
 pub(in crate::scenario) use subject::CONDITION;
-use subject::SUBJECT;
+use subject::{BODY, SUBJECT};
 
 /// What a value must look like.
 #[derive(Debug, Clone, Copy)]
@@ -397,6 +397,7 @@ static REQUESTS: Table = Table {
             "how many; two at least where there is only a `gap`",
         ),
         may("gap", Shape::Table(&GAP), "the time between two that follow each other"),
+        may("body", Shape::Map(&BODY), "what one of them carries, and those after it, by JSON pointer"),
         may(
             "since",
             Shape::Word(&["step", "start"]),

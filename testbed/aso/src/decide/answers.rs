@@ -1,17 +1,15 @@
 //! What follows from an answer of ARM.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
-use super::{Decision, Seen, create, delete};
+use super::{Decision, Exports, Seen, create, delete};
 use crate::{
     arm::{ArmError, How, Method, Outcome, Poll, Purpose, Request, Response},
     classify::Retry,
     definitions,
     settings::Edition,
     status::{Severity, Truth},
-    world::{LATEST_GENERATION, RESOURCE_ID, destinations},
+    world::{Destination, LATEST_GENERATION, RESOURCE_ID, destinations},
 };
 
 /// States of a resource in which nothing goes on.
@@ -174,11 +172,11 @@ fn standing(seen: Seen<'_>, response: &Response) -> Decision {
         return with_state(seen.warn(Retry::Slow, "PostReconciliationFailure", message));
     }
     if !facts.foreign.is_empty() {
-        let message = format!("Secret {} exists and is not of this object", facts.foreign.join(", "));
+        let message = format!("{} exists and is not of this object", facts.foreign.join(", "));
         let reason = "FailedWritingAdditionalKubernetesObjects";
         return with_state(seen.fail(Severity::Error, Retry::Never, reason, message));
     }
-    let needs_keys = destinations(&facts.object).iter().any(|(value, _, _)| value.starts_with("key"));
+    let needs_keys = destinations(&facts.object).iter().any(|to| to.value.starts_with("key"));
     if facts.kind.has_keys && needs_keys {
         return Decision { request: seen.request(Method::Post, Purpose::Keys(known), None), ..seen.rest() };
     }
@@ -190,7 +188,7 @@ fn succeeded(seen: Seen<'_>, known: Value, keys: &Value) -> Decision {
     let mut decision = seen.rest();
     let generation = seen.facts.generation();
     decision.annotations.insert(LATEST_GENERATION, Some(generation.to_string()));
-    decision.secrets = secrets(seen, &known, keys);
+    decision.exports = exports(seen, &known, keys);
     decision.status.azure = Some(known);
     decision.say(seen.ready(Truth::True, None, "Succeeded", ""));
     decision.memory.failures = 0;
@@ -203,22 +201,20 @@ fn succeeded(seen: Seen<'_>, known: Value, keys: &Value) -> Decision {
     decision
 }
 
-/// What goes into Secrets, by name and key.
-fn secrets(seen: Seen<'_>, known: &Value, keys: &Value) -> BTreeMap<String, BTreeMap<String, String>> {
-    let key = |at: usize| keys["keys"][at]["value"].as_str().map(str::to_owned);
-    let mut secrets: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for (value, secret, name) in destinations(&seen.facts.object) {
-        let text = match value.as_str() {
-            "key1" => key(0),
-            "key2" => key(1),
-            "blobEndpoint" => known["primaryEndpoints"]["blob"].as_str().map(str::to_owned),
-            _ => None,
+/// What goes into Secrets and ConfigMaps.
+fn exports(seen: Seen<'_>, known: &Value, keys: &Value) -> Exports {
+    let mut exports = Exports::new();
+    for Destination { value, kind, name, key } in destinations(&seen.facts.object) {
+        let found = match value.as_str() {
+            "key1" => &keys["keys"][0]["value"],
+            "key2" => &keys["keys"][1]["value"],
+            other => other.strip_suffix("Endpoint").map_or(&Value::Null, |of| &known["primaryEndpoints"][of]),
         };
-        if let Some(text) = text {
-            secrets.entry(secret).or_default().insert(name, text);
+        if let Some(text) = found.as_str() {
+            exports.entry((kind, name)).or_default().insert(key, text.to_owned());
         }
     }
-    secrets
+    exports
 }
 
 /// What a resource says of itself, in the form of the status.

@@ -56,8 +56,11 @@ pub enum Again {
     After(Duration),
 }
 
-/// What is to be done. A finalizer and annotations are written first, then the status, Secrets, then the request is sent; a
-/// finalizer that goes, goes last.
+/// What is to be written to Secrets and ConfigMaps: by their kind and name, values by key.
+pub type Exports = BTreeMap<(&'static str, String), BTreeMap<String, String>>;
+
+/// What is to be done. A finalizer and annotations are written first, then Secrets and ConfigMaps, the status, then the request is
+/// sent; a finalizer that goes, goes last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// Annotations to set, or to remove where there is no value.
@@ -70,8 +73,8 @@ pub struct Decision {
     pub status: Desired,
     /// Whether the status goes before the annotations.
     pub status_first: bool,
-    /// Secrets to write: by name, values by key.
-    pub secrets: BTreeMap<String, BTreeMap<String, String>>,
+    /// Secrets and ConfigMaps to write.
+    pub exports: Exports,
     /// A warning to record as an Event: reason and message.
     pub event: Option<(&'static str, String)>,
     /// The next request.

@@ -3,6 +3,7 @@
 //! A fault sits in exactly one seam, so the implementation itself knows of none. It declares the clauses that it breaks.
 
 mod conditions;
+mod payload;
 mod requests;
 pub(crate) mod tools;
 mod views;
@@ -28,7 +29,8 @@ pub struct Fault {
 
 /// Every fault.
 pub fn catalogue() -> impl Iterator<Item = &'static Fault> {
-    conditions::FAULTS.iter().chain(views::FAULTS).chain(requests::FAULTS).chain(writes::FAULTS)
+    let all = [conditions::FAULTS, views::FAULTS, requests::FAULTS, payload::FAULTS, writes::FAULTS];
+    all.into_iter().flatten()
 }
 
 /// Every fault, as a list.

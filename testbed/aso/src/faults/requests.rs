@@ -186,12 +186,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "writes-no-secrets",
-        summary: "Writes nothing to the Secrets that a resource names for it.",
-        clauses: &["ASO-A40"],
-        seam: Seam::Decision(|_, decision| decision.secrets.clear()),
-    },
-    Fault {
         name: "takes-its-own-for-somebody-elses",
         summary: "Takes a resource that a failed request has made for that of somebody else.",
         clauses: &["ASO-34", "ASO-19"],

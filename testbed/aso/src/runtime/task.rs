@@ -114,7 +114,7 @@ async fn act(shared: &Shared, key: &Key, facts: &Facts, decision: &Decision) -> 
     if !leaves {
         writer.metadata().await?;
     }
-    writer.secrets().await?;
+    writer.exports().await?;
     if !decision.status_first || leaves {
         writer.status().await?;
     }

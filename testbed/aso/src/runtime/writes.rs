@@ -64,32 +64,33 @@ impl Writer<'_> {
         self.shared.behaviour.statuses(self.shared.settings.edition, write)
     }
 
-    /// Writes Secrets that belong to the object.
-    pub(super) async fn secrets(&self) -> kube::Result<()> {
-        let resource = watch::resource("", "v1", "Secret", "secrets");
-        let api = Api::<DynamicObject>::namespaced_with(self.shared.client.clone(), &self.key.namespace, &resource);
-        for (name, values) in &self.decision.secrets {
-            let data: Value =
-                values.iter().map(|(key, value)| (key.clone(), Value::from(STANDARD.encode(value)))).collect();
-            let kind = self.facts.kind;
+    /// Writes Secrets and ConfigMaps that belong to the object.
+    pub(super) async fn exports(&self) -> kube::Result<()> {
+        for ((kind, name), values) in &self.decision.exports {
+            let is_secret = *kind == "Secret";
+            let resource = watch::resource("", "v1", kind, if is_secret { "secrets" } else { "configmaps" });
+            let api = Api::<DynamicObject>::namespaced_with(self.shared.client.clone(), &self.key.namespace, &resource);
+            let held = |value: &String| if is_secret { STANDARD.encode(value) } else { value.clone() };
+            let data: Value = values.iter().map(|(key, value)| (key.clone(), Value::from(held(value)))).collect();
+            let of = self.facts.kind;
             let owner = json!({
-                "apiVersion": format!("{}/{}", kind.group, kind.version), "kind": kind.kind,
+                "apiVersion": format!("{}/{}", of.group, of.version), "kind": of.kind,
                 "name": self.key.name, "uid": self.facts.meta("uid"),
             });
-            let mut secret = json!({
-                "apiVersion": "v1", "kind": "Secret",
+            let mut object = json!({
+                "apiVersion": "v1", "kind": kind,
                 "metadata": {"name": name, "namespace": self.key.namespace, "ownerReferences": [owner]},
                 "data": data,
             });
             if let Some(spoiler) = self.shared.behaviour.spoiler() {
-                let plain = secret.clone();
-                spoiler.spoil("Secret", &plain, &mut secret);
+                let plain = object.clone();
+                spoiler.spoil(kind, &plain, &mut object);
             }
-            let data = secret["data"].clone();
+            let data = object["data"].clone();
             match api.get_opt(name).await? {
                 None => {
-                    let secret = serde_json::from_value(secret).map_err(kube::Error::SerdeError)?;
-                    api.create(&PostParams::default(), &secret).await?;
+                    let object = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
+                    api.create(&PostParams::default(), &object).await?;
                 }
                 Some(_) => {
                     api.patch(name, &PatchParams::default(), &Patch::Merge(json!({"data": data}))).await?;

@@ -1,6 +1,6 @@
 //! What may be expected of an object.
 
-use super::{CHANNEL, EDITIONS, LEVEL, PROVES, SINCE, Shape, TEXT_OR_TEXTS, TEXTS, Table, UNTIL, may, must};
+use super::{CHANNEL, EDITIONS, Field, LEVEL, PROVES, SINCE, Shape, TEXT_OR_TEXTS, TEXTS, Table, UNTIL, may, must};
 
 pub(super) static SUBJECT: Table = Table {
     name: "Subject",
@@ -108,12 +108,34 @@ static VALUE: Table = Table {
     doc: "A test of a field's value.",
     conditions: false,
     one_of: &["equals", "oneOf", "absent", "notEmpty", "empty"],
+    fields: &[EQUALS, ONE_OF, IS_ABSENT, NOT_EMPTY, EMPTY],
+};
+
+const EQUALS: Field = may("equals", Shape::Any, "is this value");
+const ONE_OF: Field = may("oneOf", Shape::List(&Shape::Any), "is one of these values");
+const IS_ABSENT: Field = may("absent", Shape::Bool, "true: is not there at all");
+const NOT_EMPTY: Field = may("notEmpty", Shape::Bool, "true: is there and not empty");
+const EMPTY: Field = may("empty", Shape::Bool, "true: is not there, or empty");
+
+/// As of fields, and values that nobody is to read.
+pub(super) const BODY: Shape = Shape::Either(&[Shape::Scalar, Shape::Table(&SENT)]);
+
+static SENT: Table = Table {
+    name: "Sent",
+    doc: "A test of a value in the body of a request.",
+    conditions: false,
+    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty", "secret"],
     fields: &[
-        may("equals", Shape::Any, "is this value"),
-        may("oneOf", Shape::List(&Shape::Any), "is one of these values"),
-        may("absent", Shape::Bool, "true: is not there at all"),
-        may("notEmpty", Shape::Bool, "true: is there and not empty"),
-        may("empty", Shape::Bool, "true: is not there, or empty"),
+        EQUALS,
+        ONE_OF,
+        IS_ABSENT,
+        NOT_EMPTY,
+        EMPTY,
+        may(
+            "secret",
+            Shape::Text,
+            "is this text, of which no more than the digest is asked for, written down or shown",
+        ),
     ],
 };
 
