@@ -54,6 +54,8 @@ impl Kind {
                 send: String::new(),
                 behind: String::new(),
                 listens: false,
+                half_close: false,
+                idle: None,
                 tls: None,
             };
         }
@@ -376,9 +378,9 @@ fn over_tls(kind: Kind) -> ProbeRequest {
     let name = Some("host.test".to_owned());
     match probe(kind) {
         ProbeRequest::Http(request) => HttpRequest { tls_server_name: name, ..*request }.into(),
-        ProbeRequest::Tcp { host, port, send, listens, .. } => {
+        ProbeRequest::Tcp { host, port, send, behind, listens, half_close, idle, .. } => {
             let tls = Some(Hello { server_name: name });
-            ProbeRequest::Tcp { host, port, send, behind: String::new(), listens, tls }
+            ProbeRequest::Tcp { host, port, send, behind, listens, half_close, idle, tls }
         }
         ProbeRequest::Udp { .. } => panic!("datagrams have no handshake here"),
     }

@@ -203,7 +203,11 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "httproute-websocket-beside-grpcroute",
         "listenerset-protocol-conflict",
         "tlsroute-beside-https",
+        "tlsroute-beside-wildcard-https",
         "tlsroute-listener-for-httproute",
+        "tlsroute-listener-without-routes",
+        "tlsroute-two-ports",
+        "udproute-beside-tcproute",
     ];
     assert_eq!(names, known);
 }

@@ -11,6 +11,7 @@ use gateproof::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, T
 use gateproof::probe::Prober;
 use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rstest::rstest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -39,7 +40,16 @@ fn http(address: SocketAddr, target: &str) -> ProbeRequest {
 
 fn tcp(address: SocketAddr) -> ProbeRequest {
     let (host, port) = (address.ip().to_string(), address.port());
-    ProbeRequest::Tcp { host, port, send: "hello".to_owned(), behind: String::new(), listens: false, tls: None }
+    ProbeRequest::Tcp {
+        host,
+        port,
+        send: "hello".to_owned(),
+        behind: String::new(),
+        listens: false,
+        half_close: false,
+        idle: None,
+        tls: None,
+    }
 }
 
 async fn attempt(request: ProbeRequest) -> Exchange {
@@ -166,7 +176,16 @@ async fn a_probe_that_listens_sends_nothing() {
     let journal = Journal::default();
     let listening = |address: SocketAddr| {
         let (host, port) = (address.ip().to_string(), address.port());
-        ProbeRequest::Tcp { host, port, send: String::new(), behind: String::new(), listens: true, tls: None }
+        ProbeRequest::Tcp {
+            host,
+            port,
+            send: String::new(),
+            behind: String::new(),
+            listens: true,
+            half_close: false,
+            idle: None,
+            tls: None,
+        }
     };
     let exchange = attempt(listening(echo(Protocol::Greeting, &journal).await.addr())).await;
     let Some(TcpEnd::Answered { echo: Some(seen), .. }) = exchange.tcp else { panic!("{:?}", exchange.tcp) };
@@ -175,6 +194,39 @@ async fn a_probe_that_listens_sends_nothing() {
     let patience = prober(Duration::from_millis(200));
     let exchange = patience.attempt("id-1".to_owned(), listening(waiting.addr()), Elapsed(7)).await;
     assert_eq!((exchange.tcp, journal.written()), (Some(TcpEnd::Hung), 0));
+}
+
+/// A stream of which the client ends its half, or which is idle for a while.
+fn turning(address: SocketAddr, half_close: bool, idle: Option<u64>) -> ProbeRequest {
+    let ProbeRequest::Tcp { host, port, listens, tls, .. } = tcp(address) else { unreachable!() };
+    ProbeRequest::Tcp { host, port, send: String::new(), behind: "behind".repeat(1000), listens, half_close, idle, tls }
+}
+
+#[rstest]
+#[case::half_closed(true, None)]
+#[case::idle(false, Some(20))]
+#[tokio::test]
+async fn both_sides_take_turns(#[case] half_close: bool, #[case] idle: Option<u64>) {
+    let echo = echo(Protocol::Tcp, &Journal::default()).await;
+    let exchange = attempt(turning(echo.addr(), half_close, idle)).await;
+    assert!(matches!(exchange.tcp, Some(TcpEnd::Answered { echo: Some(_), .. })), "{exchange:?}");
+}
+
+/// Who ends the whole connection with the client's half gives no answer to it, and who ends an idle one breaks it.
+#[tokio::test]
+async fn whoever_ends_a_stream_early_is_noticed() {
+    let ending = listener(|mut stream| async move {
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    })
+    .await;
+    assert_eq!(attempt(turning(ending, true, None)).await.tcp, Some(TcpEnd::ClosedBeforeAnyByte));
+    let idle = listener(|mut stream| async move {
+        let _ = stream.read(&mut [0; 512]).await;
+        let _ = stream.write_all(b"line\n").await;
+    })
+    .await;
+    let exchange = attempt(turning(idle, false, Some(60_000))).await;
+    assert!(matches!(exchange.error, Some(ProbeError::Broken(why)) if why.contains("the connection ended")));
 }
 
 #[tokio::test]

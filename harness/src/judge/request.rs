@@ -79,7 +79,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
     let Some(method) = &probe.method else {
         let (send, listens) = (probe.path.clone(), probe.listens);
         if probe.datagrams {
-            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send });
+            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send, behind: probe.body.clone() });
         }
         let tls = probe.tls.then(|| Hello { server_name: probe.host.clone() });
         return Ok(ProbeRequest::Tcp {
@@ -88,6 +88,8 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             send,
             behind: probe.body.clone(),
             listens,
+            half_close: probe.half_close,
+            idle: probe.idle,
             tls,
         });
     };
@@ -100,6 +102,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             let other = other.filter(|other| other.is_server_name).map(|other| other.host.as_str());
             without_port(other.unwrap_or(own_host)).to_owned()
         }),
+        without: probe.without.clone(),
         client: probe.client.clone(),
         method: method.clone(),
         target: probe.path.clone(),

@@ -39,6 +39,12 @@ pub enum ProbeRequest {
         /// Whether nothing is written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         listens: bool,
+        /// Whether the client ends its half of the stream behind what it writes, and the backend answers behind that end.
+        #[serde(default, rename = "halfClose", skip_serializing_if = "std::ops::Not::not")]
+        half_close: bool,
+        /// Milliseconds in which nothing is written between the line that came and what goes out behind it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle: Option<u64>,
         /// The handshake before it; `None` for plain TCP.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls: Option<Hello>,
@@ -51,6 +57,9 @@ pub enum ProbeRequest {
         port: u16,
         /// What each holds beside, as text.
         send: String,
+        /// What each holds behind that.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        behind: String,
     },
 }
 
@@ -82,6 +91,9 @@ pub struct HttpRequest {
     /// Server name for TLS; `None` for plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<String>,
+    /// What it leaves out of the TLS handshake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<Extension>,
     /// The certificate that it has for who asks for one in the TLS handshake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCertificate>,
@@ -110,6 +122,29 @@ pub struct HttpRequest {
     /// Messages to send one after the other once the connection is a WebSocket; `None`: it shall not become one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<Message>>,
+}
+
+/// What a client may leave out of a TLS handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Extension {
+    /// The server name.
+    Sni,
+    /// The protocols that it would speak.
+    Alpn,
+}
+
+impl Extension {
+    /// Every one.
+    pub const ALL: [Extension; 2] = [Extension::Sni, Extension::Alpn];
+
+    /// Its word in a manifest.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Extension::Sni => "sni",
+            Extension::Alpn => "alpn",
+        }
+    }
 }
 
 /// The certificate of a client, which is made when the request is sent.

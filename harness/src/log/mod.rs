@@ -19,8 +19,8 @@ pub use event::{
     Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
-    ClientCertificate, Exchange, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate, ProbeError,
-    ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
+    ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate,
+    ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
 };
 pub use key::ObjectKey;
 pub use service::ServiceRequest;

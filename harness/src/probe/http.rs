@@ -137,8 +137,10 @@ async fn connect(
     let name = ServerName::try_from(name.clone())
         .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
     let own = match (&request.client, client) {
-        (None, _) => None,
-        (Some(_), Some(pair)) => Some(tls::of_client(pair, request.http2).map_err(ProbeError::Unreachable)?),
+        (None, _) => (!request.without.is_empty()).then(|| tls::leaving_out(request.http2, &request.without)),
+        (Some(_), Some(pair)) => {
+            Some(tls::of_client(pair, request.http2, &request.without).map_err(ProbeError::Unreachable)?)
+        }
         (Some(_), None) => return Err(ProbeError::Unreachable("the client has no certificate".to_owned())),
     };
     let known = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };

@@ -79,15 +79,17 @@ impl Prober {
         };
         match exchange.request.clone() {
             ProbeRequest::Http(request) => http::attempt(self, exchange, &request, client).await,
-            ProbeRequest::Tcp { host, port, send, behind, listens, tls } => {
-                let line = if listens { String::new() } else { tcp::text(&exchange.id, &send) };
-                let text = tcp::Text { line, behind };
+            ProbeRequest::Tcp { host, port, send, behind, listens, half_close, idle, tls } => {
+                let line = if listens { String::new() } else { tcp::text(&exchange.id, &send, half_close) };
+                let text = tcp::Text { line, behind, half_close, idle: idle.map(Duration::from_millis) };
                 match tls {
                     None => tcp::attempt(self, exchange, &host, port, &text).await,
                     Some(hello) => stream::attempt(self, exchange, (&host, port), &hello, &text).await,
                 }
             }
-            ProbeRequest::Udp { host, port, send } => udp::attempt(self, exchange, &host, port, &send).await,
+            ProbeRequest::Udp { host, port, send, behind } => {
+                udp::attempt(self, exchange, &host, port, &(send + &behind)).await
+            }
         }
     }
 }

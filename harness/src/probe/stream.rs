@@ -22,7 +22,7 @@ pub(super) async fn attempt(
     hello: &Hello,
     text: &Text,
 ) -> Exchange {
-    let end = clock::now() + prober.budget;
+    let end = clock::now() + prober.budget + text.idle.unwrap_or_default();
     let seen = Seen::default();
     let mut certificate = None;
     let mut talking = async || -> Result<TcpEnd, ProbeError> {

@@ -1,10 +1,12 @@
 //! One TCP conversation: the exchange's id and the text go out, or nothing, and one line or the end comes back. What goes out behind
-//! the text comes back behind the line.
+//! the text comes back behind the line. The client may end its half behind all of that, or be idle in between.
 
 use std::future::pending;
 use std::io::{Error, ErrorKind, Result as IoResult};
+use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, split};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, split};
+use tokio::sync::Notify;
 
 use super::tap::{Seen, Tap};
 use super::{Prober, attempt};
@@ -20,15 +22,23 @@ pub(super) struct Text {
     pub(super) line: String,
     /// What follows them, and is to come back.
     pub(super) behind: String,
+    /// Whether the client's half ends behind that, and the other side's behind its answer.
+    pub(super) half_close: bool,
+    /// For how long nothing is said between the line that came and what is to come back.
+    pub(super) idle: Option<Duration>,
 }
 
+/// The word behind the id for a backend that is to answer when the client's half has ended.
+const AT_END: &str = " at-end";
+
 /// What goes out first: a line of the id, by which a backend knows the exchange, and one of what is to be sent.
-pub(super) fn text(id: &str, send: &str) -> String {
-    if send.is_empty() { format!("{id}\n") } else { format!("{id}\n{send}\n") }
+pub(super) fn text(id: &str, send: &str, half_close: bool) -> String {
+    let word = if half_close { AT_END } else { "" };
+    if send.is_empty() { format!("{id}{word}\n") } else { format!("{id}{word}\n{send}\n") }
 }
 
 pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, text: &Text) -> Exchange {
-    let end = clock::now() + prober.budget;
+    let end = clock::now() + prober.budget + text.idle.unwrap_or_default();
     let seen = Seen::default();
     let stream = match attempt::connect(prober, host, port, end).await {
         Ok(connection) => {
@@ -55,10 +65,18 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
 /// Says the text, reads the line of the answer, and sees what was said behind the text come back behind it.
 pub(super) async fn converse(stream: impl AsyncRead + AsyncWrite, text: &Text) -> IoResult<Vec<u8>> {
     let (read, mut write) = split(stream);
+    let rested = Notify::new();
     let sending = async {
         write.write_all(text.line.as_bytes()).await?;
+        if text.idle.is_some() {
+            write.flush().await?;
+            rested.notified().await;
+        }
         write.write_all(text.behind.as_bytes()).await?;
         write.flush().await?;
+        if text.half_close {
+            write.shutdown().await?;
+        }
         // Only what comes back ends a conversation that could be said.
         pending::<IoResult<Vec<u8>>>().await
     };
@@ -67,7 +85,14 @@ pub(super) async fn converse(stream: impl AsyncRead + AsyncWrite, text: &Text) -
         let mut line = Vec::new();
         (&mut read).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
         if line.ends_with(b"\n") {
+            if let Some(idle) = text.idle {
+                rest(&mut read, idle).await?;
+                rested.notify_one();
+            }
             returned(&mut read, text.behind.as_bytes()).await?;
+            if text.half_close && read.read(&mut [0]).await? > 0 {
+                return Err(Error::other("more came behind what was sent before the client ended its half"));
+            }
         }
         Ok(line)
     };
@@ -76,6 +101,21 @@ pub(super) async fn converse(stream: impl AsyncRead + AsyncWrite, text: &Text) -
         biased;
         received = receiving => received,
         failed = sending => failed,
+    }
+}
+
+/// Says nothing for a while, in which nothing is to come.
+async fn rest(read: &mut (impl AsyncBufRead + Unpin), idle: Duration) -> IoResult<()> {
+    tokio::select! {
+        came = read.fill_buf() => {
+            let what = match came {
+                Ok([]) => "the connection ended".to_owned(),
+                Ok(_) => "something came".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            Err(Error::other(format!("while nothing was sent for {idle:?}: {what}")))
+        }
+        () = clock::until(clock::now() + idle) => Ok(()),
     }
 }
 

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tokio_rustls::TlsConnector;
 
 use super::ClientPair;
-use crate::log::PeerCertificate;
+use crate::log::{Extension, PeerCertificate};
 
 /// Connectors that take any certificate.
 #[derive(Clone)]
@@ -43,15 +43,27 @@ pub(super) fn connectors() -> Connectors {
 pub(super) const HTTP2: &[u8] = b"h2";
 
 /// A connector that shows this certificate to whoever asks for one.
-pub(super) fn of_client(pair: &ClientPair, http2: bool) -> Result<TlsConnector, String> {
+pub(super) fn of_client(pair: &ClientPair, http2: bool, without: &[Extension]) -> Result<TlsConnector, String> {
     let unread = |error: &dyn std::fmt::Display| format!("the client has no certificate that can be used: {error}");
     let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
         .collect::<Result<_, _>>()
         .map_err(|error| unread(&error))?;
     let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(|error| unread(&error))?;
     let key = CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(|error| unread(&error))?;
-    let protocols: &[&[u8]] = if http2 { &[HTTP2] } else { &[b"http/1.1"] };
-    Ok(showing(Some(Arc::new(Own(Arc::new(key)))), protocols, true))
+    Ok(showing(Some(Arc::new(Own(Arc::new(key)))), protocols(http2, without), !without.contains(&Extension::Sni)))
+}
+
+/// A connector that leaves something out.
+pub(super) fn leaving_out(http2: bool, without: &[Extension]) -> TlsConnector {
+    connector(protocols(http2, without), !without.contains(&Extension::Sni))
+}
+
+fn protocols(http2: bool, without: &[Extension]) -> &'static [&'static [u8]] {
+    match (without.contains(&Extension::Alpn), http2) {
+        (true, _) => &[],
+        (false, true) => &[HTTP2],
+        (false, false) => &[b"http/1.1"],
+    }
 }
 
 /// Shows one certificate whatever authorities and algorithms the server names: what it makes of it is what is asked.

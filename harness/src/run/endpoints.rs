@@ -26,8 +26,7 @@ pub fn only_hosted(scenario: &Scenario) -> Option<String> {
     if let Some(decl) = scenario.backends.iter().find(|decl| decl.greets) {
         return Some(format!("its backend `{}` speaks first", decl.name));
     }
-    let is_long =
-        |step: &Step| matches!(&step.verb, Verb::Probe(probe) if probe.method.is_none() && !probe.body.is_empty());
+    let is_long = |step: &Step| matches!(&step.verb, Verb::Probe(probe) if probe.method.is_none() && (probe.half_close || !probe.body.is_empty()));
     if scenario.steps.iter().any(is_long) {
         return Some("what it sends over a stream comes back from hosted backends alone".to_owned());
     }

@@ -81,6 +81,8 @@ mod tests {
             send: String::new(),
             behind: String::new(),
             listens: false,
+            half_close: false,
+            idle: None,
             tls: None,
         };
         assert_eq!(of("10.0.0.1", 80), [lane_of(&request)]);

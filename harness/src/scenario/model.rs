@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialects::Dialect;
-use crate::log::{ClientCertificate, Message};
+use crate::log::{ClientCertificate, Extension, Message};
 
 pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
@@ -420,15 +420,21 @@ pub struct Probe {
     pub path: String,
     /// Whether nothing is sent over TCP before a line has come.
     pub listens: bool,
+    /// Whether its half of a stream is ended behind what is sent, and the backend answers behind that end.
+    pub half_close: bool,
+    /// Milliseconds for which a stream is idle between the line and what is sent behind it.
+    pub idle: Option<u64>,
     /// Whether it is over UDP.
     pub datagrams: bool,
     /// Host header; of a TLS stream the server name, if it has one; `None` for TCP and UDP.
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host. Without a method it is a stream.
     pub tls: bool,
+    /// What is left out of the handshake of a request over TLS.
+    pub without: Vec<Extension>,
     /// Request headers, with a line for each value.
     pub headers: IndexMap<String, Vec<String>>,
-    /// Request body; of a stream what is sent behind the line, and has to come back.
+    /// Request body; of a stream and a datagram what is sent behind the text, and has to come back.
     pub body: String,
     /// Texts of the messages of a call, in order; none: one empty message.
     pub sends: Vec<String>,

@@ -17,6 +17,7 @@ mod service;
 pub(in crate::scenario) mod shape;
 mod shares;
 pub(in crate::scenario) mod tree;
+mod turns;
 
 use std::sync::Arc;
 

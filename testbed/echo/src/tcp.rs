@@ -1,5 +1,6 @@
 //! The backend for byte streams: reads a line, answers with one line of JSON, then returns every byte. One that greets does
-//! not wait for the line.
+//! not wait for the line. Behind the word `at-end` in the line it answers once the client has ended its half, with what came
+//! until then behind the answer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,6 +17,9 @@ use crate::journal::Entry;
 
 /// The longest first line in bytes; what is beyond belongs to the echoed part.
 const LONGEST_LINE: u64 = 4096;
+
+/// The most that is kept for a client that wants its answer at the end.
+const LONGEST_REST: u64 = 2 * 1024 * 1024;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -72,7 +76,9 @@ pub(crate) async fn converse(
         return Ok(());
     }
     let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-    let request_id = text.split_whitespace().next().map(str::to_owned);
+    let mut words = text.split_whitespace();
+    let request_id = words.next().map(str::to_owned);
+    let is_at_end = words.next() == Some("at-end");
     let greeting = Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer };
     let answer = line_of(&greeting)?;
     backend.journal.write(Entry {
@@ -86,6 +92,13 @@ pub(crate) async fn converse(
         body_digest: format!("{:x}", Sha256::digest(&line)),
         peer,
     });
+    if is_at_end {
+        let mut rest = Vec::new();
+        (&mut read).take(LONGEST_REST).read_to_end(&mut rest).await?;
+        write.write_all(&answer).await?;
+        write.write_all(&rest).await?;
+        return write.shutdown().await;
+    }
     write.write_all(&answer).await?;
     copy_buf(&mut read, &mut write).await?;
     write.shutdown().await

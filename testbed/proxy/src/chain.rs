@@ -8,7 +8,7 @@ use http::{Request, Response};
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
-use crate::exchange::{BackendChoice, Connection, Exchange, MatchOutcome, Passage, RequestHead, TcpChoice, Way};
+use crate::exchange::{BackendChoice, Connection, Exchange, Hello, MatchOutcome, Passage, RequestHead, TcpChoice, Way};
 use crate::routing::Routing;
 use crate::stream::Stream;
 use crate::tunnel::Upgraded;
@@ -87,6 +87,10 @@ impl Exchange for Chain {
             response = one.on_response(request, response).await?;
         }
         Some(response)
+    }
+
+    fn on_hello(&self, hello: Hello) -> bool {
+        self.0.iter().all(|one| one.on_hello(hello))
     }
 
     fn on_tcp(&self, connection: &Connection, drawn: TcpChoice) -> TcpChoice {

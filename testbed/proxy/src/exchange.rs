@@ -176,6 +176,15 @@ pub enum Passage {
     FromElsewhere,
 }
 
+/// What the first message of a client says in a handshake for HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hello {
+    /// A server name.
+    pub has_name: bool,
+    /// Protocols that it would speak.
+    pub has_protocols: bool,
+}
+
 /// The seam. See the module's documentation.
 #[async_trait]
 pub trait Exchange: Send + Sync + 'static {
@@ -239,6 +248,11 @@ pub trait Exchange: Send + Sync + 'static {
     /// What the client gets. Nothing: the connection (over HTTP/2: the stream) breaks off.
     async fn on_response(&self, _request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
         Some(response)
+    }
+
+    /// Whether a handshake for HTTP goes on behind the first message of its client.
+    fn on_hello(&self, _hello: Hello) -> bool {
+        true
     }
 
     /// What becomes of a TCP connection, or of one of TLS whose listener is known.

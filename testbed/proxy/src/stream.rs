@@ -3,10 +3,12 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep};
 
 /// A client's connection. What was read of it to find out where it belongs is read again first.
 #[derive(Debug)]
@@ -15,18 +17,52 @@ pub struct Stream {
     tcp: TcpStream,
     /// How many bytes may come before it breaks; nothing if there is no bound.
     left: Option<usize>,
+    /// Whether it breaks when the client ends its half.
+    is_whole: bool,
+    /// How long it may be that nothing comes and nothing goes; nothing if there is no bound.
+    rest: Option<Rest>,
+}
+
+/// When a connection breaks if it stays idle.
+#[derive(Debug)]
+struct Rest {
+    longest: Duration,
+    over: Pin<Box<Sleep>>,
+}
+
+impl Rest {
+    fn new(longest: Duration) -> Self {
+        Self { longest, over: Box::pin(tokio::time::sleep(longest)) }
+    }
+
+    /// Begins anew.
+    fn stir(&mut self) {
+        self.over.as_mut().reset(Instant::now() + self.longest);
+    }
 }
 
 impl Stream {
     /// A connection with what was read of it.
     pub fn new(head: Bytes, tcp: TcpStream) -> Self {
-        Self { head, tcp, left: None }
+        Self { head, tcp, left: None, is_whole: false, rest: None }
     }
 
     /// The same, which breaks once so many bytes have come from the client.
     #[must_use]
     pub fn breaking_behind(self, bytes: usize) -> Self {
         Self { left: Some(bytes), ..self }
+    }
+
+    /// The same, which breaks when the client ends its half.
+    #[must_use]
+    pub fn ending_with_its_client(self) -> Self {
+        Self { is_whole: true, ..self }
+    }
+
+    /// The same, which breaks when it has been idle for so long.
+    #[must_use]
+    pub fn breaking_when_idle(self, longest: Duration) -> Self {
+        Self { rest: Some(Rest::new(longest)), ..self }
     }
 
     /// Waits until the client has sent something, or has gone.
@@ -65,6 +101,16 @@ impl AsyncRead for Stream {
         let read = self.read_on(cx, buf);
         let came = buf.filled().len() - before;
         self.left = self.left.map(|left| left.saturating_sub(came));
+        if self.is_whole && came == 0 && buf.remaining() > 0 && matches!(read, Poll::Ready(Ok(()))) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        if let Some(rest) = &mut self.rest {
+            if read.is_ready() {
+                rest.stir();
+            } else if rest.over.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+        }
         read
     }
 }
@@ -83,6 +129,9 @@ impl Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if let Some(rest) = &mut self.rest {
+            rest.stir();
+        }
         Pin::new(&mut self.tcp).poll_write(cx, buf)
     }
 

@@ -121,11 +121,6 @@ impl TlsTerms {
         self.server.clone()
     }
 
-    /// Whether it depends on the server name what is asked of clients.
-    pub(crate) fn asks_clients(&self) -> bool {
-        self.asking.iter().any(Option::is_some)
-    }
-
     /// The server side of a handshake for this server name.
     pub(crate) fn server_for(&self, server_name: Option<&str>) -> Option<Arc<ServerConfig>> {
         let asking = self.listener_for(server_name).and_then(|at| self.asking.get(at).cloned().flatten());

@@ -6,17 +6,21 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
-use super::client::client;
+use super::client::{client, left_out};
 use super::hold::millis;
 use super::names::Names;
 use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
+use super::turns::turns;
 use crate::log::Message;
 
 /// How many bytes the text of a message may have: the log has them for every attempt.
 const LONGEST_MESSAGE: usize = 100;
+
+/// How many bytes a datagram may hold: the answer has a line in front of them.
+const LONGEST_DATAGRAM: i64 = 32 * 1024;
 
 /// How long the lines of a body are that is made up.
 const LINE: usize = 16;
@@ -74,7 +78,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let (once, each) = once(node, checker);
     if let Some((to, over)) = layer_4(node) {
-        for name in ["via", "headers", "client", "body", "sends", "among", "over", "http2", "method"] {
+        for name in ["via", "headers", "client", "body", "sends", "among", "over", "http2", "without", "method"] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
@@ -92,14 +96,15 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             checker.report(send.mark, "who listens sends nothing".to_owned(), None);
         }
         let bytes = node.entries().iter().find(|(k, _)| k.name == "bodyBytes");
-        if let Some((bytes, _)) = bytes.filter(|_| listens || over == Over::Udp) {
+        if let Some((bytes, _)) = bytes.filter(|_| listens) {
             let help = Some("it is sent behind the line of a stream".to_owned());
-            checker.report(
-                bytes.mark,
-                format!("`bodyBytes` has no meaning {}", if listens { "for who listens" } else { "over UDP" }),
-                help,
-            );
+            checker.report(bytes.mark, "`bodyBytes` has no meaning for who listens".to_owned(), help);
         }
+        let is_too_long = integer(node, "bodyBytes").is_some_and(|bytes| bytes > LONGEST_DATAGRAM);
+        if let Some((bytes, _)) = bytes.filter(|_| over == Over::Udp && is_too_long) {
+            checker.report(bytes.mark, format!("a datagram may hold {LONGEST_DATAGRAM} bytes behind its text"), None);
+        }
+        let (half_close, idle) = turns(node, over != Over::Udp, listens, checker);
         return Some(Probe {
             target: ProbeTarget { gateway: names.via(to.text()?, to.mark, checker)?, listener, of },
             method: None,
@@ -107,6 +112,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             http2: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             listens,
+            half_close,
+            idle,
+            without: Vec::new(),
             datagrams: over == Over::Udp,
             host: text(node, "sni").map(str::to_owned),
             tls: over == Over::Tls,
@@ -129,8 +137,10 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     if let Some((send, _)) = node.entries().iter().find(|(k, _)| k.name == "send") {
         checker.report(send.mark, "`send` is for TCP and TLS".to_owned(), Some("did you mean `body`?".to_owned()));
     }
-    if let Some((listens, _)) = node.entries().iter().find(|(k, _)| k.name == "listens") {
-        checker.report(listens.mark, "`listens` is for TCP and TLS".to_owned(), None);
+    for name in ["listens", "halfClose", "idle"] {
+        if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
+            checker.report(key.mark, format!("`{name}` is for TCP and TLS"), None);
+        }
     }
     if let Some((sni, _)) = node.entries().iter().find(|(k, _)| k.name == "sni") {
         let help = Some("over HTTPS the server name is the host of the URL".to_owned());
@@ -185,6 +195,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         grpc,
         http2,
         listens: false,
+        half_close: false,
+        idle: None,
+        without: left_out(node, url.tls, http2, checker),
         datagrams: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),

@@ -265,11 +265,7 @@ fn a_definition_may_be_created_and_deleted_again() {
 #[case("probe: {tcp: gw, among: [/a], expect: refused}", "`among` has no meaning over TCP", None)]
 #[case("probe: {udp: gw, expect: refused}", "`refused` is not for UDP; `noAnswer` is", None)]
 #[case("probe: {udp: gw, listens: true, expect: noAnswer}", "`listens` is for TCP and TLS", None)]
-#[case(
-    "probe: {udp: gw, bodyBytes: 9, expect: noAnswer}",
-    "`bodyBytes` has no meaning over UDP",
-    Some("it is sent behind the line of a stream")
-)]
+#[case("probe: {udp: gw, bodyBytes: 40000, expect: noAnswer}", "a datagram may hold 32768 bytes behind its text", None)]
 #[case(
     "probe: {tcp: gw, listens: true, bodyBytes: 9, expect: refused}",
     "`bodyBytes` has no meaning for who listens",

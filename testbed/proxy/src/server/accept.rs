@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use rustls::server::Acceptor;
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor};
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, http, tcp, tls};
 use crate::answer::Client;
 use crate::compiled::{CompiledVirtualHost, ListenerKey, Service};
-use crate::exchange::{Connection, TcpChoice};
+use crate::exchange::{Connection, Hello, TcpChoice};
 use crate::matching::hostname::most_specific;
 use crate::stream::Stream;
 use crate::streams::CompiledStream;
@@ -84,7 +84,7 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
             };
             let Some(Some((place, stream, name))) = closing.run_until_cancelled(belongs).await else { return };
             if let Place::Http = place {
-                return https(stream, terms, client, &closing, key).await;
+                return https(&shared, stream, terms, client, &closing, key).await;
             }
             let (terms, drawn) = match place {
                 Place::Stream(of) => (of.terms.as_ref(), of.draw(name.as_deref())),
@@ -103,7 +103,7 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
             };
             closing.run_until_cancelled(serve).await;
         }
-        Service::Https { terms, .. } => https(stream.into(), terms, client, &closing, key).await,
+        Service::Https { terms, .. } => https(&shared, stream.into(), terms, client, &closing, key).await,
         // Nobody can connect to it.
         Service::Udp(_) => {}
         Service::Tcp(service) => {
@@ -136,6 +136,7 @@ fn place<'a>(hosts: &[CompiledVirtualHost], streams: &'a [CompiledStream], name:
 
 /// Serves HTTP over TLS.
 async fn https(
+    shared: &Shared,
     stream: Stream,
     terms: &TlsTerms,
     client: impl FnOnce(&'static str, Option<String>) -> Client,
@@ -144,11 +145,12 @@ async fn https(
 ) {
     let handshake = async {
         let unset = || io::Error::other("tls cannot be set up");
-        if !terms.asks_clients() {
-            return TlsAcceptor::from(terms.server().ok_or_else(unset)?).accept(stream).await;
-        }
         let start = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
-        let name = start.client_hello().server_name().map(str::to_ascii_lowercase);
+        let hello = start.client_hello();
+        let name = hello.server_name().map(str::to_ascii_lowercase);
+        if !shared.exchange.on_hello(Hello { has_name: name.is_some(), has_protocols: hello.alpn().is_some() }) {
+            return Err(io::Error::other("the handshake is not answered"));
+        }
         let stream = start.into_stream(terms.server_for(name.as_deref()).ok_or_else(unset)?).await?;
         if !terms.admits(name.as_deref(), stream.get_ref().1.peer_certificates()) {
             return Err(io::Error::other("the client has shown no valid certificate"));

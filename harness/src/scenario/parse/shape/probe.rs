@@ -26,6 +26,21 @@ pub(super) static PROBE: Table = Table {
         may("sni", Shape::Text, "the server name over TLS; none is said unless given"),
         may("send", Shape::Text, "what is sent over TCP or TLS, or in each datagram"),
         may("listens", Shape::Bool, "true: nothing is sent over TCP or TLS, for the backend speaks first"),
+        may(
+            "halfClose",
+            Shape::Bool,
+            "true: over TCP or TLS the client ends its half behind what it sends, and the backend answers behind that end, which its own follows",
+        ),
+        may(
+            "idle",
+            Shape::Text,
+            "a time, such as 2s, in which nothing is sent between the line that came and `bodyBytes`",
+        ),
+        may(
+            "without",
+            Shape::List(&Shape::Word(&["sni", "alpn"])),
+            "what a request leaves out of its handshake: the server name, the protocols that it would speak",
+        ),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may(
             "listener",
@@ -44,7 +59,7 @@ pub(super) static PROBE: Table = Table {
         may(
             "bodyBytes",
             Shape::Integer(1, MOST_OF_A_BODY),
-            "a request body of so many bytes, which are made up; over TCP and TLS what follows the line, and has to come back",
+            "a request body of so many bytes, which are made up; over TCP, TLS and UDP what follows the text, and has to come back",
         ),
         may("sends", TEXTS, "texts of the messages of a call, in this order; one empty message unless given"),
         may(

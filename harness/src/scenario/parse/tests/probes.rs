@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::log::ClientCertificate;
+use crate::log::{ClientCertificate, Extension};
 
 #[test]
 fn calls_are_read() {
@@ -152,4 +152,46 @@ fn clients_have_certificates_over_https() {
 fn clients_have_no_certificates_elsewhere(#[case] probe: &str, #[case] message: &str) {
     let found = problems(&with(&format!("probe: {{{probe}, client: {{}}, expect: {{backend: echo}}}}")));
     assert!(found.iter().any(|(_, found, _)| found == message), "{found:#?}");
+}
+
+#[test]
+fn turns_and_what_a_handshake_lacks_are_read() {
+    let read = |text: &str| match step(text).verb {
+        Verb::Probe(probe) => probe,
+        _ => panic!("not a probe"),
+    };
+    let ended = read("probe: {tcp: gw, halfClose: true, expect: {backend: echo}}");
+    assert_eq!((ended.half_close, ended.idle), (true, None));
+    let idle = read("probe: {tcp: gw, idle: 2s, bodyBytes: 9, expect: {backend: echo}}");
+    assert_eq!((idle.half_close, idle.idle, idle.body.len()), (false, Some(2000), 9));
+    let bare = read("probe: {get: \"https://${host}/\", without: [alpn, sni], expect: {backend: echo}}");
+    assert_eq!(bare.without, [Extension::Sni, Extension::Alpn]);
+}
+
+#[rstest]
+#[case("probe: {udp: gw, halfClose: true, expect: noAnswer}", "`halfClose` is for TCP and TLS")]
+#[case("probe: {get: \"http://${host}/\", idle: 2s, expect: {backend: echo}}", "`idle` is for TCP and TLS")]
+#[case(
+    "probe: {tcp: gw, listens: true, idle: 2s, bodyBytes: 9, expect: refused}",
+    "`idle` has no meaning for who listens"
+)]
+#[case("probe: {tcp: gw, idle: 2s, expect: {backend: echo}}", "nothing is sent behind `idle`")]
+#[case("probe: {tcp: gw, idle: soon, bodyBytes: 9, expect: {backend: echo}}", "not a time")]
+#[case(
+    "probe: {tcp: gw, halfClose: true, idle: 2s, bodyBytes: 9, expect: {backend: echo}}",
+    "`idle` beside `halfClose`"
+)]
+#[case("probe: {tcp: gw, halfClose: true, send: a, expect: {backend: echo}}", "`send` beside `halfClose`")]
+#[case("probe: {tcp: gw, without: [sni], expect: {backend: echo}}", "`without` has no meaning over TCP")]
+#[case(
+    "probe: {get: \"http://${host}/\", without: [sni], expect: {backend: echo}}",
+    "there is no handshake over plain HTTP"
+)]
+#[case(
+    "probe: {get: \"https://${host}/\", http2: true, without: [alpn], expect: {backend: echo}}",
+    "it is by ALPN that HTTP/2 is agreed on"
+)]
+fn turns_that_cannot_be_taken_are_refused(#[case] text: &str, #[case] message: &str) {
+    let found = problems(&with(text));
+    assert!(found.iter().any(|(_, problem, _)| problem.contains(message)), "{found:?}");
 }

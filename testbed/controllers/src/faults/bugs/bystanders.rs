@@ -22,7 +22,8 @@ use crate::{
 /// Keeps what a port had before as long as it has a rule that it chokes on.
 pub(super) struct Chokes {
     lanes: fn(&Listener) -> bool,
-    on: fn(&Route) -> bool,
+    /// Nothing: any of these ports is too much.
+    on: Option<fn(&Route) -> bool>,
     before: BTreeMap<(IpAddr, u16), Protocol>,
 }
 
@@ -33,11 +34,20 @@ impl Chokes {
 
     /// The same, for some ports alone.
     pub(super) fn on_lanes(lanes: fn(&Listener) -> bool, on: fn(&Route) -> bool) -> Box<dyn ConfigSeam> {
-        Box::new(Chokes { lanes, on, before: BTreeMap::new() })
+        Box::new(Chokes { lanes, on: Some(on), before: BTreeMap::new() })
+    }
+
+    /// On what such a port has besides rules.
+    pub(super) fn on_all_of(lanes: fn(&Listener) -> bool) -> Box<dyn ConfigSeam> {
+        Box::new(Chokes { lanes, on: None, before: BTreeMap::new() })
     }
 
     fn chokes(&self, lane: &mut Listener) -> bool {
-        (self.lanes)(lane) && virtual_hosts(lane).into_iter().flat_map(|host| &host.routes).any(self.on)
+        if !(self.lanes)(lane) {
+            return false;
+        }
+        let Some(on) = self.on else { return true };
+        virtual_hosts(lane).into_iter().flat_map(|host| &host.routes).any(on)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use gateproof_proxy::{
     compiled::{Compiled, Service},
-    exchange::{Connection, Exchange, RequestHead, TcpChoice},
+    exchange::{Connection, Exchange, Hello, RequestHead, TcpChoice},
     stream::Stream,
 };
 use http::{
@@ -41,6 +41,25 @@ impl Exchange for WaitsForTheClient {
             tracing::debug!(%error, "the client is gone already");
         }
         Some((stream, choice))
+    }
+}
+
+/// Ends a stream when its client ends one half of it.
+struct EndsWithItsClient;
+
+#[async_trait]
+impl Exchange for EndsWithItsClient {
+    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        Some((stream.ending_with_its_client(), choice))
+    }
+}
+
+/// Answers no handshake for HTTP whose first message lacks something.
+struct Demands(fn(Hello) -> bool);
+
+impl Exchange for Demands {
+    fn on_hello(&self, hello: Hello) -> bool {
+        (self.0)(hello)
     }
 }
 
@@ -89,5 +108,32 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(WaitsForTheClient)),
         },
         reported: &["traefik/traefik#7730", "traefik/traefik#6838", "traefik/traefik#11302"],
+    },
+    Bug {
+        fault: Fault {
+            name: "ends-streams-with-a-half",
+            summary: "Closes a connection of TCP or TLS as soon as its client has ended its half.",
+            clauses: &["OWN-30"],
+            seam: Seam::Exchange(|| Arc::new(EndsWithItsClient)),
+        },
+        reported: &["envoyproxy/envoy#2067", "agentgateway/agentgateway#2427"],
+    },
+    Bug {
+        fault: Fault {
+            name: "demands-server-names",
+            summary: "Answers no handshake for HTTP whose client says no server name.",
+            clauses: &["OWN-32"],
+            seam: Seam::Exchange(|| Arc::new(Demands(|hello| hello.has_name))),
+        },
+        reported: &["nginx/nginx-gateway-fabric#4836", "cilium/cilium#40966"],
+    },
+    Bug {
+        fault: Fault {
+            name: "demands-protocols-in-handshakes",
+            summary: "Answers no handshake for HTTP whose client names no protocol that it would speak.",
+            clauses: &["OWN-33"],
+            seam: Seam::Exchange(|| Arc::new(Demands(|hello| hello.has_protocols))),
+        },
+        reported: &["kumahq/kuma#4198"],
     },
 ];

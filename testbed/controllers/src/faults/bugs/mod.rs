@@ -7,6 +7,7 @@ mod bystanders;
 mod changing;
 mod collisions;
 mod connections;
+mod encrypting;
 mod entries;
 mod handshakes;
 mod holding;
@@ -19,11 +20,13 @@ mod merging;
 mod misdirected;
 mod naming;
 pub(super) mod paths;
+mod ports;
 mod readings;
 mod references;
 mod renaming;
 mod room;
 mod routing;
+mod server_names;
 mod services;
 mod shared;
 mod sizes;
@@ -74,6 +77,9 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         values::BUGS,
         misdirected::BUGS,
         renaming::BUGS,
+        server_names::BUGS,
+        encrypting::BUGS,
+        ports::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -78,6 +78,7 @@ fn moments() -> [Snapshot; 2] {
     let mut first = Snapshot::default();
     add(&mut first, include_str!("world.yaml"), "1");
     add(&mut first, include_str!("datagrams.yaml"), "1");
+    add(&mut first, include_str!("shared.yaml"), "1");
     certificate(&mut first, "demo", "one");
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
@@ -102,6 +103,8 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut second, "demo", "one");
     certificate(&mut second, "demo", "shown");
     add(&mut second, include_str!("clients-later.yaml"), "2");
+    add(&mut second, include_str!("shared-later.yaml"), "2");
+    certificate(&mut second, "demo", "late");
     authority(&mut second, "demo", "authority");
     for (kind, namespace, name) in [
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
