@@ -461,7 +461,12 @@ fn every_fault_changes_what_it_says() {
 #[test]
 fn every_variant_changes_what_it_says() {
     VARIANTS.iter().for_each(|case| hold(case, &format!("variant:{}", case.name)));
-    let shown: Vec<&str> = VARIANTS.iter().map(|case| case.name).collect();
+    // Those of the other edition have their tests beside the faults of that.
+    let shown: Vec<&str> = VARIANTS
+        .iter()
+        .map(|case| case.name)
+        .chain(["refuses-what-does-not-compile", "takes-gateways-for-ancestors"])
+        .collect();
     let not_shown: Vec<&str> =
         crate::VARIANTS.iter().map(|one| one.name).filter(|name| !shown.contains(name)).collect();
     assert_eq!(not_shown, [""; 0]);
