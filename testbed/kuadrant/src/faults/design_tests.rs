@@ -53,6 +53,7 @@ fn said(kind: Kind, behaviour: Option<&str>, edition: Edition) -> String {
 #[case("names-no-ancestors-for-dns", &[Kind::DnsPolicy])]
 #[case("calls-every-ancestor-a-class", &[Kind::AuthPolicy])]
 #[case("gives-ancestors-its-own-group", &[Kind::RateLimitPolicy])]
+#[case("writes-entries-twice", &[Kind::RateLimitPolicy])]
 #[case("repeats-acceptance-alone", &[Kind::DnsPolicy])]
 #[case("keeps-the-first-entry", &[Kind::TlsPolicy])]
 #[case("keeps-good-entries", Kind::POLICIES.as_slice())]

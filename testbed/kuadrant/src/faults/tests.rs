@@ -383,6 +383,13 @@ const FAULTS: &[Case] = &[
     case("has-no-affected-conditions", on_gateway, targets, AFFECTED, ""),
     case("affects-gateways-only", on_gateway, targets, "kuadrant.io/policy-controller", ""),
     case("says-affected-false", on_gateway, targets, "", "\"status\":\"False\""),
+    case(
+        "affects-without-a-generation",
+        on_gateway,
+        targets,
+        "\"observedGeneration\":3}] listeners",
+        "0Z\"}] listeners",
+    ),
     case("keeps-affected-conditions", affected_before, targets, "", AFFECTED),
     case("is-blind-to-stopped-services", service_down, says, "Enforced=False/Unknown", ENFORCED),
     case("forgets-sick-records", sick_record, says, "SubResourcesHealthy=False", "SubResourcesHealthy=True"),
