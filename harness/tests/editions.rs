@@ -34,7 +34,7 @@ fn each_edition_has_scenarios_of_its_own_and_most_in_common() {
 fn the_first_stage_is_asked_for_nothing_of_the_second() {
     let dir = tempfile::tempdir().unwrap();
     let words = ["run", "--dialect", "kuadrant", "--edition", "design", "--report-dir", "of", "--target"];
-    let target = ["embedded:has-no-enforced-condition+is-blind-to-stopped-services"];
+    let target = ["embedded:is-blind-to-stopped-services+has-no-enforced-condition"];
     let staged = run(dir.path(), &[&words[..], &target, &["--features", "FirstStage"]].concat());
     assert_eq!(staged.code, Some(0), "{}", staged.said());
     let record: Value =
