@@ -110,7 +110,7 @@ pub const VARIANTS: &[Variant] = &[
         |outcome| {
             for update in &mut outcome.statuses {
                 if let Change::Own { conditions, fields, .. } = &mut update.change {
-                    let generation = fields.get("observedGeneration").and_then(serde_json::Value::as_i64);
+                    let generation = fields.get("observedGeneration").and_then(Value::as_i64);
                     conditions.iter_mut().for_each(|one| one.observed_generation = generation);
                 }
             }
@@ -123,7 +123,7 @@ pub const VARIANTS: &[Variant] = &[
         |outcome| {
             for update in outcome.statuses.iter_mut().filter(|one| one.key.0 == Kind::DnsPolicy) {
                 if let Change::Own { fields, .. } = &mut update.change
-                    && fields.get("totalRecords").is_some_and(serde_json::Value::is_null)
+                    && fields.get("totalRecords").is_some_and(Value::is_null)
                 {
                     fields.insert("totalRecords".to_owned(), json!(0));
                 }
@@ -189,7 +189,7 @@ pub const VARIANTS: &[Variant] = &[
         seam: Seam::Write(|| {
             Box::new(|live, status| {
                 let fresh = live["status"]["conditions"].as_array().is_none_or(Vec::is_empty);
-                if fresh && let Some(all) = status.get_mut("conditions").and_then(serde_json::Value::as_array_mut) {
+                if fresh && let Some(all) = status.get_mut("conditions").and_then(Value::as_array_mut) {
                     all.retain(|one| one["type"] != "Enforced");
                 }
             })
