@@ -186,14 +186,14 @@ impl Suite {
         if name == Dialect::gateway_api().name() {
             return Some(edition_of(&Dialect::gateway_api(), edition).and_then(|_| Suite::gateway_api()));
         }
-        let DialectFiles { dialect, contract, requirements, canary, preflight, .. } =
+        let DialectFiles { dialect, contract, requirements, features, canary, preflight, .. } =
             OTHERS.into_iter().find(|other| other.name == name)?;
         let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
         let files = Files {
             dialect: file(DIALECT, dialect),
             contract: file(CONTRACT, contract),
             requirements: Some(file(REQUIREMENTS, requirements)),
-            features: None,
+            features: features.map(|text| file(FEATURES, text)),
             profiles: None,
             definitions: None,
             definitions_of_editions: Vec::new(),

@@ -49,26 +49,6 @@ fn every_clause_is_proven_in_its_edition_or_says_why_not(#[case] edition: &str, 
     assert_eq!(wrong, Vec::<&str>::new());
 }
 
-fn names_in(edition: &str) -> Vec<String> {
-    let folder = folder();
-    let suite = Suite::read(folder.path(), Some(edition)).unwrap();
-    let scenarios = load::parsed(&suite.manifests().unwrap(), &suite.vocabulary).unwrap();
-    scenarios.into_iter().map(|scenario| scenario.name).collect()
-}
-
-/// A page names no scenario that there is not.
-#[test]
-fn its_page_names_scenarios_that_there_are() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/dialects/aso.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let known: BTreeSet<String> = ["current", "design"].into_iter().flat_map(names_in).collect();
-    let named: BTreeSet<&str> =
-        page.split('`').filter(|word| word.starts_with("aso-") && !word.contains(' ')).collect();
-    assert!(named.len() > 30, "{named:?}");
-    let unknown: Vec<_> = named.iter().filter(|name| !known.contains(**name)).collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
-}
-
 #[test]
 fn every_clause_that_a_rule_names_is_there() {
     let folder = folder();

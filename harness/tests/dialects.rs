@@ -515,7 +515,7 @@ fn what_is_wrong_with_features_is_told(#[case] text: &str, #[case] told: &str) {
 fn a_contract_of_policies_is_short() {
     let rules = "    unique-type: {clauses: [LAMP-3]}\n    quiescent: null\n";
     let contract = format!(
-        "apiVersion: gateproof.dev/v1alpha1\nkind: StatusContract\nmetadata: {{name: lamps}}\nspec:\n  refines: policies\n  rules:\n{rules}  conditions:\n    lamp:\n      Accepted: null\n      Ready: {{presence: always, reasons: {{\"True\": [Lit], \"False\": [SocketNotFound]}}}}\n      Programmed: {{needs: [Ready]}}\n  kinds:\n    - {{kind: Lamp, group: examples.gateproof.dev, subjects: [{{at: object, conditions: [policy, programmed, lamp]}}]}}\n"
+        "apiVersion: gateproof.dev/v1alpha1\nkind: StatusContract\nmetadata: {{name: lamps}}\nspec:\n  refines: policies\n  rules:\n{rules}  conditions:\n    lamp:\n      Accepted: null\n      Ready: {{presence: always, reasons: {{\"True\": [Lit], \"False\": [SocketNotFound]}}}}\n      Programmed: {{needs: [Ready]}}\n    lit:\n      Affected: {{reasons: {{\"True\": [Lit]}}}}\n      example.com/LampAffected: {{like: Affected, closed: true}}\n  kinds:\n    - {{kind: Lamp, group: examples.gateproof.dev, subjects: [{{at: object, conditions: [policy, programmed, affected, lit, lamp]}}]}}\n"
     );
     let copy = mangled("dialect.yaml", "conditions: [Ready]", "conditions: [Programmed, Ready]");
     let path = copy.path().join("contract.yaml");
@@ -527,13 +527,26 @@ fn a_contract_of_policies_is_short() {
             "quiescence: null",
             "there is no `rules.quiescence` in `policies` to be taken away or changed",
         ),
-        ("programmed, lamp", "programed, lamp", "Lamp refers to the conditions `programed`, which are not defined"),
+        (
+            "programmed, affected",
+            "programed, affected",
+            "Lamp refers to the conditions `programed`, which are not defined",
+        ),
         // What is taken away is gone: `programmed` needs it.
-        ("      Programmed: {needs: [Ready]}\n", "", "the set `policy+programmed+lamp` needs the condition `Accepted`"),
+        (
+            "      Programmed: {needs: [Ready]}\n",
+            "",
+            "the set `policy+programmed+affected+lit+lamp` needs the condition `Accepted`",
+        ),
         (
             "needs: [Ready]",
             "needs: [Reddy]",
-            "a condition of the set `policy+programmed+lamp` needs the condition `Reddy`",
+            "a condition of the set `policy+programmed+affected+lit+lamp` needs the condition `Reddy`",
+        ),
+        (
+            "like: Affected",
+            "like: Afected",
+            "the condition `example.com/LampAffected` of the set `policy+programmed+affected+lit+lamp` is to be like `Afected`",
         ),
     ] {
         assert!(contract.contains(from));

@@ -29,6 +29,25 @@ fn each_edition_has_scenarios_of_its_own_and_most_in_common() {
     assert!(current.intersection(&design).count() > 60);
 }
 
+/// RFC 0004 lets its stages be built one after the other: who is in the first says that, and is asked for nothing of the second.
+#[test]
+fn the_first_stage_is_asked_for_nothing_of_the_second() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["run", "--dialect", "kuadrant", "--edition", "design", "--report-dir", "of", "--target"];
+    let target = ["embedded:is-blind-to-stopped-services+has-no-enforced-condition"];
+    let staged = run(dir.path(), &[&words[..], &target, &["--features", "FirstStage"]].concat());
+    assert_eq!(staged.code, Some(0), "{}", staged.said());
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("of/record.json")).unwrap()).unwrap();
+    let passed = record["scenarios"].as_array().unwrap().iter().filter(|one| one["outcome"] == "passed").count();
+    assert!(passed > 20, "{passed}");
+    let one = run(dir.path(), &[&words[..], &target, &["kuadrant-auth-accepted"]].concat());
+    assert_eq!(one.code, Some(1), "{}", one.said());
+    // Who is held to all is not held to less.
+    let all = run(dir.path(), &[&words[..], &["embedded", "kuadrant-auth-accepted", "--all-features"]].concat());
+    assert!(all.said().contains("1 passed"), "{}", all.said());
+}
+
 /// A log says which edition its run was of, and is not judged by another.
 #[test]
 fn a_run_is_of_one_edition() {

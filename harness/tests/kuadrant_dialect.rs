@@ -19,7 +19,7 @@ fn suite() -> (Suite, Vec<Scenario>) {
 fn suite_in(edition: Option<&str>) -> (Suite, Vec<Scenario>) {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("suites/dialects/kuadrant");
     let folder = tempfile::tempdir().unwrap();
-    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml"] {
+    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "features.yaml"] {
         std::fs::copy(own.join(name), folder.path().join(name)).unwrap();
     }
     for (file, text) in gateproof_suites::manifests_of("kuadrant") {
@@ -44,23 +44,6 @@ fn every_clause_is_proven_in_its_edition_or_says_why_not(#[case] edition: &str, 
     let is_here = |one: &&Requirement| !suite.vocabulary.edition.is_elsewhere(&one.id);
     let wrong = suite.requirements.iter().filter(is_here).filter(|one| proven(&one.id) != one.in_scope());
     assert_eq!(wrong.map(|one| one.id.as_str()).collect::<Vec<_>>(), Vec::<&str>::new());
-}
-
-fn names_in(edition: &str) -> Vec<String> {
-    suite_in(Some(edition)).1.into_iter().map(|scenario| scenario.name).collect()
-}
-
-/// A page names no scenario that there is not.
-#[test]
-fn its_page_names_scenarios_that_there_are() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/dialects/kuadrant.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let known: BTreeSet<String> = ["current", "design"].into_iter().flat_map(names_in).collect();
-    let named: BTreeSet<&str> =
-        page.split('`').filter(|word| word.starts_with("kuadrant-") && !word.contains(' ')).collect();
-    assert!(named.len() > 30, "{named:?}");
-    let unknown: Vec<_> = named.iter().filter(|name| !known.contains(**name)).collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]

@@ -29,11 +29,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Targets at once. What fails waits for its deadline, which costs nothing.
 const TARGETS: usize = 6;
 
-/// One in how many faults and variants the sample has.
+/// One in how many faults the sample has.
 const ONE_IN: usize = 6;
 
+/// One in how many variants, each of which is a run of everything.
+const VARIANT_IN: usize = 12;
+
 /// How many expectations are negated, and how many pinned.
-const SAMPLE: usize = 32;
+const SAMPLE: usize = 18;
 
 /// What the samples are drawn by.
 const SEED: u64 = 1;
@@ -190,15 +193,17 @@ async fn every_fault_is_noticed_for_what_it_declares(#[case] reference: Referenc
 }
 
 #[rstest]
-#[case::aso(Reference::Aso)]
-#[case::kuadrant(Reference::Kuadrant)]
-#[case::contour(Reference::Contour)]
+#[case::aso(Reference::Aso, None)]
+#[case::aso_as_designed(Reference::Aso, Some("design"))]
+#[case::kuadrant(Reference::Kuadrant, None)]
+#[case::kuadrant_as_designed(Reference::Kuadrant, Some("design"))]
+#[case::contour(Reference::Contour, None)]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_open_passes(#[case] reference: Reference) {
+async fn what_is_left_open_passes(#[case] reference: Reference, #[case] edition: Option<&str>) {
     let _turn = TURN.lock().await;
-    let plan = proof::plan(reference, TARGETS);
+    let plan = proof::plan_in(reference, edition, TARGETS);
     let all = embedded::variants(reference);
-    let size = all.len().div_ceil(ONE_IN);
+    let size = if is_full() { all.len() } else { all.len().div_ceil(VARIANT_IN) };
     let scenarios: Arc<[Scenario]> = plan.scenarios.clone().into();
     let trials: Vec<_> = sample(all, size).into_iter().map(|variant| (variant, Arc::clone(&scenarios))).collect();
     let varied = kill::vary(&plan, &trials, &Quiet).await.expect("the embedded target runs");
@@ -207,13 +212,15 @@ async fn what_is_left_open_passes(#[case] reference: Reference) {
 }
 
 #[rstest]
-#[case::aso(Reference::Aso)]
-#[case::kuadrant(Reference::Kuadrant)]
-#[case::contour(Reference::Contour)]
+#[case::aso(Reference::Aso, None)]
+#[case::aso_as_designed(Reference::Aso, Some("design"))]
+#[case::kuadrant(Reference::Kuadrant, None)]
+#[case::kuadrant_as_designed(Reference::Kuadrant, Some("design"))]
+#[case::contour(Reference::Contour, None)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_plain_reference_fails_at_every_negated_value(#[case] reference: Reference) {
+async fn the_plain_reference_fails_at_every_negated_value(#[case] reference: Reference, #[case] edition: Option<&str>) {
     let _turn = TURN.lock().await;
-    let plan = proof::plan(reference, TARGETS);
+    let plan = proof::plan_in(reference, edition, TARGETS);
     let (all, _) = kill::negated(&plan.scenarios);
     let chosen: Vec<Trial> = sample(all, SAMPLE);
     assert!(chosen.len() >= SAMPLE);
@@ -222,13 +229,18 @@ async fn the_plain_reference_fails_at_every_negated_value(#[case] reference: Ref
 }
 
 #[rstest]
-#[case::aso(Reference::Aso)]
-#[case::kuadrant(Reference::Kuadrant)]
-#[case::contour(Reference::Contour)]
+#[case::aso(Reference::Aso, None)]
+#[case::aso_as_designed(Reference::Aso, Some("design"))]
+#[case::kuadrant(Reference::Kuadrant, None)]
+#[case::kuadrant_as_designed(Reference::Kuadrant, Some("design"))]
+#[case::contour(Reference::Contour, None)]
 #[tokio::test(flavor = "multi_thread")]
-async fn every_expectation_fails_alone_for_what_the_target_does(#[case] reference: Reference) {
+async fn every_expectation_fails_alone_for_what_the_target_does(
+    #[case] reference: Reference,
+    #[case] edition: Option<&str>,
+) {
     let _turn = TURN.lock().await;
-    let plan = proof::plan(reference, TARGETS);
+    let plan = proof::plan_in(reference, edition, TARGETS);
     let chosen: Vec<Trial> = sample(kill::pinned(&plan.scenarios), SAMPLE);
     assert!(chosen.len() >= SAMPLE);
     let found = kill::pin_all(&plan, chosen, &Quiet).await.expect("the embedded target runs");

@@ -11,6 +11,8 @@ pub struct DialectFiles {
     pub contract: &'static str,
     /// Its clauses.
     pub requirements: &'static str,
+    /// What its targets may support or be set to, if that differs.
+    pub features: Option<&'static str>,
     /// The scenario that a cluster has to pass before anything else is applied, if it has one.
     pub canary: Option<&'static str>,
     /// The scenario that asks whether traffic comes in, if any does.
@@ -30,6 +32,7 @@ pub const OTHERS: [DialectFiles; 3] = [
         dialect: include_str!("../dialects/aso/dialect.yaml"),
         contract: include_str!("../dialects/aso/contract.yaml"),
         requirements: include_str!("../dialects/aso/requirements.yaml"),
+        features: None,
         canary: Some(include_str!("../dialects/aso/canary.yaml")),
         preflight: None,
     },
@@ -38,6 +41,7 @@ pub const OTHERS: [DialectFiles; 3] = [
         dialect: include_str!("../dialects/contour/dialect.yaml"),
         contract: include_str!("../dialects/contour/contract.yaml"),
         requirements: include_str!("../dialects/contour/requirements.yaml"),
+        features: None,
         canary: None,
         preflight: None,
     },
@@ -46,6 +50,7 @@ pub const OTHERS: [DialectFiles; 3] = [
         dialect: include_str!("../dialects/kuadrant/dialect.yaml"),
         contract: include_str!("../dialects/kuadrant/contract.yaml"),
         requirements: include_str!("../dialects/kuadrant/requirements.yaml"),
+        features: Some(include_str!("../dialects/kuadrant/features.yaml")),
         canary: None,
         preflight: Some(include_str!("../dialects/kuadrant/preflight.yaml")),
     },

@@ -111,7 +111,7 @@ impl FeatureItem {
     fn cells(&self) -> [String; 5] {
         match self {
             FeatureItem::GatewayApi(feature) => profiles::cells(feature),
-            FeatureItem::Other(DialectFeature { name, about }) => {
+            FeatureItem::Other(DialectFeature { name, about, .. }) => {
                 [name.clone(), about.clone(), String::new(), String::new(), String::new()]
             }
         }

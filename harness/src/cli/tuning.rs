@@ -227,7 +227,9 @@ impl Tuning {
 
     fn features(&self, suite: &Suite) -> Result<FeatureChoice, Failure> {
         if self.all_features {
-            return Ok(FeatureChoice::Only(suite.vocabulary.features.iter().cloned().collect()));
+            let is_limit = |name: &&String| suite.features.iter().any(|one| one.limit && one.name == **name);
+            let all = suite.vocabulary.features.iter().filter(|name| !is_limit(name));
+            return Ok(FeatureChoice::Only(all.cloned().collect()));
         }
         if self.features.is_empty() {
             return Ok(FeatureChoice::Claimed);

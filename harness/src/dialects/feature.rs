@@ -11,6 +11,9 @@ pub struct DialectFeature {
     pub name: String,
     /// What it means that a target has it.
     pub about: String,
+    /// Whether who has it is asked for less: `--all-features` does not mean it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limit: bool,
 }
 
 impl DialectFeature {

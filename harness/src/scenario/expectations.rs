@@ -5,7 +5,7 @@ pub mod id;
 mod negate;
 mod walk;
 
-use super::model::{Basis, Bounds, Clause, ExpectationId, Level, Scenario};
+use super::model::{Basis, Bounds, Clause, ExpectationId, Level, Scenario, Verb};
 
 pub use asserted::{Asserted, Holder, asserted};
 pub use id::Requested;
@@ -55,6 +55,15 @@ pub fn invert(scenario: &Scenario, wanted: &ExpectationId) -> Option<Scenario> {
     walk::visit(&mut inverted, &mut |expectation, site| {
         if !done && expectation.id == *wanted {
             done = negate::negate(site, &backends);
+        }
+    });
+    // What comes about at some moment has for its opposite what never does. Many a state on the way there is none of both, so the opposite
+    // has to stand still.
+    inverted.steps.iter_mut().for_each(|step| {
+        if let Verb::Settle(settle) = &mut step.verb
+            && wanted.strip_prefix(&*id::settle(step.index, None)).is_some_and(|rest| rest.starts_with('.'))
+        {
+            settle.at_once = false;
         }
     });
     done.then_some(inverted)

@@ -1,13 +1,15 @@
 //! Named ways to differ that are legal.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::behaviour::{Seam, Variant};
 use crate::gate::Verdict;
-use crate::object::Kind;
-use crate::reconcile::Outcome;
+use crate::object::{Kind, Snapshot, items, text};
+use crate::reconcile::{Outcome, reconcile};
+use crate::settings::{Edition, Settings};
 use crate::status::{Change, Condition};
 
 /// Changes the conditions of every policy.
@@ -19,6 +21,35 @@ fn own(outcome: &mut Outcome, mut change: impl FnMut(&mut Vec<Condition>)) {
             change(conditions);
         }
     }
+}
+
+/// Refuses policies whose expressions do not compile; none of them acts.
+fn refuse_broken(snapshot: &Snapshot, settings: &Settings, outcome: &mut Outcome) {
+    let mut others = snapshot.clone();
+    for update in &mut outcome.statuses {
+        let Change::Own { conditions, .. } = &mut update.change else { continue };
+        let broken = conditions.iter().find(|one| one.message.contains("do not compile"));
+        if let Some(message) = broken.map(|one| one.message.clone()) {
+            *conditions = vec![Condition::new("Accepted", false, "Invalid", message)];
+            others.objects.remove(&update.key);
+        }
+    }
+    if others.objects.len() < snapshot.objects.len() {
+        outcome.gate = reconcile(&others, settings).gate;
+    }
+}
+
+/// The Gateways that a route in a namespace names, by reference; of anything else itself.
+fn above(snapshot: &Snapshot, home: &str, reference: &Value) -> Vec<Value> {
+    let route = snapshot.get(Kind::HttpRoute, home, text(reference, "/name"));
+    let Some(route) = route.filter(|_| reference["kind"] == "HTTPRoute") else { return vec![reference.clone()] };
+    let gateway = |parent: &Value| {
+        let of = parent["namespace"].as_str().unwrap_or(home);
+        json!({"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": of, "name": parent["name"]})
+    };
+    let gateways: BTreeSet<String> =
+        items(route, "/spec/parentRefs").map(|parent| gateway(parent).to_string()).collect();
+    gateways.iter().filter_map(|one| serde_json::from_str(one).ok()).collect()
 }
 
 macro_rules! edit {
@@ -79,7 +110,7 @@ pub const VARIANTS: &[Variant] = &[
         |outcome| {
             for update in &mut outcome.statuses {
                 if let Change::Own { conditions, fields, .. } = &mut update.change {
-                    let generation = fields.get("observedGeneration").and_then(serde_json::Value::as_i64);
+                    let generation = fields.get("observedGeneration").and_then(Value::as_i64);
                     conditions.iter_mut().for_each(|one| one.observed_generation = generation);
                 }
             }
@@ -92,7 +123,7 @@ pub const VARIANTS: &[Variant] = &[
         |outcome| {
             for update in outcome.statuses.iter_mut().filter(|one| one.key.0 == Kind::DnsPolicy) {
                 if let Change::Own { fields, .. } = &mut update.change
-                    && fields.get("totalRecords").is_some_and(serde_json::Value::is_null)
+                    && fields.get("totalRecords").is_some_and(Value::is_null)
                 {
                     fields.insert("totalRecords".to_owned(), json!(0));
                 }
@@ -125,13 +156,40 @@ pub const VARIANTS: &[Variant] = &[
         }
     ),
     Variant {
+        name: "refuses-what-does-not-compile",
+        summary: "Calls a policy invalid whose expressions do not compile, in the edition that says nothing of those.",
+        source: "RFC 0004: Invalid is what validation comes to, and what it reads is left open.",
+        seam: Seam::Outcome(|| {
+            Box::new(|snapshot, settings, outcome| {
+                if settings.edition == Edition::Design {
+                    refuse_broken(snapshot, settings, outcome);
+                }
+            })
+        }),
+    },
+    Variant {
+        name: "takes-gateways-for-ancestors",
+        summary: "Has the entries of a policy on a route name the Gateways of the route.",
+        source: "PolicyAncestorStatus leaves open which of the objects that a policy acts through is the ancestor.",
+        seam: Seam::Outcome(|| {
+            Box::new(|snapshot, _, outcome| {
+                for update in &mut outcome.statuses {
+                    let home = update.key.1.clone();
+                    if let Change::Own { ancestors, .. } = &mut update.change {
+                        *ancestors = ancestors.iter().flat_map(|one| above(snapshot, &home, one)).collect();
+                    }
+                }
+            })
+        }),
+    },
+    Variant {
         name: "writes-in-two-steps",
         summary: "Writes Accepted first, and Enforced with the next write.",
         source: "No number of writes is promised, and Enforced may come late.",
         seam: Seam::Write(|| {
             Box::new(|live, status| {
                 let fresh = live["status"]["conditions"].as_array().is_none_or(Vec::is_empty);
-                if fresh && let Some(all) = status.get_mut("conditions").and_then(serde_json::Value::as_array_mut) {
+                if fresh && let Some(all) = status.get_mut("conditions").and_then(Value::as_array_mut) {
                     all.retain(|one| one["type"] != "Enforced");
                 }
             })

@@ -389,6 +389,10 @@ fn read_kind(raw: RawKind, sets: &IndexMap<String, Option<Conditions>>) -> Resul
 }
 
 fn read_condition(set: &str, type_: &str, raw: &RawCondition) -> Result<ConditionTerms, ContractError> {
+    if let Some(like) = &raw.like {
+        let (set, type_, like) = (set.to_owned(), type_.to_owned(), like.clone());
+        return Err(ContractError::UnknownLike { set, type_, like });
+    }
     let statuses = raw.reasons.keys().chain(&raw.open).chain(raw.graded.statuses());
     if let Some(status) = statuses.into_iter().find(|status| !STATUSES.contains(&status.as_str())) {
         let (set, type_, status) = (set.to_owned(), type_.to_owned(), status.clone());

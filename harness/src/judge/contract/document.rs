@@ -83,6 +83,8 @@ pub(super) struct RawTerms {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RawCondition {
+    /// A type of the same set that this one is like, but for what it says itself. That type is a pattern, and no condition by itself.
+    pub(super) like: Option<String>,
     pub(super) presence: Option<Presence>,
     #[serde(default)]
     pub(super) negative: bool,

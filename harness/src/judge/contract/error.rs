@@ -50,6 +50,16 @@ pub enum ContractError {
         /// As written.
         type_: String,
     },
+    /// A condition that another is to be like and its set has not, or that is like another itself.
+    #[error("the condition `{type_}` of the set `{set}` is to be like `{like}`, which that set does not spell out")]
+    UnknownLike {
+        /// The set.
+        set: String,
+        /// The condition.
+        type_: String,
+        /// As written.
+        like: String,
+    },
     /// A word that only rules read which are not listed.
     #[error(
         "`{word}` has no effect: no rule reads it that is among the `rules`; list {} there, with its level and clauses, or leave the word out",
@@ -171,6 +181,7 @@ impl ContractError {
             ContractError::Unsaid(field) => vec![path(&field.split('.').collect::<Vec<_>>())],
             ContractError::UnknownNeed { set, .. } => in_set(set, &[]),
             ContractError::UnknownType { set, type_, .. } => in_set(set, &[type_]),
+            ContractError::UnknownLike { set, type_, .. } => in_set(set, &[type_, "like"]),
             ContractError::UnknownStatus { set, type_, status } => ["reasons", "open", "graded"]
                 .into_iter()
                 .flat_map(|field| in_set(set, &[type_, field, status]))

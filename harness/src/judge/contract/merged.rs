@@ -114,7 +114,28 @@ fn compose(spec: &mut Value) -> Vec<String> {
         composed.push((names.join(SEPARATOR), whole));
     }
     composed.into_iter().for_each(|(name, set)| spec["conditions"][name] = set);
+    spec["conditions"].as_object_mut().into_iter().flatten().for_each(|(_, set)| alike(set));
     used
+}
+
+/// Has every condition that is like another say what that says, but for what it says itself. What others are like is no condition then.
+/// One that is like nothing that there is stays as it is, and is told of when it is read.
+fn alike(set: &mut Value) {
+    let Some(types) = set.as_object_mut() else { return };
+    let patterns: BTreeSet<String> =
+        types.values().filter_map(|terms| terms["like"].as_str()).map(str::to_owned).collect();
+    for pattern in patterns {
+        let Some(whole) = types.get(&pattern).filter(|terms| terms.is_object() && terms["like"].is_null()).cloned()
+        else {
+            continue;
+        };
+        for terms in types.values_mut().filter(|terms| terms["like"] == *pattern) {
+            let mut own = std::mem::replace(terms, whole.clone());
+            own.as_object_mut().into_iter().for_each(|own| drop(own.remove("like")));
+            json_patch::merge(terms, &own);
+        }
+        types.shift_remove(&pattern);
+    }
 }
 
 /// Between the names of sets that make one.

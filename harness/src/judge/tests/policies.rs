@@ -246,6 +246,23 @@ fn what_is_needed_has_to_be_there(#[case] needs: &str) {
     assert!(matches!(error, ContractError::UnknownNeed { .. }), "{error}");
 }
 
+/// A pattern is no condition of its own, so the dialect need not list it.
+#[test]
+fn what_is_like_another_says_what_that_says() {
+    let spelt = "      seals.example/Sealed: {presence: optional, closed: true, reasons: {\"True\": [Sealed]}}\n";
+    let alike = "      Pattern: {presence: optional, reasons: {\"True\": [Sealed]}}\n      seals.example/Sealed: {like: Pattern, closed: true}\n";
+    assert!(CONTRACT.contains(spelt));
+    let read = |text: &str| Contract::of(Arc::new(Dialect::parse(DIALECT).unwrap()), None, text);
+    let contract = Arc::new(read(&CONTRACT.replace(spelt, alike)).unwrap());
+    let broken = |status| breaches_of(Arc::clone(&contract), &[(0, door("seals.example/other", status))]);
+    assert_eq!((broken("True"), broken("False")), (Vec::new(), vec![Rule::ReasonClosed.name().to_owned()]));
+    for like in ["Patern", "seals.example/Sealed"] {
+        let error =
+            read(&CONTRACT.replace(spelt, &alike.replace("like: Pattern", &format!("like: {like}")))).unwrap_err();
+        assert!(matches!(error, ContractError::UnknownLike { .. }), "{error}");
+    }
+}
+
 /// What says that it is not so may say that of something lost, too.
 #[rstest]
 #[case::always("needs", "False", true)]

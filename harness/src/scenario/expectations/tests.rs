@@ -127,6 +127,20 @@ fn two_conditions_that_must_never_meet_are_negated_one_at_a_time() {
     assert_eq!(statuses, [vec!["True", "Unknown"], vec!["True"]]);
 }
 
+/// What a status passes through on its way is not the opposite of what it comes to.
+#[test]
+fn the_opposite_of_a_moment_stands_still() {
+    let manifest =
+        MANIFEST.replacen("      proves: [GEP1364-13]\n", "      proves: [GEP1364-13]\n      atOnce: true\n", 1);
+    let scenario = parse("a.yaml", &manifest, &Vocabulary::builtin()).unwrap().remove(0);
+    let at_once = |id: &str| match &invert(&scenario, &id.to_owned()).unwrap().steps[1].verb {
+        Verb::Settle(settle) => settle.at_once,
+        verb => panic!("{verb:?}"),
+    };
+    assert!(!at_once("steps[1].settle.HTTPRoute/route.Accepted.status"));
+    assert!(at_once("steps[3].probe.status"));
+}
+
 #[test]
 fn a_value_binds_where_all_around_it_does() {
     let manifest = MANIFEST

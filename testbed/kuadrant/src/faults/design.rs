@@ -96,6 +96,17 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     write!(
+        "writes-entries-twice",
+        "Has the entry for a RateLimitPolicy's ancestor twice in its status.",
+        ["KUADRANT-13"],
+        |live, status| {
+            let again: Vec<Value> = entries(live, status, Kind::RateLimitPolicy).map(|entry| entry.clone()).collect();
+            if let Some(all) = status.get_mut("ancestors").and_then(Value::as_array_mut) {
+                all.extend(again);
+            }
+        }
+    ),
+    write!(
         "repeats-acceptance-alone",
         "Leaves Enforced out of the entry for a DNSPolicy's ancestor.",
         ["KUADRANT-13"],

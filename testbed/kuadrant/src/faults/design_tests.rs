@@ -53,6 +53,7 @@ fn said(kind: Kind, behaviour: Option<&str>, edition: Edition) -> String {
 #[case("names-no-ancestors-for-dns", &[Kind::DnsPolicy])]
 #[case("calls-every-ancestor-a-class", &[Kind::AuthPolicy])]
 #[case("gives-ancestors-its-own-group", &[Kind::RateLimitPolicy])]
+#[case("writes-entries-twice", &[Kind::RateLimitPolicy])]
 #[case("repeats-acceptance-alone", &[Kind::DnsPolicy])]
 #[case("keeps-the-first-entry", &[Kind::TlsPolicy])]
 #[case("keeps-good-entries", Kind::POLICIES.as_slice())]
@@ -67,6 +68,40 @@ fn each_changes_the_kinds_that_it_names_in_this_edition_alone(#[case] fault: &st
         assert_eq!(differs(Edition::Design), kinds.contains(&kind), "{}", kind.name());
         assert!(!differs(Edition::Current), "{}", kind.name());
     }
+}
+
+/// Where the document leaves open who reads a predicate, and nowhere else; what is refused does not act.
+#[test]
+fn what_does_not_compile_is_refused_in_this_edition_alone() {
+    let read = |edition, variant: Option<&str>| {
+        let mut world = world();
+        let body =
+            json!({"when": [{"predicate": "this is =="}], "rules": {"authentication": {"a": {"anonymous": {}}}}});
+        world.put(Kind::AuthPolicy, policy(Kind::AuthPolicy, "p", route(), 4, body));
+        let settings = Settings { edition, ..Settings::default() };
+        let outcome = Behaviour::of(variant).unwrap().seams().round(world, &settings);
+        let acting = outcome.gate.guards.values().any(|guard| !guard.auth.is_empty());
+        (crate::reconcile::tests::said(&outcome, "p").0, acting)
+    };
+    let refuses = Some("variant:refuses-what-does-not-compile");
+    assert_eq!(read(Edition::Design, refuses), (vec!["Accepted=False/Invalid".to_owned()], false));
+    assert!(read(Edition::Design, None).1);
+    assert_eq!(read(Edition::Current, refuses), read(Edition::Current, None));
+}
+
+#[test]
+fn an_entry_may_name_what_is_above_the_target() {
+    let names = |kind, variant: Option<&str>| {
+        let settings = Settings { edition: Edition::Design, ..Settings::default() };
+        let outcome = Behaviour::of(variant).unwrap().seams().round(two(kind), &settings);
+        let update = outcome.statuses.iter().find(|one| one.key.0 == kind).unwrap();
+        let crate::status::Change::Own { ancestors, .. } = &update.change else { panic!("{update:?}") };
+        ancestors.iter().map(|one| format!("{}/{}", one["kind"], one["name"]).replace('"', "")).collect::<Vec<_>>()
+    };
+    let above = Some("variant:takes-gateways-for-ancestors");
+    assert_eq!(names(Kind::AuthPolicy, None), ["HTTPRoute/r"]);
+    assert_eq!(names(Kind::AuthPolicy, above), ["Gateway/gw"]);
+    assert_eq!(names(Kind::TlsPolicy, above), ["Gateway/gw"]);
 }
 
 /// What goes wrong with conditions goes wrong where they are repeated, too, and is no mistake of its own there.

@@ -309,7 +309,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "turns-by-itself",
         summary: "Says by turns that an AuthPolicy is accepted and that it is not.",
-        clauses: &["KUADRANT-INV-11"],
+        clauses: &["KUADRANT-INV-11", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         seam: Seam::Restless(|| {
             let mut ages = Ages::default();
             Box::new(move |live, status| {
@@ -324,7 +324,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "turns-after-a-while",
         summary: "Does not accept an AuthPolicy any more after a while.",
-        clauses: &["KUADRANT-INV-11"],
+        clauses: &["KUADRANT-INV-11", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         seam: Seam::Restless(|| {
             let mut ages = Ages::default();
             Box::new(move |live, status| {
@@ -337,7 +337,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "forgets-why-after-a-while",
         summary: "Says Unknown instead of TargetNotFound after a while.",
-        clauses: &["KUADRANT-INV-11"],
+        clauses: &["KUADRANT-INV-11", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         seam: Seam::Restless(|| {
             let mut ages = Ages::default();
             Box::new(move |live, status| {

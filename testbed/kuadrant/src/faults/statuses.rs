@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "calls-missing-targets-unknown",
         "Gives Unknown as the reason where the target is missing.",
-        ["KUADRANT-03"],
+        ["KUADRANT-03", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         |_, _, outcome| {
             rename(outcome, "Accepted", "TargetNotFound", "Unknown");
         }
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "forgets-why-after-other-events",
         summary: "Says Unknown instead of TargetNotFound when another policy of its namespace has come or gone.",
-        clauses: &["KUADRANT-INV-11"],
+        clauses: &["KUADRANT-INV-11", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         seam: Seam::Outcome(|| {
             let mut seen: BTreeMap<String, usize> = BTreeMap::new();
             Box::new(move |snapshot, _, outcome| {
@@ -214,9 +214,14 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "enforces-broken-expressions",
         "Says Enforced although an expression does not compile.",
-        ["KUADRANT-K29"],
+        ["KUADRANT-K29", "KUADRANT-08"],
         |_, _, outcome| {
-            good(outcome, "Enforced", "InvalidCelExpression", None);
+            // In the edition `design` no reason of its own says so.
+            each(outcome, "Enforced", |_, one| {
+                if one.status == "False" && one.message.contains("do not compile") {
+                    *one = Condition::new("Enforced", true, "Enforced", "in order");
+                }
+            });
         }
     ),
     edit!(

@@ -41,6 +41,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
+        "affects-without-a-generation",
+        "Does not say on Gateways of which generation they are affected.",
+        ["KUADRANT-INV-5"],
+        |_, _, outcome| {
+            for update in &mut outcome.statuses {
+                if let Change::Gateway { conditions, .. } = &mut update.change {
+                    conditions.iter_mut().for_each(|one| one.observed_generation = None);
+                }
+            }
+        }
+    ),
+    edit!(
         "lists-refused-policies",
         "Says of Gateways that policies affect them which are not accepted, beside those that are.",
         ["KUADRANT-INV-9"],

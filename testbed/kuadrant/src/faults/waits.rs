@@ -121,7 +121,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "forgets-why-without-services",
         "Says Unknown instead of TargetNotFound while a service that policies need is not ready.",
-        ["KUADRANT-INV-11"],
+        ["KUADRANT-INV-11", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         |_, _, outcome| {
             let waits = outcome.statuses.iter().any(|update| {
                 update.key.0 == Kind::Kuadrant
