@@ -69,7 +69,7 @@ fn look_at_names_alone(snapshot: &mut Snapshot) {
     snapshot.edit(Kind::BackendTlsPolicy, |policy| {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let name = text(&policy["spec"]["targetRefs"][0]["name"]);
-        let own = ObjectKey::new(&text(&policy["metadata"]["namespace"]), &name);
+        let own = ObjectKey::new(text(&policy["metadata"]["namespace"]), &name);
         if let Some(hostname) = namespaces.get(&own).and_then(|first| of(&known, first)) {
             policy["spec"]["validation"]["hostname"] = hostname;
         }

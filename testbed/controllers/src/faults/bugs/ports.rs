@@ -57,7 +57,7 @@ fn join_sets_by_name(snapshot: &mut Snapshot) {
     }
     snapshot.edit(Kind::ListenerSet, |set| {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let key = ObjectKey::new(&text(&set["metadata"]["namespace"]), &text(&set["metadata"]["name"]));
+        let key = ObjectKey::new(text(&set["metadata"]["namespace"]), text(&set["metadata"]["name"]));
         for listener in each(set, "/spec/listeners") {
             if twice.contains(&(key.clone(), text(&listener["name"]))) {
                 // Nobody asks for it.
