@@ -14,6 +14,7 @@ import (
 // Document is the committed table: what each suite noticed.
 type Document struct {
 	Faults   int   `json:"faults"`
+	Of       int   `json:"of,omitempty"` // all that there are, where some were left out
 	Upstream int   `json:"noticedByUpstream"`
 	Ours     int   `json:"noticedByGateproof"`
 	Table    []Row `json:"table"`
@@ -43,7 +44,9 @@ func table(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
+	of := 0
 	if *partial {
+		of = len(all)
 		missing := jobs(all, lines)
 		all = slices.DeleteFunc(all, func(fault Fault) bool {
 			return slices.ContainsFunc(missing, func(job job) bool { return job.fault.Name == fault.Name })
@@ -53,6 +56,7 @@ func table(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
+	document.Of = of
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(document)
