@@ -39,16 +39,16 @@ fn refuse_broken(snapshot: &Snapshot, settings: &Settings, outcome: &mut Outcome
     }
 }
 
-/// The Gateways that a route in a namespace names, by reference; of anything else itself.
+/// The Gateways that the status of a route in a namespace names, by reference; of anything else itself.
 fn above(snapshot: &Snapshot, home: &str, reference: &Value) -> Vec<Value> {
     let route = snapshot.get(Kind::HttpRoute, home, text(reference, "/name"));
     let Some(route) = route.filter(|_| reference["kind"] == "HTTPRoute") else { return vec![reference.clone()] };
-    let gateway = |parent: &Value| {
+    let gateway = |entry: &Value| {
+        let parent = &entry["parentRef"];
         let of = parent["namespace"].as_str().unwrap_or(home);
         json!({"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": of, "name": parent["name"]})
     };
-    let gateways: BTreeSet<String> =
-        items(route, "/spec/parentRefs").map(|parent| gateway(parent).to_string()).collect();
+    let gateways: BTreeSet<String> = items(route, "/status/parents").map(|entry| gateway(entry).to_string()).collect();
     gateways.iter().filter_map(|one| serde_json::from_str(one).ok()).collect()
 }
 

@@ -412,7 +412,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "keeps-operation",
         summary: "Never takes an operation off the annotations.",
-        clauses: &["ASO-A22", "ASO-18"],
+        // What deletes it that way is never sent a second time.
+        clauses: &["ASO-A22", "ASO-18", "ASO-A32", "ASO-INV-10"],
         seam: Seam::Decision(|_, decision| decision.annotations.retain(|_, value| value.is_some())),
     },
     Fault {
