@@ -20,7 +20,7 @@ use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rstest::rstest;
-use tokio::sync::Mutex;
+use tokio::sync::Semaphore;
 
 /// The program's own: runs side by side would wait for each other in that of the system.
 #[global_allocator]
@@ -41,8 +41,8 @@ const SAMPLE: usize = 18;
 /// What the samples are drawn by.
 const SEED: u64 = 1;
 
-/// One test at a time, so that no more targets run than that.
-static TURN: Mutex<()> = Mutex::const_new(());
+/// Two tests at a time, so that no more targets run than twice that.
+static TURN: Semaphore = Semaphore::const_new(2);
 
 /// Some of `all`, or the whole if that is asked for.
 fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
@@ -61,7 +61,7 @@ fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
 #[case::contour_as_designed(Reference::Contour, Some("design"), 5)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_passes(#[case] reference: Reference, #[case] edition: Option<&str>, #[case] at_least: usize) {
-    let _turn = TURN.lock().await;
+    let _turn = TURN.acquire().await.expect("nobody closes it");
     let plan = proof::plan_in(reference, edition, TARGETS);
     assert!(plan.scenarios.len() > at_least);
     let record = run(plan.run_on(None), plan.scenarios, &mut Silent).await.expect("the embedded target runs").record;
@@ -174,7 +174,7 @@ fn every_fault_breaks_clauses_that_there_are(#[case] reference: Reference) {
 #[case::contour(Reference::Contour, None)]
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_is_noticed_for_what_it_declares(#[case] reference: Reference, #[case] edition: Option<&str>) {
-    let _turn = TURN.lock().await;
+    let _turn = TURN.acquire().await.expect("nobody closes it");
     let table = ShownBy::in_edition(reference, edition).expect("the table is well-formed");
     let all = ShownBy::faults(reference, edition).expect("the tables are well-formed");
     let size = all.len().div_ceil(ONE_IN);
@@ -200,7 +200,7 @@ async fn every_fault_is_noticed_for_what_it_declares(#[case] reference: Referenc
 #[case::contour(Reference::Contour, None)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_left_open_passes(#[case] reference: Reference, #[case] edition: Option<&str>) {
-    let _turn = TURN.lock().await;
+    let _turn = TURN.acquire().await.expect("nobody closes it");
     let plan = proof::plan_in(reference, edition, TARGETS);
     let all = embedded::variants(reference);
     let size = if is_full() { all.len() } else { all.len().div_ceil(VARIANT_IN) };
@@ -219,7 +219,7 @@ async fn what_is_left_open_passes(#[case] reference: Reference, #[case] edition:
 #[case::contour(Reference::Contour, None)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_plain_reference_fails_at_every_negated_value(#[case] reference: Reference, #[case] edition: Option<&str>) {
-    let _turn = TURN.lock().await;
+    let _turn = TURN.acquire().await.expect("nobody closes it");
     let plan = proof::plan_in(reference, edition, TARGETS);
     let (all, _) = kill::negated(&plan.scenarios);
     let chosen: Vec<Trial> = sample(all, SAMPLE);
@@ -239,7 +239,7 @@ async fn every_expectation_fails_alone_for_what_the_target_does(
     #[case] reference: Reference,
     #[case] edition: Option<&str>,
 ) {
-    let _turn = TURN.lock().await;
+    let _turn = TURN.acquire().await.expect("nobody closes it");
     let plan = proof::plan_in(reference, edition, TARGETS);
     let chosen: Vec<Trial> = sample(kill::pinned(&plan.scenarios), SAMPLE);
     assert!(chosen.len() >= SAMPLE);
