@@ -46,19 +46,10 @@ use Kind::{Grpc, Http1, Http2, Tcp, WebSocket};
 
 impl Kind {
     fn request(self, host: &str, port: u16) -> ProbeRequest {
-        let host = host.to_owned();
         if self == Tcp {
-            return ProbeRequest::Tcp {
-                host,
-                port,
-                send: String::new(),
-                behind: String::new(),
-                listens: false,
-                half_close: false,
-                idle: None,
-                tls: None,
-            };
+            return ProbeRequest::tcp(host, port, "");
         }
+        let host = host.to_owned();
         let is_grpc = self == Grpc;
         ProbeRequest::from(HttpRequest {
             host,

@@ -296,6 +296,28 @@ fn what_no_served_definition_has_is_an_error(
     }
 }
 
+/// What does not run asks for nothing, so nothing of it is held against the definitions of the target.
+#[rstest]
+#[case::not_chosen("spec: {socket: socket}", &["lamp-burnt-out"], &["1 of 1 would run"])]
+#[case::not_supported("spec: {socket: socket}", &[], &["1 of 2 would run", "feature Dimming not claimed"])]
+#[case::supported("spec: {socket: socket}", &["--features", "Dimming"], &["lamps.yaml:10:", "size"])]
+fn what_does_not_run_is_not_held(#[case] from: &str, #[case] words: &[&str], #[case] told: &[&str]) {
+    let copy = mangled("manifests/lamps.yaml", from, "spec: {socket: socket, size: 3}");
+    std::fs::remove_file(copy.path().join("crds.yaml")).unwrap();
+    std::fs::write(copy.path().join("features.yaml"), "- {name: Dimming, about: It dims.}\n").unwrap();
+    let manifest = copy.path().join("manifests/lamps.yaml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replacen("  features: []", "  features: [Dimming]", 1)).unwrap();
+    let source = root().join("examples/lamps/dialect").display().to_string();
+    let testbed = TestbedProcess::start(&["--no-controller", "--dialect", &source]);
+    let kubeconfig = testbed.kubeconfig.display().to_string();
+    let plan = ["plan", "--dialect", copy.path().to_str().unwrap(), "--kubeconfig", &kubeconfig];
+    let ended = run(copy.path(), &[&plan[..], words].concat());
+    for told in told {
+        assert!(ended.said().contains(told), "no `{told}` in {}", ended.said());
+    }
+}
+
 /// A dialect may have kinds of another, and says so once for all of its scenarios.
 #[test]
 fn kinds_of_two_dialects_stand_in_one_manifest_if_the_dialect_has_them() {

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use gateproof::cluster::dial::StaticDialer;
 use gateproof::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, TcpEnd};
 use gateproof::probe::Prober;
-use gateproof_echo::{Echo, EchoOptions, Identity, Journal, Protocol};
+use gateproof_echo::{AT_END, Echo, EchoOptions, Identity, Journal, Protocol};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rstest::rstest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -39,17 +39,7 @@ fn http(address: SocketAddr, target: &str) -> ProbeRequest {
 }
 
 fn tcp(address: SocketAddr) -> ProbeRequest {
-    let (host, port) = (address.ip().to_string(), address.port());
-    ProbeRequest::Tcp {
-        host,
-        port,
-        send: "hello".to_owned(),
-        behind: String::new(),
-        listens: false,
-        half_close: false,
-        idle: None,
-        tls: None,
-    }
+    ProbeRequest::tcp(address.ip().to_string(), address.port(), "hello")
 }
 
 async fn attempt(request: ProbeRequest) -> Exchange {
@@ -175,17 +165,10 @@ async fn tcp_answers_with_one_line() {
 async fn a_probe_that_listens_sends_nothing() {
     let journal = Journal::default();
     let listening = |address: SocketAddr| {
-        let (host, port) = (address.ip().to_string(), address.port());
-        ProbeRequest::Tcp {
-            host,
-            port,
-            send: String::new(),
-            behind: String::new(),
-            listens: true,
-            half_close: false,
-            idle: None,
-            tls: None,
-        }
+        let mut request = ProbeRequest::tcp(address.ip().to_string(), address.port(), "");
+        let ProbeRequest::Tcp { listens, .. } = &mut request else { unreachable!() };
+        *listens = true;
+        request
     };
     let exchange = attempt(listening(echo(Protocol::Greeting, &journal).await.addr())).await;
     let Some(TcpEnd::Answered { echo: Some(seen), .. }) = exchange.tcp else { panic!("{:?}", exchange.tcp) };
@@ -216,7 +199,10 @@ async fn both_sides_take_turns(#[case] half_close: bool, #[case] idle: Option<u6
 #[tokio::test]
 async fn whoever_ends_a_stream_early_is_noticed() {
     let ending = listener(|mut stream| async move {
-        let _ = stream.read_to_end(&mut Vec::new()).await;
+        let mut come = Vec::new();
+        let _ = stream.read_to_end(&mut come).await;
+        let first = String::from_utf8(come).unwrap().lines().next().unwrap().to_owned();
+        assert!(first.ends_with(AT_END), "{first}");
     })
     .await;
     assert_eq!(attempt(turning(ending, true, None)).await.tcp, Some(TcpEnd::ClosedBeforeAnyByte));

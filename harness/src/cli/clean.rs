@@ -10,9 +10,9 @@ use gateproof_report::terminal::printable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::options::connect_failure;
 use super::options::source;
 use super::output::{self, Format, say, tell};
-use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::cluster::clean::{self, CleanScope, Cleaned, Leftover, Runs};
 use crate::cluster::names;

@@ -8,7 +8,7 @@ use super::dialect::{DialectArg, named_cluster};
 use super::output::tell;
 use super::services::ServiceArgs;
 use super::{Failure, crds, own};
-use crate::cluster::connect::Source;
+use crate::cluster::connect::{ConnectError, Source};
 use crate::cluster::schemas::Schemas;
 use crate::dialects::{Profile, Reference};
 use crate::run::{RunOptions, TargetChoice, embedded};
@@ -224,6 +224,19 @@ pub(crate) fn load_failure(error: LoadError) -> Failure {
         error,
         "nothing was applied; `gateproof lint` checks manifests, `gateproof schema manifest` is their schema",
     )
+}
+
+/// Why a cluster cannot be reached: what the user wrote, or what answers.
+pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
+    let help = "nothing was applied";
+    match error {
+        ConnectError::Kubeconfig(_) | ConnectError::ContextMissing { .. } | ConnectError::Credentials(_) => {
+            Failure::usage(error, help)
+        }
+        ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. } | ConnectError::NotAnApiServer { .. } => {
+            Failure::environment(error, help)
+        }
+    }
 }
 
 /// The target unless one is named.

@@ -105,8 +105,8 @@ async fn one(mut args: Args, documents: &mut Documents) -> Outcome {
         return compared(&differences(&scenarios, from, to), args.format, documents);
     }
     let mut options = args.target.options(&suite).await?;
-    served::hold(&suite, &args.selection.files, &options).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
+    served::hold(&suite, &args.selection.files, &scenarios, &options).await?;
     let (facts, plan) = run::survey(&options, scenarios).await.map_err(run_failure)?;
     let rows: Vec<Row> = plan
         .iter()

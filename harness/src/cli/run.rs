@@ -9,7 +9,7 @@ use gateproof_testbed::TestbedError;
 
 use super::causes::{causes, to_rerun};
 use super::each::Documents;
-use super::options::{Selected, Selection, Target, known_failures};
+use super::options::{Selected, Selection, Target, connect_failure, known_failures};
 use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
@@ -17,7 +17,6 @@ use super::tuning::Tuning;
 use super::{Failure, Outcome, interrupt, options_from, own, report, reports, reproduce, served, several};
 use crate::cluster::api::chain;
 use crate::cluster::clean::Leftover;
-use crate::cluster::connect::ConnectError;
 use crate::cluster::discover::DiscoverError;
 use crate::cluster::pod_logs::LogSource;
 use crate::exit_codes;
@@ -148,8 +147,8 @@ pub(super) struct Prepared {
 pub(super) async fn prepared(mut args: Args) -> Result<Prepared, Failure> {
     let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
     let mut options = args.target.options(&suite).await?;
-    served::hold(&suite, &args.selection.files, &options).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
+    served::hold(&suite, &args.selection.files, &scenarios, &options).await?;
     if let Some(file) = &args.known_failures {
         options.known_failures = known_failures(file, &all, &suite)?;
     }
@@ -255,19 +254,6 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
         }
         other => {
             Failure::environment(chain(&other), "nothing was judged; run again with GATEPROOF_LOG=debug to see more")
-        }
-    }
-}
-
-/// Why a cluster cannot be reached: what the user wrote, or what answers.
-pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
-    let help = "nothing was applied";
-    match error {
-        ConnectError::Kubeconfig(_) | ConnectError::ContextMissing { .. } | ConnectError::Credentials(_) => {
-            Failure::usage(error, help)
-        }
-        ConnectError::Unreachable { .. } | ConnectError::Forbidden { .. } | ConnectError::NotAnApiServer { .. } => {
-            Failure::environment(error, help)
         }
     }
 }

@@ -60,7 +60,7 @@ pub(crate) struct Tuning {
     /// The same, with what a ConformanceReport says of it: a published one, or conformance-report.yaml of another run
     #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "all_features"])]
     pub(crate) features_from: Option<PathBuf>,
-    /// Hold the target to every feature
+    /// Hold the target to every feature, but for those that ask less of it
     #[arg(long)]
     pub(crate) all_features: bool,
     /// Do not hold the target to these features

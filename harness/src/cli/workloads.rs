@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use gateproof_workloads::{Place, Workloads};
 
+use super::options::connect_failure;
 use super::options::source;
 use super::output::say;
-use super::run::connect_failure;
 use super::{Failure, Outcome};
 use crate::cluster::api::chain;
 use crate::cluster::backends::own_address;

@@ -3,8 +3,8 @@
 
 use gateproof_echo::TOKEN_VARIABLE;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
+use crate::log::digest;
 use crate::scenario::scope::DEFINITION;
 
 /// Keeps of `metadata.managedFields` the newest entries, without fields, and replaces the values of a Secret's `data` and
@@ -65,11 +65,6 @@ fn digest_values(data: &mut Map<String, Value>) {
     for value in data.values_mut() {
         *value = digest(value);
     }
-}
-
-fn digest(value: &Value) -> Value {
-    let bytes = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Value::String(format!("sha256:{:x}", Sha256::digest(bytes.as_bytes())))
 }
 
 #[cfg(test)]

@@ -87,9 +87,12 @@ fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
+/// The path of all definitions.
+pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
 /// The path of a definition.
 pub(super) fn path(name: &str) -> String {
-    format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
+    format!("{DEFINITIONS}/{name}")
 }
 
 /// Whether a schema says nothing of what is in a value.

@@ -41,16 +41,7 @@ async fn attempt(tcp: bool, answer: &[u8]) -> Exchange {
     let address = listener.local_addr().expect("a listener has an address");
     let (host, port) = (address.ip().to_string(), address.port());
     let request = if tcp {
-        ProbeRequest::Tcp {
-            host,
-            port,
-            send: String::new(),
-            behind: String::new(),
-            listens: false,
-            half_close: false,
-            idle: None,
-            tls: None,
-        }
+        ProbeRequest::tcp(host, port, "")
     } else {
         ProbeRequest::from(HttpRequest {
             host,

@@ -67,8 +67,11 @@ fn what_is_not_broken_in_an_edition_is_well_formed() {
 fn what_is_not_broken_in_an_edition_is_declared() {
     let all: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_yaml::from_str(UNBROKEN).unwrap();
     for (place, rows) in all {
-        let known = |reference: &Reference| reference.dialect() == place.split('.').next().unwrap();
+        let (dialect, edition) = place.split_once('.').unwrap();
+        let known = |reference: &Reference| reference.dialect() == dialect;
         let reference = TABLES.iter().map(|(reference, ..)| *reference).find(known).unwrap();
+        let suite = crate::suite::Suite::named(reference.dialect()).unwrap().unwrap();
+        assert!(suite.dialect.editions().iter().any(|one| one == edition), "{place}");
         for (name, clauses) in rows {
             let fault = embedded::faults(reference).into_iter().find(|fault| fault.name == name).unwrap();
             assert!(clauses.iter().all(|clause| fault.clauses.contains(&clause.as_str())), "{name}: {clauses:?}");

@@ -70,8 +70,8 @@ pub async fn vary(
     let mut varied = Varied::default();
     for (variant, mut runs, again, mut blamed) in looks {
         if !again.is_empty() {
-            let (again, found) = with(plan, variant, again, Some(PATIENT_JOBS)).await?;
-            runs = runs.or(Some(again));
+            let (ran, found) = with(plan, variant, again, Some(PATIENT_JOBS)).await?;
+            runs = runs.or(Some(ran));
             blamed.extend(found);
             watcher.ran(variant.name, blamed.len());
         }

@@ -72,6 +72,14 @@ pub struct Hello {
     pub server_name: Option<String>,
 }
 
+impl ProbeRequest {
+    /// A plain TCP connection over which `send` is written, and nothing else asked.
+    pub fn tcp(host: impl Into<String>, port: u16, send: impl Into<String>) -> Self {
+        let (host, send, behind) = (host.into(), send.into(), String::new());
+        Self::Tcp { host, port, send, behind, listens: false, half_close: false, idle: None, tls: None }
+    }
+}
+
 impl From<HttpRequest> for ProbeRequest {
     fn from(request: HttpRequest) -> Self {
         Self::Http(Box::new(request))

@@ -4,6 +4,7 @@
 
 mod authority;
 pub mod codec;
+mod digest;
 mod echo;
 mod event;
 mod exchange;
@@ -13,6 +14,7 @@ mod time;
 mod timing;
 
 pub use authority::Authority;
+pub use digest::digest;
 pub use echo::EchoText;
 pub use event::{
     BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, RunStarted, Scope,

@@ -5,6 +5,7 @@ use std::future::pending;
 use std::io::{Error, ErrorKind, Result as IoResult};
 use std::time::Duration;
 
+use gateproof_echo::AT_END;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, split};
 use tokio::sync::Notify;
 
@@ -28,12 +29,9 @@ pub(super) struct Text {
     pub(super) idle: Option<Duration>,
 }
 
-/// The word behind the id for a backend that is to answer when the client's half has ended.
-const AT_END: &str = " at-end";
-
 /// What goes out first: a line of the id, by which a backend knows the exchange, and one of what is to be sent.
 pub(super) fn text(id: &str, send: &str, half_close: bool) -> String {
-    let word = if half_close { AT_END } else { "" };
+    let word = if half_close { format!(" {AT_END}") } else { String::new() };
     if send.is_empty() { format!("{id}{word}\n") } else { format!("{id}{word}\n{send}\n") }
 }
 

@@ -176,7 +176,6 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-streams",
         "backendtlspolicy-target-of-another-kind",
         "backendtlspolicy-two-gateways",
-        "backendtlspolicy-two-targets",
         "backendtlspolicy-well-known-authorities",
         "gateway-client-certificate-for-backends",
         "gateway-client-certificate-invalid",

@@ -75,16 +75,7 @@ mod tests {
         assert_eq!(of("10.0.0.1", 80), of("10.0.0.1", 80));
         assert_ne!(of("10.0.0.1", 80), of("10.0.0.1", 81));
         assert_ne!(of("10.0.0.1", 80), of("10.0.0.2", 80));
-        let request = ProbeRequest::Tcp {
-            host: "10.0.0.1".to_owned(),
-            port: 80,
-            send: String::new(),
-            behind: String::new(),
-            listens: false,
-            half_close: false,
-            idle: None,
-            tls: None,
-        };
+        let request = ProbeRequest::tcp("10.0.0.1", 80, "");
         assert_eq!(of("10.0.0.1", 80), [lane_of(&request)]);
     }
 

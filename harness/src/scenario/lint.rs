@@ -204,6 +204,15 @@ fn wrong_type(kind: &str, WrongType { path, wanted, found }: &WrongType) -> Stri
     format!("`{path}` of {article} {kind} must be {wanted}, found {found}")
 }
 
+/// The scenario in whose document of a file a line, from 1, stands.
+pub fn scenario_at(file: &str, text: &str, line: usize) -> Option<String> {
+    let source = Source::new(file, text);
+    let documents = tree::read(&source, &mut Vec::new());
+    let before = |document: &&Document| document.root.mark.place.line <= line;
+    let document = documents.iter().rfind(before)?;
+    document.root.get("metadata")?.get("name")?.text().map(str::to_owned)
+}
+
 /// The declared name that an unknown field may have been meant to have.
 fn near(path: &str, known: &[String]) -> Option<String> {
     let written = path.rsplit('.').next().unwrap_or_default();

@@ -14,9 +14,9 @@ use crate::judge::contract::{Contract, NamedPlace};
 use crate::scenario::lint::{Missing, ObjectSchemas, pointer_below};
 use crate::scenario::{line_of, nearest, suggest};
 
-/// Definitions, and the name of the file that they stand in.
+/// Definitions, and the name of the file that they stand in; none of those that a target serves.
 #[derive(Clone, Copy)]
-pub(super) struct Named<'d>(pub(super) &'d [Value], pub(super) &'d str);
+pub(super) struct Named<'d>(pub(super) &'d [Value], pub(super) Option<&'d str>);
 
 /// What stands for the file where a target tells of the definitions.
 const SERVED: &str = "the target";
@@ -57,8 +57,8 @@ pub(super) fn of_editions(folder: &Path) -> Result<Vec<(String, File)>, SuiteErr
 pub(super) struct Editions {
     pub(super) meant: Vec<Value>,
     pub(super) others: Vec<Vec<Value>>,
-    /// The file of those that are meant.
-    file: String,
+    /// The file of those that are meant; none of what a target serves.
+    file: Option<String>,
 }
 
 impl Editions {
@@ -79,12 +79,12 @@ impl Editions {
             let problem = format!("the dialect `{}` has no edition `{name}`: {known}", dialect.name());
             return Err(SuiteError::Undefined { path: path.clone(), line: None, problem });
         }
-        let mut all = Editions { file: DEFINITIONS.to_owned(), ..Editions::default() };
+        let mut all = Editions { file: Some(DEFINITIONS.to_owned()), ..Editions::default() };
         let own = single.iter().find(|(name, _)| Some(&**name) == edition);
         for (name, file) in single {
             let read = read(file)?;
             if own.is_some_and(|(own, _)| own == name) {
-                (all.meant, all.file) = (read, format!("crds.{name}.yaml"));
+                (all.meant, all.file) = (read, Some(format!("crds.{name}.yaml")));
             } else {
                 all.others.push(read);
             }
@@ -102,11 +102,11 @@ impl Editions {
 
     /// Takes what a target serves for those that are meant.
     pub(super) fn take_served(&mut self, served: Vec<Value>) {
-        (self.meant, self.file) = (served, SERVED.to_owned());
+        (self.meant, self.file) = (served, None);
     }
 
     pub(super) fn named(&self) -> Named<'_> {
-        Named(&self.meant, &self.file)
+        Named(&self.meant, self.file.as_deref())
     }
 }
 
@@ -128,11 +128,11 @@ fn problem(Named(definitions, file): Named<'_>, kind: &DialectKind, group: &str)
     let DialectKind { kind, plural, scope, .. } = kind;
     let Some(found) = of_group.find(|one| one["spec"]["names"]["kind"] == kind.as_str()) else {
         // A target may leave some of them out: what needs them does not run there.
-        let problem = || ("kind", format!("{file} defines kinds of the group `{group}`, and no {kind}"));
-        return (file != SERVED).then(problem);
+        return file.map(|file| ("kind", format!("{file} defines kinds of the group `{group}`, and no {kind}")));
     };
     let differs = |what: &'static str, said: &str, pointer: &str| {
         let defined = found.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let file = file.unwrap_or(SERVED);
         (defined != said).then(|| (what, format!("{kind} has the {what} `{said}` here, and `{defined}` in {file}")))
     };
     let scope = match scope {
@@ -160,6 +160,7 @@ pub(super) fn hold_releases(
     }
     let near = suggest(wanted, known.iter().map(String::as_str));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let file = file.unwrap_or(SERVED);
     let of = if definitions.is_empty() { String::new() } else { format!(", and {file} has none of that name") };
     let problem = format!("`{wanted}` in `releases` is the definition of none of the `kinds`{of}{near}");
     let line = line_of(text, &["spec", "releases", "definition"].map(str::to_owned));
@@ -224,6 +225,7 @@ pub(super) fn hold_places(
 }
 
 fn leads_nowhere(kind: &str, missing: &Missing, Named(definitions, file): Named<'_>) -> String {
+    let file = file.unwrap_or(SERVED);
     let is_here = definitions.iter().any(|one| one["spec"]["names"]["kind"] == kind);
     let here = if is_here { format!(" in {file}") } else { String::new() };
     let near = missing.near().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -300,9 +302,9 @@ mod tests {
     fn what_is_built_in_is_as_its_definitions_are(#[case] name: &str, #[case] edition: Option<&str>) {
         let suite = Suite::named_in(name, edition).unwrap().unwrap();
         let definitions = embedded::definitions(suite.reference().unwrap(), edition);
-        hold(Named(&definitions, DEFINITIONS), &suite.dialect, Path::new(name), "").unwrap();
+        hold(Named(&definitions, Some(DEFINITIONS)), &suite.dialect, Path::new(name), "").unwrap();
         hold_entries(&definitions, &suite.dialect, Path::new(name), "").unwrap();
-        hold_pointers(Named(&definitions, DEFINITIONS), &suite.dialect, Path::new(name), "").unwrap();
+        hold_pointers(Named(&definitions, Some(DEFINITIONS)), &suite.dialect, Path::new(name), "").unwrap();
         let schemas = Schemas::with([&definitions[..]]);
         let mut places = suite.contract.places();
         assert!(!places.is_empty());
@@ -387,7 +389,8 @@ mod tests {
         let contract = Contract::of(suite.dialect.clone(), edition, &text).unwrap();
         let definitions = other.map(|_| embedded::definitions(suite.reference().unwrap(), edition)).unwrap_or_default();
         let path = Path::new("contract.yaml");
-        let error = hold_places(Named(&definitions, DEFINITIONS), &contract, path, &text).unwrap_err().to_string();
+        let error =
+            hold_places(Named(&definitions, Some(DEFINITIONS)), &contract, path, &text).unwrap_err().to_string();
         // Of a succession the list is told.
         let line = text.lines().position(|line| line.contains(to)).unwrap() + 1;
         let list = text.lines().position(|line| line.trim() == "never:").unwrap_or(line) + 1;
@@ -418,8 +421,9 @@ mod tests {
         let text = include_str!("../../tests/doors/dialect.yaml");
         let (path, crds) = (Path::new("dialect.yaml"), include_str!("../../tests/doors/crds.yaml"));
         let definitions = read(&(path.to_owned(), crds.to_owned())).unwrap();
-        let held =
-            |text: &str| hold_pointers(Named(&definitions, DEFINITIONS), &Dialect::parse(text).unwrap(), path, text);
+        let held = |text: &str| {
+            hold_pointers(Named(&definitions, Some(DEFINITIONS)), &Dialect::parse(text).unwrap(), path, text)
+        };
         held(text).unwrap();
         assert!(text.contains(from));
         let error = held(&text.replacen(from, to, 1)).unwrap_err().to_string();

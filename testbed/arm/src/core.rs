@@ -113,7 +113,7 @@ impl Core {
         let line =
             (cut(request.method.as_str(), 32), cut(request.path, LONGEST_PATH), cut(request.query, LONGEST_PATH));
         // Whoever is not known may not fill the log.
-        let body = request.body.ok().filter(|_| !caller.is_empty()).unwrap_or_default();
+        let body = request.body.ok().filter(|_| !caller.is_empty());
         self.log.write(now, line, &caller, body, answer.status.as_u16());
         answer
     }

@@ -37,7 +37,7 @@ pub struct LoggedRequest {
     /// The status of the answer.
     pub status: u16,
     /// What its body, in JSON, has at the places that were asked for; null for nothing. Left out where none was asked for, and
-    /// where the log has the body no more.
+    /// where the log has no body: of who carries no good token it keeps none, nor one that cannot be read, nor those that are too old.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<BTreeMap<String, Value>>,
 }
@@ -139,7 +139,7 @@ impl LogTamper {
 #[derive(Debug)]
 struct Entry {
     request: LoggedRequest,
-    /// Nothing once it is dropped.
+    /// Nothing if it was not kept, and once it is dropped.
     body: Option<Vec<u8>>,
 }
 
@@ -192,8 +192,8 @@ impl Log {
         Self { capacity: capacity.max(1), entries: VecDeque::new(), bytes: 0, next: 1, tamper }
     }
 
-    /// Notes a request: its method, path and query, whose it is, its body and the status of its answer.
-    pub fn write(&mut self, now: Timestamp, line: (&str, &str, &str), caller: &str, body: &[u8], status: u16) {
+    /// Notes a request: its method, path and query, whose it is, its body if that is to be kept, and the status of its answer.
+    pub fn write(&mut self, now: Timestamp, line: (&str, &str, &str), caller: &str, body: Option<&[u8]>, status: u16) {
         self.take_in();
         let (method, path, _) = line;
         if !self.tamper.hides(method, path) {
@@ -206,17 +206,17 @@ impl Log {
     fn take_in(&mut self) {
         let added = std::mem::take(&mut self.tamper.edits().added);
         for (time, method, path) in added {
-            self.put(time, (&method, &path, ""), "", &[], 200);
+            self.put(time, (&method, &path, ""), "", Some(&[]), 200);
         }
     }
 
-    fn put(&mut self, now: Timestamp, line: (&str, &str, &str), caller: &str, body: &[u8], status: u16) {
+    fn put(&mut self, now: Timestamp, line: (&str, &str, &str), caller: &str, body: Option<&[u8]>, status: u16) {
         let (method, path, query) = line;
         let [method, path, query, caller] = [method, path, query, caller].map(str::to_owned);
         let (seq, time) = (self.next, format!("{now:.6}"));
         let request = LoggedRequest { seq, time, method, path, query, caller, status, body: None };
-        self.bytes += body.len();
-        self.entries.push_back(Entry { request, body: Some(body.to_vec()) });
+        self.bytes += body.map_or(0, <[u8]>::len);
+        self.entries.push_back(Entry { request, body: body.map(<[u8]>::to_vec) });
         self.next += 1;
         if self.entries.len() > self.capacity
             && let Some(oldest) = self.entries.pop_front()
@@ -258,7 +258,7 @@ mod tests {
         let tamper = LogTamper::default();
         let mut log = Log::new(9, tamper.clone());
         let write = |log: &mut Log, path, body: &str| {
-            log.write(Timestamp::UNIX_EPOCH, ("PUT", path, ""), "me", body.as_bytes(), 200);
+            log.write(Timestamp::UNIX_EPOCH, ("PUT", path, ""), "me", Some(body.as_bytes()), 200);
         };
         let long = "x".repeat(LONGEST_VALUE);
         write(&mut log, "/a", &json!({"a": 1, "b": {"password": "kettle"}, "long": long}).to_string());
@@ -282,7 +282,7 @@ mod tests {
     fn the_oldest_bodies_are_dropped_before_the_requests() {
         let mut log = Log::new(99, LogTamper::default());
         let body = vec![b' '; MOST_BODIES / 4];
-        (0..5).for_each(|_| log.write(Timestamp::UNIX_EPOCH, ("PUT", "/", ""), "", &body, 200));
+        (0..5).for_each(|_| log.write(Timestamp::UNIX_EPOCH, ("PUT", "/", ""), "", Some(&body), 200));
         let wanted = Wanted { values: vec!["/a".to_owned()], digests: Vec::new() };
         let kept: Vec<bool> = log.after(0, &wanted).requests.iter().map(|one| one.body.is_some()).collect();
         assert_eq!(kept, [false, false, false, true, true]);
@@ -293,7 +293,7 @@ mod tests {
         let mut log = Log::new(3, LogTamper::default());
         let now: Timestamp = "2024-05-06T07:08:09.0123456Z".parse().unwrap();
         for status in 201..=205 {
-            log.write(now, ("PUT", "/a", "q=1"), "me", b"{}", status);
+            log.write(now, ("PUT", "/a", "q=1"), "me", Some(b"{}"), status);
         }
         let mut numbers =
             |after| log.after(after, &Wanted::default()).requests.iter().map(|request| request.seq).collect::<Vec<_>>();
@@ -319,7 +319,7 @@ mod tests {
         let tamper = LogTamper::default();
         let mut log = Log::new(9, tamper.clone());
         let now: Timestamp = "2024-05-06T07:08:09Z".parse().unwrap();
-        let write = |log: &mut Log, path: &str| log.write(now, ("PUT", path, ""), "me", b"", 200);
+        let write = |log: &mut Log, path: &str| log.write(now, ("PUT", path, ""), "me", Some(b""), 200);
         tamper.hide(Arc::new(|method, path| method == "PUT" && path == "/hidden"));
         tamper.pace(Arc::new(|_, path| path == "/paced"), SignedDuration::from_secs(5));
         for path in ["/hidden", "/paced", "/other", "/paced"] {

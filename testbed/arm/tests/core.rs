@@ -145,6 +145,12 @@ fn the_log_tells_of_bodies_what_the_query_asks_for() {
     assert!(body["/password"].as_str().is_some_and(|digest| digest.starts_with("sha256:")), "{body}");
     let page = client.raw("GET", "/control/requests", &control, "");
     assert!(read(&page)["requests"][0].get("body").is_none());
+    // Of who is not known no body is kept, which is another thing than a body with nothing in it.
+    client.bearer = "unknown".to_owned();
+    client.ask("PUT", "", json!({"location": "here"}));
+    let page = client.raw("GET", "/control/requests?after=1&body=/location", &control, "");
+    let request = &read(&page)["requests"][0];
+    assert_eq!((&request["status"], request.get("body")), (&json!(401), None));
 }
 
 #[test]

@@ -40,6 +40,10 @@ pub enum Dispensable {
     TlsTermination,
     /// Listeners of both TLS modes on one port.
     MixedTls,
+    /// Listeners of HTTPS and TLS on one port.
+    MixedHttps,
+    /// Listeners of TCP and UDP on ports of one number.
+    MixedTransports,
 }
 
 impl Dispensable {
@@ -57,6 +61,7 @@ impl Dispensable {
         match self {
             Self::TlsTermination => &["TLSRouteModeMixed", "TLSRouteModeTerminate"],
             Self::MixedTls => &["TLSRouteModeMixed"],
+            Self::MixedHttps | Self::MixedTransports => &[],
         }
     }
 }

@@ -32,6 +32,9 @@ pub use tls::{CertificateError, Clients, ServerTls};
 /// The header that carries the id under which a request is found in the journal.
 pub const REQUEST_HEADER: &str = "x-gateproof-request";
 
+/// The word behind the id of an exchange, on the first line of a stream, that has the answer wait for the end of the client's half.
+pub const AT_END: &str = "at-end";
+
 /// The header that carries the run's token to the journal's endpoint.
 pub const TOKEN_HEADER: &str = "x-gateproof-token";
 

@@ -11,6 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::AT_END;
 use crate::echo::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
@@ -78,7 +79,7 @@ pub(crate) async fn converse(
     let text = String::from_utf8_lossy(&line).trim_end().to_owned();
     let mut words = text.split_whitespace();
     let request_id = words.next().map(str::to_owned);
-    let is_at_end = words.next() == Some("at-end");
+    let is_at_end = words.next() == Some(AT_END);
     let greeting = Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer };
     let answer = line_of(&greeting)?;
     backend.journal.write(Entry {

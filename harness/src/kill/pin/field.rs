@@ -76,7 +76,7 @@ fn spoil(holder: &mut Value, pointer: &str, test: &FieldTest, at: &Value) {
 }
 
 /// A text that nobody else writes and that is taken where the old one stands: definitions ask of kinds, of groups, and of status and reason of
-/// a condition that they look like one, and what a Secret holds has to be base64.
+/// a condition that they look like one, and what stands below `data` has to be base64 in a Secret.
 fn other_at(pointer: &str, old: &Value) -> Value {
     match (pointer.rsplit_once('/').map(|(_, name)| name), old.as_str()) {
         (Some("kind" | "reason"), _) => json!("Tampered"),

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{Basis, FieldTest, HoldFor, Level, Scenario, Step, Verb};
-use crate::log::ServiceRequest;
+use crate::log::{ServiceRequest, digest};
 use crate::scenario::pattern::matches;
 
 /// What a scripted service is told to do from here on, instead of what this scenario told it before.
@@ -60,10 +59,7 @@ impl BodyExpectation {
     /// The test of what a log may have of it.
     pub fn shown(&self) -> FieldTest {
         match &self.test {
-            FieldTest::Equals(value) if self.is_secret => {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                FieldTest::Equals(format!("sha256:{:x}", Sha256::digest(text)).into())
-            }
+            FieldTest::Equals(value) if self.is_secret => FieldTest::Equals(digest(value)),
             test => test.clone(),
         }
     }
@@ -98,7 +94,7 @@ impl Requests {
 
     /// Whether anything of it can turn out wrong only later.
     pub fn is_bounded_above(&self) -> bool {
-        self.at_most.is_some() || self.gap != Gap::default()
+        self.at_most.is_some() || self.gap != Gap::default() || !self.body.is_empty()
     }
 }
 

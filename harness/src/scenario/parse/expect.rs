@@ -9,7 +9,7 @@ use super::super::model::{
 };
 use super::build::{boolean, bounds_of, clauses, integer, level, strings, text};
 use super::check::{Checker, is_condition_type};
-use super::field::{below, extra, mirrors, test};
+use super::field::{below, extra, is_pointer, mirrors, test};
 use super::names::Names;
 use super::tree::{Kind, Node};
 
@@ -104,10 +104,7 @@ fn fields(node: &Node, checker: &mut Checker<'_>) -> Vec<FieldExpectation> {
 fn field(node: &Node, checker: &mut Checker<'_>) -> Option<FieldExpectation> {
     let pointer = node.get("at")?;
     let path = pointer.text()?;
-    if !path.starts_with('/') {
-        let help = Some("such as /status/addresses".to_owned());
-        checker.report(pointer.mark, format!("`{path}` is not a JSON pointer"), help);
-    }
+    is_pointer(path, pointer.mark, "/status/addresses", checker);
     let test = test(node, checker)?;
     Some(FieldExpectation { pointer: path.to_owned(), test, level: level(node, "level").unwrap_or_default() })
 }

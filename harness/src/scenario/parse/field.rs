@@ -115,6 +115,13 @@ pub(in crate::scenario) fn mirrored(name: &str) -> String {
     }
 }
 
+/// Reports what is no JSON pointer.
+pub(super) fn is_pointer(path: &str, mark: Mark, example: &str, checker: &mut Checker<'_>) {
+    if !path.starts_with('/') {
+        checker.report(mark, format!("`{path}` is not a JSON pointer"), Some(format!("such as {example}")));
+    }
+}
+
 /// Reports a mapping that names nothing.
 pub(super) fn nothing_asked(node: &Node, what: &str, checker: &mut Checker<'_>) {
     if node.value() == Value::Object(Default::default()) {

@@ -120,10 +120,7 @@ fn body(node: &Node, checker: &mut Checker<'_>) -> Vec<BodyExpectation> {
     field::nothing_asked(node, "place", checker);
     let mut all = Vec::new();
     for (key, given) in node.entries() {
-        if !key.name.starts_with('/') {
-            let help = Some("such as /properties/name".to_owned());
-            checker.report(key.mark, format!("`{}` is not a JSON pointer", key.name), help);
-        }
+        field::is_pointer(&key.name, key.mark, "/properties/name", checker);
         let secret = text(given, "secret").map(|text| FieldTest::Equals(text.into()));
         let is_secret = secret.is_some();
         if let Some(test) = secret.or_else(|| field::value(given, checker)) {

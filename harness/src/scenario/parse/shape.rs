@@ -394,7 +394,7 @@ static REQUESTS: Table = Table {
         may(
             "count",
             Shape::Either(&[Shape::Integer(0, 1_000_000), Shape::Table(&COUNT)]),
-            "how many; two at least where there is only a `gap`",
+            "how many; unless given two at least where there is a `gap`, else one",
         ),
         may("gap", Shape::Table(&GAP), "the time between two that follow each other"),
         may("body", Shape::Map(&BODY), "what one of them carries, and those after it, by JSON pointer"),

@@ -46,7 +46,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "breaks-idle-streams",
         summary: "Breaks a connection of TCP or TLS off once it has been idle for a second.",
-        clauses: &["OWN-31"],
+        clauses: &["OWN-25"],
         seam: Seam::Exchange(|| Arc::new(BreaksIdleStreams)),
     },
 ];

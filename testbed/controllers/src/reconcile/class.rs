@@ -1,12 +1,11 @@
 use super::features::Claims;
+use super::installed::BUNDLE_VERSION;
 use super::verdict::Verdict;
 use crate::{
-    settings::{Settings, minor, recognises},
+    settings::{Settings, recognises},
     snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, StatusUpdate},
 };
-
-const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
 
 /// A GatewayClass that names our controller.
 pub(crate) struct Class<'a> {
@@ -63,18 +62,6 @@ fn supported_version(snapshot: &Snapshot) -> Verdict {
     } else {
         Verdict::no("UnsupportedVersion", format!("{}; served as well as possible", unknown.join(", ")))
     }
-}
-
-/// Whether the CRDs that are installed are all of this minor release of v1, or of newer ones.
-pub(crate) fn is_since(snapshot: &Snapshot, release: u32) -> bool {
-    let installed = snapshot.crds().filter(|(_, crd)| crd.group == crate::model::GATEWAY_GROUP);
-    let mut minors = installed.map(|(object, _)| minor(object.meta.annotations.get(BUNDLE_VERSION)?)).peekable();
-    minors.peek().is_some() && minors.all(|minor| minor.is_some_and(|minor| minor >= release))
-}
-
-/// Whether the definition of a kind is there.
-pub(super) fn is_served(snapshot: &Snapshot, kind: Kind) -> bool {
-    snapshot.crds().any(|(_, crd)| crd.group == kind.group() && crd.names.kind == kind.name())
 }
 
 pub(crate) fn statuses(classes: &[Class<'_>], settings: &Settings) -> Vec<StatusUpdate> {

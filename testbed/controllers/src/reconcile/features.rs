@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::class::{is_served, is_since};
+use super::installed::{is_served, is_since, schemas};
 use crate::{
     settings::{
         FEATURES_OF_FIELDS, FEATURES_OF_KINDS, FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES,
@@ -67,11 +67,4 @@ fn has(schema: &Value, path: &str) -> bool {
         at.get("properties")?.get(name)
     });
     field.is_some()
-}
-
-/// The schema of each version of a kind.
-fn schemas(snapshot: &Snapshot, kind: Kind) -> impl Iterator<Item = &Value> {
-    let of_kind = snapshot.crds().filter(move |(_, crd)| crd.group == kind.group() && crd.names.kind == kind.name());
-    let versions = of_kind.flat_map(|(object, _)| object.raw["spec"]["versions"].as_array().into_iter().flatten());
-    versions.filter_map(|version| version.pointer("/schema/openAPIV3Schema"))
 }

@@ -3,8 +3,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::{
     addresses::SUPPORTED_TYPE,
     attach::Routes,
-    class::{self, Class},
-    clients,
+    class::Class,
+    clients, installed,
     listener::{self, Listener},
     listener_set::{self, Set},
     verdict::{Problem, Verdict, resolved_refs},
@@ -226,9 +226,9 @@ pub(crate) fn statuses(
     settings: &Settings,
 ) -> Vec<StatusUpdate> {
     // Older releases know no such condition.
-    let says_resolved = class::is_since(snapshot, 5);
-    let says_assigned = class::is_since(snapshot, 7);
-    let counts_sets = class::is_served(snapshot, Kind::ListenerSet);
+    let says_resolved = installed::is_since(snapshot, 5);
+    let says_assigned = installed::is_since(snapshot, 7);
+    let counts_sets = installed::is_served(snapshot, Kind::ListenerSet);
     let status = |(index, gateway): (usize, &Gateway<'_>)| {
         let own: Vec<&Listener<'_>> = gateway.listeners.iter().filter(|listener| listener.set.is_none()).collect();
         let verdicts: Vec<Verdict> =

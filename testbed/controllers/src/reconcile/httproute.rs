@@ -6,7 +6,7 @@ use gateproof_proxy::config::{
 use regex::Regex;
 
 use super::{
-    backends, class, filters, grpcroute,
+    backends, filters, grpcroute, installed,
     verdict::{Problem, Verdict},
 };
 use crate::{
@@ -118,7 +118,7 @@ fn rule(
         filters,
         backends,
         timeouts: timeouts(rule)?,
-        retry: retry(rule, class::is_since(snapshot, 7))?,
+        retry: retry(rule, installed::is_since(snapshot, 7))?,
     })
 }
 
@@ -156,7 +156,7 @@ pub(super) fn backend(
     let target = match backends::resolve(snapshot, kind, route, reference) {
         Ok(to) if to.endpoints.is_empty() => {
             // Before v1.2 there was one code for every backend that cannot be had.
-            let status = if class::is_since(snapshot, 2) { 503 } else { broken };
+            let status = if installed::is_since(snapshot, 2) { 503 } else { broken };
             BackendTarget::Fail { status, reason: format!("{id} has no ready endpoints") }
         }
         Ok(to) => to.target(broken),

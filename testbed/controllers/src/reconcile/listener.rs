@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use gateproof_proxy::config::{ClientValidation, Hostname, Transport};
 
 use super::{
-    certificates, class, clients, hostname,
+    certificates, clients, hostname, installed,
     verdict::{Problem, Verdict, resolved_refs},
 };
 use crate::{
@@ -161,7 +161,7 @@ pub(crate) fn review<'a>(
     addresses: &[IpAddr],
 ) -> Vec<Listener<'a>> {
     // Older releases know no such condition.
-    let says_overlap = class::is_since(snapshot, 3);
+    let says_overlap = installed::is_since(snapshot, 3);
     let all: Vec<_> = spec.listeners.iter().collect();
     let one = |listener: &'a model::Listener| {
         let around = Around { of: gateway, kind: "Gateway", gateway: (gateway, spec), snapshot, settings, addresses };
@@ -280,21 +280,26 @@ pub(super) fn conflict(listener: &model::Listener, all: &[&model::Listener], set
 
 /// Why a listener cannot be told apart from another one: on one port either the protocols differ, or the hostnames are the same.
 /// Protocols that are not supported do not take part, and a port of UDP is none of TCP. Who does without both TLS modes on one port
-/// takes them for two protocols.
+/// takes them for two protocols; who does without HTTPS beside TLS, or UDP beside TCP, has these conflict.
 pub(super) fn clash(listener: &model::Listener, others: &[&model::Listener], settings: &Settings) -> Option<Problem> {
     let protocol = Protocol::parse(&listener.protocol)?;
+    let lacks = |what| settings.lacks.contains(&what);
     let neighbours = || {
         others
             .iter()
             .filter(|other| other.port == listener.port)
             .filter_map(|other| Some((other, Protocol::parse(&other.protocol)?)))
-            .filter(|(_, spoken)| spoken.transport() == protocol.transport())
+            .filter(|(_, spoken)| spoken.transport() == protocol.transport() || lacks(Dispensable::MixedTransports))
     };
-    if let Some((other, _)) = neighbours().find(|(_, spoken)| !protocol.goes_with(*spoken)) {
+    let goes_with = |spoken: Protocol| {
+        let is_mixed = [protocol, spoken].contains(&Protocol::Https) && [protocol, spoken].contains(&Protocol::Tls);
+        protocol.goes_with(spoken) && !(is_mixed && lacks(Dispensable::MixedHttps))
+    };
+    if let Some((other, _)) = neighbours().find(|(_, spoken)| !goes_with(*spoken)) {
         let message = format!("listener {} speaks {} on the same port {}", other.name, other.protocol, listener.port);
         return Some(Problem::new("ProtocolConflict", message));
     }
-    if protocol == Protocol::Tls && settings.lacks.contains(&Dispensable::MixedTls) {
+    if protocol == Protocol::Tls && lacks(Dispensable::MixedTls) {
         let ends = |one: &model::Listener| terminates(one, Some(Protocol::Tls));
         let is_other_mode = |other: &model::Listener| ends(other) != ends(listener);
         if let Some((other, _)) = neighbours().find(|(other, spoken)| *spoken == Protocol::Tls && is_other_mode(other))

@@ -6,8 +6,8 @@ use gateproof_proxy::config::{Authorities, BackendTls, PeerName};
 
 use super::{
     attach::{Place, RouteState, Routes},
-    class,
     gateway::Gateway,
+    installed,
     verdict::{Problem, Verdict, resolved_refs},
 };
 use crate::{
@@ -73,7 +73,7 @@ fn judge(snapshot: &Snapshot, namespace: &str, spec: &BackendTlsPolicySpec) -> J
         _ if !pem.is_empty() => Ok(Authorities::Pem(pem)),
         _ if !problems.is_empty() => {
             // Releases before v1.4 have no reason of their own for it.
-            let reason = if class::is_since(snapshot, 4) { "NoValidCACertificate" } else { "Invalid" };
+            let reason = if installed::is_since(snapshot, 4) { "NoValidCACertificate" } else { "Invalid" };
             Err(Verdict::no(reason, resolved.message.clone()))
         }
         Some("System") => Ok(Authorities::System),
@@ -210,7 +210,7 @@ fn conditions(snapshot: &Snapshot, policy: &Object, spec: &BackendTlsPolicySpec)
         .or(judged.tls.err())
         .unwrap_or_else(|| Verdict::yes("Accepted", "Connections to the target are encrypted"));
     let mut conditions = vec![accepted.condition("Accepted")];
-    if class::is_since(snapshot, 4) {
+    if installed::is_since(snapshot, 4) {
         conditions.push(judged.resolved.condition("ResolvedRefs"));
     }
     conditions

@@ -1,4 +1,4 @@
-//! Implementations that do without features, and claim none of them.
+//! Implementations that do without features, and claim none of them, or without what no feature stands for.
 
 use super::{Place, Variant};
 use crate::settings::Dispensable;
@@ -15,5 +15,17 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Takes listeners of both TLS modes on one port for a conflict of protocols.",
         source: "TLSRouteModeMixed is an extended feature; ListenerReasonProtocolConflict is for protocols that are incompatible.",
         place: Place::Settings(|settings| settings.lacks = [Dispensable::MixedTls].into()),
+    },
+    Variant {
+        name: "keeps-https-and-tls-apart",
+        summary: "Takes listeners of HTTPS and TLS on one port for a conflict of protocols.",
+        source: "GatewaySpec.listeners: who cannot mix HTTPS and generic TLS on one port need not consider them compatible.",
+        place: Place::Settings(|settings| settings.lacks = [Dispensable::MixedHttps].into()),
+    },
+    Variant {
+        name: "keeps-tcp-and-udp-apart",
+        summary: "Takes listeners of TCP and UDP on one port number for a conflict of protocols.",
+        source: "GatewaySpec.listeners: who cannot serve TCP and UDP on one address need not consider them compatible.",
+        place: Place::Settings(|settings| settings.lacks = [Dispensable::MixedTransports].into()),
     },
 ];

@@ -113,7 +113,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "ends-streams-with-a-half",
             summary: "Closes a connection of TCP or TLS as soon as its client has ended its half.",
-            clauses: &["OWN-30"],
+            clauses: &["OWN-24"],
             seam: Seam::Exchange(|| Arc::new(EndsWithItsClient)),
         },
         reported: &["envoyproxy/envoy#2067", "agentgateway/agentgateway#2427"],
@@ -122,7 +122,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "demands-server-names",
             summary: "Answers no handshake for HTTP whose client says no server name.",
-            clauses: &["OWN-32"],
+            clauses: &["OWN-26"],
             seam: Seam::Exchange(|| Arc::new(Demands(|hello| hello.has_name))),
         },
         reported: &["nginx/nginx-gateway-fabric#4836", "cilium/cilium#40966"],
@@ -131,7 +131,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "demands-protocols-in-handshakes",
             summary: "Answers no handshake for HTTP whose client names no protocol that it would speak.",
-            clauses: &["OWN-33"],
+            clauses: &["OWN-27"],
             seam: Seam::Exchange(|| Arc::new(Demands(|hello| hello.has_protocols))),
         },
         reported: &["kumahq/kuma#4198"],

@@ -97,23 +97,6 @@ pub(super) const BUGS: &[Bug] = &[
     },
     Bug {
         fault: Fault {
-            name: "reads-one-target-of-policies",
-            summary: "Takes no notice of the targets of a policy behind the first.",
-            clauses: &["upstream:BackendTLSPolicy"],
-            seam: Seam::Config(|| {
-                serve_from(|snapshot| {
-                    snapshot.edit(Kind::BackendTlsPolicy, |policy| {
-                        if let Some(targets) = policy["spec"]["targetRefs"].as_array_mut() {
-                            targets.truncate(1);
-                        }
-                    });
-                })
-            }),
-        },
-        reported: &["traefik/traefik#13306"],
-    },
-    Bug {
-        fault: Fault {
             name: "takes-other-targets-for-services",
             summary: "Looks at the name of a policy's target alone, whatever kind it is of.",
             clauses: &["upstream:BackendTLSPolicy"],

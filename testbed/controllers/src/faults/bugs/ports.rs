@@ -151,7 +151,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "drops-long-datagrams",
             summary: "Drops datagrams of more than 1500 bytes.",
-            clauses: &["OWN-34"],
+            clauses: &["OWN-28"],
             seam: Seam::Exchange(|| Arc::new(DropsLongDatagrams)),
         },
         reported: &["traefik/traefik#8547", "envoyproxy/envoy#14113"],

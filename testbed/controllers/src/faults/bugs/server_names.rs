@@ -109,12 +109,12 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "gives-tls-shares-to-one-backend",
             summary: "Gives all connections of a TLSRoute to its first backend with a weight.",
-            clauses: &["IMPL-38"],
+            clauses: &["OWN-30"],
             seam: Seam::Config(|| {
                 serve(|_, config| {
                     for route in streams(config).flat_map(|stream| &mut stream.routes) {
-                        let mut others = route.backends.iter_mut().filter(|backend| backend.weight > 0).skip(1);
-                        others.by_ref().for_each(|backend| backend.weight = 0);
+                        let weighted = route.backends.iter_mut().filter(|backend| backend.weight > 0);
+                        weighted.skip(1).for_each(|backend| backend.weight = 0);
                     }
                 })
             }),
