@@ -55,6 +55,10 @@ struct Seen {
     wording: Wording,
     /// resourceVersions that the harness itself wrote.
     ours: HashSet<String>,
+    /// Those of them that changed the status and that no watch has shown yet.
+    unshown: HashSet<String>,
+    /// resourceVersions that a watch has shown.
+    shown: HashSet<String>,
     /// Who handled it at first, as far as its kind says.
     handler: Option<Value>,
 }
@@ -143,6 +147,10 @@ impl ContractState {
                     }
                     let seen = self.objects.entry(write.key.clone()).or_default();
                     seen.ours.insert(resource_version.clone());
+                    let of_status = write.verb == WriteVerb::Patch && write.sent.as_deref().is_some_and(is_of_status);
+                    if of_status && !seen.shown.contains(resource_version) {
+                        seen.unshown.insert(resource_version.clone());
+                    }
                     // The watch may have been faster than the answer to the write.
                     self.found.retain(|f| !(f.key == write.key && f.resource_version == *resource_version));
                     if let (WriteVerb::Patch, Some(sent)) = (write.verb, &write.sent) {
@@ -277,6 +285,12 @@ impl ContractState {
         self.watch(key, object);
         self.learn(key, object);
         let mut seen = self.objects.swap_remove(key).unwrap_or_default();
+        // A watch may leave out versions. What follows a status that the harness wrote does not follow what was seen before it.
+        if let Some(version) = resource_version(object) {
+            seen.unshown.remove(version);
+            seen.shown.insert(version.to_owned());
+        }
+        seen.gap |= !std::mem::take(&mut seen.unshown).is_empty();
         let reborn = seen.last.as_ref().is_some_and(|last| uid(&last.object) != uid(object));
         let handled_by =
             |object: &Value| kind.handled_by.as_deref().and_then(|pointer| object.pointer(pointer)).cloned();
@@ -287,9 +301,9 @@ impl ContractState {
         let passed_on = seen.last.as_ref().is_some_and(|last| handled_by(&last.object) != handler);
         let is_ours = handler.as_ref().and_then(Value::as_str).is_some_and(|name| self.handlers.contains(name));
         if reborn || passed_on || (first != handler && !is_ours) || seen.gap {
-            let ours = std::mem::take(&mut seen.ours);
+            let (ours, shown) = (std::mem::take(&mut seen.ours), std::mem::take(&mut seen.shown));
             let marks = if reborn { Marks::default() } else { std::mem::take(&mut seen.marks) };
-            seen = Seen { ours, marks, ..Seen::default() };
+            seen = Seen { ours, shown, marks, ..Seen::default() };
         }
         seen.handler = first;
         let deleted = change == Change::Deleted;
@@ -423,6 +437,15 @@ impl ContractState {
             });
         }
     }
+}
+
+/// Whether a patch, a merge or a list of operations, is of the status.
+fn is_of_status(patch: &Value) -> bool {
+    let is_there = |operation: &Value| {
+        let path = operation.get("path").and_then(Value::as_str);
+        path.is_some_and(|path| path == "/status" || path.starts_with("/status/"))
+    };
+    patch.get("status").is_some() || array(Some(patch)).iter().any(is_there)
 }
 
 /// Whether an object is as a run waits for it, at its current generation: before, a controller may have more to say,

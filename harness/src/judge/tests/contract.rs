@@ -333,6 +333,12 @@ fn foreign(section: &str) -> Value {
     vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), See(2500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:02Z"))],
     vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), See(2500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:01Z"))])]
 #[case(Rule::TransitionTimeStays,
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({"status": {}}), "1"), See(5, at_version(good_with(moved(GOOD[0])), "2"))],
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({"status": {}}), "2"), See(5, at_version(good_with(moved(GOOD[0])), "3"))])]
+#[case(Rule::TransitionTimeStays,
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!([{"op": "remove", "path": "/spec/rules"}]), "2"), See(5, at_version(good_with(moved(GOOD[0])), "3"))],
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!([{"op": "remove", "path": "/status/parents/0"}]), "2"), See(5, at_version(good_with(moved(GOOD[0])), "3"))])]
+#[case(Rule::TransitionTimeStays,
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(GOOD[0])))],
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(BAD)))])]
 #[case(Rule::TransitionTimeNotAhead,
