@@ -72,7 +72,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "mixes-up-inputs",
         summary: "Sends what comes from a ConfigMap in the place of the resource that is referred to, and the other way round.",
-        clauses: &["ASO-A46", "ASO-A47"],
+        clauses: &["ASO-A46"],
         seam: Seam::World(|facts| {
             let of = |inputs: &[Input], source| {
                 inputs.iter().position(|input| input.source == source && input.value.is_ok())

@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "sends-clear-text-to-encrypted-backends",
         summary: "Sends requests in clear text to backends that have a policy for TLS.",
-        clauses: &["upstream:BackendTLSPolicy"],
+        clauses: &["upstream:BackendTLSPolicy", "blind:BackendTLSPolicy.1"],
         seam: Seam::Config(|| serve(|_, config| undo(config, false))),
     },
     Fault {
