@@ -298,7 +298,7 @@ fn what_no_served_definition_has_is_an_error(
 
 /// What does not run asks for nothing, so nothing of it is held against the definitions of the target.
 #[rstest]
-#[case::not_chosen("spec: {socket: socket}", &["lamp-burnt-out"], &["1 of 1 would run"])]
+#[case::not_chosen("spec: {socket: socket}", &["lamp-without-socket"], &["1 of 1 would run"])]
 #[case::not_supported("spec: {socket: socket}", &[], &["1 of 2 would run", "feature Dimming not claimed"])]
 #[case::supported("spec: {socket: socket}", &["--features", "Dimming"], &["lamps.yaml:10:", "size"])]
 fn what_does_not_run_is_not_held(#[case] from: &str, #[case] words: &[&str], #[case] told: &[&str]) {
