@@ -8,8 +8,8 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::driver::*;
-use crate::judge::Verdict;
-use crate::log::{Carrier, Elapsed};
+use crate::judge::{Context, Verdict};
+use crate::log::{Carrier, Elapsed, Timing, TimingProfile};
 use crate::scenario::{FieldTest, Level, MadeFor, Verb};
 
 /// Behind every limit of time there is.
@@ -23,8 +23,8 @@ fn carrier(kind: &str, label: Option<&str>) -> Carrier {
 /// An object of a kind that carries something from one time to another, in milliseconds.
 type There = (&'static str, Option<&'static str>, u64, u64);
 
-fn asked(test: FieldTest, change: impl FnOnce(&mut MadeFor), there: &[There]) -> Verdict {
-    let mut expected = MadeFor {
+fn expected(test: FieldTest) -> MadeFor {
+    MadeFor {
         object: object("Gateway", "own"),
         label: "gateway-name".to_owned(),
         kinds: Vec::new(),
@@ -32,12 +32,22 @@ fn asked(test: FieldTest, change: impl FnOnce(&mut MadeFor), there: &[There]) ->
         annotations: IndexMap::new(),
         some_of_each: false,
         level: Level::Must,
-    };
-    change(&mut expected);
-    let mut play = Play::new(scenario(vec![apply(vec![route(&["http"])]), Verb::Made(Box::new(expected))]));
+    }
+}
+
+/// The play of such a step behind a write, with what is there.
+fn play(expected: MadeFor, context: Context, there: &[There]) -> Play {
+    let step = Verb::Made(Box::new(expected));
+    let mut play = Play::under(scenario(vec![apply(vec![route(&["http"])]), step]), context);
     let at = |millis: u64| Elapsed(millis * 1000);
     play.made = there.iter().map(|(kind, label, from, until)| (at(*from), at(*until), carrier(kind, *label))).collect();
-    play.run()
+    play
+}
+
+fn asked(test: FieldTest, change: impl FnOnce(&mut MadeFor), there: &[There]) -> Verdict {
+    let mut expected = expected(test);
+    change(&mut expected);
+    play(expected, context(), there).run()
 }
 
 fn blue() -> FieldTest {
@@ -89,10 +99,11 @@ fn without_any_object_nothing_is_said() {
 
 #[test]
 fn objects_that_come_late_are_late() {
-    let verdict =
-        asked(blue(), |_| {}, &[("Service", Some("blue"), context().timing.gateway.as_millis() as u64 + 100, EVER)]);
-    assert!(verdict.findings.iter().all(|finding| finding.late), "{verdict:?}");
-    assert!(!verdict.findings.is_empty(), "{verdict:?}");
+    let context = Context { timing: Timing::of(TimingProfile::Real), ..context() };
+    let late = u64::try_from(context.timing.gateway.as_millis()).unwrap() + 2000;
+    let verdict = play(expected(blue()), context, &[("Service", Some("blue"), late, EVER)]).run();
+    assert_eq!(verdict.outcome, Outcome::Failed, "{verdict:?}");
+    assert_eq!(verdict.findings.iter().map(|one| one.late).collect::<Vec<_>>(), [true], "{verdict:?}");
 }
 
 #[test]
@@ -104,18 +115,7 @@ fn what_only_should_be_warns() {
 
 #[test]
 fn what_cannot_be_listed_is_nobodys_failure() {
-    let mut play = Play::new(scenario(vec![
-        apply(vec![route(&["http"])]),
-        Verb::Made(Box::new(MadeFor {
-            object: object("Gateway", "own"),
-            label: "gateway-name".to_owned(),
-            kinds: Vec::new(),
-            labels: IndexMap::from([("team".to_owned(), blue())]),
-            annotations: IndexMap::new(),
-            some_of_each: false,
-            level: Level::Must,
-        })),
-    ]));
+    let mut play = play(expected(blue()), context(), &[]);
     play.silent_from = Some(Elapsed(0));
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Inconclusive, "{verdict:?}");
