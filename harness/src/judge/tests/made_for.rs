@@ -102,7 +102,7 @@ fn objects_that_come_late_are_late() {
     let context = Context { timing: Timing::of(TimingProfile::Real), ..context() };
     let late = u64::try_from(context.timing.gateway.as_millis()).unwrap() + 2000;
     let verdict = play(expected(blue()), context, &[("Service", Some("blue"), late, EVER)]).run();
-    assert_eq!(verdict.outcome, Outcome::Failed, "{verdict:?}");
+    assert_eq!(verdict.outcome, Outcome::Late, "{verdict:?}");
     assert_eq!(verdict.findings.iter().map(|one| one.late).collect::<Vec<_>>(), [true], "{verdict:?}");
 }
 
