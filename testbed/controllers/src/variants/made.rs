@@ -45,7 +45,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "signs-what-it-makes",
         summary: "Puts labels and annotations of its own beside those of spec.infrastructure on what it makes for a Gateway.",
         source: "GatewayInfrastructure.labels: \"An implementation may chose to add additional implementation-specific labels as they see \
-                 fit.\"",
+                 fit\".",
         place: Place::Runtime(|seams| seams.objects.push(Box::new(Make(sign)))),
     },
 ];
