@@ -106,7 +106,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "drops-infrastructure-annotations",
         summary: "Hands only the labels of spec.infrastructure on to what it makes for a Gateway, and no annotations.",
-        clauses: &["upstream:GatewayInfrastructureMetadata", "OWN-31", "blind:GatewayInfrastructure.1"],
+        clauses: &["upstream:GatewayInfrastructureMetadata", "OWN-34", "blind:GatewayInfrastructure.1"],
         seam: Seam::Objects(|| {
             make(|_, made| {
                 made.iter_mut().filter_map(|made| carried(&mut made.object, "annotations")).for_each(Map::clear)
@@ -116,19 +116,19 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "labels-the-service-alone",
         summary: "Hands spec.infrastructure on to the Service of a Gateway, and to nothing else that it makes for it.",
-        clauses: &["upstream:GatewayInfrastructureMetadata", "OWN-31", "blind:GatewayInfrastructure.1"],
+        clauses: &["upstream:GatewayInfrastructureMetadata", "OWN-34", "blind:GatewayInfrastructure.1"],
         seam: Seam::Objects(|| make(|seen, made| strip(seen, made, |kind| kind != "Service"))),
     },
     Fault {
         name: "labels-no-configuration",
         summary: "Hands spec.infrastructure on to all that it makes for a Gateway but to the ConfigMap.",
-        clauses: &["OWN-31", "blind:GatewayInfrastructure.1"],
+        clauses: &["OWN-34", "blind:GatewayInfrastructure.1"],
         seam: Seam::Objects(|| make(|seen, made| strip(seen, made, |kind| kind == "ConfigMap"))),
     },
     Fault {
         name: "forgets-infrastructure-that-is-gone",
         summary: "Leaves labels and annotations on what it made for a Gateway once spec.infrastructure is taken away altogether.",
-        clauses: &["OWN-31", "blind:GatewayInfrastructure.1"],
+        clauses: &["OWN-34", "blind:GatewayInfrastructure.1"],
         seam: Seam::Objects(|| {
             remembering(|before, now| {
                 if now.keys().all(|name| name == GATEWAY_NAME) {
@@ -140,13 +140,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "shares-infrastructure-of-gateways",
         summary: "Hands what any Gateway of a namespace asks for on to what it makes for each of them.",
-        clauses: &["OWN-32"],
+        clauses: &["OWN-35"],
         seam: Seam::Objects(|| make(share)),
     },
     Fault {
         name: "lets-labels-name-another-gateway",
         summary: "Lets spec.infrastructure replace the label that says which Gateway an object was made for.",
-        clauses: &["OWN-32"],
+        clauses: &["OWN-35"],
         seam: Seam::Objects(|| make(rename)),
     },
 ];

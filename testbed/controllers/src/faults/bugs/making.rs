@@ -11,7 +11,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "never-updates-infrastructure",
             summary: "Leaves what it made for a Gateway as it was at first, whatever becomes of spec.infrastructure.",
-            clauses: &["OWN-31", "blind:GatewayInfrastructure.1"],
+            clauses: &["OWN-34", "blind:GatewayInfrastructure.1"],
             seam: Seam::Objects(|| remembering(|before, now| before.clone_into(now))),
         },
         reported: &["envoyproxy/gateway#3666"],
@@ -20,7 +20,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "keeps-old-infrastructure-labels",
             summary: "Never takes a label or an annotation away from what it made for a Gateway.",
-            clauses: &["OWN-31", "blind:GatewayInfrastructure.1"],
+            clauses: &["OWN-34", "blind:GatewayInfrastructure.1"],
             seam: Seam::Objects(|| remembering(keep)),
         },
         reported: &["cilium/cilium#34155"],
