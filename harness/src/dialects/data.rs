@@ -8,6 +8,7 @@ use super::entries::Entries;
 use super::error::DialectError;
 use super::groups::unfit_group;
 use super::implied::{Implied, ImpliedClauses};
+use super::makes::Makes;
 use super::releases::{Change, Releases, Span};
 use super::standing::Standing;
 
@@ -79,6 +80,8 @@ pub struct DialectKind {
     /// Where its status says which generation it is about.
     #[serde(default)]
     pub generation: Generation,
+    /// What controllers make in its namespace for an object of it.
+    pub makes: Option<Makes>,
     /// The releases that have it in their standard channel.
     pub standard: Option<Span>,
     /// Those that have it in their experimental one.

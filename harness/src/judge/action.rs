@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::contract::Contract;
 use crate::log::{Elapsed, ProbeRequest, Role, Timing, WriteVerb};
-use crate::scenario::{ApiVersion, Basis, ObjectRef, PatchKind, Requests};
+use crate::scenario::{ApiVersion, Basis, MadeFor, ObjectRef, PatchKind, Requests};
 
 /// What a scenario is judged under. All of it is constant while the scenario runs.
 #[derive(Debug, Clone)]
@@ -104,6 +104,15 @@ pub enum Action {
         /// Which requests are to be logged: those that fit.
         expected: Requests,
         /// Not to be read earlier.
+        not_before: Elapsed,
+    },
+    /// List the objects that a target made for another one; ends in `Body::Listed`.
+    ListMade {
+        /// The step that asks.
+        step: usize,
+        /// Which, and what of them is to be logged.
+        expected: Box<MadeFor>,
+        /// Not to be listed earlier.
         not_before: Elapsed,
     },
     /// Read objects, to know whether the watches show what is there; ends in `Body::Looked`.

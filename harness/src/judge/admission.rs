@@ -63,7 +63,8 @@ impl Writing {
                 let writes = delete.objects.iter().map(|o| (WriteVerb::Delete, WriteTarget::Delete(o.clone())));
                 (writes.collect(), if delete.awaited { delete.objects.clone() } else { Vec::new() })
             }
-            Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) => return None,
+            Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) => return None,
+            Verb::Script(_) | Verb::Requests(_) | Verb::Made(_) => return None,
         };
         let timing = &env.context.timing;
         let deadline = Deadline::new(now, timing.delete, timing.grace);

@@ -4,6 +4,7 @@ use gateproof_report::record::ProbeRecord;
 
 use super::admission::Writing;
 use super::hold::Holding;
+use super::made::Listing;
 use super::probe::Probing;
 use super::programmed::Programming;
 use super::service::{Counting, Marking, Scripting};
@@ -27,6 +28,8 @@ pub(super) enum Doing {
     Marking(Marking),
     Scripting(Scripting),
     Counting(Box<Counting>),
+    /// It is asked what is carried by the objects that a target made.
+    Listing(Box<Listing>),
     /// Something failed. What others did may be seen later than what came of it, so they get a quiet window.
     Doubting {
         until: Elapsed,
@@ -50,6 +53,7 @@ impl Doing {
             | Doing::Marking(_)
             | Doing::Scripting(_)
             | Doing::Counting(_)
+            | Doing::Listing(_)
             | Doing::Doubting { .. }
             | Doing::Done => false,
         }

@@ -193,6 +193,12 @@ impl Judge {
                     _ => None,
                 });
             }
+            Body::Listed { step, asked, found, error } if own && *step == self.cursor => {
+                self.drive(now, |doing, env| match doing {
+                    Doing::Listing(listing) => listing.listed(*asked, found, error.as_deref(), now, env),
+                    _ => None,
+                });
+            }
             Body::Wrote(write) if own && write.step == self.cursor => {
                 self.played(write, event.seq);
                 if let Some((mut doing, env)) = self.split() {
@@ -277,6 +283,7 @@ impl Judge {
             Doing::Marking(marking) => marking.next(&env),
             Doing::Scripting(scripting) => scripting.next(&env),
             Doing::Counting(counting) => counting.next(now, &env),
+            Doing::Listing(listing) => listing.next(&env),
             Doing::Doubting { until, .. } => wait(*until),
             Doing::Done => Next::Finished,
         }
@@ -349,6 +356,7 @@ impl Judge {
             Doing::Probing(probing) => Some(probing.deadline()),
             Doing::Sharing(sharing) => Some(sharing.deadline()),
             Doing::Counting(counting) => Some(counting.deadline()),
+            Doing::Listing(listing) => Some(listing.deadline()),
             Doing::Marking(_) | Doing::Scripting(_) => None,
             Doing::Waiting | Doing::Holding(_) | Doing::Doubting { .. } | Doing::Done => None,
         }
@@ -448,7 +456,7 @@ impl Judge {
             Doing::Holding(holding) => holding.poll(now, env),
             Doing::Probing(probing) => probing.poll(now, env),
             Doing::Sharing(sharing) => sharing.poll(now, env),
-            Doing::Marking(_) | Doing::Scripting(_) | Doing::Counting(_) => None,
+            Doing::Marking(_) | Doing::Scripting(_) | Doing::Counting(_) | Doing::Listing(_) => None,
             Doing::Waiting | Doing::Writing(_) | Doing::Programming(_) | Doing::Doubting { .. } | Doing::Done => None,
         });
     }

@@ -34,6 +34,7 @@ mod history;
 mod hold;
 mod location;
 mod machine;
+mod made;
 mod noted;
 mod others;
 mod probe;

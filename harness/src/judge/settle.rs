@@ -366,8 +366,15 @@ pub(super) fn seconds(duration: Duration) -> String {
 /// The budget of a subject by its kind. Listeners have one of their own unless what they are of is asked about too.
 fn budget(subject: &SubjectExpectation, dialect: &Dialect, timing: &Timing) -> Duration {
     match dialect.settles(&subject.subject.kind) {
-        Settles::Class => timing.gateway_class,
         Settles::Entry if subject.conditions.is_empty() && !subject.listeners.is_empty() => timing.listener,
+        _ => budget_of(&subject.subject.kind, dialect, timing),
+    }
+}
+
+/// How long a status of a kind may take.
+pub(super) fn budget_of(kind: &str, dialect: &Dialect, timing: &Timing) -> Duration {
+    match dialect.settles(kind) {
+        Settles::Class => timing.gateway_class,
         Settles::Entry => timing.gateway,
         Settles::Listener => timing.listener,
         Settles::Attached => timing.route,

@@ -1,6 +1,7 @@
 //! What has to go wrong for one expectation to fail, and nothing else.
 
 mod field;
+mod made;
 mod requests;
 mod status;
 
@@ -56,6 +57,8 @@ pub(super) enum Pin {
     Refuse(Vec<String>),
     /// A CRD lacks this annotation.
     Unannotate(String, String),
+    /// What is made for an object carries something else.
+    Made(ObjectKey, ObjectEdit),
     /// The log of a scripted service tells of other requests.
     Requests(LogPin),
 }
@@ -69,6 +72,7 @@ impl Pin {
             Pin::Status(kind, key, edit) => passing(tamper.status(&kind, key, edit).await),
             Pin::Object(kind, key, edit) => passing(tamper.object(&kind, key, edit).await),
             Pin::Rewrite(kind, key, edit) => tamper.rewrite_status(&kind, &key, edit).await,
+            Pin::Made(key, edit) => passing(tamper.made(&key, edit).await),
             Pin::Requests(pin) => {
                 pin.put(&tampering.requests);
                 Ok(())
@@ -154,6 +158,7 @@ pub(super) fn pin(scenario: &Scenario, asserted: &Asserted) -> Option<Pin> {
         Asserted::Never(subject, _) => on(&subject.subject, status::never(subject)),
         Asserted::Unchanged(object) => Some(Pin::Rewrite(object.kind.clone(), key(object), status::touched())),
         Asserted::Answer(probe) => answer(probe),
+        Asserted::Made(made, part) => Some(Pin::Made(key(&made.object), made::carries(made, part)?)),
         Asserted::Requests(requests, part) => LogPin::of(requests, *part).map(Pin::Requests),
         Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
         Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),

@@ -63,6 +63,7 @@ impl Method for Pinpoint {
                     | Asserted::Field(object, _)
                     | Asserted::Unchanged(object),
                 ) => shared(&object) || object.kind == DEFINITION,
+                Some(Asserted::Made(made, _)) => shared(&made.object),
                 Some(Asserted::Never(subject, _)) => shared(&subject.subject),
             }
     }

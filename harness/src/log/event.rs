@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Authority, Elapsed, Exchange, JournalEntry, ObjectKey, Role, ServiceRequest, Timing};
+use super::{Authority, Carrier, Elapsed, Exchange, JournalEntry, ObjectKey, Role, ServiceRequest, Timing};
 
 /// One thing that happened, in the order in which the harness learned of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -183,6 +183,18 @@ pub enum Body {
         requests: Vec<ServiceRequest>,
         /// The position that comes next.
         next: u64,
+        /// Why it could not be read, if so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// Objects that others made for one of the scenario's were listed.
+    Listed {
+        /// The step that asked.
+        step: usize,
+        /// When the reading began: what was there before it is in the list.
+        asked: Elapsed,
+        /// What there is, but for what is being deleted.
+        found: Vec<Carrier>,
         /// Why it could not be read, if so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,

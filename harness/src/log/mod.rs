@@ -9,6 +9,7 @@ mod echo;
 mod event;
 mod exchange;
 mod key;
+mod made;
 mod service;
 mod time;
 mod timing;
@@ -25,6 +26,7 @@ pub use exchange::{
     ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
 };
 pub use key::ObjectKey;
+pub use made::Carrier;
 pub use service::ServiceRequest;
 pub use time::Elapsed;
 pub use timing::{Timing, TimingProfile};

@@ -102,17 +102,13 @@ pub fn definitions(reference: Reference, edition: Option<&str>) -> Vec<Value> {
     }
 }
 
-/// What the reference of Gateway API does not claim and is held to: it looks at the parameters of a Gateway as those do who claim
-/// the whole feature, and has nothing that the rest of it could be about.
-const UNCLAIMED: [&str; 1] = ["GatewayInfrastructure"];
-
 /// What such a target is held to whatever it claims: a fault must not get out of being tested by claiming less than the plain
 /// reference.
 pub fn held_to(reference: Reference) -> FeatureChoice {
     match reference {
         Reference::GatewayApi => {
             let of_kinds = FEATURES_OF_KINDS.iter().map(|(_, feature)| feature);
-            let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1).chain(of_kinds).chain(&UNCLAIMED);
+            let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1).chain(of_kinds);
             FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect())
         }
         Reference::Aso | Reference::Kuadrant | Reference::Contour => FeatureChoice::Claimed,

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::environment::Environment;
 use super::lag;
 use super::locks;
+use super::made;
 use super::rest::Rest;
 use crate::cluster::backends::Running;
 use crate::cluster::clean::Leftover;
@@ -373,6 +374,11 @@ impl Conductor<'_> {
                 };
                 requests.retain(|request| expected.fits(request));
                 Body::Requested { step, service: expected.service, asked, requests, next, error }
+            }
+            Action::ListMade { step, expected, not_before } => {
+                clock::until(env.log.instant(not_before)).await;
+                let object = self.keys(std::slice::from_ref(&expected.object));
+                made::listed(env, step, &expected, &object).await
             }
             Action::Look { step, objects } => {
                 let keys = self.keys(&objects);

@@ -19,6 +19,7 @@ pub mod interrupt;
 pub mod known;
 mod lag;
 mod locks;
+mod made;
 mod open;
 pub mod options;
 mod otherwise;

@@ -54,6 +54,7 @@ const DEFINITIONS: &str = "customresourcedefinitions";
 const COORDINATION: &str = "coordination.k8s.io";
 const CREATE: &[&str] = &["create"];
 const WATCH: &[&str] = &["list", "watch"];
+const LIST: &[&str] = &["list"];
 
 /// What every run asks.
 const ALWAYS: &[Row] = &[
@@ -183,6 +184,11 @@ impl Permissions {
                 Verb::Delete(delete) => {
                     for object in &delete.objects {
                         self.named(kinds, &object.kind, "", &["delete"]);
+                    }
+                }
+                Verb::Made(made) => {
+                    for kind in &made.kinds {
+                        self.add(&kind.group, &kind.plural, LIST, Need::Run);
                     }
                 }
                 _ => {}

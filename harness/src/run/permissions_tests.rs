@@ -42,6 +42,18 @@ fn a_run_asks_for_what_its_scenarios_do() {
 }
 
 #[test]
+fn what_is_made_for_gateways_is_listed_where_a_scenario_asks_after_it() {
+    let found = permissions(|scenario| scenario.name == "gateway-infrastructure");
+    for kind in ["services", "serviceaccounts", "pods", "deployments.apps", "daemonsets.apps"] {
+        assert!(found.contains(&format!("list {kind}")), "list {kind} is missing in {found:?}");
+        assert!(!found.contains(&format!("watch {kind}")), "{kind} need not be watched: {found:?}");
+        assert!(!found.contains(&format!("get {kind}")), "{kind} need not be read: {found:?}");
+    }
+    let without = permissions(|scenario| scenario.name == "gateway-invalid-parameters");
+    assert!(!without.contains("list serviceaccounts"), "nobody asks after them: {without:?}");
+}
+
+#[test]
 fn classes_are_deleted_where_a_scenario_makes_one() {
     let found = permissions(|scenario| scenario.name == "gatewayclass-supported-features");
     assert!(found.contains("delete gatewayclasses.gateway.networking.k8s.io"), "{found:?}");

@@ -285,6 +285,7 @@ pub(super) fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
                 expected.extend(hold.never.iter().chain(&hold.always));
                 found.extend(&hold.unchanged);
             }
+            Verb::Made(made) => found.push(&made.object),
             Verb::Apply(_) | Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) => {}
         }
         for ending in &step.either {

@@ -74,6 +74,7 @@ impl Job {
                 HoldFor::Quiet if requests.is_bounded_above() => timing.hold_min,
                 HoldFor::Quiet => AT_ONCE,
             },
+            Verb::Made(_) => timing.quiet,
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => AT_ONCE,
         });
         let needed = needs(scenario);

@@ -83,6 +83,10 @@ pub fn bind(scenario: &Scenario, bindings: &Bindings) -> Result<Scenario, BindEr
                 }
                 requests.body.iter_mut().try_for_each(|one| binder.values(&mut one.test))?;
             }
+            Verb::Made(made) => {
+                binder.reference(&mut made.object)?;
+                made.tests_mut().try_for_each(|test| binder.values(test))?;
+            }
         }
         for ending in &mut step.either {
             if let Ending::Settle(settle, _) = ending {

@@ -3,6 +3,7 @@
 mod answer;
 mod bounds;
 mod branch;
+mod made;
 mod service;
 mod subject;
 
@@ -20,6 +21,7 @@ use crate::log::{ClientCertificate, Extension, Message};
 pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
 pub use branch::Branch;
+pub use made::MadeFor;
 pub use service::{BodyExpectation, Gap, Requests, Script, Since};
 pub use subject::{
     BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation,
@@ -256,6 +258,8 @@ pub enum Verb {
     Script(Script),
     /// Counts the requests that such a service gets.
     Requests(Box<Requests>),
+    /// Asks what is carried by the objects that a target made for another one.
+    Made(Box<MadeFor>),
 }
 
 impl Verb {

@@ -10,6 +10,7 @@ pub(in crate::scenario) mod field;
 mod group;
 mod hold;
 mod made;
+mod made_for;
 pub(in crate::scenario) mod names;
 mod probe;
 mod scalar;

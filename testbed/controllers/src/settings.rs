@@ -124,6 +124,7 @@ pub const SUPPORTED_FEATURES: &[&str] = &[
     "GatewayFrontendClientCertificateValidationInsecureFallback",
     "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests",
+    "GatewayInfrastructure",
     "GatewayPort8080",
     "GatewayStaticAddresses",
     "HTTPRoute",
@@ -176,6 +177,7 @@ pub const FEATURES_OF_KINDS: &[(Kind, &str)] = &[(Kind::ListenerSet, "ListenerSe
 /// The field of a kind's `spec` that features are about. Where the definition lacks it, they are not claimed.
 pub const FEATURES_OF_FIELDS: &[(Kind, &str, &[&str])] = &[
     (Kind::BackendTlsPolicy, "validation.subjectAltNames", &["BackendTLSPolicySANValidation"]),
+    (Kind::Gateway, "infrastructure.labels", &["GatewayInfrastructure"]),
     (Kind::Gateway, "tls.backend", &["GatewayBackendClientCertificate"]),
     (
         Kind::Gateway,
@@ -189,6 +191,10 @@ pub const FEATURES_OF_FIELDS: &[(Kind, &str, &[&str])] = &[
     (Kind::HttpRoute, "rules.name", &["HTTPRouteNamedRouteRule"]),
     (Kind::HttpRoute, "rules.timeouts", &["HTTPRouteBackendTimeout", "HTTPRouteRequestTimeout"]),
 ];
+
+/// What features are called by the releases before this minor one of Gateway API v1.
+pub const FORMER_FEATURES: (u32, &[(&str, &str)]) =
+    (6, &[("GatewayInfrastructure", "GatewayInfrastructurePropagation")]);
 
 /// What it claims instead with older CRDs of the experimental channel, which say of retries what those releases said.
 pub const OLDER_EXPERIMENTAL_FEATURES: &[&str] =

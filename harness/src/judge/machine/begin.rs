@@ -7,13 +7,14 @@ use crate::judge::admission::Writing;
 use crate::judge::doing::Doing;
 use crate::judge::env::{Env, Report};
 use crate::judge::hold::Holding;
+use crate::judge::made::Listing;
 use crate::judge::probe::{Probing, place};
 use crate::judge::programmed::{Known, Programming, Standing, standing};
 use crate::judge::service::{Counting, Marking, Scripting, unanswered};
 use crate::judge::settle::Settling;
 use crate::judge::shares::Sharing;
 use crate::log::Elapsed;
-use crate::scenario::{Answer, ObjectRef, Probe, Requests, Step, Verb};
+use crate::scenario::{Answer, MadeFor, ObjectRef, Probe, Requests, Step, Verb};
 
 impl Judge {
     /// Starts the step at the cursor, past those that have no meaning at the target's version, or belong to another end of a write
@@ -60,6 +61,7 @@ impl Judge {
                     let from = self.marks.get(&(from, requests.service.clone())).copied().unwrap_or(1);
                     Doing::Counting(Box::new(Counting::new(Requests::clone(requests), from, now, &env)))
                 }
+                Verb::Made(made) => Doing::Listing(Box::new(Listing::new(MadeFor::clone(made), now, &env))),
                 verb => Writing::of(verb, now, &env).map_or(Doing::Done, Doing::Writing),
             },
         };

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
-    BackendBinding, Bindings, Body, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding, HttpAnswer,
-    JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, ServiceRequest, Sight, TcpEnd,
-    Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
+    BackendBinding, Bindings, Body, Carrier, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding,
+    HttpAnswer, JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, ServiceRequest,
+    Sight, TcpEnd, Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
 };
 use crate::scenario::{
     Answer, ApiVersion, Apply, Basis, Bounds, Channel, ConditionExpectation, Delete, Isolation, ObjectRef, Parents,
@@ -292,6 +292,8 @@ pub(super) struct Play {
     pub(super) requests: Vec<ProbeRequest>,
     /// What a service beside the target gets, and when, in order.
     pub(super) served: Vec<(Elapsed, ServiceRequest)>,
+    /// What a target made, from when on and until when.
+    pub(super) made: Vec<(Elapsed, Elapsed, Carrier)>,
     /// From when on the service does not answer.
     pub(super) silent_from: Option<Elapsed>,
     /// Key and rules of each script that it got.
@@ -323,6 +325,7 @@ impl Play {
             unreadable: false,
             requests: Vec::new(),
             served: Vec::new(),
+            made: Vec::new(),
             silent_from: None,
             scripts: Vec::new(),
         };
@@ -515,6 +518,15 @@ impl Play {
                 let requests = there.into_iter().filter(|one| one.seq >= from && expected.fits(one)).collect();
                 let error = self.silent_from.filter(|at| self.now >= *at).map(|_| "no connection".to_owned());
                 self.own(Body::Requested { step, service: expected.service, asked, requests, next, error });
+            }
+            Action::ListMade { step, not_before, .. } => {
+                let asked = self.now.max(not_before);
+                self.advance(asked);
+                self.advance(asked + ms);
+                let found = self.made.iter().filter(|(from, until, _)| *from <= asked && asked < *until);
+                let found = found.map(|(.., carrier)| carrier.clone()).collect();
+                let error = self.silent_from.filter(|at| self.now >= *at).map(|_| "no connection".to_owned());
+                self.own(Body::Listed { step, asked, found, error });
             }
             Action::Look { step, objects } => {
                 self.advance(self.now + ms);

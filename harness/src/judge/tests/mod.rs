@@ -10,6 +10,7 @@ mod further;
 mod graded;
 mod hold;
 mod made;
+mod made_for;
 mod others;
 mod policies;
 mod probe;

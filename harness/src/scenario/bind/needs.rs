@@ -60,6 +60,9 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 requests.path.iter().chain(&requests.caller).for_each(|text| needs.text(text));
                 requests.body.iter().flat_map(|one| one.test.values()).for_each(|value| needs.value(value));
             }
+            Verb::Made(made) => {
+                made.parts().flat_map(|(_, test)| test.values()).for_each(|value| needs.value(value));
+            }
             Verb::Delete(_) => {}
         }
         for ending in &step.either {

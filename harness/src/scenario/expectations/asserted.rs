@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::model::{
-    ConditionExpectation, FieldExpectation, Hold, ObjectRef, Parents, Probe, Requests, Scenario, SubjectExpectation,
-    Verb,
+    ConditionExpectation, FieldExpectation, Hold, MadeFor, ObjectRef, Parents, Probe, Requests, Scenario,
+    SubjectExpectation, Verb,
 };
-use super::id::Requested;
+use super::id::{Carried, Requested};
 use super::walk::{self, Aspect, SeenPart, Site};
 
 /// What an expectation asserts, and of what.
@@ -49,6 +49,8 @@ pub enum Asserted {
     Seen(Box<Probe>, SeenPart),
     /// How many requests a service gets, or how far apart.
     Requests(Box<Requests>, Requested),
+    /// What is carried by objects that a target made.
+    Made(Box<MadeFor>, Carried),
 }
 
 /// Whose conditions they are.
@@ -99,6 +101,7 @@ impl Asserted {
             Site::Answer(probe) => Asserted::Answer(Box::new((*probe).clone())),
             Site::Seen(probe, part) => Asserted::Seen(Box::new((*probe).clone()), part.clone()),
             Site::Requests(requests, part) => Asserted::Requests(Box::new((*requests).clone()), *part),
+            Site::Made(made, part) => Asserted::Made(Box::new((*made).clone()), part.clone()),
         }
     }
 }
@@ -108,9 +111,8 @@ fn written(verb: &Verb) -> Vec<Value> {
     match verb {
         Verb::Apply(apply) => apply.objects.clone(),
         Verb::Patch(patch) => vec![json!({"kind": patch.target.kind})],
-        Verb::Delete(_) | Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) => {
-            Vec::new()
-        }
+        Verb::Delete(_) | Verb::Settle(_) | Verb::Hold(_) => Vec::new(),
+        Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) | Verb::Made(_) => Vec::new(),
     }
 }
 

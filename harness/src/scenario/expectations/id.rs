@@ -69,6 +69,23 @@ pub fn requests(step: usize, requests: &Requests, part: Requested) -> Expectatio
     format!("steps[{step}].requests.{part}")
 }
 
+/// What of the objects that a target made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carried {
+    /// A label, by its key.
+    Label(String),
+    /// An annotation, by its key.
+    Annotation(String),
+}
+
+/// What the objects that a target made carry.
+pub fn made(step: usize, part: &Carried) -> ExpectationId {
+    match part {
+        Carried::Label(key) => format!("steps[{step}].made.labels[{key}]"),
+        Carried::Annotation(key) => format!("steps[{step}].made.annotations[{key}]"),
+    }
+}
+
 /// One object below a settle or hold; `label` is [`Scenario::label`](super::super::Scenario::label).
 pub fn subject(base: &str, label: &str) -> ExpectationId {
     format!("{base}.{label}")

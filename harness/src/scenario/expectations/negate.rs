@@ -16,7 +16,7 @@ use super::super::model::{
     Answer, ConditionExpectation, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, Level, Noted, Parents, Requests,
     Seen, Share, SubCondition, Times,
 };
-use super::id::Requested;
+use super::id::{Carried, Requested};
 use super::walk::{Aspect, NotedPart, SeenPart, Site};
 
 /// A text that no target writes.
@@ -68,6 +68,14 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
             if let Some(one) = requests.body.get_mut(at) {
                 negate_test(&mut one.test);
             }
+        }
+        Site::Made(made, part) => {
+            made.level = Level::Must;
+            let test = match part {
+                Carried::Label(key) => made.labels.get_mut(&key),
+                Carried::Annotation(key) => made.annotations.get_mut(&key),
+            };
+            test.into_iter().for_each(negate_test);
         }
     }
     true

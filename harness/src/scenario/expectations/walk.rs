@@ -1,5 +1,7 @@
 //! One walk over the asserted values of a scenario; listing and negating both use it, so they cannot disagree.
 
+mod others;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,11 +11,11 @@ use serde_json::Value;
 use crate::dialects::Standing;
 
 use super::super::model::{
-    Answer, Bounds, Branch, Clause, ConditionExpectation, Ending, FieldExpectation, Gap, HeaderTest, Hold, Level,
-    ListenerExpectation, ObjectRef, ParentExpectation, Parents, Probe, Requests, Scenario, Step, SubjectExpectation,
-    Verb,
+    Answer, Bounds, Branch, Clause, ConditionExpectation, Ending, FieldExpectation, HeaderTest, Hold, Level,
+    ListenerExpectation, MadeFor, ObjectRef, ParentExpectation, Parents, Probe, Requests, Scenario, Step,
+    SubjectExpectation, Verb,
 };
-use super::id::Requested;
+use super::id::{Carried, Requested};
 use super::{Expectation, id};
 
 /// The place of one asserted value, and of what.
@@ -44,6 +46,8 @@ pub(super) enum Site<'a> {
     Seen(&'a mut Probe, SeenPart),
     /// How many requests a service gets, or how far apart.
     Requests(&'a mut Requests, Requested),
+    /// What is carried by objects that a target made.
+    Made(&'a mut MadeFor, Carried),
 }
 
 /// Whose conditions they are.
@@ -222,15 +226,8 @@ pub(super) fn visit(scenario: &mut Scenario, visitor: Visitor<'_>) {
             }
             Verb::Hold(hold) => walk_hold(hold, index, &about_object, &label, visitor),
             Verb::Probe(probe) => walk_probe(probe, &id::probe(index), &about, visitor),
-            Verb::Requests(requests) => {
-                let about = about.at(requests.level);
-                let gap = (requests.gap != Gap::default()).then_some(Requested::Gap);
-                let bodies = (0..requests.body.len()).map(Requested::Body);
-                for part in [Requested::Count].into_iter().chain(gap).chain(bodies) {
-                    let name = id::requests(index, requests, part);
-                    visitor(about.expectation(name), Site::Requests(requests, part));
-                }
-            }
+            Verb::Requests(requests) => others::requests(requests, index, &about, visitor),
+            Verb::Made(made) => others::made(made, index, &about, visitor),
             Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_) => {}
         }
     }

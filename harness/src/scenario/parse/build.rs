@@ -15,7 +15,7 @@ use super::names::Names;
 use crate::dialects::Edition;
 
 use super::tree::{Document, Key, Kind, Node};
-use super::{component, editions, expect, hold, made, probe, service};
+use super::{component, editions, expect, hold, made, made_for, probe, service};
 
 /// Reads one document; problems go to the checker.
 pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_>) -> Option<Scenario> {
@@ -283,6 +283,9 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
     }
     if let Some(requests) = node.get("requests") {
         return Some(Verb::Requests(Box::new(service::requests(requests, checker)?)));
+    }
+    if let Some(made) = node.get("made") {
+        return Some(Verb::Made(Box::new(made_for::made_for(made, names, checker)?)));
     }
     Some(Verb::Probe(Box::new(probe::probe(node.get("probe")?, names, checker)?)))
 }

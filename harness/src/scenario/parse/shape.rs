@@ -1,9 +1,11 @@
 //! What a manifest may hold, as one table. The parser checks against it and the JSON Schema is made from it.
 
+mod made;
 mod probe;
 mod subject;
 
 use super::super::grpc::NAMES;
+use made::MADE_FOR;
 use probe::PROBE;
 pub(in crate::scenario) use subject::CONDITION;
 use subject::{BODY, SUBJECT};
@@ -273,7 +275,7 @@ static STEP: Table = Table {
     name: "Step",
     doc: "One verb, and what must come of it.",
     conditions: false,
-    one_of: &["apply", "patch", "delete", "settle", "hold", "probe", "script", "requests"],
+    one_of: &["apply", "patch", "delete", "settle", "hold", "probe", "script", "requests", "made"],
     fields: &[
         may("apply", Shape::List(&Shape::Object), "objects for server-side apply, in order"),
         may(
@@ -294,6 +296,7 @@ static STEP: Table = Table {
         may("probe", Shape::Table(&PROBE), "requests until the data path agrees"),
         may("script", Shape::Table(&SCRIPT), "tells a service beside the target what to do"),
         may("requests", Shape::Table(&REQUESTS), "requests that such a service must get, or must not"),
+        may("made", Shape::Table(&MADE_FOR), "what is carried by the objects that the target made for another one"),
         may("refused", Shape::Table(&REFUSAL), "the write must be refused at admission, so"),
         may("admitted", Shape::Bool, "true: the write must be admitted; a refusal of its content is a failure"),
         may("either", Shape::List(&Shape::Table(&ENDING)), "the legal ends of the write"),

@@ -186,7 +186,11 @@ fn a_definition_may_be_created_and_deleted_again() {
 )]
 #[case("{delete: [Service/echo], since: \"new\"}", "`new` is not a version such as 1.4 or v1.4.1", None)]
 #[case("{delete: [Service/echo], hold: {never: {}}}", "Step has both `delete` and `hold`", Some("make two of it"))]
-#[case("proves: [GEP1364-01]", "Step needs one of apply, patch, delete, settle, hold, probe, script, requests", None)]
+#[case(
+    "proves: [GEP1364-01]",
+    "Step needs one of apply, patch, delete, settle, hold, probe, script, requests, made",
+    None
+)]
 #[case(
     "probe: {get: \"http://${host}/\", expect: {backend: ecco}}",
     "unknown backend `ecco`",

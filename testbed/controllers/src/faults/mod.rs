@@ -12,6 +12,7 @@ mod flaps;
 mod frames;
 mod grpc;
 mod http;
+mod infrastructure;
 mod kept;
 mod lacking;
 mod limits;
@@ -43,7 +44,7 @@ use std::sync::{Arc, LazyLock};
 use gateproof_proxy::exchange::Exchange;
 use serde_json::Value;
 
-use crate::runtime::seams::{ConfigSeam, Seams, SnapshotSeam, StatusWriterSeam, StatusesSeam};
+use crate::runtime::seams::{ConfigSeam, ObjectsSeam, Seams, SnapshotSeam, StatusWriterSeam, StatusesSeam};
 
 /// A named misbehaviour.
 #[derive(Clone, Debug)]
@@ -69,6 +70,8 @@ pub enum Seam {
     StatusWriter(fn(Arc<dyn StatusWriterSeam>) -> Arc<dyn StatusWriterSeam>),
     /// What the data plane is told.
     Config(fn() -> Box<dyn ConfigSeam>),
+    /// What is made in the cluster for Gateways.
+    Objects(fn() -> Box<dyn ObjectsSeam>),
     /// What the data plane does in one exchange.
     Exchange(fn() -> Arc<dyn Exchange>),
     /// Which CRDs the API server serves.
@@ -85,6 +88,7 @@ impl Seam {
             Self::Statuses(_) => "statuses",
             Self::StatusWriter(_) => "status writer",
             Self::Config(_) => "proxy config",
+            Self::Objects(_) => "made objects",
             Self::Exchange(_) => "exchange",
             Self::ApiSurface(_) => "API surface",
             Self::Several(all) => match all {
@@ -102,6 +106,7 @@ impl Seam {
             Self::Statuses(make) => seams.statuses.push(make()),
             Self::StatusWriter(wrap) => seams.writer = wrap(Arc::clone(&seams.writer)),
             Self::Config(make) => seams.config.push(make()),
+            Self::Objects(make) => seams.objects.push(make()),
             Self::Exchange(_) | Self::ApiSurface(_) => {}
             Self::Several(all) => all.iter().for_each(|one| one.enter(seams)),
         }
@@ -198,6 +203,7 @@ pub fn catalogue() -> &'static [Fault] {
             protection::FAULTS,
             lacking::FAULTS,
             streams::FAULTS,
+            infrastructure::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

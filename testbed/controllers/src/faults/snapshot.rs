@@ -289,7 +289,11 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Accepts a Gateway with an infrastructure.parametersRef that it cannot follow.",
         clauses: &["OWN-12", "upstream:GatewayInvalidParametersRef"],
         seam: Seam::Snapshot(|| {
-            view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_at(gateway, "/spec", "infrastructure")))
+            view(|snapshot| {
+                snapshot.edit(Kind::Gateway, |gateway| {
+                    drop_at(gateway, "/spec/infrastructure", "parametersRef");
+                })
+            })
         }),
     },
     Fault {

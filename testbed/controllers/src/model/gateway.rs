@@ -68,6 +68,10 @@ pub struct ListenerSetSpec {
 pub struct Infrastructure {
     /// Implementation-specific parameters; this implementation supports none.
     pub parameters_ref: Option<ParametersRef>,
+    /// What everything that is made for the Gateway is to be labelled with.
+    pub labels: BTreeMap<String, String>,
+    /// What it is to be annotated with.
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// One entry of `Gateway.spec.addresses`.

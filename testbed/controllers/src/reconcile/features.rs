@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::installed::{is_served, is_since, schemas};
 use crate::{
     settings::{
-        FEATURES_OF_FIELDS, FEATURES_OF_KINDS, FEATURES_SINCE, OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES,
-        Settings,
+        FEATURES_OF_FIELDS, FEATURES_OF_KINDS, FEATURES_SINCE, FORMER_FEATURES, OLDER_EXPERIMENTAL_FEATURES,
+        SUPPORTED_FEATURES, Settings,
     },
     snapshot::{Kind, Snapshot},
 };
@@ -28,6 +28,15 @@ impl Claims {
         let mut supported_features = supported_features(snapshot);
         let is_lacking = |feature: &String| settings.lacks.iter().any(|one| one.features().contains(&feature.as_str()));
         supported_features.retain(|feature| !is_lacking(feature) && has_field(snapshot, feature));
+        let (until, former) = FORMER_FEATURES;
+        if !is_since(snapshot, until) {
+            for (name, before) in former {
+                supported_features
+                    .iter_mut()
+                    .filter(|feature| feature == name)
+                    .for_each(|one| (*before).clone_into(one));
+            }
+        }
         if let Some(known) = schema.and_then(|schema| schema["enum"].as_array()) {
             supported_features.retain(|feature| known.iter().any(|known| known == feature));
         }

@@ -15,6 +15,7 @@ mod grants;
 mod grpcroute;
 mod hostname;
 pub(crate) mod httproute;
+pub mod infrastructure;
 mod installed;
 mod listener;
 mod listener_set;

@@ -5,12 +5,13 @@
 //! status never claims what the data plane does not do yet, and a burst of changes costs one round.
 
 pub(crate) mod kinds;
+pub(crate) mod objects;
 pub mod seams;
 mod store;
 mod watch;
 mod writer;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use gateproof_proxy::Proxy;
 use kube::Client;
@@ -19,13 +20,17 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::seams::Seams;
 use self::{
-    seams::{ConfigSeam, Seen, Several, SnapshotSeam, StatusesSeam},
+    objects::Maker,
+    seams::{ConfigSeam, ObjectsSeam, Seen, Several, SnapshotSeam, StatusesSeam},
     store::Store,
     watch::Watches,
     writer::{Batch, Writer},
 };
 use crate::{
-    reconcile::reconcile,
+    reconcile::{
+        infrastructure::{self, Made},
+        reconcile,
+    },
     settings::Settings,
     snapshot::{Addresses, Bind, Binds, Snapshot},
 };
@@ -64,10 +69,20 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
     let (changes, mut changed) = mpsc::unbounded_channel();
     let mut watches = Watches::new(client.clone(), changes);
     let mut store = Store::default();
-    let Seams { snapshot, statuses, writer, config, again } = seams;
+    let Seams { snapshot, statuses, writer, config, objects, again } = seams;
+    let maker = Maker::start(client.clone(), stop.child_token());
     let writer = Writer::start(client, writer, stop.child_token());
-    let mut round =
-        Round { proxy, settings, snapshot, statuses, config, addresses: Addresses::default(), binds: Binds::new() };
+    let mut round = Round {
+        proxy,
+        settings,
+        snapshot,
+        statuses,
+        config,
+        objects,
+        addresses: Addresses::default(),
+        binds: Binds::new(),
+        provided: BTreeSet::new(),
+    };
     loop {
         tokio::select! {
             () = stop.cancelled() => break,
@@ -84,11 +99,13 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
             store.forget(kind);
         }
         if watches.are_synced(&store) {
-            let batch = round.run(store.snapshot(), &watches).await;
+            let (batch, made) = round.run(store.snapshot(), &watches).await;
             writer.write(batch);
+            maker.make(made);
         }
     }
     writer.finish().await;
+    maker.finish().await;
 }
 
 /// What one round of reconciling needs to know from the last.
@@ -98,12 +115,15 @@ struct Round {
     snapshot: Several<dyn SnapshotSeam>,
     statuses: Several<dyn StatusesSeam>,
     config: Several<dyn ConfigSeam>,
+    objects: Several<dyn ObjectsSeam>,
     addresses: Addresses,
     binds: Binds,
+    /// The Gateways that objects were made for, by uid.
+    provided: BTreeSet<String>,
 }
 
 impl Round {
-    async fn run(&mut self, known: Snapshot, watches: &Watches) -> Batch {
+    async fn run(&mut self, known: Snapshot, watches: &Watches) -> (Batch, Vec<Made>) {
         let mut seen = self.snapshot.view(known);
         seen.addresses = std::mem::take(&mut self.addresses);
         seen.binds = std::mem::take(&mut self.binds);
@@ -129,10 +149,12 @@ impl Round {
             seen.binds = binds;
             outcome.statuses = reconcile(&seen, &self.settings).statuses;
         }
+        let mut made = infrastructure::objects(&seen, &outcome.statuses, &mut self.provided);
+        self.objects.edit(Seen { snapshot: &seen, settings: &self.settings }, &mut made);
         self.statuses.edit(Seen { snapshot: &seen, settings: &self.settings }, &mut outcome.statuses);
         let batch = Batch::new(outcome.statuses, &seen, watches);
         self.addresses = seen.addresses;
         self.binds = seen.binds;
-        batch
+        (batch, made)
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::{
-    reconcile::{Outcome, reconcile},
+    reconcile::{Outcome, infrastructure::Made, reconcile},
     settings::Settings,
     snapshot::Snapshot,
     status::{self, StatusUpdate},
@@ -64,6 +64,12 @@ pub trait ConfigSeam: Send {
     fn edit(&mut self, seen: Seen<'_>, config: &mut Config);
 }
 
+/// What is made in the cluster for Gateways.
+pub trait ObjectsSeam: Send {
+    /// Changes the objects of this round.
+    fn edit(&mut self, seen: Seen<'_>, made: &mut Vec<Made>);
+}
+
 /// What sits in one seam, in order.
 pub type Several<S> = Vec<Box<S>>;
 
@@ -82,6 +88,12 @@ impl StatusesSeam for Several<dyn StatusesSeam> {
 impl ConfigSeam for Several<dyn ConfigSeam> {
     fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
         self.iter_mut().for_each(|one| one.edit(seen, config));
+    }
+}
+
+impl ObjectsSeam for Several<dyn ObjectsSeam> {
+    fn edit(&mut self, seen: Seen<'_>, made: &mut Vec<Made>) {
+        self.iter_mut().for_each(|one| one.edit(seen, made));
     }
 }
 
@@ -173,6 +185,8 @@ pub struct Seams {
     pub writer: Arc<dyn StatusWriterSeam>,
     /// What the data plane is told.
     pub config: Several<dyn ConfigSeam>,
+    /// What is made in the cluster for Gateways.
+    pub objects: Several<dyn ObjectsSeam>,
     /// Asks for another round although nothing has changed.
     pub again: Arc<Notify>,
 }
@@ -184,6 +198,7 @@ impl Default for Seams {
             statuses: Vec::new(),
             writer: Arc::new(Plain),
             config: Vec::new(),
+            objects: Vec::new(),
             again: Arc::new(Notify::new()),
         }
     }

@@ -10,6 +10,7 @@ mod late;
 mod left;
 pub(crate) mod limits;
 mod listener_sets;
+mod made;
 mod pacing;
 mod places;
 mod protection;
@@ -105,7 +106,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
         .into_iter()
         .chain(more)
         .chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS, datagrams::VARIANTS])
-        .chain([clients::VARIANTS, protection::VARIANTS, lacking::VARIANTS])
+        .chain([clients::VARIANTS, protection::VARIANTS, lacking::VARIANTS, made::VARIANTS])
         .flatten()
 }
 

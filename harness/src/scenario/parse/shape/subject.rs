@@ -101,7 +101,7 @@ pub(in crate::scenario) static CONDITION: Table = Table {
 };
 
 /// A value that a field must have, or a test of it. Nothing means that it must not be there.
-const MIRROR: Shape = Shape::Either(&[Shape::Scalar, Shape::Table(&VALUE)]);
+pub(super) const MIRROR: Shape = Shape::Either(&[Shape::Scalar, Shape::Table(&VALUE)]);
 
 static VALUE: Table = Table {
     name: "Value",

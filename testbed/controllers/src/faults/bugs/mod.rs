@@ -16,6 +16,7 @@ mod idle;
 mod judging;
 mod leaving;
 mod leftovers;
+mod making;
 mod merging;
 mod misdirected;
 mod naming;
@@ -80,6 +81,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         server_names::BUGS,
         encrypting::BUGS,
         ports::BUGS,
+        making::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -6,6 +6,7 @@
 
 mod exchange;
 mod handshakes;
+mod made;
 mod surface;
 
 #[cfg(test)]
@@ -27,6 +28,7 @@ use kube::{
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 pub use exchange::{FrameSort, WrongAnswer, WrongConnection};
 use handshakes::Handshakes;
@@ -101,6 +103,8 @@ struct State {
     statuses: Mutex<Vec<(String, ObjectKey, StatusEdit)>>,
     objects: Mutex<Vec<(String, ObjectKey, ObjectEdit)>>,
     spoiled: Mutex<Spoiled>,
+    made: Mutex<made::Wrong>,
+    again: Arc<Notify>,
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
     handshakes: Mutex<Handshakes>,
@@ -129,7 +133,8 @@ impl Drop for State {
 impl Tamper {
     /// The seams of an implementation that this is the handle on.
     pub fn seams(&self) -> Seams {
-        Seams { writer: Arc::new(self.clone()), ..Seams::default() }
+        let (writer, again) = (Arc::new(self.clone()), Arc::clone(&self.0.again));
+        Seams { writer, objects: vec![Box::new(self.clone())], again, ..Seams::default() }
     }
 
     /// Makes the target known, once it runs: its API server, and what is added to every declared port.

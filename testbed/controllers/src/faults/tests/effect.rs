@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 
 use super::super::{Fault, Seam, catalogue};
 use crate::{
-    reconcile::reconcile,
-    runtime::seams::{ConfigSeam, Seams, Seen, SnapshotSeam, StatusesSeam},
+    reconcile::{
+        infrastructure::{Made, objects},
+        reconcile,
+    },
+    runtime::seams::{ConfigSeam, ObjectsSeam, Seams, Seen, SnapshotSeam, StatusesSeam},
     settings::{Dispensable, Settings},
     snapshot::{Addresses, Bind, Kind, ObjectKey, Snapshot},
     status::StatusUpdate,
@@ -83,6 +86,7 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "demo", "two");
     certificate(&mut first, "other", "one");
     add(&mut first, include_str!("clients.yaml"), "1");
+    add(&mut first, include_str!("made.yaml"), "1");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
@@ -103,6 +107,7 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut second, "demo", "one");
     certificate(&mut second, "demo", "shown");
     add(&mut second, include_str!("clients-later.yaml"), "2");
+    add(&mut second, include_str!("made-later.yaml"), "2");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
     authority(&mut second, "demo", "authority");
@@ -133,14 +138,18 @@ fn moments() -> [Snapshot; 2] {
     [first, second]
 }
 
+/// Statuses, what is served, and what is made.
+type Played = (Vec<StatusUpdate>, Config, Vec<Made>);
+
 /// What the implementation does at each moment, as the runtime would have it.
-fn play(seams: Seams, moments: &[Snapshot]) -> Vec<(Vec<StatusUpdate>, Config)> {
+fn play(seams: Seams, moments: &[Snapshot]) -> Vec<Played> {
     play_without(None, seams, moments)
 }
 
 /// The same where it does without something.
-fn play_without(lacking: Option<Dispensable>, seams: Seams, moments: &[Snapshot]) -> Vec<(Vec<StatusUpdate>, Config)> {
-    let Seams { mut snapshot, mut statuses, mut config, .. } = seams;
+fn play_without(lacking: Option<Dispensable>, seams: Seams, moments: &[Snapshot]) -> Vec<Played> {
+    let Seams { mut snapshot, mut statuses, mut config, objects: mut making, .. } = seams;
+    let mut provided = std::collections::BTreeSet::new();
     let max_gateways = [("small".to_owned(), 1)].into();
     let settings = Settings { max_gateways, lacks: lacking.into_iter().collect(), ..Settings::default() };
     let mut addresses = Addresses::default();
@@ -157,9 +166,11 @@ fn play_without(lacking: Option<Dispensable>, seams: Seams, moments: &[Snapshot]
             .map(|lane| ((lane.address, lane.port, lane.protocol.transport()), Bind::Bound))
             .collect();
         let mut said = reconcile(&seen, &settings).statuses;
+        let mut made = objects(&seen, &said, &mut provided);
+        making.edit(Seen { snapshot: &seen, settings: &settings }, &mut made);
         statuses.edit(Seen { snapshot: &seen, settings: &settings }, &mut said);
         addresses = seen.addresses;
-        (said, outcome.config)
+        (said, outcome.config, made)
     };
     moments.iter().map(&mut moment).collect()
 }
@@ -174,6 +185,7 @@ fn seams(fault: &Fault) -> Seams {
 #[case::snapshot("snapshot")]
 #[case::statuses("statuses")]
 #[case::config("proxy config")]
+#[case::objects("made objects")]
 fn every_fault_makes_a_difference(#[case] seam: &str) {
     let moments = moments();
     let of_seam: Vec<&Fault> = catalogue().iter().filter(|fault| fault.seam.name() == seam).collect();
@@ -195,7 +207,7 @@ fn a_fault_in_the_statuses_leaves_the_data_plane_alone_and_the_other_way_round()
     let plain = play(Seams::default(), &moments);
     for fault in catalogue() {
         let played = play(seams(fault), &moments);
-        for ((said, served), (should_say, should_serve)) in played.iter().zip(&plain) {
+        for ((said, served, made), (should_say, should_serve, should_make)) in played.iter().zip(&plain) {
             match fault.seam {
                 Seam::Statuses(_) => assert_eq!(served, should_serve, "{}", fault.name),
                 Seam::Config(_) => assert!(
@@ -204,6 +216,10 @@ fn a_fault_in_the_statuses_leaves_the_data_plane_alone_and_the_other_way_round()
                     "{}",
                     fault.name
                 ),
+                Seam::Objects(_) => {
+                    assert_eq!((said, served), (should_say, should_serve), "{}", fault.name);
+                    assert_eq!(made.len(), should_make.len(), "{}", fault.name);
+                }
                 _ => {}
             }
         }

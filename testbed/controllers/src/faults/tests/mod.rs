@@ -63,5 +63,5 @@ fn every_seam_has_faults() {
         fault.exchange();
         fault.reshape(&mut Vec::new());
     }
-    assert_eq!(seams.len(), 6, "{seams:?}");
+    assert_eq!(seams.len(), 7, "{seams:?}");
 }

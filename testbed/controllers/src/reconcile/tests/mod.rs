@@ -5,6 +5,7 @@ mod clients;
 mod gateway;
 mod grpcroute;
 mod httproute;
+mod infrastructure;
 mod listener;
 mod listener_set;
 mod parents;
