@@ -19,6 +19,7 @@ mod listener_sets;
 mod own_certificates;
 mod policies;
 mod protection;
+mod protocols;
 mod releases;
 mod snapshot;
 mod specs;
@@ -198,6 +199,7 @@ pub fn catalogue() -> &'static [Fault] {
             protection::FAULTS,
             lacking::FAULTS,
             streams::FAULTS,
+            protocols::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });
