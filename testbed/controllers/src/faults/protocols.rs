@@ -25,8 +25,11 @@ fn offers(offered: &[Vec<u8>], protocol: &[u8]) -> bool {
     offered.iter().any(|one| one == protocol)
 }
 
+/// The name of a protocol, as a handshake has it.
+type Protocol = Vec<u8>;
+
 /// What may be agreed on, by what a client offers and what is spoken.
-struct Agrees(fn(&[Vec<u8>], Vec<Vec<u8>>) -> Vec<Vec<u8>>);
+struct Agrees(fn(&[Protocol], Vec<Protocol>) -> Vec<Protocol>);
 
 impl Exchange for Agrees {
     fn on_protocols(&self, _: &Connection, offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {

@@ -16,8 +16,11 @@ const HTTP2: &[u8] = b"h2";
 /// HTTP/1.1 likewise.
 const HTTP1: &[u8] = b"http/1.1";
 
+/// The name of a protocol, as a handshake has it.
+type Protocol = Vec<u8>;
+
 /// What may be agreed on, by what a client offers and what is spoken.
-struct Agrees(fn(&[Vec<u8>], Vec<Vec<u8>>) -> Vec<Vec<u8>>);
+struct Agrees(fn(&[Protocol], Vec<Protocol>) -> Vec<Protocol>);
 
 impl Exchange for Agrees {
     fn on_protocols(&self, _: &Connection, offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
