@@ -370,7 +370,7 @@ fn over_tls(kind: Kind) -> ProbeRequest {
     match probe(kind) {
         ProbeRequest::Http(request) => HttpRequest { tls_server_name: name, ..*request }.into(),
         ProbeRequest::Tcp { host, port, send, behind, listens, half_close, idle, .. } => {
-            let tls = Some(Hello { server_name: name });
+            let tls = Some(Hello { server_name: name, ..Hello::default() });
             ProbeRequest::Tcp { host, port, send, behind, listens, half_close, idle, tls }
         }
         ProbeRequest::Udp { .. } => panic!("datagrams have no handshake here"),

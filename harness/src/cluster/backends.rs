@@ -260,6 +260,7 @@ impl Hosting {
             };
             let same = endpoints.first().map_or(0, SocketAddr::port);
             let start = async |port: u16| match &tls {
+                _ if !decl.alpn.is_empty() => Echo::start_agreeing(options(port), tls.clone(), &decl.alpn).await,
                 Some(tls) => Echo::start_tls(options(port), tls.clone()).await,
                 None => Echo::start(options(port)).await,
             };

@@ -1,5 +1,7 @@
 //! One exchange against the answer that is expected.
 
+mod handshake;
+
 use gateproof_report::record::Severity;
 use serde_json::Value;
 
@@ -37,13 +39,11 @@ pub(super) fn compare(
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
-        Answer::TlsBackend { backend, certificate } => {
-            if let (Some(name), Some(presented)) = (certificate, &exchange.certificate)
-                && !presented.names.iter().any(|one| one.eq_ignore_ascii_case(name))
+        Answer::TlsBackend { backend, certificate, alpn } => {
+            // Who shakes hands otherwise is not who was meant, and what it says within does not count.
+            if check.shaken(certificate.as_deref(), alpn, exchange)
+                && answered_by(exchange, bindings) != Some(backend.as_str())
             {
-                // Whoever presents another one is not who was meant, and what it says within does not count.
-                check.certificate(name, &presented.names);
-            } else if answered_by(exchange, bindings) != Some(backend.as_str()) {
                 let expected = format!("a line from backend {backend} over TLS");
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
@@ -136,6 +136,10 @@ impl Check<'_> {
     }
 
     fn http(&mut self, expected: &Seen, exchange: &Exchange) {
+        // What is spoken behind a handshake goes by what that agreed on.
+        if !self.agreed(&expected.alpn, exchange) {
+            return;
+        }
         if !expected.code.is_empty() {
             return self.call(expected, exchange);
         }
@@ -209,21 +213,11 @@ impl Check<'_> {
         self.rest(expected, exchange, answer);
     }
 
-    fn certificate(&mut self, name: &str, presented: &[String]) {
-        let seen = match presented {
-            [] => "one without any name, or none".to_owned(),
-            names => format!("one for {}", names.join(", ")),
-        };
-        self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
-    }
-
     /// What is said of an answer beside how it ended and who gave it.
     fn rest(&mut self, expected: &Seen, exchange: &Exchange, answer: &HttpAnswer) {
         if let Some(name) = &expected.certificate {
             let presented = exchange.certificate.as_ref().map(|of| of.names.as_slice()).unwrap_or_default();
-            if !presented.iter().any(|one| one.eq_ignore_ascii_case(name)) {
-                self.certificate(name, presented);
-            }
+            self.certificate(name, presented);
         }
         for (name, test) in &expected.headers {
             let values: Vec<&str> =

@@ -81,7 +81,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         if probe.datagrams {
             return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send, behind: probe.body.clone() });
         }
-        let tls = probe.tls.then(|| Hello { server_name: probe.host.clone() });
+        let tls = probe.tls.then(|| Hello { server_name: probe.host.clone(), alpn: probe.alpn.clone() });
         return Ok(ProbeRequest::Tcp {
             host: address.to_owned(),
             port,
@@ -102,6 +102,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             let other = other.filter(|other| other.is_server_name).map(|other| other.host.as_str());
             without_port(other.unwrap_or(own_host)).to_owned()
         }),
+        alpn: probe.alpn.clone(),
         without: probe.without.clone(),
         client: probe.client.clone(),
         method: method.clone(),

@@ -45,6 +45,8 @@ pub(super) enum Pin {
     Connection(WrongConnection),
     /// Handshakes present another certificate.
     Certificate,
+    /// Handshakes agree on this protocol, or on none.
+    Protocol(Option<String>),
     /// Something answers at a Gateway's listener for this host.
     Occupy(ObjectKey, Option<(String, ObjectKey)>, String, String),
     /// Connections to a Gateway's listener are held or answered, whether or not the data plane listens there.
@@ -86,6 +88,10 @@ impl Pin {
                 Ok(())
             }
             Pin::Certificate => tamper.certificate(),
+            Pin::Protocol(protocol) => {
+                tamper.protocol(protocol.as_deref());
+                Ok(())
+            }
             Pin::Occupy(gateway, of, listener, host) => {
                 match tamper.occupy(&gateway, of.as_ref(), &listener, b"").await {
                     // The data plane itself listens there, and says that it has no such route.
@@ -161,6 +167,7 @@ pub(super) fn pin(scenario: &Scenario, asserted: &Asserted) -> Option<Pin> {
         Asserted::Made(made, part) => Some(Pin::Made(key(&made.object), made::carries(made, part)?)),
         Asserted::Requests(requests, part) => LogPin::of(requests, *part).map(Pin::Requests),
         Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
+        Asserted::Seen(probe, SeenPart::Alpn) => Some(Pin::Protocol(protocol(probe))),
         Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),
     }
 }
@@ -214,7 +221,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         SeenPart::Messages => WrongAnswer::MessagesTwice,
         SeenPart::Proto => WrongAnswer::ForwardedProtocol,
         // Only a SHOULD, and what is presented before any answer.
-        SeenPart::Preferred | SeenPart::Certificate => return None,
+        SeenPart::Preferred | SeenPart::Certificate | SeenPart::Alpn => return None,
         SeenPart::Backend => WrongAnswer::NoBody,
         SeenPart::Header(name) => WrongAnswer::ResponseHeader(name.to_lowercase(), other(seen.headers.get(name))),
         SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
@@ -263,6 +270,16 @@ fn noted(seen: &Seen, backend: &str, wrong: WrongAnswer) -> WrongAnswer {
 /// The body of a call with a message of this text.
 fn message(text: &str) -> String {
     String::from_utf8_lossy(&frame(&text_message(text))).into_owned()
+}
+
+/// What a client offers and is not to agree on; nothing: it is not to agree on none.
+fn protocol(probe: &Probe) -> Option<String> {
+    let legal = match &probe.answer {
+        Answer::Http(seen) => &seen.alpn,
+        Answer::TlsBackend { alpn, .. } => alpn,
+        _ => return None,
+    };
+    probe.alpn.iter().find(|offered| !legal.contains(offered)).cloned()
 }
 
 /// The host of a probe as the data plane compares it.

@@ -70,7 +70,13 @@ pub struct Hello {
     /// The server name; `None`: it says none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
+    /// The protocols that it offers (ALPN), in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alpn: Vec<String>,
 }
+
+/// What stands for no protocol, where a handshake agreed on none.
+pub const NO_PROTOCOL: &str = "none";
 
 impl ProbeRequest {
     /// A plain TCP connection over which `send` is written, and nothing else asked.
@@ -99,6 +105,10 @@ pub struct HttpRequest {
     /// Server name for TLS; `None` for plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<String>,
+    /// The protocols that it offers in the TLS handshake (ALPN), in its order; which version of HTTP is spoken is what was agreed on.
+    /// Empty: the one that it speaks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alpn: Vec<String>,
     /// What it leaves out of the TLS handshake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<Extension>,
@@ -227,6 +237,9 @@ pub struct Exchange {
     /// The certificate that the server presented, if the handshake came to that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<PeerCertificate>,
+    /// The protocol that the TLS handshake agreed on, `none` where it agreed on none; nothing if it came to no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpn: Option<String>,
     /// When the attempt began.
     pub started: Elapsed,
     /// The HTTP answer, if one came.

@@ -22,8 +22,8 @@ pub use event::{
     Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
-    ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, PeerCertificate,
-    ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
+    ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, NO_PROTOCOL,
+    PeerCertificate, ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
 };
 pub use key::ObjectKey;
 pub use made::Carrier;

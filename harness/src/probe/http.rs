@@ -42,8 +42,7 @@ pub(super) async fn attempt(
     client: Option<&ClientPair>,
 ) -> Exchange {
     let end = clock::now() + prober.budget + asked_for(&request.target);
-    let wires = wire(request, &exchange.id).and_then(|wire| Ok((wire, others(request, &exchange.id)?)));
-    let (wire, others) = match wires {
+    let (wire, others) = match wires(request, &exchange.id) {
         Ok(wires) => wires,
         Err(error) => {
             exchange.error = Some(ProbeError::Unreachable(error));
@@ -77,6 +76,12 @@ pub(super) async fn attempt(
         };
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
+        exchange.alpn.clone_from(&open.alpn);
+        let (wire, others) = match open.sender.is_http2() {
+            is_http2 if is_http2 == request.http2 => (wire, others),
+            // Which version it is was for the handshake to say.
+            http2 => wires(&HttpRequest { http2, ..request.clone() }, &exchange.id).map_err(ProbeError::Unreachable)?,
+        };
         // They are under way as long as somebody waits for them.
         let _others = open.sender.begin(others);
         if !request.among.is_empty() {
@@ -113,6 +118,11 @@ pub(super) async fn attempt(
     exchange
 }
 
+/// The request as it goes out, and those that are under way beside it.
+fn wires(request: &HttpRequest, id: &str) -> Result<(Request<Content>, Vec<Request<Content>>), String> {
+    Ok((wire(request, id)?, others(request, id)?))
+}
+
 /// How much longer an answer may take because the backend is asked to take its time. Whoever asks for more waits in vain.
 fn asked_for(target: &str) -> Duration {
     target.split_once('?').map_or(Duration::ZERO, |(_, query)| conduct::takes(query).min(LONGEST_ASKED))
@@ -129,18 +139,19 @@ async fn connect(
     let Connection { stream, peer } = attempt::connect(prober, &request.host, request.port, end).await?;
     exchange.connected_to = peer;
     let stream = Tap::wire(stream, seen.clone());
-    let to = |certificate| To { peer, certificate, seen: seen.clone() };
+    let to = |certificate, alpn, http2| To { peer, certificate, alpn, http2, seen: seen.clone() };
     let title_case = request.headers.iter().any(|(name, _)| name.chars().any(|c| c.is_ascii_uppercase()));
     let Some(name) = &request.tls_server_name else {
-        return open(stream, to(None), request, title_case).await;
+        return open(stream, to(None, None, request.http2), request, title_case).await;
     };
     let name = ServerName::try_from(name.clone())
         .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
     let own = match (&request.client, client) {
-        (None, _) => (!request.without.is_empty()).then(|| tls::leaving_out(request.http2, &request.without)),
-        (Some(_), Some(pair)) => {
-            Some(tls::of_client(pair, request.http2, &request.without).map_err(ProbeError::Unreachable)?)
+        (None, _) => {
+            let is_plain = request.without.is_empty() && request.alpn.is_empty();
+            (!is_plain).then(|| tls::of_request(request))
         }
+        (Some(_), Some(pair)) => Some(tls::of_client(pair, request).map_err(ProbeError::Unreachable)?),
         (Some(_), None) => return Err(ProbeError::Unreachable("the client has no certificate".to_owned())),
     };
     let known = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
@@ -152,16 +163,18 @@ async fn connect(
     let leaf = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
     let certificate = leaf.map(tls::describe);
     exchange.certificate.clone_from(&certificate);
-    if request.http2 && stream.get_ref().1.alpn_protocol() != Some(tls::HTTP2) {
-        return Err(ProbeError::Handshake("the server did not agree to HTTP/2".to_owned()));
-    }
-    open(Tap::content(stream, seen.clone()), to(certificate), request, title_case).await
+    let agreed = tls::agreed(stream.get_ref().1);
+    exchange.alpn = Some(agreed.clone());
+    let http2 = tls::is_http2(request, &agreed).map_err(ProbeError::Handshake)?;
+    open(Tap::content(stream, seen.clone()), to(certificate, Some(agreed), http2), request, title_case).await
 }
 
 /// Who is at the other end of a connection, and what comes from there.
 struct To {
     peer: Option<SocketAddr>,
     certificate: Option<PeerCertificate>,
+    alpn: Option<String>,
+    http2: bool,
     seen: Seen,
 }
 
@@ -242,14 +255,14 @@ async fn open<S>(stream: S, to: To, request: &HttpRequest, title_case: bool) -> 
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let To { peer, certificate, seen } = to;
-    if request.http2 {
+    let To { peer, certificate, alpn, http2, seen } = to;
+    if http2 {
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         builder.max_header_list_size(LONGEST_HEADERS);
         let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
         let task = tokio::spawn(async move { connection.await.map(|()| 0) });
         let task = Arc::new(AbortOnDropHandle::new(task));
-        return Ok(Open { sender: Sender::Http2(sender), peer, certificate, seen, task });
+        return Ok(Open { sender: Sender::Http2(sender), peer, certificate, alpn, seen, task });
     }
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.title_case_headers(title_case);
@@ -262,7 +275,7 @@ where
         }
         connection.without_shutdown().await.map(|parts| parts.read_buf.len())
     });
-    Ok(Open { sender, peer, certificate, seen, task: Arc::new(AbortOnDropHandle::new(task)) })
+    Ok(Open { sender, peer, certificate, alpn, seen, task: Arc::new(AbortOnDropHandle::new(task)) })
 }
 
 /// Why there is no answer, by what hyper noticed.

@@ -26,6 +26,8 @@ pub(super) struct Open {
     pub(super) sender: Sender,
     pub(super) peer: Option<SocketAddr>,
     pub(super) certificate: Option<PeerCertificate>,
+    /// What its handshake agreed on.
+    pub(super) alpn: Option<String>,
     /// What comes over it.
     pub(super) seen: Seen,
     /// What moves the bytes. It ends with the number of those that nobody asked for.
@@ -67,6 +69,7 @@ impl Open {
             sender: Sender::Http2(sender.clone()),
             peer: self.peer,
             certificate: self.certificate.clone(),
+            alpn: self.alpn.clone(),
             seen: self.seen.clone(),
             task: Arc::clone(&self.task),
         })
@@ -95,6 +98,11 @@ impl Sender {
             Sender::Http1(sender) => sender.send_request(request).await,
             Sender::Http2(sender) => sender.send_request(request).await,
         }
+    }
+
+    /// Whether HTTP/2 is spoken.
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self, Sender::Http2(_))
     }
 
     async fn ready(&mut self) -> Result<(), hyper::Error> {

@@ -69,6 +69,7 @@ impl Prober {
             connected_to: None,
             reused: false,
             certificate: None,
+            alpn: None,
             started,
             http: None,
             replies: Vec::new(),

@@ -24,7 +24,7 @@ pub(super) async fn attempt(
 ) -> Exchange {
     let end = clock::now() + prober.budget + text.idle.unwrap_or_default();
     let seen = Seen::default();
-    let mut certificate = None;
+    let (mut certificate, mut agreed) = (None, None);
     let mut talking = async || -> Result<TcpEnd, ProbeError> {
         let name = hello.server_name.as_deref().unwrap_or(NOBODY);
         let name = ServerName::try_from(name.to_owned())
@@ -32,7 +32,9 @@ pub(super) async fn attempt(
         let connection = attempt::connect(prober, host, port, end).await?;
         exchange.connected_to = connection.peer;
         let stream = Tap::wire(connection.stream, seen.clone());
-        let connector = if hello.server_name.is_some() { &prober.tls.stream } else { &prober.tls.nameless };
+        let own = (!hello.alpn.is_empty()).then(|| tls::of_stream(hello));
+        let known = if hello.server_name.is_some() { &prober.tls.stream } else { &prober.tls.nameless };
+        let connector = own.as_ref().unwrap_or(known);
         let shaken = match tokio::time::timeout_at(end, connector.connect(name, stream)).await {
             Ok(shaken) => shaken,
             Err(_) => return end_of(None, seen.received(None).is_some()),
@@ -42,6 +44,7 @@ pub(super) async fn attempt(
             Err(error) => return of_handshake(&error, seen.received(None).is_some()),
         };
         certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(tls::describe);
+        agreed = Some(tls::agreed(stream.get_ref().1));
         let conversing = converse(Tap::content(stream, seen.clone()), text);
         let talked = tokio::time::timeout_at(end, conversing).await.ok();
         if let Some(Err(error)) = &talked
@@ -52,7 +55,7 @@ pub(super) async fn attempt(
         end_of(talked, seen.received(None).is_some())
     };
     let ended = talking().await;
-    exchange.certificate = certificate;
+    (exchange.certificate, exchange.alpn) = (certificate, agreed);
     match ended {
         Ok(end) => exchange.tcp = Some(end),
         Err(error) => {

@@ -7,14 +7,14 @@ use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::sign::CertifiedKey;
-use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsConnector;
 
 use super::ClientPair;
-use crate::log::{Extension, PeerCertificate};
+use crate::log::{Extension, Hello, HttpRequest, NO_PROTOCOL, PeerCertificate};
 
 /// Connectors that take any certificate.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ pub(super) struct Connectors {
 /// One connector for each protocol.
 pub(super) fn connectors() -> Connectors {
     Connectors {
-        http1: connector(&[b"http/1.1"], true),
+        http1: connector(&[HTTP1], true),
         http2: connector(&[HTTP2], true),
         stream: connector(&[], true),
         nameless: connector(&[], false),
@@ -40,30 +40,62 @@ pub(super) fn connectors() -> Connectors {
 }
 
 /// HTTP/2 as handshakes name it.
-pub(super) const HTTP2: &[u8] = b"h2";
+const HTTP2: &[u8] = b"h2";
 
-/// A connector that shows this certificate to whoever asks for one.
-pub(super) fn of_client(pair: &ClientPair, http2: bool, without: &[Extension]) -> Result<TlsConnector, String> {
+/// HTTP/1.1 likewise.
+const HTTP1: &[u8] = b"http/1.1";
+
+/// A connector for a request that shows this certificate to whoever asks for one.
+pub(super) fn of_client(pair: &ClientPair, request: &HttpRequest) -> Result<TlsConnector, String> {
     let unread = |error: &dyn std::fmt::Display| format!("the client has no certificate that can be used: {error}");
     let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
         .collect::<Result<_, _>>()
         .map_err(|error| unread(&error))?;
     let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(|error| unread(&error))?;
     let key = CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(|error| unread(&error))?;
-    Ok(showing(Some(Arc::new(Own(Arc::new(key)))), protocols(http2, without), !without.contains(&Extension::Sni)))
+    let says_name = !request.without.contains(&Extension::Sni);
+    Ok(showing(Some(Arc::new(Own(Arc::new(key)))), &protocols(request), says_name))
 }
 
-/// A connector that leaves something out.
-pub(super) fn leaving_out(http2: bool, without: &[Extension]) -> TlsConnector {
-    connector(protocols(http2, without), !without.contains(&Extension::Sni))
+/// A connector for a request whose handshake has something of its own, or lacks something.
+pub(super) fn of_request(request: &HttpRequest) -> TlsConnector {
+    connector(&protocols(request), !request.without.contains(&Extension::Sni))
 }
 
-fn protocols(http2: bool, without: &[Extension]) -> &'static [&'static [u8]] {
-    match (without.contains(&Extension::Alpn), http2) {
-        (true, _) => &[],
-        (false, true) => &[HTTP2],
-        (false, false) => &[b"http/1.1"],
+/// A connector for a stream that names protocols.
+pub(super) fn of_stream(hello: &Hello) -> TlsConnector {
+    let protocols: Vec<&[u8]> = hello.alpn.iter().map(String::as_bytes).collect();
+    connector(&protocols, hello.server_name.is_some())
+}
+
+fn protocols(request: &HttpRequest) -> Vec<&[u8]> {
+    match (request.without.contains(&Extension::Alpn), request.http2) {
+        (true, _) => Vec::new(),
+        _ if !request.alpn.is_empty() => request.alpn.iter().map(String::as_bytes).collect(),
+        (false, true) => vec![HTTP2],
+        (false, false) => vec![HTTP1],
     }
+}
+
+/// What a handshake agreed on. A server can choose among what was offered alone, which was text.
+pub(super) fn agreed(connection: &ClientConnection) -> String {
+    let named = |protocol| String::from_utf8_lossy(protocol).into_owned();
+    connection.alpn_protocol().map_or_else(|| NO_PROTOCOL.to_owned(), named)
+}
+
+/// Whether HTTP/2 is what is spoken behind a handshake of this request that agreed so.
+///
+/// # Errors
+/// Neither version of HTTP can be, or not the one that the request needs.
+pub(super) fn is_http2(request: &HttpRequest, agreed: &str) -> Result<bool, String> {
+    let is_http2 = agreed.as_bytes() == HTTP2;
+    if request.http2 && !is_http2 {
+        return Err("the server did not agree to HTTP/2".to_owned());
+    }
+    if !is_http2 && agreed.as_bytes() != HTTP1 && agreed != NO_PROTOCOL {
+        return Err(format!("the server agreed on `{agreed}`, which is no HTTP"));
+    }
+    Ok(is_http2)
 }
 
 /// Shows one certificate whatever authorities and algorithms the server names: what it makes of it is what is asked.

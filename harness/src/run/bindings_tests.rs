@@ -26,6 +26,7 @@ fn every_name_is_of_this_run_and_execution() {
         ready: true,
         headless: false,
         greets: false,
+        alpn: Vec::new(),
         port_name: None,
         tls: None,
     });

@@ -96,6 +96,14 @@ fn a_backend_that_greets_is_hosted() {
     assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` speaks first"));
 }
 
+#[test]
+fn a_backend_that_agrees_on_protocols_is_hosted() {
+    let mut some = scenario("a");
+    some.backends = steps("    - delete: [Service/echo]\n").backends;
+    some.backends[0].alpn = vec!["imap".to_owned()];
+    assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` agrees on protocols of its own"));
+}
+
 #[rstest]
 #[case::line("send: hello", None)]
 #[case::behind_it("bodyBytes: 9", Some("what it sends over a stream comes back from hosted backends alone"))]

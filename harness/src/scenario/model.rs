@@ -124,6 +124,8 @@ pub struct BackendDecl {
     pub headless: bool,
     /// Whether it sends its line over TCP without waiting for one.
     pub greets: bool,
+    /// The protocols that one of protocol tls agrees on in handshakes, the most preferred first; none unless given.
+    pub alpn: Vec<String>,
     /// The name of its port of the Service; none unless given.
     pub port_name: Option<String>,
     /// The certificate with which it takes TLS, beside clear text unless it speaks nothing else.
@@ -434,6 +436,8 @@ pub struct Probe {
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host. Without a method it is a stream.
     pub tls: bool,
+    /// The protocols that are offered in a handshake, in order; empty: the one that is spoken, and none for a stream.
+    pub alpn: Vec<String>,
     /// What is left out of the handshake of a request over TLS.
     pub without: Vec<Extension>,
     /// Request headers, with a line for each value.

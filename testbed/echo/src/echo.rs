@@ -153,7 +153,7 @@ impl Echo {
     /// # Errors
     /// [`EchoError::Bind`].
     pub async fn start(options: EchoOptions) -> Result<Self, EchoError> {
-        Self::start_with(options, None).await
+        Self::start_with(options, None, &[]).await
     }
 
     /// The same for one that takes TLS too, where it speaks HTTP: on the same port as clear text, whatever comes. One that speaks
@@ -162,10 +162,23 @@ impl Echo {
     /// # Errors
     /// [`EchoError::Bind`].
     pub async fn start_tls(options: EchoOptions, tls: ServerTls) -> Result<Self, EchoError> {
-        Self::start_with(options, Some(tls)).await
+        Self::start_with(options, Some(tls), &[]).await
     }
 
-    async fn start_with(options: EchoOptions, tls: Option<ServerTls>) -> Result<Self, EchoError> {
+    /// The same for one of [`Protocol::Tls`], with this certificate or one of its own, which agrees on these protocols in
+    /// handshakes, the most preferred first; none: on none.
+    ///
+    /// # Errors
+    /// [`EchoError::Bind`].
+    pub async fn start_agreeing(
+        options: EchoOptions,
+        tls: Option<ServerTls>,
+        protocols: &[String],
+    ) -> Result<Self, EchoError> {
+        Self::start_with(options, tls, protocols).await
+    }
+
+    async fn start_with(options: EchoOptions, tls: Option<ServerTls>, alpn: &[String]) -> Result<Self, EchoError> {
         let bind = |source| EchoError::Bind { address: options.bind, source };
         let (socket, addr) = Socket::open(options.bind, options.protocol).map_err(bind)?;
         let echo = Self {
@@ -175,10 +188,11 @@ impl Echo {
             tasks: TaskTracker::new(),
         };
         let server = match options.protocol {
-            Protocol::Tls => match &tls {
-                Some(tls) => Some(tls.streams()),
-                None => Some(tls_lines::server(&options.identity.service)?),
-            },
+            Protocol::Tls => {
+                let own = || tls_lines::server(&options.identity.service);
+                let server = tls.as_ref().map_or_else(own, |tls| Ok(tls.streams()))?;
+                Some(if alpn.is_empty() { server } else { tls_lines::agreeing(&server, alpn) })
+            }
             Protocol::Dialogue => tls.as_ref().map(ServerTls::streams),
             _ => None,
         };

@@ -30,6 +30,13 @@ pub(crate) fn server(name: &str) -> Result<Arc<ServerConfig>, EchoError> {
     server.map(Arc::new).map_err(|error| failed(error.to_string()))
 }
 
+/// The same server, which agrees on these protocols.
+pub(crate) fn agreeing(server: &ServerConfig, protocols: &[String]) -> Arc<ServerConfig> {
+    let mut server = server.clone();
+    server.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    Arc::new(server)
+}
+
 /// Waits for the handshake.
 pub(crate) async fn accept(stream: TcpStream, server: &Arc<ServerConfig>) -> io::Result<TlsStream<TcpStream>> {
     tokio::time::timeout(LONGEST_HANDSHAKE, TlsAcceptor::from(Arc::clone(server)).accept(stream)).await?

@@ -93,6 +93,10 @@ impl Exchange for Chain {
         self.0.iter().all(|one| one.on_hello(hello))
     }
 
+    fn on_protocols(&self, connection: &Connection, offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        self.0.iter().fold(spoken, |spoken, one| one.on_protocols(connection, offered, spoken))
+    }
+
     fn on_tcp(&self, connection: &Connection, drawn: TcpChoice) -> TcpChoice {
         self.0.iter().fold(drawn, |drawn, one| one.on_tcp(connection, drawn))
     }
@@ -115,6 +119,19 @@ impl Exchange for Chain {
             }
         }
         made
+    }
+
+    async fn serve_passed(
+        &self,
+        connection: &Connection,
+        stream: Stream,
+        choice: TcpChoice,
+    ) -> Option<(Stream, TcpChoice)> {
+        let mut both = (stream, choice);
+        for one in &self.0 {
+            both = one.serve_passed(connection, both.0, both.1).await?;
+        }
+        Some(both)
     }
 
     async fn serve_tcp(

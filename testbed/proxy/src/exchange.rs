@@ -255,6 +255,12 @@ pub trait Exchange: Send + Sync + 'static {
         true
     }
 
+    /// The protocols that a handshake may agree on here, the most preferred first; none: nothing is agreed on. `offered` are
+    /// those of the client in its order, `spoken` what it would be.
+    fn on_protocols(&self, _connection: &Connection, _offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        spoken
+    }
+
     /// What becomes of a TCP connection, or of one of TLS whose listener is known.
     fn on_tcp(&self, _connection: &Connection, drawn: TcpChoice) -> TcpChoice {
         drawn
@@ -262,6 +268,16 @@ pub trait Exchange: Send + Sync + 'static {
 
     /// Carries such a connection out, until it ends, or gives it back to be carried out plainly.
     async fn serve_tcp(
+        &self,
+        _connection: &Connection,
+        stream: Stream,
+        choice: TcpChoice,
+    ) -> Option<(Stream, TcpChoice)> {
+        Some((stream, choice))
+    }
+
+    /// Carries a connection over TLS out that is passed on as it is, until it ends, or gives it back to be carried out plainly.
+    async fn serve_passed(
         &self,
         _connection: &Connection,
         stream: Stream,

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
@@ -76,6 +77,22 @@ impl Stream {
     /// Whether something was read of it before, as is for TLS.
     pub fn is_known(&self) -> bool {
         !self.head.is_empty()
+    }
+
+    /// The protocols that a client of TLS offers in what was read, in its order.
+    pub fn offered(&self) -> Vec<Vec<u8>> {
+        let mut acceptor = Acceptor::default();
+        let mut head = &self.head[..];
+        while !head.is_empty() && acceptor.read_tls(&mut head).is_ok() {
+            match acceptor.accept() {
+                Ok(None) => {}
+                Ok(Some(accepted)) => {
+                    return accepted.client_hello().alpn().into_iter().flatten().map(<[u8]>::to_vec).collect();
+                }
+                Err(_) => break,
+            }
+        }
+        Vec::new()
     }
 
     /// Makes the close that follows a reset, so that the client cannot take it for an empty answer.

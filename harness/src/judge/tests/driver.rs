@@ -220,6 +220,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         listens: false,
         half_close: false,
         idle: None,
+        alpn: Vec::new(),
         without: Vec::new(),
         datagrams: false,
         host: (!tcp).then(|| "a.test".to_owned()),
@@ -256,6 +257,10 @@ pub(super) enum Back {
     Echo(&'static str),
     Presented(&'static str, &'static str),
     TurnedAway(&'static str),
+    /// An answer of this backend behind a handshake that agreed on this protocol.
+    Agreed(&'static str, &'static str),
+    /// A line likewise.
+    AgreedLine(&'static str, &'static str),
     Line(&'static str),
     Tcp(TcpEnd),
     Error(ProbeError),
@@ -583,6 +588,7 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         connected_to: None,
         reused: false,
         certificate: None,
+        alpn: None,
         started,
         http: None,
         replies: Vec::new(),
@@ -614,6 +620,15 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
         Back::TurnedAway(name) => {
             exchange.certificate = Some(PeerCertificate { names: vec![name.to_owned()], sha256: String::new() });
             exchange.http = Some(HttpAnswer { status: 404, headers, ..HttpAnswer::default() });
+        }
+        Back::Agreed(protocol, pod) => {
+            exchange.alpn = Some(protocol.to_owned());
+            let echo = EchoText::of(&json!({"pod": pod, "path": "/", "host": "a.test"}));
+            exchange.http = Some(HttpAnswer { status: 200, headers, echo, ..HttpAnswer::default() });
+        }
+        Back::AgreedLine(protocol, pod) => {
+            exchange.alpn = Some(protocol.to_owned());
+            exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: EchoText::of(&json!({"pod": pod})) });
         }
         Back::Line(pod) => {
             exchange.tcp = Some(TcpEnd::Answered { line: String::new(), echo: EchoText::of(&json!({"pod": pod})) });

@@ -8,6 +8,7 @@ mod driver;
 mod fresh;
 mod further;
 mod graded;
+mod handshake;
 mod hold;
 mod made;
 mod made_for;

@@ -48,8 +48,11 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
         }
         Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
         Site::Seen(probe, part) => {
-            if let Answer::TlsBackend { certificate: Some(name), .. } = &mut probe.answer {
-                *name = format!("inverted.{name}");
+            if let Answer::TlsBackend { certificate, alpn, .. } = &mut probe.answer {
+                match part {
+                    SeenPart::Alpn => *alpn = vec![OTHER.to_owned()],
+                    _ => *certificate = certificate.take().map(|name| format!("inverted.{name}")),
+                }
                 return true;
             }
             let Answer::Http(seen) = &mut probe.answer else { return false };
@@ -243,6 +246,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::ServerName => seen.server_name = seen.server_name.take().map(|name| format!("inverted.{name}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
         SeenPart::Certificate => seen.certificate = seen.certificate.take().map(|name| format!("inverted.{name}")),
+        SeenPart::Alpn => seen.alpn = vec![OTHER.to_owned()],
         SeenPart::Mirrored(index) => {
             if let Some(backend) = seen.mirrored_to.get_mut(*index) {
                 // Not another of the scenario's: whichever answers has the request in its journal too.

@@ -125,6 +125,8 @@ pub enum SeenPart {
     SeenHeader(String),
     /// The certificate that was presented.
     Certificate,
+    /// What the handshake agreed on.
+    Alpn,
     /// The backend at this position of the list of mirrors.
     Mirrored(usize),
     /// The answer to the message at this position.
@@ -413,12 +415,14 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
     match &probe.answer {
         Answer::Http(_) => walk_seen(probe, base, &about, visitor),
         Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
-        Answer::TlsBackend { certificate, .. } => {
-            let has_certificate = certificate.is_some();
+        Answer::TlsBackend { certificate, alpn, .. } => {
+            let given = [
+                ("certificate", certificate.is_some(), SeenPart::Certificate),
+                ("alpn", !alpn.is_empty(), SeenPart::Alpn),
+            ];
             visitor(about.expectation(base.to_owned()), Site::Answer(probe));
-            if has_certificate {
-                let part = id::part(base, "certificate");
-                visitor(about.expectation(part), Site::Seen(probe, SeenPart::Certificate));
+            for (name, _, part) in given.into_iter().filter(|(_, given, _)| *given) {
+                visitor(about.expectation(id::part(base, name)), Site::Seen(probe, part));
             }
         }
         Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer | Answer::CutOff => {
@@ -445,27 +449,22 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     };
     parts.extend(named("headers", &seen.headers, SeenPart::Header));
     parts.extend(named("trailers", &seen.trailers, SeenPart::Trailer));
-    if seen.messages.is_some() {
-        parts.push(("messages".to_owned(), SeenPart::Messages, Level::Must));
-    }
-    if seen.seen_path.is_some() {
-        parts.push(("seen.path".to_owned(), SeenPart::Path, Level::Must));
-    }
-    if seen.seen_host.is_some() {
-        parts.push(("seen.host".to_owned(), SeenPart::Host, Level::Must));
-    }
-    if seen.seen_proto.is_some() {
-        parts.push(("seen.proto".to_owned(), SeenPart::Proto, Level::Must));
-    }
-    if seen.server_name.is_some() {
-        parts.push(("seen.tls".to_owned(), SeenPart::ServerName, Level::Must));
-    }
-    if seen.seen_messages.is_some() {
-        parts.push(("seen.messages".to_owned(), SeenPart::SeenMessages, Level::Must));
-    }
+    let given = [
+        ("messages", seen.messages.is_some(), SeenPart::Messages),
+        ("seen.path", seen.seen_path.is_some(), SeenPart::Path),
+        ("seen.host", seen.seen_host.is_some(), SeenPart::Host),
+        ("seen.proto", seen.seen_proto.is_some(), SeenPart::Proto),
+        ("seen.tls", seen.server_name.is_some(), SeenPart::ServerName),
+        ("seen.messages", seen.seen_messages.is_some(), SeenPart::SeenMessages),
+    ];
+    let given = given.into_iter().filter(|(_, given, _)| *given);
+    parts.extend(given.map(|(name, _, part)| (name.to_owned(), part, Level::Must)));
     parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
     if seen.certificate.is_some() {
         parts.push(("certificate".to_owned(), SeenPart::Certificate, Level::Must));
+    }
+    if !seen.alpn.is_empty() {
+        parts.push(("alpn".to_owned(), SeenPart::Alpn, Level::Must));
     }
     for (index, backend) in seen.mirrored_to.iter().enumerate() {
         parts.push((format!("mirrored.{backend}"), SeenPart::Mirrored(index), Level::Must));

@@ -20,6 +20,8 @@ pub enum Answer {
         backend: String,
         /// A DNS name of the certificate that is presented, as it stands there.
         certificate: Option<String>,
+        /// The protocols of which the handshake agrees on one; `none` among them: or on none. Empty: whatever it agrees on.
+        alpn: Vec<String>,
     },
     /// TCP: refused, reset or closed before any byte. A hang fails. TLS: likewise before any byte of the stream within, and ended
     /// by an alert too.
@@ -124,6 +126,8 @@ pub struct Seen {
     pub seen_headers: IndexMap<String, HeaderTest>,
     /// A DNS name of the certificate that the server presents, as it stands there.
     pub certificate: Option<String>,
+    /// The protocols of which the handshake agrees on one; `none` among them: or on none. Empty: whatever it agrees on.
+    pub alpn: Vec<String>,
     /// Backends that must have a journal entry of the very request, as mirrors have.
     pub mirrored_to: Vec<String>,
     /// Messages over a WebSocket, each of which must get its right answer, or must not.

@@ -11,6 +11,7 @@ use super::super::model::{
 };
 use super::super::outline::suite_of;
 use super::check::Checker;
+use super::client::protocols;
 use super::names::Names;
 use crate::dialects::Edition;
 
@@ -126,7 +127,13 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             let help = Some("add `protocol: tcp`".to_owned());
             checker.report(given.mark, "only over TCP a backend may speak first".to_owned(), help);
         }
+        let alpn = node.get("alpn").map(|list| protocols(list, checker)).unwrap_or_default();
+        if let Some(given) = node.get("alpn").filter(|_| text(node, "protocol") != Some("tls")) {
+            let help = Some("add `protocol: tls`".to_owned());
+            checker.report(given.mark, "only one that speaks nothing but TLS agrees on protocols".to_owned(), help);
+        }
         all.push(BackendDecl {
+            alpn,
             name: name.to_owned(),
             namespace: namespace.to_owned(),
             port: integer(node, "port").and_then(|p| u16::try_from(p).ok()).unwrap_or(8080),

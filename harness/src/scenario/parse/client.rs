@@ -2,8 +2,11 @@
 
 use super::build::{boolean, strings, text};
 use super::check::Checker;
-use super::tree::Node;
-use crate::log::{ClientCertificate, Extension};
+use super::tree::{Mark, Node};
+use crate::log::{ClientCertificate, Extension, NO_PROTOCOL};
+
+/// How long the name of a protocol may be, in bytes: its length is one byte of the handshake.
+const LONGEST_PROTOCOL: usize = 255;
 
 /// Reads the certificate of a probe over HTTP, if it has one.
 pub(super) fn client(probe: &Node, tls: bool, checker: &mut Checker<'_>) -> Option<ClientCertificate> {
@@ -31,5 +34,114 @@ pub(super) fn left_out(node: &Node, tls: bool, http2: bool, checker: &mut Checke
     if http2 && words.iter().any(|word| word == Extension::Alpn.word()) {
         checker.report(given.mark, "over TLS it is by ALPN that HTTP/2 is agreed on".to_owned(), None);
     }
+    if let Some(alpn) = given_alpn(node).filter(|_| words.iter().any(|word| word == Extension::Alpn.word())) {
+        let help = Some("leave out one of them".to_owned());
+        checker.report(alpn, "`alpn` beside `without: [alpn]`".to_owned(), help);
+    }
     Extension::ALL.into_iter().filter(|one| words.iter().any(|word| word == one.word())).collect()
+}
+
+/// Where `alpn` stands in a probe, if it does.
+fn given_alpn(node: &Node) -> Option<Mark> {
+    node.entries().iter().find(|(key, _)| key.name == "alpn").map(|(key, _)| key.mark)
+}
+
+/// What a list of protocols says, with what is wrong with it as such.
+pub(super) fn protocols(list: &Node, checker: &mut Checker<'_>) -> Vec<String> {
+    let names = strings(Some(list));
+    if names.is_empty() {
+        let help = Some("such as [h2, http/1.1]".to_owned());
+        checker.report(list.mark, "no protocol is named".to_owned(), help);
+    }
+    for name in &names {
+        if name.is_empty() || name.len() > LONGEST_PROTOCOL {
+            let message =
+                format!("the name of a protocol has 1 to {LONGEST_PROTOCOL} bytes, and this one {}", name.len());
+            checker.report(list.mark, message, None);
+        }
+    }
+    names
+}
+
+/// The protocols that a stream names in its handshake.
+pub(super) fn of_stream(node: &Node, checker: &mut Checker<'_>) -> Vec<String> {
+    let alpn = node.get("alpn").map(|list| protocols(list, checker)).unwrap_or_default();
+    expected(node, &alpn, checker);
+    alpn
+}
+
+/// The protocols that a request names in its handshake, where it says so itself.
+pub(super) fn of_request(
+    node: &Node,
+    (tls, http2, websocket): (bool, bool, bool),
+    checker: &mut Checker<'_>,
+) -> Vec<String> {
+    let alpn = node.get("alpn").map(|list| protocols(list, checker)).unwrap_or_default();
+    let names = |protocol: &str| alpn.iter().any(|one| one == protocol);
+    if let Some(mark) = given_alpn(node) {
+        if !tls {
+            checker.report(mark, "there is no handshake over plain HTTP".to_owned(), None);
+        }
+        if http2 && !names("h2") {
+            let help = Some("name h2, too".to_owned());
+            checker.report(mark, "over TLS it is by ALPN that HTTP/2 is agreed on".to_owned(), help);
+        }
+        if websocket && names("h2") {
+            let help = Some("leave h2 out".to_owned());
+            checker.report(mark, "a WebSocket begins over HTTP/1.1".to_owned(), help);
+        }
+        if node.get("over").is_some() {
+            let help = Some("a connection that is kept open has shaken hands already".to_owned());
+            checker.report(mark, "`alpn` beside `over`".to_owned(), help);
+        }
+    }
+    let own = if http2 { "h2" } else { "http/1.1" };
+    let leaves_out = strings(node.get("without")).iter().any(|word| word == Extension::Alpn.word());
+    let offered = match &alpn[..] {
+        _ if leaves_out || !tls => Vec::new(),
+        [] => vec![own.to_owned()],
+        given => given.to_vec(),
+    };
+    let expects = node.get("expect").and_then(|expect| expect.get("alpn"));
+    match expects {
+        Some(expects) if !tls => {
+            checker.report(expects.mark, "nothing is agreed on over plain HTTP".to_owned(), None);
+        }
+        _ => expected(node, &offered, checker),
+    }
+    alpn
+}
+
+/// The protocols of which one is to be agreed on, as an answer says it: a name or a list.
+pub(super) fn legal(answer: &Node) -> Vec<String> {
+    let given = answer.get("alpn");
+    given
+        .into_iter()
+        .flat_map(|one| std::iter::once(one).chain(one.list()))
+        .filter_map(Node::text)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What cannot be agreed on by who offers these, or cannot but be.
+fn expected(node: &Node, offered: &[String], checker: &mut Checker<'_>) {
+    let Some(answer) = node.get("expect") else { return };
+    let Some(given) = answer.get("alpn") else { return };
+    let legal = legal(answer);
+    if legal.is_empty() {
+        checker.report(given.mark, "no protocol is named".to_owned(), Some(format!("such as h2, or {NO_PROTOCOL}")));
+    }
+    if let Some(name) = legal.iter().find(|name| *name != NO_PROTOCOL && !offered.contains(name)) {
+        let help = match offered {
+            [] => "no protocol is offered; name some with `alpn`".to_owned(),
+            some => format!("offered: {}", some.join(", ")),
+        };
+        checker.report(given.mark, format!("`{name}` cannot be agreed on: the client does not offer it"), Some(help));
+    }
+    if !legal.is_empty()
+        && offered.iter().map(String::as_str).chain([NO_PROTOCOL]).all(|one| legal.iter().any(|name| name == one))
+    {
+        let help = Some("leave `alpn` out, or one of them".to_owned());
+        checker.report(given.mark, "whatever is agreed on, it is among these".to_owned(), help);
+    }
 }

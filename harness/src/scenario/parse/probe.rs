@@ -6,7 +6,7 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
-use super::client::{client, left_out};
+use super::client::{client, left_out, legal, of_request, of_stream};
 use super::hold::millis;
 use super::names::Names;
 use super::service::count_of;
@@ -83,6 +83,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
                 checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
         }
+        if let Some((alpn, _)) = node.entries().iter().find(|(k, _)| over != Over::Tls && k.name == "alpn") {
+            checker.report(alpn.mark, format!("`alpn` has no meaning over {}", over.name()), None);
+        }
         if let Some(listens) = node.get("listens").filter(|_| over == Over::Udp) {
             checker.report(listens.mark, "`listens` is for TCP and TLS".to_owned(), None);
         }
@@ -114,6 +117,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             listens,
             half_close,
             idle,
+            alpn: if over == Over::Tls { of_stream(node, checker) } else { Vec::new() },
             without: Vec::new(),
             datagrams: over == Over::Udp,
             host: text(node, "sni").map(str::to_owned),
@@ -197,6 +201,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         listens: false,
         half_close: false,
         idle: None,
+        alpn: of_request(node, (url.tls, http2, is_websocket), checker),
         without: left_out(node, url.tls, http2, checker),
         datagrams: false,
         path: url.path.to_owned(),
@@ -339,14 +344,15 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         checker.report(key.mark, "`margin` without `shares` or `copies`".to_owned(), None);
     }
     if layer_4 {
-        if let Some((key, _)) =
-            node.entries().iter().find(|(k, _)| k.name != "backend" && (k.name != "certificate" || over != Over::Tls))
-        {
+        if let Some((key, _)) = node.entries().iter().find(|(k, _)| {
+            k.name != "backend" && (over != Over::Tls || !["certificate", "alpn"].contains(&k.name.as_str()))
+        }) {
             checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
         }
         if over == Over::Tls {
             let certificate = text(node, "certificate").map(str::to_owned);
-            return Some(Answer::TlsBackend { backend: backend?.text()?.to_owned(), certificate });
+            let backend = backend?.text()?.to_owned();
+            return Some(Answer::TlsBackend { backend, certificate, alpn: legal(node) });
         }
         return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
     }
@@ -393,6 +399,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),
         seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),
         certificate: text(node, "certificate").map(str::to_owned),
+        alpn: legal(node),
         mirrored_to: strings(node.get("mirrored")),
         replies: messages(node.get("replies")).into_iter().map(|message| (message, true)).collect(),
         noted: noted(node.get("noted"), names, checker),

@@ -249,6 +249,11 @@ static BACKEND: Table = Table {
         may("ready", Shape::Bool, "false: the Service has no ready endpoint, or not this one"),
         may("headless", Shape::Bool, "true: the Service has no cluster IP"),
         may("greets", Shape::Bool, "true: over TCP it sends its line at once, and does not wait for one"),
+        may(
+            "alpn",
+            TEXTS,
+            "the protocols that one of protocol tls agrees on in handshakes, the most preferred first; none unless given",
+        ),
         may("portName", Shape::Name, "name of its port of the Service; none unless given"),
         may(
             "tls",

@@ -20,6 +20,7 @@ mod listener_sets;
 mod own_certificates;
 mod policies;
 mod protection;
+mod protocols;
 mod releases;
 mod snapshot;
 mod specs;
@@ -204,6 +205,7 @@ pub fn catalogue() -> &'static [Fault] {
             lacking::FAULTS,
             streams::FAULTS,
             infrastructure::FAULTS,
+            protocols::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -84,7 +84,7 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
             };
             let Some(Some((place, stream, name))) = closing.run_until_cancelled(belongs).await else { return };
             if let Place::Http = place {
-                return https(&shared, stream, terms, client, &closing, key).await;
+                return https(&shared, &connection, stream, terms, client, &closing).await;
             }
             let (terms, drawn) = match place {
                 Place::Stream(of) => (of.terms.as_ref(), of.draw(name.as_deref())),
@@ -96,14 +96,22 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
                     return;
                 };
                 match terms.map(TlsTerms::server) {
-                    None => tcp::carry_out(stream, choice).await,
-                    Some(Some(server)) => tls::terminate(stream, server, choice).await,
+                    None => {
+                        let Some((stream, choice)) = shared.exchange.serve_passed(&connection, stream, choice).await
+                        else {
+                            return;
+                        };
+                        tcp::carry_out(stream, choice).await;
+                    }
+                    Some(Some(server)) => {
+                        tls::terminate(stream, server, (&*shared.exchange, &connection), choice).await;
+                    }
                     Some(None) => tcp::reset(&stream, "tls cannot be set up"),
                 }
             };
             closing.run_until_cancelled(serve).await;
         }
-        Service::Https { terms, .. } => https(&shared, stream.into(), terms, client, &closing, key).await,
+        Service::Https { terms, .. } => https(&shared, &connection, stream.into(), terms, client, &closing).await,
         // Nobody can connect to it.
         Service::Udp(_) => {}
         Service::Tcp(service) => {
@@ -137,11 +145,11 @@ fn place<'a>(hosts: &[CompiledVirtualHost], streams: &'a [CompiledStream], name:
 /// Serves HTTP over TLS.
 async fn https(
     shared: &Shared,
+    connection: &Connection,
     stream: Stream,
     terms: &TlsTerms,
     client: impl FnOnce(&'static str, Option<String>) -> Client,
     closing: &CancellationToken,
-    key: ListenerKey,
 ) {
     let handshake = async {
         let unset = || io::Error::other("tls cannot be set up");
@@ -151,7 +159,9 @@ async fn https(
         if !shared.exchange.on_hello(Hello { has_name: name.is_some(), has_protocols: hello.alpn().is_some() }) {
             return Err(io::Error::other("the handshake is not answered"));
         }
-        let stream = start.into_stream(terms.server_for(name.as_deref()).ok_or_else(unset)?).await?;
+        let server = terms.server_for(name.as_deref()).ok_or_else(unset)?;
+        let server = tls::agreeing(server, &start.client_hello(), &*shared.exchange, connection);
+        let stream = start.into_stream(server).await?;
         if !terms.admits(name.as_deref(), stream.get_ref().1.peer_certificates()) {
             return Err(io::Error::other("the client has shown no valid certificate"));
         }
@@ -162,7 +172,7 @@ async fn https(
             let server_name = stream.get_ref().1.server_name().map(str::to_ascii_lowercase);
             http::serve(stream, client("https", server_name), closing).await;
         }
-        Some(Err(error)) => tracing::debug!(listener = %key, %error, "handshake failed"),
+        Some(Err(error)) => tracing::debug!(listener = %connection.listener, %error, "handshake failed"),
         None => {}
     }
 }

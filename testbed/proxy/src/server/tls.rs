@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use rustls::ServerConfig;
-use rustls::server::Acceptor;
+use rustls::server::{Acceptor, ClientHello};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 
 use super::tcp;
-use crate::exchange::TcpChoice;
+use crate::exchange::{Connection, Exchange, TcpChoice};
 use crate::stream::Stream;
 
 /// How much a client may send until its first message is whole.
@@ -62,13 +62,40 @@ pub async fn hello(mut tcp: TcpStream) -> io::Result<(Option<String>, Stream)> {
     }
 }
 
+/// The server side of a handshake, with the protocols that it may agree on with this client.
+pub fn agreeing(
+    server: Arc<ServerConfig>,
+    hello: &ClientHello<'_>,
+    exchange: &dyn Exchange,
+    connection: &Connection,
+) -> Arc<ServerConfig> {
+    let offered: Vec<_> = hello.alpn().into_iter().flatten().map(<[u8]>::to_vec).collect();
+    let spoken = exchange.on_protocols(connection, &offered, server.alpn_protocols.clone());
+    if spoken == server.alpn_protocols {
+        return server;
+    }
+    let mut other = ServerConfig::clone(&server);
+    other.alpn_protocols = spoken;
+    Arc::new(other)
+}
+
 /// Answers the handshake and forwards what is in the stream; resets without a word where there is nobody to forward to.
-pub async fn terminate(client: Stream, terms: Arc<ServerConfig>, choice: TcpChoice) {
+pub async fn terminate(
+    client: Stream,
+    terms: Arc<ServerConfig>,
+    (exchange, connection): (&dyn Exchange, &Connection),
+    choice: TcpChoice,
+) {
     let backend = match tcp::connect(choice).await {
         Ok(backend) => backend,
         Err(reason) => return tcp::reset(&client, &reason),
     };
-    match tokio::time::timeout(LONGEST_HANDSHAKE, TlsAcceptor::from(terms).accept(client)).await {
+    let handshake = async {
+        let start = LazyConfigAcceptor::new(Acceptor::default(), client).await?;
+        let terms = agreeing(terms, &start.client_hello(), exchange, connection);
+        start.into_stream(terms).await
+    };
+    match tokio::time::timeout(LONGEST_HANDSHAKE, handshake).await {
         Ok(Ok(client)) => match backend {
             tcp::Backend::Clear(backend) => tcp::forward(client, backend).await,
             tcp::Backend::Encrypted(backend) => tcp::forward(client, backend).await,

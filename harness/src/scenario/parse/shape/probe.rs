@@ -41,6 +41,11 @@ pub(super) static PROBE: Table = Table {
             Shape::List(&Shape::Word(&["sni", "alpn"])),
             "what a request leaves out of its handshake: the server name, the protocols that it would speak",
         ),
+        may(
+            "alpn",
+            TEXTS,
+            "the protocols that are offered in a handshake, in this order; over HTTPS the one that is spoken unless given, and the version of HTTP is what was agreed on; for a stream none",
+        ),
         may("via", Shape::Text, "the Gateway: alias or Gateway/name; the only one unless given"),
         may(
             "listener",
@@ -111,6 +116,11 @@ static ANSWER: Table = Table {
         may("messages", Shape::Integer(0, 10_000), "how many messages a call is answered with"),
         may("seen", Shape::Table(&SEEN), "what the backend saw"),
         may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
+        may(
+            "alpn",
+            Shape::Either(&[Shape::Text, TEXTS]),
+            "the protocol that the handshake agrees on, or legal ones; none: it agrees on none",
+        ),
         may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
         may(
             "replies",

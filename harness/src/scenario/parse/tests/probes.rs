@@ -168,6 +168,57 @@ fn turns_and_what_a_handshake_lacks_are_read() {
     assert_eq!(bare.without, [Extension::Sni, Extension::Alpn]);
 }
 
+#[test]
+fn what_handshakes_agree_on_is_read() {
+    let read = |text: &str| match step(text).verb {
+        Verb::Probe(probe) => probe,
+        _ => panic!("not a probe"),
+    };
+    let request = read("probe: {get: \"https://${host}/\", alpn: [h2, http/1.1], expect: {backend: echo, alpn: h2}}");
+    let Answer::Http(seen) = &request.answer else { panic!("not HTTP") };
+    assert_eq!((request.alpn.join(","), seen.alpn.join(",")), ("h2,http/1.1".to_owned(), "h2".to_owned()));
+    let stream = read("probe: {tls: gw, alpn: [a, b], expect: {backend: echo, alpn: [b, none]}}");
+    let Answer::TlsBackend { alpn, .. } = &stream.answer else { panic!("not TLS") };
+    assert_eq!((stream.alpn.join(","), alpn.join(",")), ("a,b".to_owned(), "b,none".to_owned()));
+    let own = read("probe: {get: \"https://${host}/\", http2: true, expect: {backend: echo, alpn: h2}}");
+    assert_eq!(own.alpn, [""; 0]);
+}
+
+#[rstest]
+#[case("get: \"http://${host}/\", alpn: [h2]", "{backend: echo}", "there is no handshake over plain HTTP")]
+#[case("get: \"http://${host}/\"", "{backend: echo, alpn: h2}", "nothing is agreed on over plain HTTP")]
+#[case("get: \"https://${host}/\", alpn: []", "{backend: echo}", "no protocol is named")]
+#[case("get: \"https://${host}/\", alpn: [\"\"]", "{backend: echo}", "has 1 to 255 bytes, and this one 0")]
+#[case("get: \"https://${host}/\", alpn: [h2], without: [alpn]", "{backend: echo}", "`alpn` beside `without: [alpn]`")]
+#[case("get: \"https://${host}/\", alpn: [h2], over: kept", "{backend: echo}", "`alpn` beside `over`")]
+#[case(
+    "get: \"https://${host}/\", alpn: [http/1.1], http2: true",
+    "{backend: echo}",
+    "by ALPN that HTTP/2 is agreed on"
+)]
+#[case("websocket: \"https://${host}/ws\", alpn: [h2]", "{status: 101}", "a WebSocket begins over HTTP/1.1")]
+#[case("get: \"https://${host}/\"", "{backend: echo, alpn: h2}", "`h2` cannot be agreed on")]
+#[case("get: \"https://${host}/\"", "{backend: echo, alpn: []}", "no protocol is named")]
+#[case("get: \"https://${host}/\"", "{backend: echo, alpn: [none, http/1.1]}", "whatever is agreed on")]
+#[case("tls: gw", "{backend: echo, alpn: imap}", "`imap` cannot be agreed on")]
+#[case("tcp: gw, alpn: [h2]", "{backend: echo}", "`alpn` has no meaning over TCP")]
+#[case("tcp: gw", "{backend: echo, alpn: h2}", "`alpn` has no meaning over TCP")]
+#[case("udp: gw, alpn: [h2]", "noAnswer", "`alpn` has no meaning over UDP")]
+fn handshakes_that_cannot_be_are_refused(#[case] probe: &str, #[case] expect: &str, #[case] message: &str) {
+    let found = problems(&with(&format!("probe: {{{probe}, expect: {expect}}}")));
+    assert!(found.iter().any(|(_, problem, _)| problem.contains(message)), "{found:?}");
+}
+
+#[test]
+fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
+    for (length, is_right) in [(255, true), (256, false)] {
+        let name = "a".repeat(length);
+        let text = format!("probe: {{get: \"https://${{host}}/\", alpn: [{name}], expect: {{backend: echo}}}}");
+        let is_reported = problems(&with(&text)).iter().any(|(_, problem, _)| problem.contains("1 to 255 bytes"));
+        assert_eq!(is_reported, !is_right, "{length}");
+    }
+}
+
 #[rstest]
 #[case("probe: {udp: gw, halfClose: true, expect: noAnswer}", "`halfClose` is for TCP and TLS")]
 #[case("probe: {get: \"http://${host}/\", idle: 2s, expect: {backend: echo}}", "`idle` is for TCP and TLS")]

@@ -32,7 +32,7 @@ use kube::api::{Api, ListParams};
 
 use super::{
     super::frames::{self, Frame},
-    Tamper, TamperError, lock,
+    Tamper, TamperError, intercept, lock,
 };
 
 /// The header that carries the id under which backends note a request.
@@ -296,6 +296,18 @@ impl Exchange for Tamper {
             Some(WrongConnection::EverySecondRefused) if self.is_second() => refuse(),
             Some(WrongConnection::Answered) => nobody().map_or(drawn, TcpChoice::Forward),
             _ => drawn,
+        }
+    }
+
+    fn on_protocols(&self, _: &Connection, _: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        lock(&self.0.protocols).clone().unwrap_or(spoken)
+    }
+
+    async fn serve_passed(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        let wrong = lock(&self.0.protocols).clone();
+        match wrong {
+            Some(protocols) => intercept(stream, choice, protocols).await,
+            None => Some((stream, choice)),
         }
     }
 

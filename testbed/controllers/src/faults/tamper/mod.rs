@@ -6,6 +6,7 @@
 
 mod exchange;
 mod handshakes;
+mod interception;
 mod made;
 mod surface;
 
@@ -32,6 +33,7 @@ use tokio::sync::Notify;
 
 pub use exchange::{FrameSort, WrongAnswer, WrongConnection};
 use handshakes::Handshakes;
+pub(in crate::faults) use interception::intercept;
 
 use crate::{
     runtime::{
@@ -108,6 +110,8 @@ struct State {
     answers: Mutex<Vec<(String, WrongAnswer)>>,
     connections: Mutex<Option<WrongConnection>>,
     handshakes: Mutex<Handshakes>,
+    /// What handshakes agree on, where that is wrong; nothing in it: on none.
+    protocols: Mutex<Option<Vec<Vec<u8>>>>,
     exchanges: std::sync::atomic::AtomicU64,
     tasks: Mutex<Vec<tokio::task::AbortHandle>>,
 }
@@ -291,6 +295,12 @@ impl Tamper {
     /// If no certificate can be made.
     pub fn certificate(&self) -> Result<(), TamperError> {
         Ok(lock(&self.0.handshakes).present_another()?)
+    }
+
+    /// Makes every handshake agree on this protocol if the client offers it and fail otherwise, or agree on none. Who passes TLS on
+    /// ends it for that, under a copy of the backend's certificate.
+    pub fn protocol(&self, protocol: Option<&str>) {
+        *lock(&self.0.protocols) = Some(protocol.map(|name| name.as_bytes().to_vec()).into_iter().collect());
     }
 
     /// Lets TLS end for a name wherever it ends for others, though nothing is served there.

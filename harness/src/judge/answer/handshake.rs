@@ -1,0 +1,44 @@
+//! A handshake against what is expected of it: whose certificate is presented, and which protocol is agreed on.
+
+use super::Check;
+use crate::log::{Exchange, NO_PROTOCOL};
+
+impl Check<'_> {
+    /// Looks at a handshake, if it came to its end. Whether nothing was wrong with it.
+    pub(super) fn shaken(&mut self, certificate: Option<&str>, alpn: &[String], exchange: &Exchange) -> bool {
+        let presented = exchange.certificate.as_ref();
+        let is_presented = match (certificate, presented) {
+            (Some(name), Some(presented)) => self.certificate(name, &presented.names),
+            _ => true,
+        };
+        // Who presents another one is somebody else, and agrees on what they like.
+        is_presented && self.agreed(alpn, exchange)
+    }
+
+    /// Looks at the names of the certificate that is presented.
+    pub(super) fn certificate(&mut self, name: &str, presented: &[String]) -> bool {
+        if presented.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+            return true;
+        }
+        let seen = match presented {
+            [] => "one without any name, or none".to_owned(),
+            names => format!("one for {}", names.join(", ")),
+        };
+        self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
+        false
+    }
+
+    /// Looks at what a handshake agreed on. One that came to no end is for the answer to tell.
+    pub(super) fn agreed(&mut self, legal: &[String], exchange: &Exchange) -> bool {
+        let Some(agreed) = exchange.alpn.as_ref().filter(|agreed| !legal.is_empty() && !legal.contains(agreed)) else {
+            return true;
+        };
+        let words = |names: &[String]| match names {
+            [none] if none == NO_PROTOCOL => "no protocol".to_owned(),
+            names => names.join(" or "),
+        };
+        let seen = format!("it agreed on {}", words(std::slice::from_ref(agreed)));
+        self.miss(".alpn", self.level, format!("the handshake agrees on {}", words(legal)), seen);
+        false
+    }
+}

@@ -1,0 +1,37 @@
+//! What handshakes are held against.
+
+use rstest::rstest;
+
+use super::driver::*;
+use crate::scenario::{Answer, Probe, Seen};
+
+fn first_finding(probe: Probe, back: Back) -> Option<(String, String, String)> {
+    let verdict = Play::new(scenario(vec![asks(probe)])).probes(move |_, _, _| back.clone()).run();
+    verdict.findings.first().map(|f| (f.expectation.clone(), f.expected.clone(), f.seen.clone()))
+}
+
+/// What is expected to be agreed on, what is, and what then is told.
+#[rstest]
+#[case::the_one(&["h2"], Some("h2"), None)]
+#[case::one_of_two(&["h2", "none"], Some("none"), None)]
+#[case::another(&["h2"], Some("http/1.1"), Some(("the handshake agrees on h2", "it agreed on http/1.1")))]
+#[case::none(&["h2", "a"], Some("none"), Some(("the handshake agrees on h2 or a", "it agreed on no protocol")))]
+#[case::not_none(&["none"], Some("h2"), Some(("the handshake agrees on no protocol", "it agreed on h2")))]
+#[case::no_handshake(&["h2"], None, None)]
+#[case::nothing_asked(&[], Some("h2"), None)]
+fn what_is_agreed_on_is_among_what_may_be(
+    #[case] legal: &[&str],
+    #[case] agreed: Option<&'static str>,
+    #[case] told: Option<(&str, &str)>,
+) {
+    let alpn: Vec<String> = legal.iter().map(ToString::to_string).collect();
+    let own = |text: (&str, &str, &str)| (text.0.to_owned(), text.1.to_owned(), text.2.to_owned());
+    let told = told.map(|(expected, seen)| own(("steps[0].probe.alpn", expected, seen)));
+    let back = |of: fn(&'static str) -> Back| agreed.map_or(Back::Echo("echo-pod"), of);
+    let seen = Seen { backend: Some("echo".to_owned()), alpn: alpn.clone(), ..Seen::default() };
+    let request = Probe { contrast: false, ..get(Answer::Http(Box::new(seen))) };
+    assert_eq!(first_finding(request, back(|agreed| Back::Agreed(agreed, "echo-pod"))), told);
+    let answer = Answer::TlsBackend { backend: "echo".to_owned(), certificate: None, alpn };
+    let stream = Probe { method: None, host: None, contrast: false, ..get(answer) };
+    assert_eq!(first_finding(stream, back(|agreed| Back::AgreedLine(agreed, "echo-pod"))), told);
+}
