@@ -25,8 +25,8 @@ pub(super) struct Listing {
     deadline: Deadline,
     /// For how long it has to stay so.
     window: Duration,
-    /// Since when every list was as it must be.
-    met: Option<Elapsed>,
+    /// Since when every list had each part that is asked for as it must be, in their order.
+    met: Vec<Option<Elapsed>>,
     /// Not to be listed earlier.
     not_before: Elapsed,
 }
@@ -46,7 +46,8 @@ impl Listing {
         let may_be_late = expected.parts().any(|(_, test)| holds(test, None, 0));
         let window = if may_be_late { env.quiet_hold() } else { timing.quiet };
         let deadline = Deadline::new(now, budget, timing.grace);
-        Listing { expected, deadline, window, met: None, not_before: now }
+        let met = vec![None; expected.parts().count()];
+        Listing { expected, deadline, window, met, not_before: now }
     }
 
     /// The deadline, for what moves it.
@@ -76,11 +77,14 @@ impl Listing {
             )));
         }
         let wrong = self.wrong(found, env);
+        for (met, (part, _)) in self.met.iter_mut().zip(self.expected.parts()) {
+            let is_right = !found.is_empty() && wrong.iter().all(|wrong| wrong.part != part);
+            *met = is_right.then(|| met.unwrap_or(asked));
+        }
         // Asked for whatever came of it: that is when the budget grows by what the harness was late.
         let phase = self.deadline.phase(now);
         let timing = &env.context.timing;
         if found.is_empty() || !wrong.is_empty() {
-            self.met = None;
             match phase {
                 // What came in time was there when this list was asked for.
                 Phase::Over if !self.deadline.met_by(asked) => {
@@ -92,7 +96,7 @@ impl Listing {
             self.not_before = now + timing.backoff_max;
             return None;
         }
-        let met = *self.met.get_or_insert(asked);
+        let met = self.met.iter().flatten().copied().max().unwrap_or(asked);
         if asked >= met + self.window {
             let is_open = phase == Phase::HarnessLate && !self.deadline.met_by(met);
             return Some(if is_open { harness_late(env) } else { self.passed(met, now, env) });
@@ -165,9 +169,10 @@ impl Listing {
         if !self.deadline.met_by(met) {
             let what = env.label(&self.expected.object);
             let budget = self.deadline.budget.as_secs_f64();
-            for (part, _) in self.expected.parts() {
+            let late = self.expected.parts().zip(self.met.iter().flatten());
+            for ((part, _), came) in late.filter(|(_, came)| !self.deadline.met_by(**came)) {
                 let expected = format!("what is made for {what} carries it within {budget:.3} s");
-                let seen = format!("it came after {:.3} s", after.as_secs_f64());
+                let seen = format!("it came after {:.3} s", ((*came).max(start) - start).as_secs_f64());
                 let miss = plain_miss(id::made(env.step.index, &part), expected, seen, severity(self.expected.level));
                 report.findings.push(env.finding(&miss, "made", miss.severity == Severity::Failure, now));
             }

@@ -57,8 +57,6 @@ struct Seen {
     ours: HashSet<String>,
     /// Those of them that changed the status and that no watch has shown yet.
     unshown: HashSet<String>,
-    /// resourceVersions that a watch has shown.
-    shown: HashSet<String>,
     /// Who handled it at first, as far as its kind says.
     handler: Option<Value>,
 }
@@ -148,7 +146,8 @@ impl ContractState {
                     let seen = self.objects.entry(write.key.clone()).or_default();
                     seen.ours.insert(resource_version.clone());
                     let of_status = write.verb == WriteVerb::Patch && write.sent.as_deref().is_some_and(is_of_status);
-                    if of_status && !seen.shown.contains(resource_version) {
+                    let last = seen.last.as_ref().and_then(|last| self::resource_version(&last.object));
+                    if of_status && last.is_none_or(|last| is_older(last, resource_version)) {
                         seen.unshown.insert(resource_version.clone());
                     }
                     // The watch may have been faster than the answer to the write.
@@ -288,9 +287,10 @@ impl ContractState {
         // A watch may leave out versions. What follows a status that the harness wrote does not follow what was seen before it.
         if let Some(version) = resource_version(object) {
             seen.unshown.remove(version);
-            seen.shown.insert(version.to_owned());
+            let owed = seen.unshown.len();
+            seen.unshown.retain(|ours| !is_older(ours, version));
+            seen.gap |= seen.unshown.len() < owed;
         }
-        seen.gap |= !std::mem::take(&mut seen.unshown).is_empty();
         let reborn = seen.last.as_ref().is_some_and(|last| uid(&last.object) != uid(object));
         let handled_by =
             |object: &Value| kind.handled_by.as_deref().and_then(|pointer| object.pointer(pointer)).cloned();
@@ -301,9 +301,9 @@ impl ContractState {
         let passed_on = seen.last.as_ref().is_some_and(|last| handled_by(&last.object) != handler);
         let is_ours = handler.as_ref().and_then(Value::as_str).is_some_and(|name| self.handlers.contains(name));
         if reborn || passed_on || (first != handler && !is_ours) || seen.gap {
-            let (ours, shown) = (std::mem::take(&mut seen.ours), std::mem::take(&mut seen.shown));
+            let (ours, unshown) = (std::mem::take(&mut seen.ours), std::mem::take(&mut seen.unshown));
             let marks = if reborn { Marks::default() } else { std::mem::take(&mut seen.marks) };
-            seen = Seen { ours, shown, marks, ..Seen::default() };
+            seen = Seen { ours, unshown, marks, ..Seen::default() };
         }
         seen.handler = first;
         let deleted = change == Change::Deleted;
@@ -436,6 +436,14 @@ impl ContractState {
                 breach: Breach { scenario: last.scenario.clone(), object, path, seen, seq: last.seq },
             });
         }
+    }
+}
+
+/// Whether one resourceVersion comes before another. Those that are no numbers have no order, and may.
+fn is_older(one: &str, other: &str) -> bool {
+    match (one.parse::<u64>(), other.parse::<u64>()) {
+        (Ok(one), Ok(other)) => one < other,
+        _ => one != other,
     }
 }
 

@@ -341,6 +341,9 @@ fn foreign(section: &str) -> Value {
 #[case(Rule::TransitionTimeStays,
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(GOOD[0])))],
     vec![See(0, good_with(condition(GOOD[0]))), See(5, good_with(moved(BAD)))])]
+#[case(Rule::TransitionTimeStays,
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({"status": {}}), "3"), See(5, at_version(good_with(moved(GOOD[0])), "2"))],
+    vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({"status": {}}), "b"), See(5, at_version(good_with(moved(GOOD[0])), "c"))])]
 #[case(Rule::TransitionTimeNotAhead,
     vec![See(0, written_at(good_with(with(GOOD[0], "lastTransitionTime", json!("2026-01-01T00:02:00Z"))), T0))],
     vec![See(0, written_at(good_with(with(GOOD[0], "lastTransitionTime", json!("2026-01-01T00:01:00Z"))), T0))])]

@@ -59,6 +59,17 @@ pub(super) fn protocols(list: &Node, checker: &mut Checker<'_>) -> Vec<String> {
                 format!("the name of a protocol has 1 to {LONGEST_PROTOCOL} bytes, and this one {}", name.len());
             checker.report(list.mark, message, None);
         }
+        if name == NO_PROTOCOL {
+            let help = Some("`without: [alpn]` offers none".to_owned());
+            checker.report(
+                list.mark,
+                format!("`{NO_PROTOCOL}` is no protocol, but what an answer says where none was agreed on"),
+                help,
+            );
+        }
+    }
+    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        checker.report(list.mark, format!("`{}` is named twice", twice.1), None);
     }
     names
 }

@@ -70,7 +70,7 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
     let mut watches = Watches::new(client.clone(), changes);
     let mut store = Store::default();
     let Seams { snapshot, statuses, writer, config, objects, again } = seams;
-    let maker = Maker::start(client.clone(), stop.child_token());
+    let mut maker = Maker::start(client.clone(), stop.child_token());
     let writer = Writer::start(client, writer, stop.child_token());
     let mut round = Round {
         proxy,
@@ -100,8 +100,8 @@ async fn run(client: Client, proxy: Arc<Proxy>, settings: Settings, seams: Seams
         }
         if watches.are_synced(&store) {
             let (batch, made) = round.run(store.snapshot(), &watches).await;
+            maker.make(made).await;
             writer.write(batch);
-            maker.make(made);
         }
     }
     writer.finish().await;

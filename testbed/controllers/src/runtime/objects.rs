@@ -1,11 +1,12 @@
-//! Makes in the cluster what is to be there for Gateways, keeps it up, and takes away what is left of one that is none of ours
-//! any more. With a Gateway that is deleted goes what names it as its owner.
+//! Makes in the cluster what is to be there for Gateways, follows their specs, and takes away what it made for one that is none of
+//! ours any more. With a Gateway that is deleted goes what names it as its owner. Nobody watches what was made: what others do to
+//! it stays until the spec changes, and what somebody else made under the same name is left alone.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use kube::{
     Api, Client,
-    api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams},
+    api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions},
     runtime::watcher::DefaultBackoff,
 };
 use serde_json::Value;
@@ -20,36 +21,40 @@ const MANAGER: &str = "gateproof-reference";
 /// Makes objects, the latest round first: what a newer one replaces is not made any more.
 pub(super) struct Maker {
     wanted: watch::Sender<Arc<Vec<Made>>>,
+    /// What was tried last, whatever came of it.
+    tried: watch::Receiver<Arc<Vec<Made>>>,
     task: JoinHandle<()>,
 }
 
 impl Maker {
     pub(super) fn start(client: Client, stop: CancellationToken) -> Self {
         let (wanted, mut latest) = watch::channel(Arc::new(Vec::new()));
-        let mut hand = Hand { client, made: BTreeMap::new() };
+        let (tries, tried) = watch::channel(Arc::new(Vec::new()));
+        let mut hand = Hand { client, made: BTreeMap::new(), tries };
         let task = tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = hand.serve(&mut latest) => {}
             }
         });
-        Self { wanted, task }
+        Self { wanted, tried, task }
     }
 
-    /// Hands over what there should be.
-    pub(super) fn make(&self, made: Vec<Made>) {
-        self.wanted.send_if_modified(|known| {
-            let changes = **known != made;
-            if changes {
-                *known = Arc::new(made);
-            }
-            changes
-        });
+    /// Hands over what there should be, and waits until it was tried to make it: whoever reads in a status that a Gateway is
+    /// accepted finds what was made for it.
+    pub(super) async fn make(&mut self, made: Vec<Made>) {
+        if **self.wanted.borrow() == made {
+            return;
+        }
+        let made = Arc::new(made);
+        self.wanted.send_replace(Arc::clone(&made));
+        // Once nothing is made any more, there is nothing to wait for.
+        let _ = self.tried.wait_for(|tried| Arc::ptr_eq(tried, &made)).await;
     }
 
     /// Waits until it has ended, after its stop was called for.
     pub(super) async fn finish(self) {
-        let Self { wanted, task } = self;
+        let Self { wanted, task, .. } = self;
         drop(wanted);
         if let Err(error) = task.await {
             tracing::error!(%error, "what makes objects for Gateways ended abnormally");
@@ -59,8 +64,9 @@ impl Maker {
 
 struct Hand {
     client: Client,
-    /// What there is, as it was applied last, by kind and name.
-    made: BTreeMap<(String, ObjectKey), Value>,
+    /// What there is, as it was applied last, and its uid, by kind and name.
+    made: BTreeMap<(String, ObjectKey), (Value, String)>,
+    tries: watch::Sender<Arc<Vec<Made>>>,
 }
 
 impl Hand {
@@ -69,7 +75,9 @@ impl Hand {
         while latest.changed().await.is_ok() {
             loop {
                 let wanted = Arc::clone(&latest.borrow_and_update());
-                if self.make_all(&wanted).await {
+                let all = self.make_all(&wanted).await;
+                self.tries.send_replace(wanted);
+                if all {
                     pauses = DefaultBackoff::default();
                     break;
                 }
@@ -87,13 +95,21 @@ impl Hand {
         let mut all = true;
         for Made { object, .. } in wanted {
             let key = key(object);
-            if self.made.get(&key) == Some(object) {
+            if self.made.get(&key).is_some_and(|(known, _)| known == object) {
+                continue;
+            }
+            if !self.made.contains_key(&key) && is_anothers(&self.client, object).await {
+                let (kind, key) = key;
+                tracing::warn!(kind, object = %key, "an object is not made, since somebody else has one of that name");
                 continue;
             }
             match put(&self.client, object).await {
-                Ok(()) => drop(self.made.insert(key, object.clone())),
-                // Its namespace goes, and it would go with that.
-                Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => {}
+                Ok(uid) => drop(self.made.insert(key, (object.clone(), uid))),
+                // Most likely its namespace goes, and it would go with that.
+                Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => {
+                    let (kind, key) = key;
+                    tracing::info!(kind, object = %key, %status, "an object could not be made, and will not be tried again");
+                }
                 Err(error) => {
                     let (kind, key) = key;
                     tracing::warn!(kind, object = %key, %error, "an object could not be made and will be tried again");
@@ -104,10 +120,16 @@ impl Hand {
         let keep: Vec<_> = wanted.iter().map(|made| key(&made.object)).collect();
         let gone: Vec<_> = self.made.keys().filter(|key| !keep.contains(key)).cloned().collect();
         for (kind, key) in gone {
-            let deleted = api(&self.client, &kind, &key).delete(&key.name, &DeleteParams::default()).await;
+            let Some((_, uid)) = self.made.get(&(kind.clone(), key.clone())) else { continue };
+            let conditions = Preconditions { uid: Some(uid.clone()), resource_version: None };
+            let params = DeleteParams::default().preconditions(conditions);
+            let deleted = api(&self.client, &kind, &key).delete(&key.name, &params).await;
             match deleted {
                 Ok(_) => drop(self.made.remove(&(kind, key))),
-                Err(kube::Error::Api(status)) if status.is_not_found() => drop(self.made.remove(&(kind, key))),
+                // It is gone, or another one has its name.
+                Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {
+                    self.made.remove(&(kind, key));
+                }
                 Err(error) => {
                     tracing::warn!(kind, object = %key, %error, "an object could not be deleted and will be tried again");
                     all = false;
@@ -123,11 +145,23 @@ fn key(object: &Value) -> (String, ObjectKey) {
     (text("/kind"), ObjectKey::new(text("/metadata/namespace"), text("/metadata/name")))
 }
 
-/// Applies an object as the implementation does.
-pub(crate) async fn put(client: &Client, object: &Value) -> kube::Result<()> {
+/// Applies an object as the implementation does. Returns its uid.
+pub(crate) async fn put(client: &Client, object: &Value) -> kube::Result<String> {
     let (kind, key) = key(object);
     let params = PatchParams::apply(MANAGER).force();
-    api(client, &kind, &key).patch(&key.name, &params, &Patch::Apply(object)).await.map(drop)
+    let put = api(client, &kind, &key).patch(&key.name, &params, &Patch::Apply(object)).await?;
+    Ok(put.metadata.uid.unwrap_or_default())
+}
+
+/// Whether there is one of its name that does not belong to the same Gateway.
+async fn is_anothers(client: &Client, object: &Value) -> bool {
+    let (kind, key) = key(object);
+    let owner = object.pointer("/metadata/ownerReferences/0/uid").and_then(Value::as_str);
+    let there = api(client, &kind, &key).get_opt(&key.name).await.ok().flatten();
+    let owns = |there: DynamicObject| {
+        there.metadata.owner_references.unwrap_or_default().iter().any(|of| Some(of.uid.as_str()) == owner)
+    };
+    there.is_some_and(|there| !owns(there))
 }
 
 /// All of the kinds that are made are Kubernetes' own, of the core group.
