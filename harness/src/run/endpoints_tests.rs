@@ -210,6 +210,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "tcproute-long-stream",
         "tcproute-server-that-speaks-first",
         "tlsroute-long-stream",
+        "tlsroute-protocol-of-the-backend",
         "tlsroute-turns",
         "udproute-long-datagrams",
     ];
