@@ -52,7 +52,7 @@ async fn every_fault_is_noticed_for_what_it_declares() {
     let doubtful = faults(&first.complaints);
     plan.faults.retain(|fault| doubtful.contains(fault.name));
     plan.extent = Extent::Again(first.complaints.clone());
-    plan.targets = 24;
+    plan.targets = 8;
     let standing = drive(&plan, &table, &Quiet).await.complaints;
     let told: Vec<Complaint> =
         first.complaints.iter().filter(|one| !matches!(one, Complaint::Inconclusive { .. })).cloned().collect();

@@ -63,7 +63,7 @@ const LEFT_UNDONE: [(&str, &[&str]); 5] = [
     ("takes-idle-services-for-broken", &["GEP1364-45"]),
     ("leaves-entries-behind", &["OWN-13"]),
     ("lacks-room-for-long-names", &["GEP1364-07"]),
-    ("agrees-on-http1-where-it-can", &["OWN-32"]),
+    ("prefers-the-older-http", &["OWN-32"]),
     ("ends-streams-with-their-clients", &["OWN-24"]),
 ];
 

@@ -54,13 +54,13 @@ impl Exchange for Streams {
 
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
-        name: "agrees-on-http1-where-it-can",
+        name: "prefers-the-older-http",
         summary: "Agrees on HTTP/1.1 over HTTPS with every client that offers it, though it speaks HTTP/2.",
         source: "RFC 7301, 3.2: a server chooses by its own preferences.",
         place: Place::Exchange(|| Arc::new(Agrees(oldest_first))),
     },
     Variant {
-        name: "agrees-on-nothing-but-http2",
+        name: "names-the-newest-http-alone",
         summary: "Serves HTTP/1.1 over HTTPS without naming it in the handshake.",
         source: "RFC 7301, 3.1: a server may ignore what a client offers, and HTTP/1.1 is older than the extension.",
         place: Place::Exchange(|| Arc::new(Agrees(newest_alone))),
