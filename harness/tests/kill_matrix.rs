@@ -27,7 +27,7 @@ const PASSING: usize = 13;
 
 fn plan() -> Plan {
     let faults = faults_named(Reference::GatewayApi, &[]).expect("no name is wrong");
-    Plan { faults, extent: Extent::Sample(SEED), ..proof::plan(Reference::GatewayApi, 64) }
+    Plan { faults, extent: Extent::Sample(SEED), ..proof::plan(Reference::GatewayApi, 24) }
 }
 
 fn table() -> ShownBy {
