@@ -39,9 +39,9 @@ pub(super) fn compare(
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
-        Answer::TlsBackend { backend, certificate, alpn } => {
+        Answer::TlsBackend { backend, certificate, trusted, alpn } => {
             // Who shakes hands otherwise is not who was meant, and what it says within does not count.
-            if check.shaken(certificate.as_deref(), alpn, exchange)
+            if check.shaken((certificate.as_deref(), trusted.is_some()), alpn, exchange)
                 && answered_by(exchange, bindings) != Some(backend.as_str())
             {
                 let expected = format!("a line from backend {backend} over TLS");
@@ -215,9 +215,14 @@ impl Check<'_> {
 
     /// What is said of an answer beside how it ended and who gave it.
     fn rest(&mut self, expected: &Seen, exchange: &Exchange, answer: &HttpAnswer) {
-        if let Some(name) = &expected.certificate {
-            let presented = exchange.certificate.as_ref().map(|of| of.names.as_slice()).unwrap_or_default();
-            self.certificate(name, presented);
+        let presented = exchange.certificate.as_ref();
+        let is_presented = expected
+            .certificate
+            .as_ref()
+            .is_none_or(|name| self.certificate(name, presented.map(|of| of.names.as_slice()).unwrap_or_default()));
+        // Whom to trust with another one is nobody's question.
+        if is_presented && expected.trusted.is_some() {
+            self.trusted(presented);
         }
         for (name, test) in &expected.headers {
             let values: Vec<&str> =

@@ -81,7 +81,11 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         if probe.datagrams {
             return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send, behind: probe.body.clone() });
         }
-        let tls = probe.tls.then(|| Hello { server_name: probe.host.clone(), alpn: probe.alpn.clone() });
+        let tls = probe.tls.then(|| Hello {
+            server_name: probe.host.clone(),
+            alpn: probe.alpn.clone(),
+            trusts: probe.answer.trusted().map(str::to_owned),
+        });
         return Ok(ProbeRequest::Tcp {
             host: address.to_owned(),
             port,
@@ -103,6 +107,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             without_port(other.unwrap_or(own_host)).to_owned()
         }),
         alpn: probe.alpn.clone(),
+        trusts: probe.answer.trusted().map(str::to_owned),
         without: probe.without.clone(),
         client: probe.client.clone(),
         method: method.clone(),

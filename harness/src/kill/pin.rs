@@ -45,6 +45,8 @@ pub(super) enum Pin {
     Connection(WrongConnection),
     /// Handshakes present another certificate.
     Certificate,
+    /// Handshakes present certificates with the same names that nobody signed.
+    Forged,
     /// Handshakes agree on this protocol, or on none.
     Protocol(Option<String>),
     /// Something answers at a Gateway's listener for this host.
@@ -88,6 +90,10 @@ impl Pin {
                 Ok(())
             }
             Pin::Certificate => tamper.certificate(),
+            Pin::Forged => {
+                tamper.forge_certificates();
+                Ok(())
+            }
             Pin::Protocol(protocol) => {
                 tamper.protocol(protocol.as_deref());
                 Ok(())
@@ -167,6 +173,7 @@ pub(super) fn pin(scenario: &Scenario, asserted: &Asserted) -> Option<Pin> {
         Asserted::Made(made, part) => Some(Pin::Made(key(&made.object), made::carries(made, part)?)),
         Asserted::Requests(requests, part) => LogPin::of(requests, *part).map(Pin::Requests),
         Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
+        Asserted::Seen(_, SeenPart::Trusted) => Some(Pin::Forged),
         Asserted::Seen(probe, SeenPart::Alpn) => Some(Pin::Protocol(protocol(probe))),
         Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),
     }
@@ -221,7 +228,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         SeenPart::Messages => WrongAnswer::MessagesTwice,
         SeenPart::Proto => WrongAnswer::ForwardedProtocol,
         // Only a SHOULD, and what is presented before any answer.
-        SeenPart::Preferred | SeenPart::Certificate | SeenPart::Alpn => return None,
+        SeenPart::Preferred | SeenPart::Certificate | SeenPart::Trusted | SeenPart::Alpn => return None,
         SeenPart::Backend => WrongAnswer::NoBody,
         SeenPart::Header(name) => WrongAnswer::ResponseHeader(name.to_lowercase(), other(seen.headers.get(name))),
         SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),

@@ -53,7 +53,9 @@ impl Method for Pinpoint {
                 None | Some(Asserted::Refused(_) | Asserted::Admitted(_)) => true,
                 Some(Asserted::Requests(requests, _)) => !LogPin::is_own(&requests),
                 Some(Asserted::Answer(probe)) => probe.method.is_none() || matches!(probe.answer, Answer::NoAnswer),
-                Some(Asserted::Seen(_, part)) => matches!(part, SeenPart::Certificate | SeenPart::Alpn),
+                Some(Asserted::Seen(_, part)) => {
+                    matches!(part, SeenPart::Certificate | SeenPart::Trusted | SeenPart::Alpn)
+                }
                 Some(
                     Asserted::Condition { object, .. }
                     | Asserted::Parents(object, _)

@@ -73,6 +73,9 @@ pub struct Hello {
     /// The protocols that it offers (ALPN), in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alpn: Vec<String>,
+    /// Alias of the authority by which it looks at what is presented. It goes on whatever it finds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusts: Option<String>,
 }
 
 /// What stands for no protocol, where a handshake agreed on none.
@@ -109,6 +112,9 @@ pub struct HttpRequest {
     /// Empty: the one that it speaks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alpn: Vec<String>,
+    /// Alias of the authority by which it looks at what is presented. It goes on whatever it finds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusts: Option<String>,
     /// What it leaves out of the TLS handshake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<Extension>,
@@ -282,6 +288,9 @@ pub struct PeerCertificate {
     pub names: Vec<String>,
     /// SHA-256 of its DER form, hexadecimal.
     pub sha256: String,
+    /// Why a client does not trust it that knows one authority alone. Absent: it does, or nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distrusted: Option<String>,
 }
 
 /// An HTTP answer.

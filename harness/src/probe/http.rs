@@ -12,14 +12,13 @@ use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Either, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::kept::{Content, Open, Sender};
 use super::tap::{Seen, Tap};
-use super::{ClientPair, Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
+use super::{Client, Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
 use crate::cluster::clock;
 use crate::cluster::dial::Connection;
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
@@ -39,7 +38,7 @@ pub(super) async fn attempt(
     prober: &Prober,
     mut exchange: Exchange,
     request: &HttpRequest,
-    client: Option<&ClientPair>,
+    client: &Client,
 ) -> Exchange {
     let end = clock::now() + prober.budget + asked_for(&request.target);
     let (wire, others) = match wires(request, &exchange.id) {
@@ -131,7 +130,7 @@ fn asked_for(target: &str) -> Duration {
 /// A fresh connection, with TLS if the request is over it. Who is at its other end is noted even if nothing comes of it.
 async fn connect(
     prober: &Prober,
-    (request, client): (&HttpRequest, Option<&ClientPair>),
+    (request, client): (&HttpRequest, &Client),
     exchange: &mut Exchange,
     seen: &Seen,
     end: Instant,
@@ -144,9 +143,8 @@ async fn connect(
     let Some(name) = &request.tls_server_name else {
         return open(stream, to(None, None, request.http2), request, title_case).await;
     };
-    let name = ServerName::try_from(name.clone())
-        .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
-    let own = match (&request.client, client) {
+    let name = tls::server_name(name)?;
+    let own = match (&request.client, &client.pair) {
         (None, _) => {
             let is_plain = request.without.is_empty() && request.alpn.is_empty();
             (!is_plain).then(|| tls::of_request(request))
@@ -155,13 +153,12 @@ async fn connect(
         (Some(_), None) => return Err(ProbeError::Unreachable("the client has no certificate".to_owned())),
     };
     let known = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
-    let stream = own.as_ref().unwrap_or(known).connect(name, stream).await;
+    let stream = own.as_ref().unwrap_or(known).connect(name.clone(), stream).await;
     let failed = |error: std::io::Error| {
         attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Handshake(error.to_string()))
     };
     let stream = stream.map_err(failed)?;
-    let leaf = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-    let certificate = leaf.map(tls::describe);
+    let certificate = tls::presented(stream.get_ref().1, &name, client);
     exchange.certificate.clone_from(&certificate);
     let agreed = tls::agreed(stream.get_ref().1);
     exchange.alpn = Some(agreed.clone());

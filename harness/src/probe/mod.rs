@@ -29,6 +29,15 @@ pub struct ClientPair {
     pub key: String,
 }
 
+/// What a client has for handshakes.
+#[derive(Clone, Default)]
+pub struct Client {
+    /// What it shows to who asks for a certificate.
+    pub pair: Option<ClientPair>,
+    /// The certificate, in PEM, of the authority by which it looks at what is presented. It goes on whatever it finds.
+    pub authority: Option<String>,
+}
+
 /// Makes attempts.
 #[derive(Clone)]
 pub struct Prober {
@@ -49,20 +58,14 @@ impl Prober {
         self.kept.release(token);
     }
 
-    /// One attempt by a client without a certificate, as [`Prober::attempt_as`] makes it.
+    /// One attempt by a client that has nothing, as [`Prober::attempt_as`] makes it.
     pub async fn attempt(&self, id: String, request: ProbeRequest, started: Elapsed) -> Exchange {
-        self.attempt_as(None, id, request, started).await
+        self.attempt_as(&Client::default(), id, request, started).await
     }
 
-    /// One attempt, over a fresh connection unless the request names one that is kept open, by a client with this certificate.
+    /// One attempt, over a fresh connection unless the request names one that is kept open, by a client that has this.
     /// Never fails: what went wrong stands in the exchange.
-    pub async fn attempt_as(
-        &self,
-        client: Option<&ClientPair>,
-        id: String,
-        request: ProbeRequest,
-        started: Elapsed,
-    ) -> Exchange {
+    pub async fn attempt_as(&self, client: &Client, id: String, request: ProbeRequest, started: Elapsed) -> Exchange {
         let exchange = Exchange {
             id,
             request,
@@ -85,7 +88,7 @@ impl Prober {
                 let text = tcp::Text { line, behind, half_close, idle: idle.map(Duration::from_millis) };
                 match tls {
                     None => tcp::attempt(self, exchange, &host, port, &text).await,
-                    Some(hello) => stream::attempt(self, exchange, (&host, port), &hello, &text).await,
+                    Some(hello) => stream::attempt(self, exchange, (&host, port), (&hello, client), &text).await,
                 }
             }
             ProbeRequest::Udp { host, port, send, behind } => {

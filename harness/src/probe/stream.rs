@@ -4,11 +4,10 @@ use std::error::Error;
 use std::io::{self, ErrorKind};
 
 use rustls::{AlertDescription, Error as TlsError};
-use rustls_pki_types::ServerName;
 
 use super::tap::{Seen, Tap};
 use super::tcp::{Text, converse, end_of};
-use super::{Prober, attempt, tls};
+use super::{Client, Prober, attempt, tls};
 use crate::cluster::clock;
 use crate::log::{Exchange, Hello, ProbeError, TcpEnd};
 
@@ -19,7 +18,7 @@ pub(super) async fn attempt(
     prober: &Prober,
     mut exchange: Exchange,
     (host, port): (&str, u16),
-    hello: &Hello,
+    (hello, client): (&Hello, &Client),
     text: &Text,
 ) -> Exchange {
     let end = clock::now() + prober.budget + text.idle.unwrap_or_default();
@@ -27,15 +26,14 @@ pub(super) async fn attempt(
     let (mut certificate, mut agreed) = (None, None);
     let mut talking = async || -> Result<TcpEnd, ProbeError> {
         let name = hello.server_name.as_deref().unwrap_or(NOBODY);
-        let name = ServerName::try_from(name.to_owned())
-            .map_err(|error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}")))?;
+        let name = tls::server_name(name)?;
         let connection = attempt::connect(prober, host, port, end).await?;
         exchange.connected_to = connection.peer;
         let stream = Tap::wire(connection.stream, seen.clone());
         let own = (!hello.alpn.is_empty()).then(|| tls::of_stream(hello));
         let known = if hello.server_name.is_some() { &prober.tls.stream } else { &prober.tls.nameless };
         let connector = own.as_ref().unwrap_or(known);
-        let shaken = match tokio::time::timeout_at(end, connector.connect(name, stream)).await {
+        let shaken = match tokio::time::timeout_at(end, connector.connect(name.clone(), stream)).await {
             Ok(shaken) => shaken,
             Err(_) => return end_of(None, seen.received(None).is_some()),
         };
@@ -43,7 +41,7 @@ pub(super) async fn attempt(
             Ok(stream) => stream,
             Err(error) => return of_handshake(&error, seen.received(None).is_some()),
         };
-        certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(tls::describe);
+        certificate = tls::presented(stream.get_ref().1, &name, client);
         agreed = Some(tls::agreed(stream.get_ref().1));
         let conversing = converse(Tap::content(stream, seen.clone()), text);
         let talked = tokio::time::timeout_at(end, conversing).await.ok();

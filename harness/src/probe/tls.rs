@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::sign::CertifiedKey;
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsConnector;
 
-use super::ClientPair;
-use crate::log::{Extension, Hello, HttpRequest, NO_PROTOCOL, PeerCertificate};
+use super::{Client, ClientPair};
+use crate::log::{Extension, Hello, HttpRequest, NO_PROTOCOL, PeerCertificate, ProbeError};
 
 /// Connectors that take any certificate.
 #[derive(Clone)]
@@ -130,12 +130,51 @@ fn showing(own: Option<Arc<Own>>, protocols: &[&[u8]], says_name: bool) -> TlsCo
     TlsConnector::from(Arc::new(config))
 }
 
+/// A name as handshakes have it.
+///
+/// # Errors
+/// If there can be none of that name.
+pub(super) fn server_name(name: &str) -> Result<ServerName<'static>, ProbeError> {
+    let failed = |error| ProbeError::Unreachable(format!("`{name}` is no server name: {error}"));
+    ServerName::try_from(name.to_owned()).map_err(failed)
+}
+
+/// What the server presented to a client that asked for this name.
+pub(super) fn presented(
+    connection: &ClientConnection,
+    name: &ServerName<'_>,
+    client: &Client,
+) -> Option<PeerCertificate> {
+    let (leaf, behind) = connection.peer_certificates()?.split_first()?;
+    let distrusted = client.authority.as_deref().and_then(|authority| distrusted(leaf, behind, name, authority).err());
+    Some(PeerCertificate { distrusted, ..describe(leaf) })
+}
+
+/// Looks at a certificate, and those that came behind it, as a client does that knows this authority alone.
+///
+/// # Errors
+/// Why it does not trust it.
+fn distrusted(
+    leaf: &CertificateDer<'_>,
+    behind: &[CertificateDer<'_>],
+    name: &ServerName<'_>,
+    authority: &str,
+) -> Result<(), String> {
+    let authority = CertificateDer::from_pem_slice(authority.as_bytes());
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::new(ring::default_provider()));
+    let verifier = verifier.build().map_err(|error| error.to_string())?;
+    let found = verifier.verify_server_cert(leaf, behind, name, &[], UnixTime::now());
+    found.map(drop).map_err(|error| error.to_string())
+}
+
 /// What a certificate says of itself. Names that are no DNS names, and a certificate that cannot be read, have none.
-pub(super) fn describe(leaf: &CertificateDer<'_>) -> PeerCertificate {
+fn describe(leaf: &CertificateDer<'_>) -> PeerCertificate {
     let names = webpki::EndEntityCert::try_from(leaf)
         .map(|certificate| certificate.valid_dns_names().map(str::to_owned).collect())
         .unwrap_or_default();
-    PeerCertificate { names, sha256: format!("{:x}", Sha256::digest(leaf)) }
+    PeerCertificate { names, sha256: format!("{:x}", Sha256::digest(leaf)), distrusted: None }
 }
 
 fn config(provider: Arc<CryptoProvider>, verifier: Arc<AnyCertificate>) -> ClientConfig {

@@ -7,6 +7,7 @@ use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::client;
 use super::environment::Environment;
 use super::lag;
 use super::locks;
@@ -21,10 +22,9 @@ use crate::cluster::pool;
 use crate::cluster::quiesce::Quiet;
 use crate::cluster::write::{PatchType, Whose};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
-use crate::log::{Bindings, Body, Ended, Event, ObjectKey, ProbeRequest, Role, Scope, WriteOutcome, WriteVerb};
-use crate::probe::ClientPair;
+use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Role, Scope, WriteOutcome, WriteVerb};
 use crate::scenario::Scenario;
-use crate::scenario::bind::{BindError, bind, secret};
+use crate::scenario::bind::{BindError, bind};
 use crate::scenario::scope::DEFINITION;
 use crate::scenario::{ObjectRef, PatchKind};
 
@@ -313,15 +313,6 @@ impl Conductor<'_> {
         futures::future::join(writing, rest).await;
     }
 
-    /// The certificate for the client of a request. One that cannot be made is missed where the request is sent.
-    fn client(&self, request: &ProbeRequest) -> Option<ClientPair> {
-        let ProbeRequest::Http(request) = request else { return None };
-        let decl = request.client.as_ref()?;
-        let authority = self.bindings.authorities.get(&decl.authority)?;
-        let (certificate, key) = secret::client(decl, authority).ok()?;
-        Some(ClientPair { certificate, key })
-    }
-
     async fn act(&self, action: Action) {
         let env = self.env;
         let body = match action {
@@ -333,8 +324,8 @@ impl Conductor<'_> {
             Action::Probe { step, attempt, role, id, request, not_before } => {
                 clock::until(env.log.instant(not_before)).await;
                 let late_before = env.lateness.total();
-                let client = self.client(&request);
-                let exchange = env.prober.attempt_as(client.as_ref(), id, request, env.log.now()).await;
+                let client = client::of(&request, &self.bindings);
+                let exchange = env.prober.attempt_as(&client, id, request, env.log.now()).await;
                 let late = env.lateness.total().saturating_sub(late_before);
                 // An attempt takes many turns, and little delays of each make it late as much as one long one does.
                 if late > lag::threshold(&env.timing) {

@@ -8,6 +8,7 @@
 pub mod admission;
 mod ask;
 pub mod bindings;
+mod client;
 mod definitions;
 pub mod embedded;
 mod endpoints;

@@ -35,8 +35,58 @@ pub enum Slot {
     Authority(String),
     /// `${client:alias}`: the data of a TLS Secret with a client's certificate, signed by that authority.
     Client(String),
-    /// `${tls:host-alias}`: data of a TLS Secret for that host; `${tls:a,*.b,x.b}` for several, or for names below them.
-    Tls(Vec<TlsName>),
+    /// `${tls:host-alias}`: data of a TLS Secret for that host; `${tls:a,*.b,x.b}` for several, or for names below them;
+    /// `${tls:host;chain;rsa}` for one that differs otherwise.
+    Tls(Tls),
+}
+
+/// A certificate of a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tls {
+    /// What it is for.
+    pub names: Vec<TlsName>,
+    /// `chain`: signed by an authority that [`SIGNER`] has signed, whose certificate stands behind it. Otherwise by itself.
+    pub is_signed: bool,
+    /// `rsa`: with a key of RSA instead of one of elliptic curves.
+    pub is_rsa: bool,
+    /// When it is valid.
+    pub validity: Validity,
+}
+
+/// Alias of the authority that signs those which sign certificates of servers.
+pub const SIGNER: &str = "ca";
+
+/// When a certificate is valid.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Validity {
+    /// Now.
+    #[default]
+    Now,
+    /// `expired`: no more.
+    Over,
+    /// `future`: not yet.
+    ToCome,
+}
+
+impl Tls {
+    fn read(text: &str) -> Option<Tls> {
+        let mut words = text.split(';');
+        let names = words.next()?.split(',').map(TlsName::read).collect();
+        let mut tls = Tls { names, ..Tls::default() };
+        for word in words {
+            let is_new = match word {
+                "chain" => !std::mem::replace(&mut tls.is_signed, true),
+                "rsa" => !std::mem::replace(&mut tls.is_rsa, true),
+                "expired" => std::mem::replace(&mut tls.validity, Validity::Over) == Validity::Now,
+                "future" => std::mem::replace(&mut tls.validity, Validity::ToCome) == Validity::Now,
+                _ => false,
+            };
+            if !is_new {
+                return None;
+            }
+        }
+        tls.names.iter().all(|name| !name.alias.is_empty()).then_some(tls)
+    }
 }
 
 /// A name that a certificate is for.
@@ -118,10 +168,7 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
         "ca" => Ok(Slot::Authority(argument.map_or(Ok("ca".to_owned()), |alias| own(Some(alias)))?)),
         "client" => Ok(Slot::Client(argument.map_or(Ok("ca".to_owned()), |alias| own(Some(alias)))?)),
         "ns" => Ok(Slot::Namespace(argument.unwrap_or("ns").to_owned())),
-        "tls" => {
-            let names: Vec<TlsName> = argument.unwrap_or("host").split(',').map(TlsName::read).collect();
-            if names.iter().any(|name| name.alias.is_empty()) { Err(unknown()) } else { Ok(Slot::Tls(names)) }
-        }
+        "tls" => Tls::read(argument.unwrap_or("host")).map(Slot::Tls).ok_or_else(unknown),
         "name" => Ok(Slot::Name(own(argument)?)),
         "port" => {
             let alias = own(argument)?;
@@ -173,9 +220,16 @@ impl fmt::Display for Slot {
             Slot::Port(alias) => write!(f, "${{port:{alias}}}"),
             Slot::Token => f.write_str("${token}"),
             Slot::PlainToken => f.write_str("${token:plain}"),
-            Slot::Tls(names) => {
+            Slot::Tls(Tls { names, is_signed, is_rsa, validity }) => {
                 let names: Vec<String> = names.iter().map(|name| format!("{}{}", name.prefix, name.alias)).collect();
-                write!(f, "${{tls:{}}}", names.join(","))
+                let given = [
+                    (*is_signed, ";chain"),
+                    (*is_rsa, ";rsa"),
+                    (*validity == Validity::Over, ";expired"),
+                    (*validity == Validity::ToCome, ";future"),
+                ];
+                let words: String = given.into_iter().filter_map(|(given, word)| given.then_some(word)).collect();
+                write!(f, "${{tls:{}{words}}}", names.join(","))
             }
         }
     }
@@ -198,10 +252,16 @@ mod tests {
     #[case("ns:b", Slot::Namespace("b".into()))]
     #[case("name:b", Slot::Name("b".into()))]
     #[case("port:tcp-2", Slot::Port("tcp-2".into()))]
-    #[case("tls:host", Slot::Tls(vec![TlsName::read("host")]))]
-    #[case("tls:a,*.b", Slot::Tls(vec![
+    #[case("tls:host", Slot::Tls(Tls { names: vec![TlsName::read("host")], ..Tls::default() }))]
+    #[case("tls:host;chain;rsa;expired", Slot::Tls(Tls {
+        names: vec![TlsName::read("host")], is_signed: true, is_rsa: true, validity: Validity::Over,
+    }))]
+    #[case("tls:host;future", Slot::Tls(Tls {
+        names: vec![TlsName::read("host")], validity: Validity::ToCome, ..Tls::default()
+    }))]
+    #[case("tls:a,*.b", Slot::Tls(Tls { names: vec![
         TlsName { prefix: String::new(), alias: "a".into() }, TlsName { prefix: "*.".into(), alias: "b".into() },
-    ]))]
+    ], ..Tls::default() }))]
     #[case("ca", Slot::Authority("ca".into()))]
     #[case("ca:b", Slot::Authority("b".into()))]
     #[case("client", Slot::Client("ca".into()))]

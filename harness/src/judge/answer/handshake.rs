@@ -1,16 +1,22 @@
 //! A handshake against what is expected of it: whose certificate is presented, and which protocol is agreed on.
 
 use super::Check;
-use crate::log::{Exchange, NO_PROTOCOL};
+use crate::log::{Exchange, NO_PROTOCOL, PeerCertificate};
 
 impl Check<'_> {
     /// Looks at a handshake, if it came to its end. Whether nothing was wrong with it.
-    pub(super) fn shaken(&mut self, certificate: Option<&str>, alpn: &[String], exchange: &Exchange) -> bool {
+    pub(super) fn shaken(
+        &mut self,
+        (certificate, trusted): (Option<&str>, bool),
+        alpn: &[String],
+        exchange: &Exchange,
+    ) -> bool {
         let presented = exchange.certificate.as_ref();
         let is_presented = match (certificate, presented) {
             (Some(name), Some(presented)) => self.certificate(name, &presented.names),
             _ => true,
         };
+        let is_presented = is_presented && (!trusted || presented.is_none() || self.trusted(presented));
         // Who presents another one is somebody else, and agrees on what they like.
         is_presented && self.agreed(alpn, exchange)
     }
@@ -25,6 +31,18 @@ impl Check<'_> {
             names => format!("one for {}", names.join(", ")),
         };
         self.miss(".certificate", self.level, format!("the certificate for {name} is presented"), seen);
+        false
+    }
+
+    /// Looks at whether a client trusts what is presented.
+    pub(super) fn trusted(&mut self, presented: Option<&PeerCertificate>) -> bool {
+        let seen = match presented {
+            None => "none is presented".to_owned(),
+            Some(PeerCertificate { distrusted: None, .. }) => return true,
+            Some(PeerCertificate { distrusted: Some(why), .. }) => format!("it does not: {why}"),
+        };
+        let expected = "a client that knows the authority alone trusts what is presented".to_owned();
+        self.miss(".trusted", self.level, expected, seen);
         false
     }
 

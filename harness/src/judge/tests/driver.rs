@@ -256,6 +256,8 @@ pub(super) enum Back {
     Moved(&'static str),
     Echo(&'static str),
     Presented(&'static str, &'static str),
+    /// The same, of whom the client trusts nobody.
+    Distrusted(&'static str, &'static str),
     TurnedAway(&'static str),
     /// An answer of this backend behind a handshake that agreed on this protocol.
     Agreed(&'static str, &'static str),
@@ -612,13 +614,24 @@ fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> 
                 Some(HttpAnswer { status: 200, headers, echo: EchoText::of(&echo), ..HttpAnswer::default() });
         }
         Back::Presented(name, pod) => {
-            exchange.certificate =
-                Some(PeerCertificate { names: vec!["x.test".to_owned(), name.to_owned()], sha256: String::new() });
+            exchange.certificate = Some(PeerCertificate {
+                names: vec!["x.test".to_owned(), name.to_owned()],
+                sha256: String::new(),
+                distrusted: None,
+            });
             let echo = EchoText::of(&json!({"pod": pod}));
             exchange.http = Some(HttpAnswer { status: 200, headers, echo, ..HttpAnswer::default() });
         }
+        Back::Distrusted(name, pod) => {
+            let distrusted = Some("UnknownIssuer".to_owned());
+            exchange.certificate =
+                Some(PeerCertificate { names: vec![name.to_owned()], sha256: String::new(), distrusted });
+            let echo = EchoText::of(&json!({"pod": pod, "path": "/", "host": "a.test"}));
+            exchange.http = Some(HttpAnswer { status: 200, headers, echo, ..HttpAnswer::default() });
+        }
         Back::TurnedAway(name) => {
-            exchange.certificate = Some(PeerCertificate { names: vec![name.to_owned()], sha256: String::new() });
+            exchange.certificate =
+                Some(PeerCertificate { names: vec![name.to_owned()], sha256: String::new(), distrusted: None });
             exchange.http = Some(HttpAnswer { status: 404, headers, ..HttpAnswer::default() });
         }
         Back::Agreed(protocol, pod) => {

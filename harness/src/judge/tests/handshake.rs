@@ -31,7 +31,30 @@ fn what_is_agreed_on_is_among_what_may_be(
     let seen = Seen { backend: Some("echo".to_owned()), alpn: alpn.clone(), ..Seen::default() };
     let request = Probe { contrast: false, ..get(Answer::Http(Box::new(seen))) };
     assert_eq!(first_finding(request, back(|agreed| Back::Agreed(agreed, "echo-pod"))), told);
-    let answer = Answer::TlsBackend { backend: "echo".to_owned(), certificate: None, alpn };
+    let answer = Answer::TlsBackend { backend: "echo".to_owned(), certificate: None, trusted: None, alpn };
     let stream = Probe { method: None, host: None, contrast: false, ..get(answer) };
     assert_eq!(first_finding(stream, back(|agreed| Back::AgreedLine(agreed, "echo-pod"))), told);
+}
+
+/// What is presented, what is asked of it, and what then is told.
+#[rstest]
+#[case::trusted(Back::Presented("a.test", "echo-pod"), Some("a.test"), None)]
+#[case::distrusted(Back::Distrusted("a.test", "echo-pod"), Some("a.test"), Some(("trusted", "it does not: UnknownIssuer")))]
+#[case::no_name_asked(Back::Distrusted("a.test", "echo-pod"), None, Some(("trusted", "it does not: UnknownIssuer")))]
+#[case::another_name(Back::Distrusted("b.test", "echo-pod"), Some("a.test"), Some(("certificate", "one for b.test")))]
+#[case::none(Back::Echo("echo-pod"), None, Some(("trusted", "none is presented")))]
+fn what_is_presented_is_trusted(
+    #[case] back: Back,
+    #[case] certificate: Option<&str>,
+    #[case] told: Option<(&str, &str)>,
+) {
+    let seen = Seen {
+        backend: Some("echo".to_owned()),
+        certificate: certificate.map(str::to_owned),
+        trusted: Some("ca".to_owned()),
+        ..Seen::default()
+    };
+    let request = Probe { contrast: false, ..get(Answer::Http(Box::new(seen))) };
+    let found = first_finding(request, back).map(|(expectation, _, seen)| (expectation, seen));
+    assert_eq!(found, told.map(|(part, seen)| (format!("steps[0].probe.{part}"), seen.to_owned())));
 }

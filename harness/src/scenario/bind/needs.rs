@@ -47,7 +47,8 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 let headers = probe.headers.values().flatten().chain(&probe.among);
                 let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(headers);
                 texts.for_each(|text| needs.text(text));
-                needs.authorities.extend(probe.client.iter().map(|client| client.authority.clone()));
+                let signers = probe.client.iter().map(|client| client.authority.as_str());
+                needs.authorities.extend(signers.chain(probe.answer.trusted()).map(str::to_owned));
                 if let Answer::Http(seen) = &probe.answer {
                     seen.texts().into_iter().for_each(|text| needs.text(text));
                 }
@@ -109,8 +110,9 @@ impl Needs {
             let Part::Slot(inside) = part else { continue };
             match template::slot(inside, |_| false) {
                 Ok(Slot::Host(alias)) => self.hosts.insert(alias),
-                Ok(Slot::Tls(names)) => {
-                    self.hosts.extend(names.into_iter().map(|name| name.alias));
+                Ok(Slot::Tls(tls)) => {
+                    self.hosts.extend(tls.names.into_iter().map(|name| name.alias));
+                    self.authorities.extend(tls.is_signed.then(|| template::SIGNER.to_owned()));
                     true
                 }
                 Ok(Slot::Authority(alias) | Slot::Client(alias)) => self.authorities.insert(alias),

@@ -90,12 +90,14 @@ impl<'b> Resolver<'b> {
             Slot::Token => Value::from(bindings.token.as_str()),
             // What it is made of has a length that is always the same before the hyphen, so it stays unique.
             Slot::PlainToken => Value::from(bindings.token.replace('-', "")),
-            Slot::Tls(names) => {
+            Slot::Tls(tls) => {
                 let host = |name: &TlsName| {
                     let host = bindings.hosts.get(&name.alias).ok_or_else(|| missing("host", &name.alias))?;
                     Ok(format!("{}{host}", name.prefix))
                 };
-                secret::tls(names.iter().map(host).collect::<Result<_, BindError>>()?)?
+                let names = tls.names.iter().map(host).collect::<Result<_, BindError>>()?;
+                let signer = bindings.authorities.get(template::SIGNER).filter(|_| tls.is_signed);
+                secret::tls(names, &tls, signer)?
             }
         })
     }

@@ -1,5 +1,7 @@
 //! Data of TLS Secrets, authorities, and certificates of backends.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
@@ -8,30 +10,52 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 
+use super::super::template::{Tls, Validity};
 use super::BindError;
 use crate::log::{Authority, ClientCertificate};
 use crate::scenario::CertificateDecl;
 
-/// The data of a `kubernetes.io/tls` Secret with a fresh self-signed certificate for these hosts.
-pub(super) fn tls(hosts: Vec<String>) -> Result<Value, BindError> {
+/// The key of all certificates with one of RSA: making one takes seconds, and it guards nothing.
+const RSA: &str = include_str!("rsa.pem");
+
+/// The data of a `kubernetes.io/tls` Secret with a fresh certificate for these hosts. It is signed by itself, or by an
+/// authority of this one, whose certificate stands behind it.
+pub(super) fn tls(hosts: Vec<String>, like: &Tls, by: Option<&Authority>) -> Result<Value, BindError> {
     let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
-    let made = rcgen::generate_simple_self_signed(hosts).map_err(failed)?;
-    Ok(json!({
-        "tls.crt": STANDARD.encode(made.cert.pem()),
-        "tls.key": STANDARD.encode(made.signing_key.serialize_pem()),
-    }))
+    let mut params = CertificateParams::new(hosts).map_err(failed)?;
+    valid(&mut params, like.validity);
+    let key = if like.is_rsa { KeyPair::from_pem(RSA) } else { KeyPair::generate() }.map_err(failed)?;
+    let chain = match by {
+        None => params.self_signed(&key).map_err(failed)?.pem(),
+        Some(by) => {
+            let between = KeyPair::generate().map_err(failed)?;
+            let certificate =
+                authority_params(BETWEEN).signed_by(&between, &issuer(able(by)?.as_ref())?).map_err(failed)?;
+            let issuer = Issuer::new(authority_params(BETWEEN), between);
+            params.signed_by(&key, &issuer).map_err(failed)?.pem() + &certificate.pem()
+        }
+    };
+    Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key.serialize_pem())}))
 }
 
-/// The data of a `kubernetes.io/tls` Secret with a fresh certificate of a client. What is bound again from a log has no key to sign
-/// with, and nobody to show it to, so another authority does there.
+/// The data of a `kubernetes.io/tls` Secret with a fresh certificate of a client.
 pub(super) fn of_client(by: &Authority) -> Result<Value, BindError> {
     let decl = ClientCertificate { authority: String::new(), expired: false };
-    let (chain, key) = if by.key.is_empty() { client(&decl, &authority()?)? } else { client(&decl, by)? };
+    let (chain, key) = client(&decl, able(by)?.as_ref())?;
     Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key)}))
+}
+
+/// An authority that can sign. What is bound again from a log has no key for that, and nobody to show anything to, so
+/// another one does there.
+fn able(by: &Authority) -> Result<Cow<'_, Authority>, BindError> {
+    if by.key.is_empty() { authority().map(Cow::Owned) } else { Ok(Cow::Borrowed(by)) }
 }
 
 /// What all authorities are called: only the signature tells one from another.
 const AUTHORITY: &str = "gateproof authority";
+
+/// What those are called that stand between them and what they sign.
+const BETWEEN: &str = "gateproof authority between";
 
 /// A fresh authority.
 ///
@@ -40,16 +64,16 @@ const AUTHORITY: &str = "gateproof authority";
 pub fn authority() -> Result<Authority, BindError> {
     let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
     let key = KeyPair::generate().map_err(failed)?;
-    let certificate = authority_params().self_signed(&key).map_err(failed)?;
+    let certificate = authority_params(AUTHORITY).self_signed(&key).map_err(failed)?;
     Ok(Authority { certificate: certificate.pem(), key: key.serialize_pem() })
 }
 
-fn authority_params() -> CertificateParams {
+fn authority_params(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, AUTHORITY);
+    params.distinguished_name.push(DnType::CommonName, name);
     params
 }
 
@@ -83,10 +107,74 @@ pub fn client(decl: &ClientCertificate, authority: &Authority) -> Result<(String
 
 fn signed(mut params: CertificateParams, expired: bool, authority: &Authority) -> Result<(String, String), BindError> {
     let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
-    let issuer = Issuer::new(authority_params(), KeyPair::from_pem(&authority.key).map_err(failed)?);
     let key = KeyPair::generate().map_err(failed)?;
-    if expired {
-        (params.not_before, params.not_after) = (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1));
+    valid(&mut params, if expired { Validity::Over } else { Validity::Now });
+    Ok((params.signed_by(&key, &issuer(authority)?).map_err(failed)?.pem(), key.serialize_pem()))
+}
+
+/// What an authority signs with.
+fn issuer(authority: &Authority) -> Result<Issuer<'static, KeyPair>, BindError> {
+    let key = KeyPair::from_pem(&authority.key).map_err(|error| BindError::Certificate(error.to_string()))?;
+    Ok(Issuer::new(authority_params(AUTHORITY), key))
+}
+
+/// Sets when a certificate is valid.
+fn valid(params: &mut CertificateParams, when: Validity) {
+    let years = match when {
+        Validity::Now => return,
+        Validity::Over => (2000, 2001),
+        Validity::ToCome => (2099, 2100),
+    };
+    (params.not_before, params.not_after) = (date_time_ymd(years.0, 1, 1), date_time_ymd(years.1, 1, 1));
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use rstest::rstest;
+    use rustls::crypto::ring;
+    use rustls_pki_types::pem::PemObject;
+    use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+    use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+
+    use super::*;
+
+    fn bytes(data: &Value, key: &str) -> Vec<u8> {
+        STANDARD.decode(data[key].as_str().unwrap()).unwrap()
     }
-    Ok((params.signed_by(&key, &issuer).map_err(failed)?.pem(), key.serialize_pem()))
+
+    /// What a client that knows the authority alone finds, and how many certificates there are.
+    #[rstest]
+    #[case::now(Validity::Now, false, "Ok")]
+    #[case::rsa(Validity::Now, true, "Ok")]
+    #[case::over(Validity::Over, false, "Err(CertExpired")]
+    #[case::to_come(Validity::ToCome, false, "Err(CertNotValidYet")]
+    fn chains_lead_to_their_authority(#[case] validity: Validity, #[case] is_rsa: bool, #[case] found: &str) {
+        let _ = ring::default_provider().install_default();
+        let by = authority().unwrap();
+        let like = Tls { is_signed: true, is_rsa, validity, ..Tls::default() };
+        let data = tls(vec!["a.test".to_owned()], &like, Some(&by)).unwrap();
+        let chain: Vec<CertificateDer<'_>> =
+            CertificateDer::pem_slice_iter(&bytes(&data, "tls.crt")).collect::<Result<_, _>>().unwrap();
+        let [leaf, between] = &chain[..] else { panic!("{}", chain.len()) };
+        let root = CertificateDer::from_pem_slice(by.certificate.as_bytes()).unwrap();
+        let (anchors, end) = ([anchor_from_trusted_cert(&root).unwrap()], EndEntityCert::try_from(leaf).unwrap());
+        let verified = |between: &[CertificateDer<'_>]| {
+            let algorithms = ring::default_provider().signature_verification_algorithms.all;
+            let usage = KeyUsage::server_auth();
+            end.verify_for_usage(algorithms, &anchors, between, UnixTime::now(), usage, None, None).map(drop)
+        };
+        assert!(format!("{:?}", verified(std::slice::from_ref(between))).starts_with(found));
+        assert!(verified(&[]).is_err());
+        let key = PrivateKeyDer::from_pem_slice(&bytes(&data, "tls.key")).unwrap();
+        let pair = rustls::sign::CertifiedKey::from_der(chain, key, &ring::default_provider()).unwrap();
+        assert_eq!(pair.key.algorithm() == rustls::SignatureAlgorithm::RSA, is_rsa);
+    }
+
+    #[test]
+    fn what_nobody_signs_stands_alone() {
+        let data = tls(vec!["a.test".to_owned()], &Tls::default(), None).unwrap();
+        assert_eq!(String::from_utf8(bytes(&data, "tls.crt")).unwrap().matches("BEGIN CERTIFICATE").count(), 1);
+    }
 }

@@ -48,9 +48,10 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
         }
         Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
         Site::Seen(probe, part) => {
-            if let Answer::TlsBackend { certificate, alpn, .. } = &mut probe.answer {
+            if let Answer::TlsBackend { certificate, trusted, alpn, .. } = &mut probe.answer {
                 match part {
                     SeenPart::Alpn => *alpn = vec![OTHER.to_owned()],
+                    SeenPart::Trusted => *trusted = Some(OTHER.to_owned()),
                     _ => *certificate = certificate.take().map(|name| format!("inverted.{name}")),
                 }
                 return true;
@@ -246,6 +247,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::ServerName => seen.server_name = seen.server_name.take().map(|name| format!("inverted.{name}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
         SeenPart::Certificate => seen.certificate = seen.certificate.take().map(|name| format!("inverted.{name}")),
+        SeenPart::Trusted => seen.trusted = Some(OTHER.to_owned()),
         SeenPart::Alpn => seen.alpn = vec![OTHER.to_owned()],
         SeenPart::Mirrored(index) => {
             if let Some(backend) = seen.mirrored_to.get_mut(*index) {

@@ -125,6 +125,8 @@ pub enum SeenPart {
     SeenHeader(String),
     /// The certificate that was presented.
     Certificate,
+    /// Whether a client trusts it.
+    Trusted,
     /// What the handshake agreed on.
     Alpn,
     /// The backend at this position of the list of mirrors.
@@ -415,9 +417,10 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
     match &probe.answer {
         Answer::Http(_) => walk_seen(probe, base, &about, visitor),
         Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
-        Answer::TlsBackend { certificate, alpn, .. } => {
+        Answer::TlsBackend { certificate, trusted, alpn, .. } => {
             let given = [
                 ("certificate", certificate.is_some(), SeenPart::Certificate),
+                ("trusted", trusted.is_some(), SeenPart::Trusted),
                 ("alpn", !alpn.is_empty(), SeenPart::Alpn),
             ];
             visitor(about.expectation(base.to_owned()), Site::Answer(probe));
@@ -462,6 +465,9 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
     if seen.certificate.is_some() {
         parts.push(("certificate".to_owned(), SeenPart::Certificate, Level::Must));
+    }
+    if seen.trusted.is_some() {
+        parts.push(("trusted".to_owned(), SeenPart::Trusted, Level::Must));
     }
     if !seen.alpn.is_empty() {
         parts.push(("alpn".to_owned(), SeenPart::Alpn, Level::Must));

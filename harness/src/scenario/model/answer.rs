@@ -20,6 +20,8 @@ pub enum Answer {
         backend: String,
         /// A DNS name of the certificate that is presented, as it stands there.
         certificate: Option<String>,
+        /// Alias of the authority by which alone a client trusts what is presented.
+        trusted: Option<String>,
         /// The protocols of which the handshake agrees on one; `none` among them: or on none. Empty: whatever it agrees on.
         alpn: Vec<String>,
     },
@@ -126,6 +128,8 @@ pub struct Seen {
     pub seen_headers: IndexMap<String, HeaderTest>,
     /// A DNS name of the certificate that the server presents, as it stands there.
     pub certificate: Option<String>,
+    /// Alias of the authority by which alone a client trusts what the server presents.
+    pub trusted: Option<String>,
     /// The protocols of which the handshake agrees on one; `none` among them: or on none. Empty: whatever it agrees on.
     pub alpn: Vec<String>,
     /// Backends that must have a journal entry of the very request, as mirrors have.
@@ -223,6 +227,17 @@ impl HeaderTest {
                 texts.iter_mut().collect()
             }
             HeaderTest::Absent | HeaderTest::Present => Vec::new(),
+        }
+    }
+}
+
+impl Answer {
+    /// Alias of the authority by which alone a client trusts what is presented, if that is asked.
+    pub fn trusted(&self) -> Option<&str> {
+        match self {
+            Answer::Http(seen) => seen.trusted.as_deref(),
+            Answer::TlsBackend { trusted, .. } => trusted.as_deref(),
+            _ => None,
         }
     }
 }

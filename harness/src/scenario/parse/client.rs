@@ -24,6 +24,19 @@ pub(super) fn client(probe: &Node, tls: bool, checker: &mut Checker<'_>) -> Opti
     })
 }
 
+/// What is wrong with a client that is to trust what is presented to it.
+pub(super) fn trusting(node: &Node, asks_for_a_name: bool, checker: &mut Checker<'_>) {
+    let Some(trusted) = node.get("expect").and_then(|expect| expect.get("trusted")) else { return };
+    if !asks_for_a_name {
+        let help = Some("say it with `sni`".to_owned());
+        checker.report(trusted.mark, "whom to trust is a matter of the name that is asked for".to_owned(), help);
+    }
+    if let Some((over, _)) = node.entries().iter().find(|(key, _)| key.name == "over") {
+        let help = Some("a connection that is kept open has shaken hands already".to_owned());
+        checker.report(over.mark, "`over` beside `trusted`".to_owned(), help);
+    }
+}
+
 /// What a request leaves out of its handshake.
 pub(super) fn left_out(node: &Node, tls: bool, http2: bool, checker: &mut Checker<'_>) -> Vec<Extension> {
     let Some(given) = node.get("without") else { return Vec::new() };

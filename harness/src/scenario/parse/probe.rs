@@ -6,7 +6,7 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
-use super::client::{client, left_out, legal, of_request, of_stream};
+use super::client::{client, left_out, legal, of_request, of_stream, trusting};
 use super::hold::millis;
 use super::names::Names;
 use super::service::count_of;
@@ -107,6 +107,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         if let Some((bytes, _)) = bytes.filter(|_| over == Over::Udp && is_too_long) {
             checker.report(bytes.mark, format!("a datagram may hold {LONGEST_DATAGRAM} bytes behind its text"), None);
         }
+        if over == Over::Tls {
+            trusting(node, node.get("sni").is_some(), checker);
+        }
         let (half_close, idle) = turns(node, over != Over::Udp, listens, checker);
         return Some(Probe {
             target: ProbeTarget { gateway: names.via(to.text()?, to.mark, checker)?, listener, of },
@@ -163,11 +166,11 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     if grpc {
         call(node, &url, target.mark, checker);
     }
-    if let Some(certificate) = node.get("expect").and_then(|expect| expect.get("certificate"))
-        && !url.tls
-    {
-        checker.report(certificate.mark, "no certificate is presented over plain HTTP".to_owned(), None);
+    let presented = ["certificate", "trusted"].map(|key| node.get("expect").and_then(|expect| expect.get(key)));
+    if let Some(presented) = presented.into_iter().flatten().next().filter(|_| !url.tls) {
+        checker.report(presented.mark, "no certificate is presented over plain HTTP".to_owned(), None);
     }
+    trusting(node, true, checker);
     let http2 = grpc || boolean(node, "http2").unwrap_or(false);
     let (sends, among) = (strings(node.get("sends")), strings(node.get("among")));
     if let Some(given) = node.get("sends") {
@@ -345,14 +348,15 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     }
     if layer_4 {
         if let Some((key, _)) = node.entries().iter().find(|(k, _)| {
-            k.name != "backend" && (over != Over::Tls || !["certificate", "alpn"].contains(&k.name.as_str()))
+            k.name != "backend" && (over != Over::Tls || !["certificate", "trusted", "alpn"].contains(&k.name.as_str()))
         }) {
             checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
         }
         if over == Over::Tls {
             let certificate = text(node, "certificate").map(str::to_owned);
             let backend = backend?.text()?.to_owned();
-            return Some(Answer::TlsBackend { backend, certificate, alpn: legal(node) });
+            let trusted = text(node, "trusted").map(str::to_owned);
+            return Some(Answer::TlsBackend { backend, certificate, trusted, alpn: legal(node) });
         }
         return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
     }
@@ -399,6 +403,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),
         seen_headers: header_tests(seen.and_then(|s| s.get("headers"))),
         certificate: text(node, "certificate").map(str::to_owned),
+        trusted: text(node, "trusted").map(str::to_owned),
         alpn: legal(node),
         mirrored_to: strings(node.get("mirrored")),
         replies: messages(node.get("replies")).into_iter().map(|message| (message, true)).collect(),

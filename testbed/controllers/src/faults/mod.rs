@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod bugs;
+mod chains;
 mod clients;
 mod config;
 pub(crate) mod exchange;
@@ -20,7 +21,7 @@ mod listener_sets;
 mod own_certificates;
 mod policies;
 mod protection;
-mod protocols;
+pub(crate) mod protocols;
 mod releases;
 mod snapshot;
 mod specs;
@@ -200,6 +201,7 @@ pub fn catalogue() -> &'static [Fault] {
             tls::FAULTS,
             policies::FAULTS,
             clients::FAULTS,
+            chains::FAULTS,
             own_certificates::FAULTS,
             protection::FAULTS,
             lacking::FAULTS,

@@ -117,6 +117,11 @@ static ANSWER: Table = Table {
         may("seen", Shape::Table(&SEEN), "what the backend saw"),
         may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
         may(
+            "trusted",
+            Shape::Name,
+            "alias of the authority; a client that knows it alone trusts what is presented, for the name that it asks for",
+        ),
+        may(
             "alpn",
             Shape::Either(&[Shape::Text, TEXTS]),
             "the protocol that the handshake agrees on, or legal ones; none: it agrees on none",

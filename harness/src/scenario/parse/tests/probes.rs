@@ -196,11 +196,17 @@ fn what_handshakes_agree_on_is_read() {
     "{backend: echo}",
     "by ALPN that HTTP/2 is agreed on"
 )]
+#[case("get: \"https://${host}/\", alpn: [none, h2]", "{backend: echo}", "`none` is no protocol")]
+#[case("get: \"https://${host}/\", alpn: [h2, http/1.1, h2]", "{backend: echo}", "`h2` is named twice")]
 #[case("websocket: \"https://${host}/ws\", alpn: [h2]", "{status: 101}", "a WebSocket begins over HTTP/1.1")]
 #[case("get: \"https://${host}/\"", "{backend: echo, alpn: h2}", "`h2` cannot be agreed on")]
 #[case("get: \"https://${host}/\"", "{backend: echo, alpn: []}", "no protocol is named")]
 #[case("get: \"https://${host}/\"", "{backend: echo, alpn: [none, http/1.1]}", "whatever is agreed on")]
 #[case("tls: gw", "{backend: echo, alpn: imap}", "`imap` cannot be agreed on")]
+#[case("tls: gw", "{backend: echo, trusted: ca}", "a matter of the name that is asked for")]
+#[case("get: \"https://${host}/\", over: kept", "{backend: echo, trusted: ca}", "`over` beside `trusted`")]
+#[case("get: \"http://${host}/\"", "{backend: echo, trusted: ca}", "no certificate is presented over plain HTTP")]
+#[case("tcp: gw", "{backend: echo, trusted: ca}", "`trusted` has no meaning over TCP")]
 #[case("tcp: gw, alpn: [h2]", "{backend: echo}", "`alpn` has no meaning over TCP")]
 #[case("tcp: gw", "{backend: echo, alpn: h2}", "`alpn` has no meaning over TCP")]
 #[case("udp: gw, alpn: [h2]", "noAnswer", "`alpn` has no meaning over UDP")]

@@ -2,13 +2,17 @@
 
 use gateproof_proxy::config::{Certificate, Config, Hostname, Protocol, TlsListener};
 
+use rustls::crypto::ring;
+use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
+use webpki::{EndEntityCert, KeyUsage};
+
 use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
         tools::{has_reason, serve},
     },
-    runtime::seams::Seen,
+    runtime::seams::{ConfigSeam, Seen},
     snapshot::{Kind, ObjectKey},
     status::DesiredStatus,
 };
@@ -59,7 +63,47 @@ fn pool(listeners: &mut [TlsListener]) {
     listeners.iter_mut().for_each(|listener| listener.certificates.clone_from(&all));
 }
 
+/// Whether a certificate is presented before or after its time.
+fn is_untimely(certificate: &Certificate) -> bool {
+    let Ok(leaf) = CertificateDer::from_pem_slice(certificate.chain_pem.as_bytes()) else { return false };
+    let Ok(leaf) = EndEntityCert::try_from(&leaf) else { return false };
+    let algorithms = ring::default_provider().signature_verification_algorithms.all;
+    // Nobody vouches for it here; that its time is wrong is found before that.
+    let found = leaf.verify_for_usage(algorithms, &[], &[], UnixTime::now(), KeyUsage::server_auth(), None, None);
+    matches!(found, Err(webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. }))
+}
+
+/// Takes no change up in a namespace as long as a certificate is presented there before or after its time.
+#[derive(Default)]
+struct Stalls(Config);
+
+impl ConfigSeam for Stalls {
+    fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
+        let is_untimely = |listeners: &[TlsListener]| listeners.iter().flat_map(|of| &of.certificates).any(is_untimely);
+        let untimely = secure(config).filter(|(_, listeners)| is_untimely(listeners));
+        let stalled: Vec<String> = untimely.filter_map(|(id, _)| Some(id.split_once('/')?.0.to_owned())).collect();
+        for lane in &mut config.listeners {
+            let is_stalled =
+                lane.id.split_once('/').is_some_and(|(namespace, _)| stalled.iter().any(|of| of == namespace));
+            let last = self.0.listeners.iter().find(|last| last.id == lane.id);
+            if let Some(last) = last.filter(|_| is_stalled) {
+                lane.clone_from(last);
+            }
+        }
+        self.0.clone_from(config);
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "stalls-on-certificates-out-of-time",
+            summary: "Takes no change up as long as a Gateway of the namespace has a certificate whose time is over or to come.",
+            clauses: &["GEP1364-18"],
+            seam: Seam::Config(|| Box::new(Stalls::default())),
+        },
+        reported: &["envoyproxy/gateway#9225"],
+    },
     Bug {
         fault: Fault {
             name: "serves-no-tls-beside-a-spoilt-secret",

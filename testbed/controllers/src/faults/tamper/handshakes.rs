@@ -4,12 +4,15 @@ use gateproof_proxy::{
     compiled::Compiled,
     config::{Certificate, Hostname, Protocol, Sensitive, TlsListener, VirtualHost},
 };
+use rustls_pki_types::{CertificateDer, pem::PemObject};
 
 /// What goes wrong with handshakes, and the configuration that was made for it last.
 #[derive(Default)]
 pub(super) struct Handshakes {
     /// A certificate that nobody asked for.
     certificate: Option<Certificate>,
+    /// Whether nobody has signed what is presented.
+    forged: bool,
     /// Names for which TLS ends wherever it ends for others, with the certificates for that.
     welcome: Vec<(String, Certificate)>,
     /// Whether clients are asked for nothing.
@@ -23,6 +26,12 @@ impl Handshakes {
         self.certificate = Some(certificate("tampered.invalid")?);
         self.made = None;
         Ok(())
+    }
+
+    /// Presents certificates with the same names that nobody signed.
+    pub(super) fn forge(&mut self) {
+        self.forged = true;
+        self.made = None;
     }
 
     /// Lets TLS end for a name wherever it ends for others.
@@ -39,7 +48,7 @@ impl Handshakes {
     }
 
     pub(super) fn instead_of(&mut self, current: &Arc<Compiled>) -> Arc<Compiled> {
-        if self.certificate.is_none() && self.welcome.is_empty() && !self.admits_clients {
+        if self.certificate.is_none() && !self.forged && self.welcome.is_empty() && !self.admits_clients {
             return Arc::clone(current);
         }
         if let Some(made) = self.made.as_ref().filter(|made| made.generation == current.generation) {
@@ -65,6 +74,11 @@ impl Handshakes {
             if self.admits_clients {
                 https.iter_mut().for_each(|one| one.clients = None);
             }
+            if self.forged {
+                let streams = streams.iter_mut().filter_map(|one| one.certificates.as_mut());
+                let all = https.iter_mut().map(|one| &mut one.certificates).chain(streams).flatten();
+                all.for_each(forge);
+            }
             if let Some(certificate) = &self.certificate {
                 https.iter_mut().for_each(|one| one.certificates = vec![certificate.clone()]);
                 streams.iter_mut().for_each(|one| one.certificates = Some(vec![certificate.clone()]));
@@ -73,6 +87,20 @@ impl Handshakes {
         let made = Arc::new(Compiled::new(config, current.generation));
         self.made = Some(Arc::clone(&made));
         made
+    }
+}
+
+/// Makes a certificate of this one that has its names. One that cannot be read stays.
+fn forge(certificate: &mut Certificate) {
+    let names = CertificateDer::from_pem_slice(certificate.chain_pem.as_bytes()).ok().and_then(|leaf| {
+        let leaf = webpki::EndEntityCert::try_from(&leaf).ok()?;
+        Some(leaf.valid_dns_names().map(str::to_owned).collect::<Vec<_>>())
+    });
+    if let Some(rcgen::CertifiedKey { cert, signing_key }) =
+        names.and_then(|names| rcgen::generate_simple_self_signed(names).ok())
+    {
+        certificate.chain_pem = cert.pem();
+        certificate.key_pem = Sensitive::new(signing_key.serialize_pem());
     }
 }
 

@@ -297,6 +297,11 @@ impl Tamper {
         Ok(lock(&self.0.handshakes).present_another()?)
     }
 
+    /// Presents certificates with the same names that nobody signed.
+    pub fn forge_certificates(&self) {
+        lock(&self.0.handshakes).forge();
+    }
+
     /// Makes every handshake agree on this protocol if the client offers it and fail otherwise, or agree on none. Who passes TLS on
     /// ends it for that, under a copy of the backend's certificate.
     pub fn protocol(&self, protocol: Option<&str>) {

@@ -1,0 +1,83 @@
+//! What is presented of a Secret that holds more than a certificate of its own, or one with another sort of key.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use gateproof_proxy::config::{Certificate, Config, Protocol};
+use rustls_pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
+use serde_json::Value;
+
+use super::{
+    Fault, Seam,
+    tools::{serve, view},
+};
+use crate::snapshot::{Kind, Snapshot};
+
+/// Where the first certificate of a chain ends.
+const END: &str = "-----END CERTIFICATE-----\n";
+
+/// `rsaEncryption` (RFC 8017, A.1) as keys have it.
+const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
+
+/// Leaves the first certificate of a chain.
+fn cut(certificate: &mut Certificate) {
+    if let Some(end) = certificate.chain_pem.find(END) {
+        certificate.chain_pem.truncate(end + END.len());
+    }
+}
+
+/// What is presented by listeners of HTTPS.
+fn of_https(config: &mut Config) -> impl Iterator<Item = &mut Certificate> {
+    config
+        .listeners
+        .iter_mut()
+        .flat_map(|lane| match &mut lane.protocol {
+            Protocol::Https(listeners) => listeners.as_mut_slice(),
+            Protocol::Tls(port) => port.https.as_mut_slice(),
+            _ => &mut [],
+        })
+        .flat_map(|listener| &mut listener.certificates)
+}
+
+/// What is presented by listeners of TLS that end it.
+fn of_streams(config: &mut Config) -> impl Iterator<Item = &mut Certificate> {
+    config
+        .listeners
+        .iter_mut()
+        .flat_map(|lane| match &mut lane.protocol {
+            Protocol::Tls(port) => port.streams.as_mut_slice(),
+            _ => &mut [],
+        })
+        .filter_map(|stream| stream.certificates.as_mut())
+        .flatten()
+}
+
+/// Spoils the keys of RSA.
+fn without_rsa(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Secret, |secret| {
+        let key = secret["data"]["tls.key"].as_str().and_then(|key| STANDARD.decode(key).ok());
+        let key = key.and_then(|key| PrivatePkcs8KeyDer::from_pem_slice(&key).ok());
+        if key.is_some_and(|key| key.secret_pkcs8_der().windows(RSA.len()).any(|part| part == RSA)) {
+            secret["data"]["tls.key"] = Value::from(STANDARD.encode("of no use"));
+        }
+    });
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "presents-certificates-alone",
+        summary: "Presents the first certificate of a Secret without those behind it, on listeners of HTTPS.",
+        clauses: &["OWN-36"],
+        seam: Seam::Config(|| serve(|_, config| of_https(config).for_each(cut))),
+    },
+    Fault {
+        name: "presents-certificates-alone-to-streams",
+        summary: "Presents the first certificate of a Secret without those behind it, on listeners of TLS.",
+        clauses: &["OWN-36"],
+        seam: Seam::Config(|| serve(|_, config| of_streams(config).for_each(cut))),
+    },
+    Fault {
+        name: "takes-no-keys-of-rsa",
+        summary: "Takes a Secret for malformed whose key is one of RSA.",
+        clauses: &["OWN-36"],
+        seam: Seam::Snapshot(|| view(without_rsa)),
+    },
+];
