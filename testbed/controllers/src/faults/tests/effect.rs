@@ -2,6 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use gateproof_proxy::Config;
+use rcgen::{CertificateParams, KeyPair};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -28,10 +29,30 @@ fn add(snapshot: &mut Snapshot, objects: &str, version: &str) {
 
 fn certificate(snapshot: &mut Snapshot, namespace: &str, name: &str) {
     let pair = rcgen::generate_simple_self_signed(vec![format!("{name}.test")]).unwrap();
-    let (crt, key) = (STANDARD.encode(pair.cert.pem()), STANDARD.encode(pair.signing_key.serialize_pem()));
+    secret(snapshot, (namespace, name), &pair.cert.pem(), &pair.signing_key);
+}
+
+fn secret(snapshot: &mut Snapshot, (namespace, name): (&str, &str), chain: &str, key: &KeyPair) {
+    let (crt, key) = (STANDARD.encode(chain), STANDARD.encode(key.serialize_pem()));
     let secret = json!({"metadata": {"namespace": namespace, "name": name, "uid": name},
         "data": {"tls.crt": crt, "tls.key": key}});
     snapshot.put(Kind::Secret, secret).unwrap();
+}
+
+/// A Secret with two certificates, the first of which has a key of RSA.
+fn chain(snapshot: &mut Snapshot, namespace: &str, name: &str) {
+    let key = KeyPair::from_pem(include_str!("rsa.pem")).unwrap();
+    let first = CertificateParams::new(vec![format!("{name}.test")]).unwrap().self_signed(&key).unwrap();
+    let behind = rcgen::generate_simple_self_signed(vec!["behind.test".to_owned()]).unwrap().cert;
+    secret(snapshot, (namespace, name), &(first.pem() + &behind.pem()), &key);
+}
+
+/// A Secret with a certificate whose time is over.
+fn untimely(snapshot: &mut Snapshot, namespace: &str, name: &str) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec![format!("{name}.test")]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+    secret(snapshot, (namespace, name), &params.self_signed(&key).unwrap().pem(), &key);
 }
 
 /// A ConfigMap with an authority, another one each time.
@@ -87,6 +108,8 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "other", "one");
     add(&mut first, include_str!("clients.yaml"), "1");
     add(&mut first, include_str!("made.yaml"), "1");
+    add(&mut first, include_str!("chains.yaml"), "1");
+    chain(&mut first, "demo", "chained");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
@@ -108,6 +131,8 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut second, "demo", "shown");
     add(&mut second, include_str!("clients-later.yaml"), "2");
     add(&mut second, include_str!("made-later.yaml"), "2");
+    add(&mut second, include_str!("chains-later.yaml"), "2");
+    untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
     authority(&mut second, "demo", "authority");
