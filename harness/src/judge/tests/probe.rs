@@ -126,43 +126,6 @@ fn a_deleted_gateway_is_asked_at_the_address_that_it_had() {
     assert!(matches!(&play.requests[0], ProbeRequest::Http(http) if http.host == "10.0.0.1"));
 }
 
-#[rstest]
-#[case::that_was_there("http", Outcome::Passed)]
-#[case::that_never_was("https", Outcome::Inconclusive)]
-fn a_listener_that_was_taken_off_is_asked_at_the_port_that_it_had(#[case] listener: &str, #[case] outcome: Outcome) {
-    let version = |generation: i64, listeners: Value| {
-        let mut own = pool_gateway();
-        own["metadata"] = json!({"name": "own", "namespace": NS, "uid": "uid-route", "generation": generation});
-        own["spec"]["listeners"] = listeners;
-        for condition in own["status"]["conditions"].as_array_mut().into_iter().flatten() {
-            condition["observedGeneration"] = json!(generation);
-        }
-        own
-    };
-    let before = version(1, json!([{"name": "http", "port": 8000, "protocol": "HTTP"}]));
-    let after = version(2, json!([{"name": "tcp", "port": 9000, "protocol": "TCP"}]));
-    let target = crate::scenario::ProbeTarget {
-        gateway: object("Gateway", "own"),
-        listener: Some(listener.to_owned()),
-        of: None,
-    };
-    let steps = vec![
-        apply(vec![before.clone()]),
-        apply(vec![after.clone()]),
-        asks(Probe { target, method: None, host: None, ..get(Answer::NoAnswer) }),
-    ];
-    let mut play = Play::new(scenario(steps))
-        .writes(move |step, _| match step {
-            0 => (admitted(1), vec![(5, modified(&before))]),
-            _ => (admitted(2), vec![(5, modified(&after))]),
-        })
-        .probes(|_, _, _| Back::Error(ProbeError::ConnectRefused(String::new())));
-    let verdict = play.run();
-    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
-    assert!(play.requests.iter().all(|request| matches!(request, ProbeRequest::Tcp { port: 8000, .. })));
-    assert_eq!(play.requests.is_empty(), outcome != Outcome::Passed);
-}
-
 /// There is nothing to dial where there was never an address. One that cannot be dialled from here is an address.
 #[rstest]
 #[case::nothing(json!([]), Answer::NoAnswer, Outcome::Passed)]
