@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::conditions::array;
 use super::env::Env;
 use super::grpc;
-use super::history::Latest;
+use super::history::{Latest, Version};
 use crate::dialects::{Dialect, Protocol};
 use crate::log::{Hello, HttpRequest, ProbeRequest, Role};
-use crate::scenario::Probe;
+use crate::scenario::{ObjectRef, Probe};
 
 /// Why a probe cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,14 +58,14 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             RequestError::NoListener(format!("the dialect `{}` names no port for that", dialect.name()))
         })?,
         None => match &probe.target.of {
-            None => listener_port(probe, object, &name)?,
+            None => port_that_was(probe, gateway, object, env)?,
             Some(of) => match env.history.latest(of) {
                 Latest::Current(version) | Latest::Behind { seen: version, .. } => {
-                    listener_port(probe, &version.object, &env.label(of))?
+                    port_that_was(probe, of, &version.object, env)?
                 }
                 // What it leaves on the data path is asked at the port that it had.
                 Latest::Gone | Latest::Unknown => match env.history.versions(of).last() {
-                    Some(version) => listener_port(probe, &version.object, &env.label(of))?,
+                    Some(version) => port_that_was(probe, of, &version.object, env)?,
                     None => return Err(RequestError::NotSeen(env.label(of))),
                 },
             },
@@ -177,6 +177,16 @@ fn fixed_port(probe: &Probe, ports: &BTreeMap<Protocol, u16>) -> Option<u16> {
 fn port_at(object: &Value, place: &str, name: &str) -> Result<u16, RequestError> {
     let port = object.pointer(place).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
     port.ok_or_else(|| RequestError::NoListener(format!("{name} has no port at {place}")))
+}
+
+/// The port of a listener. What one that was taken off leaves on the data path is asked at the port that it had.
+fn port_that_was(probe: &Probe, of: &ObjectRef, object: &Value, env: &Env<'_>) -> Result<u16, RequestError> {
+    let name = env.label(of);
+    let had = |version: &Version| listener_port(probe, &version.object, &name).ok();
+    listener_port(probe, object, &name).or_else(|error| match probe.target.listener {
+        Some(_) => env.history.versions(of).iter().rev().find_map(had).ok_or(error),
+        None => Err(error),
+    })
 }
 
 fn listener_port(probe: &Probe, object: &Value, name: &str) -> Result<u16, RequestError> {

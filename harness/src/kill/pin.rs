@@ -8,7 +8,7 @@ mod status;
 use std::io::ErrorKind;
 
 use gateproof_controllers::faults::tamper::{
-    FrameSort, ObjectEdit, StatusEdit, TamperError, WrongAnswer, WrongConnection,
+    FrameSort, ObjectEdit, Spot, StatusEdit, TamperError, WrongAnswer, WrongConnection,
 };
 use gateproof_controllers::snapshot::ObjectKey;
 use gateproof_echo::grpc::message::{frame, text_message};
@@ -20,7 +20,7 @@ use crate::dialects::Dialect;
 use crate::log::Message;
 use crate::scenario::expectations::{Asserted, NotedPart, SeenPart};
 use crate::scenario::scope::DEFINITION;
-use crate::scenario::{Answer, FieldExpectation, GrpcCode, HeaderTest, ObjectRef, Probe, Scenario, Seen};
+use crate::scenario::{Answer, FieldExpectation, GrpcCode, HeaderTest, ObjectRef, Probe, Scenario, Seen, Verb};
 
 /// A text that nobody else writes.
 const OTHER: &str = "tampered";
@@ -50,9 +50,11 @@ pub(super) enum Pin {
     /// Handshakes agree on this protocol, or on none.
     Protocol(Option<String>),
     /// Something answers at a Gateway's listener for this host.
-    Occupy(ObjectKey, Option<(String, ObjectKey)>, String, String),
+    Occupy(Spot, String),
     /// Connections to a Gateway's listener are held or answered, whether or not the data plane listens there.
-    Take(ObjectKey, Option<(String, ObjectKey)>, String, WrongConnection),
+    Take(Spot, WrongConnection),
+    /// Datagrams to a Gateway's listener are answered, whether or not the data plane takes them there.
+    TakeDatagrams(Spot),
     /// TLS ends for this name wherever it ends for others, whatever clients show; streams are held.
     Welcome(String),
     /// The API server takes anything for the objects of these CRDs.
@@ -98,8 +100,8 @@ impl Pin {
                 tamper.protocol(protocol.as_deref());
                 Ok(())
             }
-            Pin::Occupy(gateway, of, listener, host) => {
-                match tamper.occupy(&gateway, of.as_ref(), &listener, b"").await {
+            Pin::Occupy(spot, host) => {
+                match tamper.occupy(&spot, b"").await {
                     // The data plane itself listens there, and says that it has no such route.
                     Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
                         tamper.answers(&host, WrongAnswer::Status(OTHER_STATUS));
@@ -110,9 +112,9 @@ impl Pin {
                     put => put,
                 }
             }
-            Pin::Take(gateway, of, listener, wrong) => {
+            Pin::Take(spot, wrong) => {
                 let says: &[u8] = if wrong == WrongConnection::Answered { b"tampered\n" } else { b"" };
-                match tamper.occupy(&gateway, of.as_ref(), &listener, says).await {
+                match tamper.occupy(&spot, says).await {
                     Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
                         tamper.connections(wrong);
                         Ok(())
@@ -120,6 +122,13 @@ impl Pin {
                     put => put,
                 }
             }
+            Pin::TakeDatagrams(spot) => match tamper.occupy_datagrams(&spot, b"tampered\n").await {
+                Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
+                    tamper.connections(WrongConnection::Answered);
+                    Ok(())
+                }
+                put => put,
+            },
             Pin::Welcome(name) => {
                 tamper.connections(WrongConnection::Held);
                 tamper.answers(&name, WrongAnswer::Status(OTHER_STATUS));
@@ -169,7 +178,7 @@ pub(super) fn pin(scenario: &Scenario, asserted: &Asserted) -> Option<Pin> {
         Asserted::Field(object, field) => self::field(object, field),
         Asserted::Never(subject, _) => on(&subject.subject, status::never(subject)),
         Asserted::Unchanged(object) => Some(Pin::Rewrite(object.kind.clone(), key(object), status::touched())),
-        Asserted::Answer(probe) => answer(probe),
+        Asserted::Answer(probe) => answer(scenario, probe),
         Asserted::Made(made, part) => Some(Pin::Made(key(&made.object), made::carries(made, part)?)),
         Asserted::Requests(requests, part) => LogPin::of(requests, *part).map(Pin::Requests),
         Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
@@ -189,11 +198,33 @@ fn field(object: &ObjectRef, field: &FieldExpectation) -> Option<Pin> {
     })
 }
 
-fn answer(probe: &Probe) -> Option<Pin> {
-    let key = || key(&probe.target.gateway);
-    let of = || probe.target.of.as_ref().map(|of| (of.kind.clone(), self::key(of)));
-    let taken = |wrong| match &probe.target.listener {
-        Some(listener) if !probe.datagrams => Pin::Take(key(), of(), listener.clone(), wrong),
+/// The port that the manifest gave a listener last, since it may be gone when it is asked for.
+fn port_that_was(scenario: &Scenario, of: &ObjectRef, listener: &str) -> Option<u16> {
+    let applied = scenario.steps.iter().filter_map(|step| match &step.verb {
+        Verb::Apply(apply) => Some(&apply.objects),
+        _ => None,
+    });
+    let is_it = |object: &&Value| object["kind"] == of.kind.as_str() && object["metadata"]["name"] == of.name.as_str();
+    let listeners = applied.flatten().filter(is_it).filter_map(|object| object["spec"]["listeners"].as_array());
+    let ports = listeners.flatten().filter(|one| one["name"] == listener).filter_map(|one| one["port"].as_u64());
+    ports.last().and_then(|port| u16::try_from(port).ok())
+}
+
+fn spot(scenario: &Scenario, probe: &Probe) -> Option<Spot> {
+    let target = &probe.target;
+    let listener = target.listener.clone()?;
+    Some(Spot {
+        gateway: key(&target.gateway),
+        of: target.of.as_ref().map(|of| (of.kind.clone(), key(of))),
+        had: port_that_was(scenario, target.of.as_ref().unwrap_or(&target.gateway), &listener),
+        listener,
+    })
+}
+
+fn answer(scenario: &Scenario, probe: &Probe) -> Option<Pin> {
+    let taken = |wrong| match spot(scenario, probe) {
+        Some(spot) if !probe.datagrams => Pin::Take(spot, wrong),
+        Some(spot) if wrong == WrongConnection::Answered => Pin::TakeDatagrams(spot),
         _ => Pin::Connection(wrong),
     };
     // Of a stream the host is no more than its server name.
@@ -205,7 +236,7 @@ fn answer(probe: &Probe) -> Option<Pin> {
         },
         (Answer::NoAnswer, None) => taken(WrongConnection::Answered),
         (Answer::NoAnswer, Some(_)) if probe.tls && probe.target.listener.is_none() => Pin::Welcome(host(probe)?),
-        (Answer::NoAnswer, Some(_)) => Pin::Occupy(key(), of(), probe.target.listener.clone()?, host(probe)?),
+        (Answer::NoAnswer, Some(_)) => Pin::Occupy(spot(scenario, probe)?, host(probe)?),
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),

@@ -12,21 +12,27 @@ use crate::{
     status::{Condition, StatusUpdate, Truth},
 };
 
-/// Goes on accepting routes whose section is gone, until they are written.
-#[derive(Default)]
-struct KeepsSections(BTreeSet<(String, i64, String)>);
+/// Goes on accepting routes of some kinds whose section is gone, until they are written.
+struct KeepsSections {
+    of: &'static [Kind],
+    known: BTreeSet<(String, i64, String)>,
+}
+
+fn keep_sections(of: &'static [Kind]) -> Box<dyn StatusesSeam> {
+    Box::new(KeepsSections { of, known: BTreeSet::new() })
+}
 
 impl StatusesSeam for KeepsSections {
     fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
-        for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
+        for update in statuses.iter_mut().filter(|update| self.of.contains(&update.kind)) {
             let Some(route) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else { continue };
             for parent in parents(std::slice::from_mut(update)) {
                 let Some(section) = &parent.parent_ref.section_name else { continue };
                 let key =
                     (route.meta.uid.clone(), route.meta.generation, format!("{} {section}", parent.parent_ref.name));
                 if is(&parent.conditions, "Accepted", Truth::True) {
-                    self.0.insert(key);
-                } else if has_reason(&parent.conditions, "Accepted", "NoMatchingParent") && self.0.contains(&key) {
+                    self.known.insert(key);
+                } else if has_reason(&parent.conditions, "Accepted", "NoMatchingParent") && self.known.contains(&key) {
                     set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
                 }
             }
@@ -49,7 +55,13 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "accepts-routes-of-renamed-listeners",
         summary: "Goes on saying Accepted=True of an HTTPRoute when the listener that it names has another name.",
         clauses: &["GEP1364-14"],
-        seam: Seam::Statuses(|| Box::<KeepsSections>::default()),
+        seam: Seam::Statuses(|| keep_sections(&[Kind::HttpRoute])),
+    },
+    Fault {
+        name: "accepts-streams-of-removed-listeners",
+        summary: "Goes on saying Accepted=True of a TCPRoute or UDPRoute when the listener that it names is removed.",
+        clauses: &["GEP1364-14"],
+        seam: Seam::Statuses(|| keep_sections(&[Kind::TcpRoute, Kind::UdpRoute])),
     },
     Fault {
         name: "takes-kinds-of-other-groups",

@@ -26,6 +26,7 @@ mod releases;
 mod snapshot;
 mod specs;
 mod statuses;
+mod stream_changes;
 mod streams;
 mod surface;
 pub mod tamper;
@@ -206,6 +207,7 @@ pub fn catalogue() -> &'static [Fault] {
             protection::FAULTS,
             lacking::FAULTS,
             streams::FAULTS,
+            stream_changes::FAULTS,
             infrastructure::FAULTS,
             protocols::FAULTS,
         ];

@@ -151,16 +151,18 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:UDPRouteMultipleRoutesAttachment.2"],
         seam: Seam::Config(|| {
             serve_from(|snapshot| {
-                let known: Vec<(Value, Vec<Value>)> = snapshot
+                let parents =
+                    |route: &Value| (route["metadata"]["namespace"].clone(), route["spec"]["parentRefs"].clone());
+                let known: Vec<((Value, Value), Vec<Value>)> = snapshot
                     .all(Kind::UdpRoute)
                     .map(|route| {
                         let refs = route.raw["spec"]["rules"][0]["backendRefs"].as_array().cloned();
-                        (route.raw["spec"]["parentRefs"].clone(), refs.unwrap_or_default())
+                        (parents(&route.raw), refs.unwrap_or_default())
                     })
                     .collect();
                 snapshot.edit(Kind::UdpRoute, |route| {
-                    let parents = route["spec"]["parentRefs"].clone();
-                    let all = known.iter().filter(|(of, _)| *of == parents).flat_map(|(_, refs)| refs.clone());
+                    let own = parents(route);
+                    let all = known.iter().filter(|(of, _)| *of == own).flat_map(|(_, refs)| refs.clone());
                     route["spec"]["rules"][0]["backendRefs"] = all.collect();
                 });
             })

@@ -9,37 +9,12 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{Memory, backends, each, is, keep_of_rules, parents, serve_past},
+        tools::{Memory, add_former, backends, each, is, keep_of_rules, parents, serve_past},
     },
     runtime::seams::{ConfigSeam, Seen},
-    snapshot::{Kind, Object, ObjectKey, Snapshot},
+    snapshot::{Kind, Object, Snapshot},
     status::Truth,
 };
-
-/// Puts back into the lists that stand in objects of a kind what they had before, behind what they have now.
-fn add_former(
-    memory: &mut Memory,
-    snapshot: &mut Snapshot,
-    kind: Kind,
-    lists: fn(&mut Value) -> Vec<&mut Vec<Value>>,
-    is_same: fn(&Value, &Value) -> bool,
-) {
-    snapshot.edit(kind, |now| {
-        let (namespace, name) = (&now["metadata"]["namespace"], &now["metadata"]["name"]);
-        let key = ObjectKey::new(namespace.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
-        let Some(before) = memory.objects.get(&(kind, key)) else { return };
-        if before.raw["metadata"]["uid"] != now["metadata"]["uid"] {
-            return;
-        }
-        let mut before = (*before.raw).clone();
-        for (list, former) in lists(now).into_iter().zip(lists(&mut before)) {
-            let gone = former.iter().filter(|old| !list.iter().any(|one| is_same(one, old)));
-            let gone: Vec<Value> = gone.cloned().collect();
-            list.extend(gone);
-        }
-    });
-    memory.objects.extend(snapshot.all(kind).map(|object| ((kind, object.key()), Arc::clone(object))));
-}
 
 fn hostnames(route: &mut Value) -> Vec<&mut Vec<Value>> {
     route.pointer_mut("/spec/hostnames").and_then(Value::as_array_mut).into_iter().collect()

@@ -28,7 +28,7 @@ use kube::{
 };
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::Notify;
 
 pub use exchange::{FrameSort, WrongAnswer, WrongConnection};
@@ -43,6 +43,19 @@ use crate::{
     snapshot::{Kind, ObjectKey},
     status::StatusUpdate,
 };
+
+/// The address and port of a Gateway's listener.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// The Gateway.
+    pub gateway: ObjectKey,
+    /// The object that has the listener, by kind, where that is another one.
+    pub of: Option<(String, ObjectKey)>,
+    /// The listener.
+    pub listener: String,
+    /// The port that it had, if it is none any more.
+    pub had: Option<u16>,
+}
 
 /// How often a write is tried again because the implementation was faster.
 const CONFLICTS: usize = 16;
@@ -325,13 +338,42 @@ impl Tamper {
     ///
     /// # Errors
     /// If the Gateway has no such place, or something listens there.
-    pub async fn occupy(
-        &self,
-        gateway: &ObjectKey,
-        of: Option<&(String, ObjectKey)>,
-        listener: &str,
-        says: &'static [u8],
-    ) -> Result<(), TamperError> {
+    pub async fn occupy(&self, spot: &Spot, says: &'static [u8]) -> Result<(), TamperError> {
+        let address = self.address(spot).await?;
+        let socket = TcpListener::bind(address).await.map_err(|error| TamperError::Listen { address, error })?;
+        let task = tokio::spawn(async move {
+            let mut held = Vec::new();
+            while let Ok((mut stream, _)) = socket.accept().await {
+                let said = stream.write_all(says).await;
+                tracing::debug!(?said, "a connection was taken");
+                held.push(stream);
+            }
+        });
+        lock(&self.0.tasks).push(task.abort_handle());
+        Ok(())
+    }
+
+    /// Answers datagrams at the address and port of a Gateway's listener, where nothing should.
+    ///
+    /// # Errors
+    /// If the Gateway has no such place, or something listens there.
+    pub async fn occupy_datagrams(&self, spot: &Spot, says: &'static [u8]) -> Result<(), TamperError> {
+        let address = self.address(spot).await?;
+        let socket = UdpSocket::bind(address).await.map_err(|error| TamperError::Listen { address, error })?;
+        let task = tokio::spawn(async move {
+            let mut datagram = [0; 2048];
+            while let Ok((_, from)) = socket.recv_from(&mut datagram).await {
+                let said = socket.send_to(says, from).await;
+                tracing::debug!(?said, "a datagram was answered");
+            }
+        });
+        lock(&self.0.tasks).push(task.abort_handle());
+        Ok(())
+    }
+
+    /// Where a listener is reached, or was.
+    async fn address(&self, spot: &Spot) -> Result<SocketAddr, TamperError> {
+        let Spot { gateway, of, listener, had } = spot;
         let kind = Kind::Gateway.name();
         let object = read(&self.api(kind, gateway).await?, kind, gateway).await?;
         let lacks =
@@ -344,21 +386,10 @@ impl Tamper {
             None => object,
         };
         let listeners = object.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
-        let port = listeners.filter(|one| one["name"] == listener).find_map(|one| one["port"].as_u64());
-        let port = port.and_then(|port| u16::try_from(port).ok()).ok_or_else(|| lacks("such listener"))?;
+        let port = listeners.filter(|one| one["name"] == listener.as_str()).find_map(|one| one["port"].as_u64());
+        let port = port.and_then(|port| u16::try_from(port).ok()).or(*had).ok_or_else(|| lacks("such listener"))?;
         let port = port.wrapping_add(self.place()?.port_offset.unwrap_or_default());
-        let address = SocketAddr::new(address, port);
-        let socket = TcpListener::bind(address).await.map_err(|error| TamperError::Listen { address, error })?;
-        let task = tokio::spawn(async move {
-            let mut held = Vec::new();
-            while let Ok((mut stream, _)) = socket.accept().await {
-                let said = stream.write_all(says).await;
-                tracing::debug!(?said, "a connection was taken");
-                held.push(stream);
-            }
-        });
-        lock(&self.0.tasks).push(task.abort_handle());
-        Ok(())
+        Ok(SocketAddr::new(address, port))
     }
 
     async fn api(&self, kind: &str, key: &ObjectKey) -> Result<Api<DynamicObject>, TamperError> {
