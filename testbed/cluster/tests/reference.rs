@@ -88,6 +88,22 @@ async fn listeners_follow_the_spec() {
     world.testbed.shutdown().await;
 }
 
+/// What is made for a Gateway carries what that asks for, and what somebody else has under the same name stays theirs.
+#[tokio::test]
+async fn objects_of_others_are_not_taken_for_those_of_a_gateway() {
+    let world = World::start().await;
+    world.until_gateway("gw", &[("Programmed", "True/Programmed")]).await;
+    let theirs = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "gw-gateproof", "namespace": "demo"},
+        "spec": {"ports": [{"port": 4321}]}});
+    world.create(theirs).await;
+    world.patch("Gateway", "gw", json!({"spec": {"infrastructure": {"labels": {"team": "blue"}}}})).await;
+    // Services are made before ConfigMaps.
+    world.until("ConfigMap", "gw-gateproof", |made| made["metadata"]["labels"]["team"] == "blue").await;
+    let theirs = world.until("Service", "gw-gateproof", |_| true).await;
+    assert_eq!((&theirs["metadata"]["labels"], &theirs["spec"]["ports"][0]["port"]), (&json!(null), &json!(4321)));
+    world.testbed.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_watch_that_is_too_old_starts_over() {
     let world = World::start().await;

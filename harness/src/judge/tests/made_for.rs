@@ -107,6 +107,18 @@ fn objects_that_come_late_are_late() {
 }
 
 #[test]
+fn what_was_right_in_time_is_not_late_with_the_rest() {
+    let context = Context { timing: Timing::of(TimingProfile::Real), ..context() };
+    let late = u64::try_from(context.timing.gateway.as_millis()).unwrap() + 2000;
+    let mut expected = expected(blue());
+    expected.annotations.insert("past".to_owned(), FieldTest::Absent);
+    let there = [("Service", None, 0, late), ("Service", Some("blue"), late, EVER)];
+    let verdict = play(expected, context, &there).run();
+    let named: Vec<_> = verdict.findings.iter().map(|one| one.expectation.as_str()).collect();
+    assert_eq!(named, ["steps[1].made.labels[team]"], "{verdict:?}");
+}
+
+#[test]
 fn what_only_should_be_warns() {
     let verdict = asked(blue(), |made| made.level = Level::Should, &[("Service", None, 0, EVER)]);
     assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");

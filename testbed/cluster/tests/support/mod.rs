@@ -125,7 +125,7 @@ impl World {
 
 fn resource(kind: &str) -> ApiResource {
     let (group, version) = match kind {
-        "Namespace" | "Service" => ("", "v1"),
+        "Namespace" | "Service" | "ConfigMap" => ("", "v1"),
         "EndpointSlice" => ("discovery.k8s.io", "v1"),
         _ => ("gateway.networking.k8s.io", "v1"),
     };

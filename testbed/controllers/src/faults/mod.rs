@@ -20,7 +20,7 @@ mod listener_sets;
 mod own_certificates;
 mod policies;
 mod protection;
-mod protocols;
+pub(crate) mod protocols;
 mod releases;
 mod snapshot;
 mod specs;

@@ -16,29 +16,29 @@ use http::{Response, Version};
 use super::{Fault, Seam, tamper::intercept};
 
 /// HTTP/2 as handshakes name it.
-const HTTP2: &[u8] = b"h2";
+pub(crate) const HTTP2: &[u8] = b"h2";
 
 /// HTTP/1.1 likewise.
-const HTTP1: &[u8] = b"http/1.1";
+pub(crate) const HTTP1: &[u8] = b"http/1.1";
 
-fn offers(offered: &[Vec<u8>], protocol: &[u8]) -> bool {
+fn offers(offered: &[Protocol], protocol: &[u8]) -> bool {
     offered.iter().any(|one| one == protocol)
 }
 
 /// The name of a protocol, as a handshake has it.
-type Protocol = Vec<u8>;
+pub(crate) type Protocol = Vec<u8>;
 
 /// What may be agreed on, by what a client offers and what is spoken.
-struct Agrees(fn(&[Protocol], Vec<Protocol>) -> Vec<Protocol>);
+pub(crate) struct Agrees(pub(crate) fn(&[Protocol], Vec<Protocol>) -> Vec<Protocol>);
 
 impl Exchange for Agrees {
-    fn on_protocols(&self, _: &Connection, offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    fn on_protocols(&self, _: &Connection, offered: &[Protocol], spoken: Vec<Protocol>) -> Vec<Protocol> {
         (self.0)(offered, spoken)
     }
 }
 
 /// Those of the first protocol alone. Where that is unknown, nothing can be agreed on.
-fn first_alone(offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+fn first_alone(offered: &[Protocol], spoken: Vec<Protocol>) -> Vec<Protocol> {
     match offered.first() {
         Some(first) if !spoken.is_empty() && !spoken.contains(first) => vec![b"none-of-yours".to_vec()],
         Some(first) if !spoken.is_empty() => vec![first.clone()],
@@ -47,7 +47,7 @@ fn first_alone(offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
 }
 
 /// Nothing where both versions of HTTP are offered.
-fn nothing_of_two(offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+fn nothing_of_two(offered: &[Protocol], spoken: Vec<Protocol>) -> Vec<Protocol> {
     if offers(offered, HTTP2) && offers(offered, HTTP1) { Vec::new() } else { spoken }
 }
 
@@ -57,7 +57,7 @@ struct DoesNotSpeakIt(Mutex<BTreeSet<u64>>);
 
 #[async_trait]
 impl Exchange for DoesNotSpeakIt {
-    fn on_protocols(&self, of: &Connection, offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    fn on_protocols(&self, of: &Connection, offered: &[Protocol], spoken: Vec<Protocol>) -> Vec<Protocol> {
         if offers(offered, HTTP2) && offers(offered, HTTP1) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(of.id);
         }

@@ -9,33 +9,16 @@ use gateproof_proxy::{
 };
 
 use super::{Place, Variant};
-
-/// HTTP/2 as handshakes name it.
-const HTTP2: &[u8] = b"h2";
-
-/// HTTP/1.1 likewise.
-const HTTP1: &[u8] = b"http/1.1";
-
-/// The name of a protocol, as a handshake has it.
-type Protocol = Vec<u8>;
-
-/// What may be agreed on, by what a client offers and what is spoken.
-struct Agrees(fn(&[Protocol], Vec<Protocol>) -> Vec<Protocol>);
-
-impl Exchange for Agrees {
-    fn on_protocols(&self, _: &Connection, offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-        (self.0)(offered, spoken)
-    }
-}
+use crate::faults::protocols::{Agrees, HTTP1, HTTP2, Protocol};
 
 /// HTTP/1.1 before HTTP/2.
-fn oldest_first(_: &[Vec<u8>], mut spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+fn oldest_first(_: &[Protocol], mut spoken: Vec<Protocol>) -> Vec<Protocol> {
     spoken.sort_by_key(|protocol| protocol != HTTP1);
     spoken
 }
 
 /// Nothing unless HTTP/2 is offered.
-fn newest_alone(offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+fn newest_alone(offered: &[Protocol], spoken: Vec<Protocol>) -> Vec<Protocol> {
     if offered.iter().any(|protocol| protocol == HTTP2) { spoken } else { Vec::new() }
 }
 

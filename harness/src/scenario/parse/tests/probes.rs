@@ -196,6 +196,8 @@ fn what_handshakes_agree_on_is_read() {
     "{backend: echo}",
     "by ALPN that HTTP/2 is agreed on"
 )]
+#[case("get: \"https://${host}/\", alpn: [none, h2]", "{backend: echo}", "`none` is no protocol")]
+#[case("get: \"https://${host}/\", alpn: [h2, http/1.1, h2]", "{backend: echo}", "`h2` is named twice")]
 #[case("websocket: \"https://${host}/ws\", alpn: [h2]", "{status: 101}", "a WebSocket begins over HTTP/1.1")]
 #[case("get: \"https://${host}/\"", "{backend: echo, alpn: h2}", "`h2` cannot be agreed on")]
 #[case("get: \"https://${host}/\"", "{backend: echo, alpn: []}", "no protocol is named")]
