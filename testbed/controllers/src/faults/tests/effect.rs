@@ -87,6 +87,7 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "other", "one");
     add(&mut first, include_str!("clients.yaml"), "1");
     add(&mut first, include_str!("made.yaml"), "1");
+    add(&mut first, include_str!("sets.yaml"), "1");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
