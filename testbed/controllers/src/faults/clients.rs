@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gateproof_proxy::config::{Admits, ClientValidation, Config, Protocol, TlsListener};
+use gateproof_proxy::config::{Admits, ClientValidation, Config, Listener as Lane, Protocol, TlsListener};
 use serde_json::Value;
 
 use super::{
@@ -16,13 +16,18 @@ use crate::{
     status::{Condition, StatusUpdate, Truth},
 };
 
-/// The listeners of protocol HTTPS.
-fn https(config: &mut Config) -> impl Iterator<Item = &mut TlsListener> {
-    config.listeners.iter_mut().flat_map(|lane| match &mut lane.protocol {
+/// The listeners of protocol HTTPS on a port.
+pub(super) fn https_of(lane: &mut Lane) -> impl Iterator<Item = &mut TlsListener> {
+    match &mut lane.protocol {
         Protocol::Https(all) => all.iter_mut(),
         Protocol::Tls(port) => port.https.iter_mut(),
         _ => [].iter_mut(),
-    })
+    }
+}
+
+/// The listeners of protocol HTTPS.
+fn https(config: &mut Config) -> impl Iterator<Item = &mut TlsListener> {
+    config.listeners.iter_mut().flat_map(https_of)
 }
 
 /// How listeners validate that do.
@@ -98,7 +103,7 @@ fn keep_last(memory: &mut Memory, snapshot: &mut Snapshot) {
 }
 
 /// Leaves validation without an authority out.
-fn forget_broken(snapshot: &mut Snapshot) {
+pub(super) fn forget_broken(snapshot: &mut Snapshot) {
     let known = snapshot.clone();
     snapshot.edit(Kind::Gateway, |gateway| {
         let text = |field: &str| gateway["metadata"][field].as_str().unwrap_or_default().to_owned();

@@ -199,6 +199,8 @@ pub fn catalogue() -> &'static [Fault] {
             udp::FAULTS,
             kept::FAULTS,
             listener_sets::FAULTS,
+            listener_sets::clients::FAULTS,
+            listener_sets::routes::FAULTS,
             tls::FAULTS,
             policies::FAULTS,
             clients::FAULTS,

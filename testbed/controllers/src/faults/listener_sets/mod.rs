@@ -1,6 +1,8 @@
 //! What can go wrong about ListenerSets: who may add listeners, whose they are, and which of them are served.
 
 mod acts;
+pub(super) mod clients;
+pub(super) mod routes;
 
 use acts::*;
 

@@ -110,6 +110,7 @@ fn moments() -> [Snapshot; 2] {
     add(&mut first, include_str!("made.yaml"), "1");
     add(&mut first, include_str!("chains.yaml"), "1");
     chain(&mut first, "demo", "chained");
+    add(&mut first, include_str!("sets.yaml"), "1");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
