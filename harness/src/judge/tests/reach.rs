@@ -4,8 +4,8 @@ use gateproof_report::record::Outcome;
 use rstest::rstest;
 
 use super::driver::*;
-use crate::log::{Change, ProbeError, ProbeRequest};
-use crate::scenario::Answer;
+use crate::log::{Change, ProbeError, ProbeRequest, Scope};
+use crate::scenario::{Answer, Probe, ProbeTarget};
 
 fn no_route(to: &str) -> Back {
     Back::Error(ProbeError::NoRoute { to: to.parse().unwrap(), why: "No route to host".to_owned() })
@@ -85,4 +85,16 @@ fn no_way_to_a_gateway_that_is_gone_is_no_answer(
         });
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+}
+
+/// A listener that was taken off its Gateway is asked at the port that it had.
+#[test]
+fn what_a_listener_leaves_is_asked_at_its_port() {
+    let target = ProbeTarget { listener: Some("more".to_owned()), ..get(Answer::NoAnswer).target };
+    let mut play = Play::new(scenario(vec![asks(Probe { target, ..get(Answer::NoAnswer) })]));
+    play.listen("HTTP");
+    play.push(Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
+    let mut play = play.probes(|_, _, _| Back::Error(ProbeError::ConnectRefused(String::new())));
+    play.run();
+    assert!(play.requests.iter().any(|request| port(request) == 443), "{:?}", play.requests);
 }
