@@ -378,7 +378,7 @@ impl Play {
         self
     }
 
-    fn push(&mut self, scope: Scope, body: Body) {
+    pub(super) fn push(&mut self, scope: Scope, body: Body) {
         let event = Event { seq: self.log.len() as u64, at: self.now, scope, body };
         self.judge.observe(&event);
         self.log.push(event);
