@@ -41,7 +41,7 @@ pub(super) fn compare(
         }
         Answer::TlsBackend { backend, certificate, trusted, alpn } => {
             // Who shakes hands otherwise is not who was meant, and what it says within does not count.
-            if check.shaken((certificate.as_deref(), trusted.is_some()), alpn, exchange)
+            if check.shaken((certificate.as_deref(), trusted.as_deref()), alpn, exchange)
                 && answered_by(exchange, bindings) != Some(backend.as_str())
             {
                 let expected = format!("a line from backend {backend} over TLS");
@@ -221,8 +221,8 @@ impl Check<'_> {
             .as_ref()
             .is_none_or(|name| self.certificate(name, presented.map(|of| of.names.as_slice()).unwrap_or_default()));
         // Whom to trust with another one is nobody's question.
-        if is_presented && expected.trusted.is_some() {
-            self.trusted(presented);
+        if let Some(by) = expected.trusted.as_deref().filter(|_| is_presented) {
+            self.trusted(by, exchange);
         }
         for (name, test) in &expected.headers {
             let values: Vec<&str> =

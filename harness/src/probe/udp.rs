@@ -103,6 +103,15 @@ async fn converse(
             match tokio::time::timeout_at(if is_last { end } else { next }, socket.recv(&mut answer)).await {
                 Err(_) => break,
                 Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
+                // A firewall may say so of a port that nobody listens at.
+                Ok(Err(error))
+                    if matches!(error.kind(), ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) =>
+                {
+                    return Err(match socket.peer_addr() {
+                        Ok(to) => ProbeError::NoRoute { to, why: error.to_string() },
+                        Err(_) => ProbeError::Unreachable(error.to_string()),
+                    });
+                }
                 Ok(Err(error)) => return Err(ProbeError::Broken(error.to_string())),
                 Ok(Ok(length)) => heard.take(&answer[..length], number, &datagram)?,
             }

@@ -1,13 +1,13 @@
 //! A handshake against what is expected of it: whose certificate is presented, and which protocol is agreed on.
 
 use super::Check;
-use crate::log::{Exchange, NO_PROTOCOL, PeerCertificate};
+use crate::log::{Exchange, NO_PROTOCOL, PeerCertificate, ProbeRequest};
 
 impl Check<'_> {
     /// Looks at a handshake, if it came to its end. Whether nothing was wrong with it.
     pub(super) fn shaken(
         &mut self,
-        (certificate, trusted): (Option<&str>, bool),
+        (certificate, trusted): (Option<&str>, Option<&str>),
         alpn: &[String],
         exchange: &Exchange,
     ) -> bool {
@@ -16,7 +16,7 @@ impl Check<'_> {
             (Some(name), Some(presented)) => self.certificate(name, &presented.names),
             _ => true,
         };
-        let is_presented = is_presented && (!trusted || presented.is_none() || self.trusted(presented));
+        let is_presented = is_presented && trusted.is_none_or(|by| presented.is_none() || self.trusted(by, exchange));
         // Who presents another one is somebody else, and agrees on what they like.
         is_presented && self.agreed(alpn, exchange)
     }
@@ -34,14 +34,25 @@ impl Check<'_> {
         false
     }
 
-    /// Looks at whether a client trusts what is presented.
-    pub(super) fn trusted(&mut self, presented: Option<&PeerCertificate>) -> bool {
-        let seen = match presented {
+    /// Looks at whether a client that knows this authority trusts what is presented.
+    pub(super) fn trusted(&mut self, by: &str, exchange: &Exchange) -> bool {
+        let asked = match &exchange.request {
+            ProbeRequest::Http(request) => request.trusts.as_deref(),
+            ProbeRequest::Tcp { tls: Some(hello), .. } => hello.trusts.as_deref(),
+            ProbeRequest::Tcp { .. } | ProbeRequest::Udp { .. } => None,
+        };
+        let expected = "a client that knows the authority alone trusts what is presented".to_owned();
+        // A log may be older than the question.
+        if asked != Some(by) {
+            let seen = format!("no client looked at it that knows `{by}`");
+            self.miss(".trusted", self.level, expected, seen).blind = true;
+            return false;
+        }
+        let seen = match &exchange.certificate {
             None => "none is presented".to_owned(),
             Some(PeerCertificate { distrusted: None, .. }) => return true,
             Some(PeerCertificate { distrusted: Some(why), .. }) => format!("it does not: {why}"),
         };
-        let expected = "a client that knows the authority alone trusts what is presented".to_owned();
         self.miss(".trusted", self.level, expected, seen);
         false
     }

@@ -96,7 +96,9 @@ impl<'b> Resolver<'b> {
                     Ok(format!("{}{host}", name.prefix))
                 };
                 let names = tls.names.iter().map(host).collect::<Result<_, BindError>>()?;
-                let signer = bindings.authorities.get(template::SIGNER).filter(|_| tls.is_signed);
+                let known = || bindings.authorities.get(template::SIGNER);
+                let signer = tls.is_signed.then(|| known().ok_or_else(|| missing("authority", template::SIGNER)));
+                let signer = signer.transpose()?;
                 secret::tls(names, &tls, signer)?
             }
         })

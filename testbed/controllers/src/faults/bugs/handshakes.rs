@@ -73,34 +73,50 @@ fn is_untimely(certificate: &Certificate) -> bool {
     matches!(found, Err(webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. }))
 }
 
-/// Takes no change up in a namespace as long as a certificate is presented there before or after its time.
+/// Takes no change up as long as a certificate is presented before or after its time.
 #[derive(Default)]
-struct Stalls(Config);
+struct Stalls {
+    /// All Gateways of its namespace, not only at its own port.
+    merges: bool,
+    last: Config,
+}
 
 impl ConfigSeam for Stalls {
     fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
         let is_untimely = |listeners: &[TlsListener]| listeners.iter().flat_map(|of| &of.certificates).any(is_untimely);
         let untimely = secure(config).filter(|(_, listeners)| is_untimely(listeners));
-        let stalled: Vec<String> = untimely.filter_map(|(id, _)| Some(id.split_once('/')?.0.to_owned())).collect();
+        let of = |id: &str| match id.split_once('/') {
+            Some((namespace, _)) if self.merges => namespace.to_owned(),
+            _ => id.to_owned(),
+        };
+        let stalled: Vec<String> = untimely.map(|(id, _)| of(id)).collect();
         for lane in &mut config.listeners {
-            let is_stalled =
-                lane.id.split_once('/').is_some_and(|(namespace, _)| stalled.iter().any(|of| of == namespace));
-            let last = self.0.listeners.iter().find(|last| last.id == lane.id);
+            let is_stalled = stalled.contains(&of(&lane.id));
+            let last = self.last.listeners.iter().find(|last| last.id == lane.id);
             if let Some(last) = last.filter(|_| is_stalled) {
                 lane.clone_from(last);
             }
         }
-        self.0.clone_from(config);
+        self.last.clone_from(config);
     }
 }
 
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
+            name: "stalls-on-own-certificates-out-of-time",
+            summary: "Takes no change of a port up as long as it has a certificate whose time is over or to come.",
+            clauses: &["GEP1364-18"],
+            seam: Seam::Config(|| Box::new(Stalls::default())),
+        },
+        reported: &["envoyproxy/gateway#9225"],
+    },
+    Bug {
+        fault: Fault {
             name: "stalls-on-certificates-out-of-time",
             summary: "Takes no change up as long as a Gateway of the namespace has a certificate whose time is over or to come.",
             clauses: &["GEP1364-18"],
-            seam: Seam::Config(|| Box::new(Stalls::default())),
+            seam: Seam::Config(|| Box::new(Stalls { merges: true, last: Config::default() })),
         },
         reported: &["envoyproxy/gateway#9225"],
     },
