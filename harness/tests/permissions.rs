@@ -271,7 +271,7 @@ fn printed(words: &[&str]) -> BTreeSet<String> {
 #[case::features(&["--features", "Gateway,HTTPRoute"], &[], &["create tcproutes"])]
 #[case::exempt_features(&["--exempt-features", "TCPRoute"], &[], &["create tcproutes"])]
 #[case::release(&["--gateway-api-version", "1.0.0", "--gateway-api-channel", "standard"], &[], &["create grpcroutes"])]
-#[case::skipped(&["--skip", "tcproute-*", "--skip", "gateway-*", "--skip", "udproute-*"], &[], &["create tcproutes"])]
+#[case::skipped(&["--skip", "tcproute-*", "--skip", "gateway-*", "--skip", "udproute-*", "--skip", "listenerset-tcproute"], &[], &["create tcproutes"])]
 #[case::cluster_changes(&["--allow-cluster-changes"], &["patch customresourcedefinitions"], &[])]
 #[case::backends(
     &["--backends", "deployed"],
