@@ -110,6 +110,9 @@ fn moments() -> [Snapshot; 2] {
     add(&mut first, include_str!("made.yaml"), "1");
     add(&mut first, include_str!("chains.yaml"), "1");
     chain(&mut first, "demo", "chained");
+    certificate(&mut first, "demo", "untimely");
+    add(&mut first, include_str!("moving.yaml"), "1");
+    certificate(&mut first, "demo", "lost");
     add(&mut first, include_str!("sets.yaml"), "1");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
@@ -132,7 +135,7 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut second, "demo", "shown");
     add(&mut second, include_str!("clients-later.yaml"), "2");
     add(&mut second, include_str!("made-later.yaml"), "2");
-    add(&mut second, include_str!("chains-later.yaml"), "2");
+    add(&mut second, include_str!("moving-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
@@ -144,6 +147,7 @@ fn moments() -> [Snapshot; 2] {
         (Kind::ReferenceGrant, "other", "of-shown"),
         (Kind::Secret, "third", "one"),
         (Kind::Secret, "demo", "shared"),
+        (Kind::Secret, "demo", "lost"),
         (Kind::Gateway, "demo", "holds-a"),
         (Kind::Service, "demo", "copied-away"),
         (Kind::EndpointSlice, "demo", "sliced-1"),
