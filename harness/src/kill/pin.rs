@@ -206,8 +206,8 @@ fn port_that_was(scenario: &Scenario, of: &ObjectRef, listener: &str) -> Option<
     });
     let is_it = |object: &&Value| object["kind"] == of.kind.as_str() && object["metadata"]["name"] == of.name.as_str();
     let listeners = applied.flatten().filter(is_it).filter_map(|object| object["spec"]["listeners"].as_array());
-    let ports = listeners.flatten().filter(|one| one["name"] == listener).filter_map(|one| one["port"].as_u64());
-    ports.last().and_then(|port| u16::try_from(port).ok())
+    let mut ports = listeners.flatten().filter(|one| one["name"] == listener).filter_map(|one| one["port"].as_u64());
+    ports.next_back().and_then(|port| u16::try_from(port).ok())
 }
 
 fn spot(scenario: &Scenario, probe: &Probe) -> Option<Spot> {

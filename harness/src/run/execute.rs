@@ -324,7 +324,7 @@ impl Conductor<'_> {
             Action::Probe { step, attempt, role, id, request, not_before } => {
                 clock::until(env.log.instant(not_before)).await;
                 let late_before = env.lateness.total();
-                let client = client::of(&request, &self.bindings);
+                let client = client::of(&request, self.bindings);
                 let exchange = env.prober.attempt_as(&client, id, request, env.log.now()).await;
                 let late = env.lateness.total().saturating_sub(late_before);
                 // An attempt takes many turns, and little delays of each make it late as much as one long one does.
