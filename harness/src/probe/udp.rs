@@ -103,16 +103,7 @@ async fn converse(
             match tokio::time::timeout_at(if is_last { end } else { next }, socket.recv(&mut answer)).await {
                 Err(_) => break,
                 Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
-                // A firewall may say so of a port that nobody listens at.
-                Ok(Err(error))
-                    if matches!(error.kind(), ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) =>
-                {
-                    return Err(match socket.peer_addr() {
-                        Ok(to) => ProbeError::NoRoute { to, why: error.to_string() },
-                        Err(_) => ProbeError::Unreachable(error.to_string()),
-                    });
-                }
-                Ok(Err(error)) => return Err(ProbeError::Broken(error.to_string())),
+                Ok(Err(error)) => return Err(unheard(&error, socket.peer_addr().ok())),
                 Ok(Ok(length)) => heard.take(&answer[..length], number, &datagram)?,
             }
         }
@@ -125,6 +116,16 @@ async fn converse(
         0 => UdpEnd::Silent,
         answered => UdpEnd::TooFew { answered },
     })
+}
+
+/// What an error in place of an answer is. A firewall may say of a port that nobody listens at that the host cannot be reached.
+fn unheard(error: &io::Error, to: Option<SocketAddr>) -> ProbeError {
+    match (error.kind(), to) {
+        (ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable, Some(to)) => {
+            ProbeError::NoRoute { to, why: error.to_string() }
+        }
+        _ => ProbeError::Broken(error.to_string()),
+    }
 }
 
 impl Heard {
@@ -156,6 +157,17 @@ impl Heard {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn who_cannot_be_reached_has_not_answered_wrongly() {
+        let to = SocketAddr::from(([192, 0, 2, 1], 9000));
+        for kind in [ErrorKind::HostUnreachable, ErrorKind::NetworkUnreachable] {
+            let heard = unheard(&kind.into(), Some(to));
+            assert!(matches!(heard, ProbeError::NoRoute { to: found, .. } if found == to), "{heard:?}");
+        }
+        let heard = unheard(&ErrorKind::PermissionDenied.into(), Some(to));
+        assert!(matches!(heard, ProbeError::Broken(_)), "{heard:?}");
+    }
 
     /// How likely it is that an attempt fails though nothing is wrong but that each datagram and each answer is lost with this
     /// chance.

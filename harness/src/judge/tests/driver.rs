@@ -583,7 +583,7 @@ pub(super) fn key_of(object: &ObjectRef) -> ObjectKey {
     }
 }
 
-fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> Exchange {
+pub(super) fn exchange(id: String, request: ProbeRequest, started: Elapsed, back: Back) -> Exchange {
     let mut exchange = Exchange {
         id,
         request,

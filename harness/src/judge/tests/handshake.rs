@@ -3,7 +3,9 @@
 use rstest::rstest;
 
 use super::driver::*;
-use crate::scenario::{Answer, Probe, Seen};
+use crate::judge::answer::compare;
+use crate::log::{Elapsed, HttpRequest, ProbeRequest};
+use crate::scenario::{Answer, Level, Probe, Seen};
 
 fn first_finding(probe: Probe, back: Back) -> Option<(String, String, String)> {
     let verdict = Play::new(scenario(vec![asks(probe)])).probes(move |_, _, _| back.clone()).run();
@@ -57,4 +59,19 @@ fn what_is_presented_is_trusted(
     let request = Probe { contrast: false, ..get(Answer::Http(Box::new(seen))) };
     let found = first_finding(request, back).map(|(expectation, _, seen)| (expectation, seen));
     assert_eq!(found, told.map(|(part, seen)| (format!("steps[0].probe.{part}"), seen.to_owned())));
+}
+
+/// A log may be older than the question, or have asked by another authority.
+#[rstest]
+#[case::by_it(Some("ca"), None)]
+#[case::by_nobody(None, Some(true))]
+#[case::by_another(Some("other"), Some(true))]
+fn whom_no_client_looked_at_is_not_judged(#[case] trusts: Option<&str>, #[case] is_blind: Option<bool>) {
+    let seen = Seen { backend: Some("echo".to_owned()), trusted: Some("ca".to_owned()), ..Seen::default() };
+    let request = HttpRequest { trusts: trusts.map(str::to_owned), ..HttpRequest::default() };
+    let back = Back::Presented("a.test", "echo-pod");
+    let exchange = exchange("id".to_owned(), ProbeRequest::from(request), Elapsed(0), back);
+    let misses = compare(&Answer::Http(Box::new(seen)), &exchange, Level::Must, "probe", &bindings());
+    let trusted = misses.iter().find(|miss| miss.expectation == "probe.trusted");
+    assert_eq!(trusted.map(|miss| miss.blind), is_blind, "{misses:?}");
 }

@@ -1,12 +1,14 @@
 //! What is presented of a Secret that holds more than a certificate of its own, or one with another sort of key.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use gateproof_proxy::config::{Certificate, Config, Protocol};
+use gateproof_proxy::config::Certificate;
 use rustls_pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use serde_json::Value;
 
 use super::{
     Fault, Seam,
+    clients::https,
+    tls::streams,
     tools::{serve, view},
 };
 use crate::snapshot::{Kind, Snapshot};
@@ -22,32 +24,6 @@ fn cut(certificate: &mut Certificate) {
     if let Some(end) = certificate.chain_pem.find(END) {
         certificate.chain_pem.truncate(end + END.len());
     }
-}
-
-/// What is presented by listeners of HTTPS.
-fn of_https(config: &mut Config) -> impl Iterator<Item = &mut Certificate> {
-    config
-        .listeners
-        .iter_mut()
-        .flat_map(|lane| match &mut lane.protocol {
-            Protocol::Https(listeners) => listeners.as_mut_slice(),
-            Protocol::Tls(port) => port.https.as_mut_slice(),
-            _ => &mut [],
-        })
-        .flat_map(|listener| &mut listener.certificates)
-}
-
-/// What is presented by listeners of TLS that end it.
-fn of_streams(config: &mut Config) -> impl Iterator<Item = &mut Certificate> {
-    config
-        .listeners
-        .iter_mut()
-        .flat_map(|lane| match &mut lane.protocol {
-            Protocol::Tls(port) => port.streams.as_mut_slice(),
-            _ => &mut [],
-        })
-        .filter_map(|stream| stream.certificates.as_mut())
-        .flatten()
 }
 
 /// Spoils the keys of RSA.
@@ -66,13 +42,15 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "presents-certificates-alone",
         summary: "Presents the first certificate of a Secret without those behind it, on listeners of HTTPS.",
         clauses: &["OWN-36"],
-        seam: Seam::Config(|| serve(|_, config| of_https(config).for_each(cut))),
+        seam: Seam::Config(|| serve(|_, config| https(config).flat_map(|one| &mut one.certificates).for_each(cut))),
     },
     Fault {
         name: "presents-certificates-alone-to-streams",
         summary: "Presents the first certificate of a Secret without those behind it, on listeners of TLS.",
         clauses: &["OWN-36"],
-        seam: Seam::Config(|| serve(|_, config| of_streams(config).for_each(cut))),
+        seam: Seam::Config(|| {
+            serve(|_, config| streams(config).filter_map(|one| one.certificates.as_mut()).flatten().for_each(cut))
+        }),
     },
     Fault {
         name: "takes-no-keys-of-rsa",

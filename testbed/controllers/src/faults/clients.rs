@@ -26,7 +26,7 @@ pub(super) fn https_of(lane: &mut Lane) -> impl Iterator<Item = &mut TlsListener
 }
 
 /// The listeners of protocol HTTPS.
-fn https(config: &mut Config) -> impl Iterator<Item = &mut TlsListener> {
+pub(super) fn https(config: &mut Config) -> impl Iterator<Item = &mut TlsListener> {
     config.listeners.iter_mut().flat_map(https_of)
 }
 

@@ -22,7 +22,7 @@ fn ports(config: &mut Config) -> impl Iterator<Item = &mut TlsPort> {
 }
 
 /// The listeners of protocol TLS.
-fn streams(config: &mut Config) -> impl Iterator<Item = &mut StreamListener> {
+pub(super) fn streams(config: &mut Config) -> impl Iterator<Item = &mut StreamListener> {
     ports(config).flat_map(|port| port.streams.iter_mut())
 }
 

@@ -1,7 +1,6 @@
 //! Certificates and keys of the listeners of one port.
 
 use gateproof_proxy::config::{Certificate, Config, Hostname, Protocol, TlsListener};
-
 use rustls::crypto::ring;
 use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
 use webpki::{EndEntityCert, KeyUsage};

@@ -4,6 +4,7 @@ use gateproof_proxy::{
     compiled::Compiled,
     config::{Certificate, Hostname, Protocol, Sensitive, TlsListener, VirtualHost},
 };
+use rcgen::{CertifiedKey, KeyPair};
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 
 /// What goes wrong with handshakes, and the configuration that was made for it last.
@@ -90,21 +91,23 @@ impl Handshakes {
     }
 }
 
-/// Makes a certificate of this one that has its names. One that cannot be read stays.
+/// A certificate with the names of this one that nobody signed. What cannot be read has no names.
+pub(super) fn unsigned(leaf: Option<&CertificateDer<'_>>) -> Result<CertifiedKey<KeyPair>, rcgen::Error> {
+    let leaf = leaf.and_then(|leaf| webpki::EndEntityCert::try_from(leaf).ok());
+    let names: Vec<String> = leaf.iter().flat_map(|leaf| leaf.valid_dns_names().map(str::to_owned)).collect();
+    rcgen::generate_simple_self_signed(names)
+}
+
+/// Puts an unsigned certificate in the place of one that can be read.
 fn forge(certificate: &mut Certificate) {
-    let names = CertificateDer::from_pem_slice(certificate.chain_pem.as_bytes()).ok().and_then(|leaf| {
-        let leaf = webpki::EndEntityCert::try_from(&leaf).ok()?;
-        Some(leaf.valid_dns_names().map(str::to_owned).collect::<Vec<_>>())
-    });
-    if let Some(rcgen::CertifiedKey { cert, signing_key }) =
-        names.and_then(|names| rcgen::generate_simple_self_signed(names).ok())
-    {
+    let leaf = CertificateDer::from_pem_slice(certificate.chain_pem.as_bytes()).ok();
+    if let Some(Ok(CertifiedKey { cert, signing_key })) = leaf.map(|leaf| unsigned(Some(&leaf))) {
         certificate.chain_pem = cert.pem();
         certificate.key_pem = Sensitive::new(signing_key.serialize_pem());
     }
 }
 
 fn certificate(name: &str) -> Result<Certificate, rcgen::Error> {
-    let rcgen::CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed([name.to_owned()])?;
+    let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed([name.to_owned()])?;
     Ok(Certificate { chain_pem: cert.pem(), key_pem: Sensitive::new(signing_key.serialize_pem()) })
 }

@@ -16,6 +16,8 @@ use rustls::{
 use tokio::{io::copy_bidirectional, net::TcpStream};
 use tokio_rustls::{TlsAcceptor, client::TlsStream};
 
+use super::handshakes::unsigned;
+
 /// The server name that backends are asked for: they show one certificate, whatever it is.
 const NOBODY: &str = "intercepted.invalid";
 
@@ -47,9 +49,7 @@ pub(in crate::faults) async fn intercept(
 /// The server side of a handshake, with a certificate that has the names of a backend's.
 fn copied(backend: &TlsStream<TcpStream>, protocols: Vec<Vec<u8>>) -> Result<ServerConfig, String> {
     let leaf = backend.get_ref().1.peer_certificates().and_then(<[CertificateDer<'_>]>::first);
-    let leaf = leaf.and_then(|leaf| webpki::EndEntityCert::try_from(leaf).ok());
-    let names: Vec<String> = leaf.iter().flat_map(|leaf| leaf.valid_dns_names().map(str::to_owned)).collect();
-    let made = rcgen::generate_simple_self_signed(names).map_err(|error| error.to_string())?;
+    let made = unsigned(leaf).map_err(|error| error.to_string())?;
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(str::to_owned)?;
     let mut terms = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
