@@ -94,7 +94,7 @@ async fn objects_of_others_are_not_taken_for_those_of_a_gateway() {
     let world = World::start().await;
     world.until_gateway("gw", &[("Programmed", "True/Programmed")]).await;
     let theirs = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "gw-gateproof", "namespace": "demo"},
-        "spec": {"ports": [{"port": 4321}]}});
+        "spec": {"ports": [{"name": "theirs", "port": 4321}]}});
     world.create(theirs).await;
     world.patch("Gateway", "gw", json!({"spec": {"infrastructure": {"labels": {"team": "blue"}}}})).await;
     // Services are made before ConfigMaps.
