@@ -21,6 +21,7 @@ use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rstest::rstest;
+use rustls::SupportedProtocolVersion;
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio_rustls::TlsAcceptor;
@@ -408,23 +409,65 @@ async fn an_alert_is_told_from_silence(#[case] kind: Kind, #[case] expected: Sho
     assert_eq!(shown(&exchange), expected, "{exchange:?}");
 }
 
+/// A server that breaks the handshake off by an alert once it has sent its part.
+struct Alerts;
+
+#[async_trait]
+impl Dialer for Alerts {
+    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+        let (client, mut server) = duplex(64 * 1024);
+        tokio::spawn(async move {
+            let mut hello = vec![0; 4096];
+            let length = server.read(&mut hello).await.unwrap();
+            // Later versions encrypt whatever comes behind their first message.
+            let config = presenting(1, &[&rustls::version::TLS12]);
+            let mut tls = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+            tls.read_tls(&mut &hello[..length]).unwrap();
+            tls.process_new_packets().unwrap();
+            let mut part = Vec::new();
+            tls.write_tls(&mut part).unwrap();
+            assert!(part.len() > 500, "a certificate is part of it");
+            server.write_all(&[&part[..], b"\x15\x03\x03\x00\x02\x02\x28"].concat()).await.unwrap();
+            let _ = server.shutdown().await;
+        });
+        Ok(Connection { stream: Box::new(client), peer: None })
+    }
+
+    fn advice(&self) -> &'static str {
+        "there is none"
+    }
+}
+
+#[rstest]
+#[case(Http1, Handshake)]
+#[case(Tcp, Alerted)]
+#[tokio::test]
+async fn an_alert_amid_a_handshake_is_told_too(#[case] kind: Kind, #[case] expected: Shown) {
+    let exchange = Prober::new(Arc::new(Alerts), BUDGET).attempt("id".to_owned(), over_tls(kind), Elapsed(0)).await;
+    assert_eq!(shown(&exchange), expected, "{exchange:?}");
+}
+
+/// A server's part of a handshake, its certificate that many times.
+fn presenting(count: usize, versions: &[&'static SupportedProtocolVersion]) -> rustls::ServerConfig {
+    let pair = rcgen::generate_simple_self_signed(["host.test".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der());
+    let chain = vec![pair.cert.der().clone(); count];
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key.into())
+        .unwrap()
+}
+
 /// A server that does its part of the handshake.
 struct Presents(TlsAcceptor);
 
 impl Presents {
     /// Its certificate comes that many times.
     fn behind(count: usize) -> Self {
-        let pair = rcgen::generate_simple_self_signed(["host.test".to_owned()]).unwrap();
-        let key = PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der());
-        let chain = vec![pair.cert.der().clone(); count];
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(chain, key.into())
-            .unwrap();
-        Self(TlsAcceptor::from(Arc::new(config)))
+        Self(TlsAcceptor::from(Arc::new(presenting(count, rustls::DEFAULT_VERSIONS))))
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
 use super::Prober;
+use super::tcp::LONGEST_LINE;
 use crate::cluster::clock;
 use crate::cluster::dial::DialError;
 use crate::log::{EchoText, Exchange, ProbeError, UdpEnd};
@@ -133,6 +134,9 @@ impl Heard {
     fn take(&mut self, answer: &[u8], sent: usize, datagram: &impl Fn(usize) -> Vec<u8>) -> Result<(), ProbeError> {
         let end = answer.iter().position(|byte| *byte == b'\n');
         let (line, rest) = answer.split_at(end.map_or(answer.len(), |end| end + 1));
+        if line.len() as u64 > LONGEST_LINE {
+            return Err(ProbeError::Malformed(format!("the line is longer than {LONGEST_LINE} bytes")));
+        }
         let Some(number) = (0..=sent).find(|number| datagram(*number) == rest) else {
             return Err(ProbeError::Malformed(
                 "what came back are not the bytes of a datagram that was sent".to_owned(),
@@ -156,6 +160,8 @@ impl Heard {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
     use super::*;
 
     #[test]
@@ -261,6 +267,26 @@ mod tests {
     async fn other_bytes_are_no_answer() {
         let socket = answering(|_, sent| line("a", &sent[..sent.len() - 1])).await;
         assert!(matches!(converse(&socket, "id", "x", WAIT).await, Err(ProbeError::Malformed(_))));
+    }
+
+    /// Whatever the size of a datagram, it is told what it is, and the log stays small.
+    #[rstest]
+    #[case::empty(Vec::new, "what came back are not the bytes of a datagram that was sent")]
+    #[case::line_alone(|| b"a\n".to_vec(), "what came back are not the bytes of a datagram that was sent")]
+    #[case::longest(|| vec![0; 65_507], "the line is longer than 4096 bytes")]
+    #[case::long_behind_a_line(|| [b"a\n", &[0; 65_505][..]].concat(), "what came back are not the bytes of a datagram that was sent")]
+    #[tokio::test]
+    async fn a_datagram_of_any_size_is_told(#[case] answer: fn() -> Vec<u8>, #[case] told: &str) {
+        let socket = answering(move |_, _| Some(answer())).await;
+        let end = converse(&socket, "id", "x", WAIT).await;
+        assert_eq!(end, Err(ProbeError::Malformed(told.to_owned())));
+    }
+
+    #[tokio::test]
+    async fn a_long_line_is_none_though_the_right_bytes_follow() {
+        let socket = answering(|_, sent| line(&"a".repeat(60_000), sent)).await;
+        let end = converse(&socket, "id", "x", WAIT).await;
+        assert_eq!(end, Err(ProbeError::Malformed("the line is longer than 4096 bytes".to_owned())));
     }
 
     /// A socket that nobody reads is silent; where there is none the system says so.

@@ -1,8 +1,10 @@
 //! A connection of which something may have been read already.
 
+mod losses;
+
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -10,6 +12,8 @@ use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
+
+use losses::Losses;
 
 /// A client's connection. What was read of it to find out where it belongs is read again first.
 #[derive(Debug)]
@@ -22,6 +26,8 @@ pub struct Stream {
     is_whole: bool,
     /// How long it may be that nothing comes and nothing goes; nothing if there is no bound.
     rest: Option<Rest>,
+    /// What is lost of what comes, and of what goes; nothing if nothing is.
+    lost: Option<[Losses; 2]>,
 }
 
 /// When a connection breaks if it stays idle.
@@ -45,7 +51,7 @@ impl Rest {
 impl Stream {
     /// A connection with what was read of it.
     pub fn new(head: Bytes, tcp: TcpStream) -> Self {
-        Self { head, tcp, left: None, is_whole: false, rest: None }
+        Self { head, tcp, left: None, is_whole: false, rest: None, lost: None }
     }
 
     /// The same, which breaks once so many bytes have come from the client.
@@ -64,6 +70,12 @@ impl Stream {
     #[must_use]
     pub fn breaking_when_idle(self, longest: Duration) -> Self {
         Self { rest: Some(Rest::new(longest)), ..self }
+    }
+
+    /// The same over a network that loses some of its segments, both ways, whichever this says. They come all the same, later.
+    #[must_use]
+    pub fn losing(self, is_lost: fn() -> bool) -> Self {
+        Self { lost: Some([Losses::new(is_lost), Losses::new(is_lost)]), ..self }
     }
 
     /// Waits until the client has sent something, or has gone.
@@ -135,7 +147,15 @@ impl AsyncRead for Stream {
 impl Stream {
     fn read_on(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.head.is_empty() {
-            return Pin::new(&mut self.tcp).poll_read(cx, buf);
+            if let Some([coming, _]) = &mut self.lost {
+                ready!(self.tcp.poll_read_ready(cx))?;
+                ready!(coming.poll_arrived(cx));
+            }
+            let read = Pin::new(&mut self.tcp).poll_read(cx, buf);
+            if let (Some([coming, _]), Poll::Ready(_)) = (&mut self.lost, &read) {
+                coming.passed();
+            }
+            return read;
         }
         let length = self.head.len().min(buf.remaining());
         buf.put_slice(&self.head[..length]);
@@ -149,7 +169,14 @@ impl AsyncWrite for Stream {
         if let Some(rest) = &mut self.rest {
             rest.stir();
         }
-        Pin::new(&mut self.tcp).poll_write(cx, buf)
+        if let Some([_, going]) = &mut self.lost {
+            ready!(going.poll_arrived(cx));
+        }
+        let written = Pin::new(&mut self.tcp).poll_write(cx, buf);
+        if let (Some([_, going]), Poll::Ready(_)) = (&mut self.lost, &written) {
+            going.passed();
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

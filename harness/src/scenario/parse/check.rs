@@ -167,10 +167,7 @@ impl Checker<'_> {
             if let Some(field) = table.fields.iter().find(|f| f.name == key.name) {
                 self.check(value, &field.shape);
             } else if table.conditions && is_condition_type(&key.name) {
-                let is_known = key.name.contains('/')
-                    || self.vocabulary.conditions.contains(&key.name)
-                    || self.components.contains(&key.name);
-                if !is_known {
+                if !self.is_known_condition(&key.name) {
                     let known = self.vocabulary;
                     self.unknown(key.mark, "condition type", &key.name, known.conditions.iter().map(String::as_str));
                 }
@@ -184,7 +181,9 @@ impl Checker<'_> {
             }
         }
         // A misspelt field is one mistake, not a second one for what it was meant to be.
-        let unknown = |key: &str| !table.fields.iter().any(|f| f.name == key);
+        let unknown = |key: &str| {
+            !table.fields.iter().any(|f| f.name == key) && !(table.conditions && self.is_known_condition(key))
+        };
         let misspelt: Vec<&str> = node
             .entries()
             .iter()
@@ -212,6 +211,10 @@ impl Checker<'_> {
                 self.report(second.mark, message, Some("make two of it".to_owned()));
             }
         }
+    }
+
+    fn is_known_condition(&self, name: &str) -> bool {
+        name.contains('/') || self.vocabulary.conditions.contains(name) || self.components.contains(name)
     }
 
     fn condition(&mut self, node: &Node, text: &str) {

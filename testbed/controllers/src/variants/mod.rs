@@ -3,7 +3,6 @@
 //! A variant sits in the seams, as faults do, and breaks nothing: a suite that complains of one blames wrongly.
 
 mod clients;
-mod datagrams;
 mod exchanges;
 mod lacking;
 mod late;
@@ -11,6 +10,7 @@ mod left;
 pub(crate) mod limits;
 mod listener_sets;
 mod made;
+mod networks;
 mod pacing;
 mod places;
 mod protection;
@@ -108,7 +108,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
     runtime
         .into_iter()
         .chain(more)
-        .chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS, datagrams::VARIANTS])
+        .chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS, networks::VARIANTS])
         .chain([clients::VARIANTS, protection::VARIANTS, lacking::VARIANTS, made::VARIANTS, protocols::VARIANTS])
         .flatten()
 }

@@ -26,7 +26,7 @@ fn newest_alone(offered: &[Protocol], spoken: Vec<Protocol>) -> Vec<Protocol> {
 const LONGEST_REST: Duration = Duration::from_secs(6);
 
 /// What becomes of streams.
-struct Streams(fn(Stream) -> Stream);
+pub(super) struct Streams(pub(super) fn(Stream) -> Stream);
 
 #[async_trait]
 impl Exchange for Streams {
