@@ -100,19 +100,24 @@ async fn the_table_is_what_is_asked() {
     assert!(asked.len() > 30, "{asked:?}");
 }
 
-/// Creates or replaces what `gateproof rbac` prints for a run with these words, and returns a kubeconfig of the ServiceAccount.
-async fn account(testbed: &TestbedProcess, words: &[&str], edit: impl Fn(&mut Value)) -> String {
+/// What `gateproof rbac` prints for a run with these words.
+fn rbac(testbed: &TestbedProcess, words: &[&str]) -> Vec<Value> {
+    let ended = process::run(testbed.dir.path(), &[&["rbac"], words].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    serde_yaml::from_multiple(&ended.out).unwrap()
+}
+
+/// Creates or replaces what the role is made of, and returns a kubeconfig of the ServiceAccount.
+async fn account(testbed: &TestbedProcess, role: Vec<Value>, edit: impl Fn(&mut Value)) -> String {
     let mut kubeconfig = Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &KubeConfigOptions::default()).await.unwrap();
     let client = Client::try_from(config).unwrap();
-    let ended = process::run(testbed.dir.path(), &[&["rbac"], words].concat());
-    assert_eq!(ended.code, Some(0), "{}", ended.said());
     let send = async |method: &str, path: &str, body: &Value| -> Value {
         let media = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
         let request = http::Request::builder().method(method).uri(path).header("content-type", media);
         client.request(request.body(body.to_string().into_bytes()).unwrap()).await.unwrap()
     };
-    for mut object in serde_yaml::from_multiple::<Value>(&ended.out).unwrap() {
+    for mut object in role {
         edit(&mut object);
         let collection = match object["kind"].as_str().unwrap() {
             "ServiceAccount" => "/api/v1/namespaces/default/serviceaccounts",
@@ -191,7 +196,7 @@ const LACKING: [&str; 2] = ["--without-crd", "tcproutes.gateway.networking.k8s.i
 #[tokio::test(flavor = "multi_thread")]
 async fn the_role_suffices(#[case] words: &[&str], #[case] arguments: &[&str]) {
     let testbed = TestbedProcess::start(arguments);
-    let kubeconfig = account(&testbed, &words[1..], |_| {}).await;
+    let kubeconfig = account(&testbed, rbac(&testbed, &words[1..]), |_| {}).await;
     let ended = as_account(&testbed, kubeconfig.clone(), words).await;
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     assert!(!ended.said().contains("left behind"), "{}", ended.said());
@@ -208,12 +213,13 @@ async fn no_verb_can_be_left_out() {
     let testbed = TestbedProcess::start(&[]);
     let few = scenarios(&FEW[2..]);
     let permissions = Permissions::of(few.iter(), &kinds_of(few.iter()), Ways::default());
+    let role = rbac(&testbed, &FEW[1..]);
     let mut tried = 0;
     for permission in permissions.iter().filter(|permission| permission.need == Need::Run) {
         let edit = |object: &mut Value| without(object, permission.verb, &permission.resource);
         let mut arguments = FEW.to_vec();
         arguments[0] = "preflight";
-        let ended = as_account(&testbed, account(&testbed, &FEW[1..], edit).await, &arguments).await;
+        let ended = as_account(&testbed, account(&testbed, role.clone(), edit).await, &arguments).await;
         assert_eq!(ended.code, Some(3), "without {permission}: {}", ended.said());
         // What is read to find the rest out is refused before anybody asks for a review.
         let told = [permission.to_string(), format!("{} {}", permission.verb, permission.resource)];
@@ -233,10 +239,11 @@ async fn no_verb_can_be_left_out() {
     let more: Vec<_> = forwarded.iter().filter(|one| permissions.iter().all(|other| *one != other)).collect();
     // Services and slices are watched for the backends already.
     assert_eq!(more.len(), 2, "{more:?}");
+    let arguments = ["preflight", "--port-forward", "httproute-missing-backend"];
+    let role = rbac(&testbed, &arguments[1..]);
     for permission in more {
         let edit = |object: &mut Value| without(object, permission.verb, &permission.resource);
-        let arguments = ["preflight", "--port-forward", "httproute-missing-backend"];
-        let ended = as_account(&testbed, account(&testbed, &arguments[1..], edit).await, &arguments).await;
+        let ended = as_account(&testbed, account(&testbed, role.clone(), edit).await, &arguments).await;
         assert_eq!(ended.code, Some(3), "without {permission}: {}", ended.said());
         let squeezed = ended.said().replace(' ', "");
         assert!(squeezed.contains(&permission.to_string().replace(' ', "")), "{permission}: {}", ended.said());
@@ -244,7 +251,7 @@ async fn no_verb_can_be_left_out() {
     let edit = |object: &mut Value| without(object, "create", "httproutes");
     let unasked =
         ["run", "--skip-preflight", "httproute-missing-backend", "--timing", "embedded", "--timeout-scale", "0.4"];
-    let ended = as_account(&testbed, account(&testbed, &unasked[1..], edit).await, &unasked).await;
+    let ended = as_account(&testbed, account(&testbed, rbac(&testbed, &unasked[1..]), edit).await, &unasked).await;
     assert_eq!(ended.code, Some(3), "{}", ended.said());
     assert!(ended.said().contains("INCONCLUSIVE httproute-missing-backend"), "{}", ended.said());
 }

@@ -1,4 +1,4 @@
-//! Whole runs on the embedded target.
+//! Runs on the embedded target that are broken off.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -6,9 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
-use gateproof::log::Body;
 use gateproof::run::interrupt::Interrupt;
-use gateproof::run::replay::replay;
 use gateproof::run::{Bystander, RunError, RunOptions, Silent, TargetChoice, run};
 use gateproof::scenario::{Scenario, Vocabulary, load};
 use gateproof_report::record::Outcome;
@@ -20,25 +18,6 @@ fn scenarios() -> Vec<Scenario> {
 fn options() -> RunOptions {
     let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
     RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), contract)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_is_judged_again_to_the_same_record() {
-    let output = run(options(), scenarios(), &mut Silent).await.unwrap();
-    assert!(matches!(output.events.last().unwrap().body, Body::RunEnded { interrupted: false }));
-    assert_eq!(output.leftovers, vec![]);
-    let ran: Vec<_> = output
-        .record
-        .scenarios
-        .iter()
-        .filter(|s| !matches!(s.outcome, Outcome::NotSupported | Outcome::Skipped))
-        .cloned()
-        .collect();
-    assert!(!ran.is_empty());
-    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-    let again = replay(&output.events, &scenarios(), &contract, None, None).unwrap();
-    assert_eq!(again.scenarios, ran);
-    assert_eq!(again.contract, output.record.contract);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
