@@ -16,9 +16,11 @@ mod idle;
 mod judging;
 mod leaving;
 mod leftovers;
+mod literals;
 mod making;
 mod merging;
 mod misdirected;
+mod moving_away;
 mod naming;
 pub(super) mod paths;
 mod ports;
@@ -82,6 +84,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         encrypting::BUGS,
         ports::BUGS,
         making::BUGS,
+        literals::BUGS,
+        moving_away::BUGS,
     ];
     all.into_iter().flatten()
 }
