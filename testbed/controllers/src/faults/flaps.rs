@@ -158,7 +158,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "flaps-resolved-refs",
         summary: "Says of the references of a TCPRoute that resolve by turns that they do and that they do not.",
-        clauses: &["OWN-04"],
+        clauses: &["OWN-04", "blind:Generic.4"],
         seam: Seam::StatusWriter(|inner| Arc::new(Disputes(inner))),
     },
 ];

@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "takes-certificates-of-other-backends",
         summary: "Looks at who signed the certificate of a backend, and not at whom it is for.",
-        clauses: &["upstream:BackendTLSPolicy", "blind:BackendTLSPolicy.2"],
+        clauses: &["upstream:BackendTLSPolicy", "blind:BackendTLSPolicy.2", "upstream:BackendTLSPolicySANValidation"],
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names = vec![PeerName::Any]))),
     },
     Fault {
@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "keeps-deleted-policies-for-backends",
         summary: "Goes on with a policy for TLS to a backend after it was deleted.",
-        clauses: &["blind:BackendTLSPolicy.1"],
+        clauses: &["blind:BackendTLSPolicy.1", "blind:BackendTLSPolicyGRPCRoute.4"],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::BackendTlsPolicy))),
     },
     Fault {
@@ -136,7 +136,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "resolves-broken-authorities",
         summary: "Says that the authorities of a policy resolve when they are missing or malformed.",
-        clauses: &["upstream:BackendTLSPolicyInvalidCACertificateRef"],
+        clauses: &[
+            "upstream:BackendTLSPolicyInvalidCACertificateRef",
+            "blind:BackendTLSPolicyInvalidCACertificateRef.1",
+        ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for entry in ancestors(statuses).flatten() {
@@ -150,7 +153,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "encrypts-all-ports",
         summary: "Takes a policy for one port of a Service for one that is for all of them.",
-        clauses: &["upstream:BackendTLSPolicyConflictResolution", "blind:BackendTLSPolicyInvalidCACertificateRef.3"],
+        clauses: &[
+            "upstream:BackendTLSPolicyConflictResolution",
+            "blind:BackendTLSPolicyInvalidCACertificateRef.3",
+            "blind:BackendTLSPolicyConflictResolution.2",
+        ],
         seam: Seam::Config(|| {
             serve_from(|snapshot| {
                 snapshot.edit(Kind::BackendTlsPolicy, |policy| {

@@ -23,7 +23,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-reference-grants",
         summary: "Follows references into other namespaces whether or not a ReferenceGrant permits them.",
-        clauses: &["GEP1364-42", "GEP1364-50", "IMPL-41"],
+        clauses: &[
+            "GEP1364-42",
+            "GEP1364-50",
+            "IMPL-41",
+            "upstream:GatewaySecretMissingReferenceGrant",
+            "upstream:TLSRouteInvalidReferenceGrant",
+        ],
         seam: Seam::Snapshot(|| view(grant_everything)),
     },
     Fault {
@@ -47,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "grants-ignore-to-group",
         summary: "Reads a grant for a kind of another group as one for the Services of that name.",
-        clauses: &["IMPL-41", "upstream:HTTPRouteInvalidReferenceGrant"],
+        clauses: &["IMPL-41", "upstream:HTTPRouteInvalidReferenceGrant", "upstream:GatewaySecretInvalidReferenceGrant"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::ReferenceGrant, |grant| {
@@ -59,7 +65,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "grants-need-to-name",
         summary: "Takes no notice of a grant that does not name its referent.",
-        clauses: &["IMPL-41", "blind:HTTPRouteReferenceGrant.3"],
+        clauses: &["IMPL-41", "blind:HTTPRouteReferenceGrant.3", "upstream:GatewaySecretReferenceGrantAllInNamespace"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::ReferenceGrant, |grant| {
@@ -119,7 +125,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "deaf-to-new-grants",
         summary: "Does not look at a ReferenceGrant that comes after the route which needs it.",
-        clauses: &["IMPL-42", "blind:HTTPRouteInvalidReferenceGrant.3", "IMPL-41"],
+        clauses: &[
+            "IMPL-42",
+            "blind:HTTPRouteInvalidReferenceGrant.3",
+            "IMPL-41",
+            "upstream:GatewaySecretReferenceGrantSpecific",
+        ],
         seam: Seam::Snapshot(|| {
             remember(|memory, snapshot| {
                 let routes = snapshot.all(Kind::HttpRoute).map(|route| route.meta.creation_timestamp.clone()).min();
@@ -287,7 +298,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "skips-gateway-parameters",
         summary: "Accepts a Gateway with an infrastructure.parametersRef that it cannot follow.",
-        clauses: &["OWN-12", "upstream:GatewayInvalidParametersRef"],
+        clauses: &["OWN-12", "upstream:GatewayInvalidParametersRef", "blind:GatewayInvalidParametersRef.2"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| {
                 snapshot.edit(Kind::Gateway, |gateway| {
@@ -311,7 +322,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-requested-addresses",
         summary: "Gives a Gateway some address of its own choice instead of the ones it asks for.",
-        clauses: &["GEP1364-39", "GEP1364-22"],
+        clauses: &["GEP1364-39", "GEP1364-22", "upstream:GatewayStaticAddresses"],
         seam: Seam::Snapshot(|| {
             view(|snapshot| snapshot.edit(Kind::Gateway, |gateway| drop_at(gateway, "/spec", "addresses")))
         }),

@@ -220,6 +220,8 @@ pub(super) const FAULTS: &[Fault] = &[
             "blind:TLSRouteListenerTerminateSupportedKinds.1",
             "upstream:TLSRouteMixedTerminationSameNamespace",
             "blind:HTTPRouteDisallowedKind.1",
+            "upstream:TLSRouteListenerPassthroughSupportedKinds",
+            "upstream:TLSRouteListenerTerminateSupportedKinds",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {

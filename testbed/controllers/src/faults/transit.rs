@@ -109,6 +109,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteTimeoutBackendRequest",
             "upstream:HTTPRouteTimeoutRequest",
             "OWN-07",
+            "blind:HTTPRouteBackendURLRewrite.4",
         ],
         seam: Seam::Exchange(|| {
             Arc::new(Forwards(|_, parts| {

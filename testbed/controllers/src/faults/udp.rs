@@ -76,7 +76,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "cuts-datagrams",
         summary: "Takes the last byte off datagrams on their way to backends.",
-        clauses: &["blind:UDPRoute.1"],
+        clauses: &["blind:UDPRoute.1", "upstream:UDPRoute"],
         seam: Seam::Exchange(|| std::sync::Arc::new(CutsDatagrams)),
     },
     Fault {

@@ -236,7 +236,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "drops-foreign-conditions",
         summary: "Removes conditions that somebody else put on the object.",
-        clauses: &["K8S-11", "GEP1364-19", "upstream:GatewayPreserveForeignConditions"],
+        clauses: &[
+            "K8S-11",
+            "GEP1364-19",
+            "upstream:GatewayPreserveForeignConditions",
+            "blind:GatewayPreserveForeignConditions.4",
+        ],
         seam: Seam::StatusWriter(|inner| {
             merge(inner, |_, _, status| {
                 lists(status).into_iter().for_each(|list| list.retain(|condition| is_own(&condition["type"])));

@@ -122,7 +122,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "drops-foreign-entries-of-streams",
             summary: "Removes the entries of other controllers from the status of TCPRoutes.",
-            clauses: &["IMPL-20"],
+            clauses: &["IMPL-20", "blind:HTTPRoutePreserveForeignStatus.4"],
             seam: Seam::StatusWriter(|inner| {
                 merge(inner, |_, desired, status| {
                     if let (Kind::TcpRoute, Some(entries)) = (desired.kind, entries(status)) {

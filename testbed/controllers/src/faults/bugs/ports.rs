@@ -196,7 +196,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "accepts-refused-datagrams",
             summary: "Says Accepted=True of a UDPRoute that no listener lets in.",
-            clauses: &["GEP1364-35"],
+            clauses: &["GEP1364-35", "upstream:UDPRouteNotAllowedByListeners"],
             seam: Seam::Statuses(|| say(|_, statuses| accept_refused_datagrams(statuses))),
         },
         reported: &["l7mp/stunner-gateway-operator#31"],

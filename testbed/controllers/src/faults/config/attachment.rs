@@ -67,7 +67,11 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-deleted-routes",
         summary: "Goes on serving an HTTPRoute after it is deleted.",
-        clauses: &["blind:Generic.14", "blind:Generic.7"],
+        clauses: &[
+            "blind:Generic.14",
+            "blind:Generic.7",
+            "blind:HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection.3",
+        ],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::HttpRoute))),
     },
     Fault {

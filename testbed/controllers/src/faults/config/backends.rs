@@ -202,7 +202,13 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-after-grants-are-revoked",
         summary: "Sends traffic on after the ReferenceGrant is gone, while status says RefNotPermitted.",
-        clauses: &["upstream:HTTPRouteReferenceGrant", "IMPL-42", "GEP1364-50", "blind:UDPRouteReferenceGrant.1"],
+        clauses: &[
+            "upstream:HTTPRouteReferenceGrant",
+            "IMPL-42",
+            "GEP1364-50",
+            "blind:UDPRouteReferenceGrant.1",
+            "blind:TCPRouteReferenceGrant.1",
+        ],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::ReferenceGrant))),
     },
     Fault {

@@ -253,6 +253,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteRewriteHost",
             "blind:HTTPRouteObservedGenerationBump.1",
             "blind:HTTPRouteRewriteHost.1",
+            "blind:HTTPRouteBackendURLRewrite.2",
         ],
         seam: Seam::Config(|| {
             serve(|_, config| {
@@ -356,7 +357,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "reads-0s-as-fifteen-seconds",
         summary: "Gives up after fifteen seconds where the timeout is 0s, which means no limit.",
-        clauses: &["OWN-23"],
+        clauses: &["OWN-23", "blind:HTTPRouteTimeoutBackendRequest.2"],
         seam: Seam::Config(|| serve(|seen, config| limit_unlimited(seen, config, Duration::from_secs(15)))),
     },
 ];

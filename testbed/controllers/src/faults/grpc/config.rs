@@ -143,19 +143,19 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-deleted-grpcroutes",
         summary: "Goes on serving a GRPCRoute after it is deleted.",
-        clauses: &["blind:Generic.14"],
+        clauses: &["blind:Generic.14", "blind:GRPCRouteMultipleRoutesAttachmentSameHostnameIntersection.2"],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::GrpcRoute))),
     },
     Fault {
         name: "serves-old-specs-of-grpcroutes",
         summary: "Serves the first spec of a GRPCRoute while status follows the newest.",
-        clauses: &["blind:HTTPRouteObservedGenerationBump.1"],
+        clauses: &["blind:HTTPRouteObservedGenerationBump.1", "blind:GRPCRouteMultipleGateways.3"],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first(snapshot, Kind::GrpcRoute))),
     },
     Fault {
         name: "speaks-http1-to-h2c-backends",
         summary: "Speaks HTTP/1.1 to a backend of an HTTPRoute that asks for HTTP/2 with prior knowledge.",
-        clauses: &["blind:HTTPRouteBackendProtocolH2C.3"],
+        clauses: &["blind:HTTPRouteBackendProtocolH2C.3", "upstream:HTTPRouteBackendProtocolH2C"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for backend in rules(config).filter(|rule| !is_of_calls(rule)).flat_map(|rule| &mut rule.backends) {

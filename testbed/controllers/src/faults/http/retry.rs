@@ -247,7 +247,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "gives-up-on-failed-handshakes",
         summary: "Does not try another endpoint after the handshake with one failed.",
-        clauses: &["OWN-22"],
+        clauses: &["OWN-22", "blind:HTTPRouteRetryConnectionError.4"],
         seam: Seam::Config(|| {
             serve(|_, config| each_retry(config).for_each(|retry| retry.on_failed_handshakes = false))
         }),
@@ -255,7 +255,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "avoids-endpoints-instead-of-retrying",
         summary: "Answers with an error where an endpoint takes no connection, and turns to another with the next request only.",
-        clauses: &["OWN-22"],
+        clauses: &["OWN-22", "blind:HTTPRouteRetryConnectionError.1"],
         seam: Seam::Several(&[
             Seam::Config(|| {
                 serve(|_, config| each_retry(config).for_each(|retry| retry.on_refused_connections = false))
@@ -278,7 +278,7 @@ pub(in super::super) const CONFIG: &[Fault] = &[
     Fault {
         name: "repeats-requests-of-broken-connections",
         summary: "Sends a request again that the backend got before the connection broke off.",
-        clauses: &["OWN-11"],
+        clauses: &["OWN-11", "blind:HTTPRouteRetryConnectionError.3"],
         seam: Seam::Config(|| {
             serve(|_, config| each_retry(config).for_each(|retry| retry.on_broken_connections = true))
         }),

@@ -285,7 +285,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "lists-all-kinds-for-listener-sets",
         summary: "Does not look at the kinds that a listener of a ListenerSet allows.",
-        clauses: &["blind:ListenerSetAllowedRoutesSupportedKinds.1"],
+        clauses: &["blind:ListenerSetAllowedRoutesSupportedKinds.1", "upstream:ListenerSetAllowedRoutesSupportedKinds"],
         seam: Seam::Statuses(|| Box::new(SayFrom(View(list_all_kinds)))),
     },
 ];

@@ -99,6 +99,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "blind:HTTPRouteListenerHostnameMatching.2",
             "IMPL-20",
             "upstream:HTTPRouteInvalidParentRefSectionNameNotMatchingPort",
+            "upstream:GatewayWithAttachedRoutesWithPort8080",
         ],
         seam: Seam::Statuses(|| {
             say(|seen, statuses| {

@@ -100,7 +100,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "claims-classless-gateways-on-resync",
         summary: "Speaks of a route to a Gateway of nobody's as soon as another route of the namespace is newer.",
-        clauses: &["GEP1364-36", "IMPL-34"],
+        clauses: &["GEP1364-36", "IMPL-34", "blind:HTTPRoutePreserveForeignStatus.1"],
         seam: Seam::Statuses(|| Box::<ClaimsOnResync>::default()),
     },
     Fault {
@@ -182,6 +182,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "GRPC-06",
             "GEP1364-21",
             "GEP1364-46",
+            "upstream:UDPRouteInvalidBackendRefNonexistent",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
@@ -196,7 +197,12 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "calls-unknown-kinds-missing-backends",
         summary: "Gives BackendNotFound as the reason for a reference of an unknown kind.",
-        clauses: &["upstream:HTTPRouteInvalidBackendRefUnknownKind", "GRPC-06", "GEP1364-38"],
+        clauses: &[
+            "upstream:HTTPRouteInvalidBackendRefUnknownKind",
+            "GRPC-06",
+            "GEP1364-38",
+            "upstream:TLSRouteInvalidBackendRefUnknownKind",
+        ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -216,6 +222,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteInvalidCrossNamespaceBackendRef",
             "upstream:TCPRouteInvalidCrossNamespaceBackendRef",
             "IMPL-41",
+            "upstream:UDPRouteInvalidCrossNamespaceBackendRef",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
@@ -405,6 +412,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteInvalidParentRefSectionNameNotMatchingPort",
             "GRPC-07",
             "GEP1364-36",
+            "blind:UDPRouteParentRefPortAndSectionName.1",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
@@ -424,6 +432,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "GRPC-04",
             "GEP1364-15",
             "upstream:GatewayWithAttachedRoutes",
+            "upstream:TLSRouteInvalidNoMatchingListenerHostname",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
@@ -437,12 +446,16 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "accepts-routes-of-any-namespace",
-        summary: "Says Accepted=True for a route from a namespace that the listener does not let in.",
+        summary: "Says Accepted=True for a route that the listener does not let in, by its namespace or its kind.",
         clauses: &[
             "upstream:HTTPRouteInvalidCrossNamespaceParentRef",
             "blind:HTTPRouteCrossNamespace.1",
             "GRPC-07",
             "GEP1364-35",
+            "blind:TCPRouteInvalidNonTCPListener.1",
+            "upstream:TCPRouteInvalidNonTCPListener",
+            "upstream:HTTPRouteDisallowedKind",
+            "upstream:TLSRouteInvalidNoMatchingListener",
         ],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
