@@ -179,6 +179,38 @@ pub struct ClientCertificate {
     /// Whether its time is over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub expired: bool,
+    /// What stands between it and that authority.
+    #[serde(default, skip_serializing_if = "Chain::is_direct")]
+    pub chain: Chain,
+}
+
+/// What stands between a certificate and the authority that others know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Chain {
+    /// Nothing: the authority signed it.
+    #[default]
+    Direct,
+    /// An authority between them, whose certificate is shown behind the one that it signed.
+    Whole,
+    /// The same, and its certificate is not shown.
+    Cut,
+}
+
+impl Chain {
+    /// Whether the authority itself signed.
+    pub fn is_direct(&self) -> bool {
+        *self == Chain::Direct
+    }
+
+    /// What a manifest says with this word.
+    pub fn of_word(word: &str) -> Option<Chain> {
+        match word {
+            "whole" => Some(Chain::Whole),
+            "cut" => Some(Chain::Cut),
+            _ => None,
+        }
+    }
 }
 
 /// A sort of message over a WebSocket, each of which has one right answer of an echo.

@@ -22,7 +22,7 @@ pub use event::{
     Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
-    ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, NO_PROTOCOL,
+    Chain, ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, NO_PROTOCOL,
     PeerCertificate, ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
 };
 pub use key::ObjectKey;

@@ -3,6 +3,7 @@ use rstest::rstest;
 
 use super::super::fixtures::scenario;
 use super::*;
+use crate::log::Chain;
 use crate::scenario::{CertificateDecl, Vocabulary, load, parse};
 
 const HEAD: &str = "\
@@ -122,6 +123,7 @@ fn a_backend_with_a_certificate_is_hosted() {
         names: vec!["a.test".to_owned()],
         authority: "ca".to_owned(),
         expired: false,
+        chain: Chain::Direct,
         clients: None,
     });
     assert_eq!(only_hosted(&some).as_deref(), Some("its backend `echo` shows a certificate that is made for the run"));
@@ -167,6 +169,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-alternative-names",
         "backendtlspolicy-authority-changes",
         "backendtlspolicy-calls",
+        "backendtlspolicy-chains",
         "backendtlspolicy-conflict",
         "backendtlspolicy-encrypts",
         "backendtlspolicy-foreign-condition",
@@ -180,12 +183,15 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-older",
         "backendtlspolicy-section",
         "backendtlspolicy-services-of-a-name",
+        "backendtlspolicy-several-alternative-names",
         "backendtlspolicy-shares",
         "backendtlspolicy-streams",
         "backendtlspolicy-target-of-another-kind",
         "backendtlspolicy-two-gateways",
         "backendtlspolicy-well-known-authorities",
         "gateway-client-certificate-for-backends",
+        "gateway-client-certificate-for-calls",
+        "gateway-client-certificate-for-streams",
         "gateway-client-certificate-invalid",
         "httproute-endpoints-deleted",
         "httproute-endpoints-go-and-come",

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialects::Dialect;
-use crate::log::{ClientCertificate, Extension, Message};
+use crate::log::{Chain, ClientCertificate, Extension, Message};
 
 pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
@@ -141,6 +141,8 @@ pub struct CertificateDecl {
     pub authority: String,
     /// Whether its time is over.
     pub expired: bool,
+    /// What stands between it and that authority.
+    pub chain: Chain,
     /// Alias of the authority whose clients alone may come over TLS; everybody may unless given.
     pub clients: Option<String>,
 }

@@ -130,7 +130,8 @@ impl ClientCertVerifier for Gate {
                 Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })
             )
         };
-        match (self.chains.verify_client_cert(end_entity, intermediates, now), self.admits) {
+        let between = if self.admits == Admits::SignedByThem { &[] } else { intermediates };
+        match (self.chains.verify_client_cert(end_entity, between, now), self.admits) {
             (Err(_), Admits::Shown | Admits::Everybody) => Ok(ClientCertVerified::assertion()),
             (Err(error), Admits::ValidOrExpired) if is_outdated(&error) => Ok(ClientCertVerified::assertion()),
             (Err(error), Admits::AllButExpired) if !is_outdated(&error) => Ok(ClientCertVerified::assertion()),
@@ -189,6 +190,7 @@ mod tests {
     /// Whether one is admitted with a valid certificate, with one of a stranger, with one whose time is over, and with none.
     #[rstest]
     #[case(Admits::Valid, [true, false, false, false])]
+    #[case(Admits::SignedByThem, [true, false, false, false])]
     #[case(Admits::ValidOrNone, [true, false, false, true])]
     #[case(Admits::ValidOrExpired, [true, false, true, false])]
     #[case(Admits::Shown, [true, true, true, false])]

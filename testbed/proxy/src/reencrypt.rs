@@ -72,6 +72,7 @@ fn client(tls: &BackendTls, protocol: Option<&[u8]>) -> Result<ClientConfig, Str
     let verifier = Verifier {
         roots: roots(&tls.authorities)?,
         believes_all: tls.authorities == Authorities::Any,
+        believes_signers_alone: matches!(tls.authorities, Authorities::Signers(_)),
         names: tls.names.clone(),
         algorithms: provider.signature_verification_algorithms,
     };
@@ -108,7 +109,9 @@ fn roots(authorities: &Authorities) -> Result<Arc<RootCertStore>, String> {
     /// Those of this machine do not change while the proxy runs.
     static SYSTEM: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     match authorities {
-        Authorities::Pem(pem) => bundle(pem).map(Arc::new).map_err(|why| format!("the authority {why}")),
+        Authorities::Pem(pem) | Authorities::Signers(pem) => {
+            bundle(pem).map(Arc::new).map_err(|why| format!("the authority {why}"))
+        }
         Authorities::Any => Ok(Arc::new(RootCertStore::empty())),
         Authorities::System => Ok(Arc::clone(SYSTEM.get_or_init(|| {
             let mut roots = RootCertStore::empty();
@@ -123,6 +126,7 @@ fn roots(authorities: &Authorities) -> Result<Arc<RootCertStore>, String> {
 struct Verifier {
     roots: Arc<RootCertStore>,
     believes_all: bool,
+    believes_signers_alone: bool,
     names: Vec<PeerName>,
     algorithms: WebPkiSupportedAlgorithms,
 }
@@ -144,8 +148,9 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let parsed = ParsedCertificate::try_from(end_entity)?;
         let algorithms = self.algorithms.all;
+        let between = if self.believes_signers_alone { &[] } else { intermediates };
         if !self.believes_all {
-            verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, intermediates, now, algorithms)?;
+            verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, between, now, algorithms)?;
         }
         if self.names.is_empty() {
             verify_server_name(&parsed, server_name)?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::template::{Tls, Validity};
 use super::BindError;
-use crate::log::{Authority, ClientCertificate};
+use crate::log::{Authority, Chain, ClientCertificate};
 use crate::scenario::CertificateDecl;
 
 /// The key of all certificates with one of RSA: making one takes seconds, and it guards nothing.
@@ -28,11 +28,8 @@ pub(super) fn tls(hosts: Vec<String>, like: &Tls, by: Option<&Authority>) -> Res
     let chain = match by {
         None => params.self_signed(&key).map_err(failed)?.pem(),
         Some(by) => {
-            let between = KeyPair::generate().map_err(failed)?;
-            let certificate =
-                authority_params(BETWEEN).signed_by(&between, &issuer(able(by)?.as_ref())?).map_err(failed)?;
-            let issuer = Issuer::new(authority_params(BETWEEN), between);
-            params.signed_by(&key, &issuer).map_err(failed)?.pem() + &certificate.pem()
+            let (issuer, certificate) = between(able(by)?.as_ref())?;
+            params.signed_by(&key, &issuer).map_err(failed)?.pem() + &certificate
         }
     };
     Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key.serialize_pem())}))
@@ -40,7 +37,7 @@ pub(super) fn tls(hosts: Vec<String>, like: &Tls, by: Option<&Authority>) -> Res
 
 /// The data of a `kubernetes.io/tls` Secret with a fresh certificate of a client.
 pub(super) fn of_client(by: &Authority) -> Result<Value, BindError> {
-    let decl = ClientCertificate { authority: String::new(), expired: false };
+    let decl = ClientCertificate { authority: String::new(), expired: false, chain: Chain::Direct };
     let (chain, key) = client(&decl, able(by)?.as_ref())?;
     Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key)}))
 }
@@ -90,7 +87,7 @@ pub fn certificate(decl: &CertificateDecl, authority: &Authority) -> Result<(Str
     };
     params.subject_alt_names = decl.names.iter().map(name).collect::<Result<_, _>>().map_err(failed)?;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    signed(params, decl.expired, authority)
+    signed(params, decl.expired, decl.chain, authority)
 }
 
 /// A certificate of a client and its key, both in PEM. It names nobody: that it is signed is all that counts.
@@ -102,14 +99,33 @@ pub fn client(decl: &ClientCertificate, authority: &Authority) -> Result<(String
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, "gateproof client");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    signed(params, decl.expired, authority)
+    signed(params, decl.expired, decl.chain, authority)
 }
 
-fn signed(mut params: CertificateParams, expired: bool, authority: &Authority) -> Result<(String, String), BindError> {
+fn signed(
+    mut params: CertificateParams,
+    expired: bool,
+    chain: Chain,
+    authority: &Authority,
+) -> Result<(String, String), BindError> {
     let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
     let key = KeyPair::generate().map_err(failed)?;
     valid(&mut params, if expired { Validity::Over } else { Validity::Now });
-    Ok((params.signed_by(&key, &issuer(authority)?).map_err(failed)?.pem(), key.serialize_pem()))
+    let (issuer, behind) = match chain {
+        Chain::Direct => (issuer(authority)?, String::new()),
+        Chain::Whole => between(authority)?,
+        Chain::Cut => (between(authority)?.0, String::new()),
+    };
+    Ok((params.signed_by(&key, &issuer).map_err(failed)?.pem() + &behind, key.serialize_pem()))
+}
+
+/// A fresh authority that this one has signed, as it signs, and its certificate in PEM. Nobody has seen it before, so
+/// who is not shown it has no way to know it.
+fn between(authority: &Authority) -> Result<(Issuer<'static, KeyPair>, String), BindError> {
+    let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
+    let key = KeyPair::generate().map_err(failed)?;
+    let certificate = authority_params(BETWEEN).signed_by(&key, &issuer(authority)?).map_err(failed)?;
+    Ok((Issuer::new(authority_params(BETWEEN), key), certificate.pem()))
 }
 
 /// What an authority signs with.

@@ -3,7 +3,7 @@
 use super::build::{boolean, strings, text};
 use super::check::Checker;
 use super::tree::{Mark, Node};
-use crate::log::{ClientCertificate, Extension, NO_PROTOCOL};
+use crate::log::{Chain, ClientCertificate, Extension, NO_PROTOCOL};
 
 /// How long the name of a protocol may be, in bytes: its length is one byte of the handshake.
 const LONGEST_PROTOCOL: usize = 255;
@@ -21,7 +21,13 @@ pub(super) fn client(probe: &Node, tls: bool, checker: &mut Checker<'_>) -> Opti
     Some(ClientCertificate {
         authority: text(client, "authority").unwrap_or("ca").to_owned(),
         expired: boolean(client, "expired").unwrap_or(false),
+        chain: chain(client),
     })
+}
+
+/// What stands between a certificate and the authority that it is of.
+pub(super) fn chain(certificate: &Node) -> Chain {
+    text(certificate, "chain").and_then(Chain::of_word).unwrap_or_default()
 }
 
 /// What is wrong with a client that is to trust what is presented to it.

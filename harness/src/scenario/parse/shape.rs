@@ -272,6 +272,11 @@ static CERTIFICATE: Table = Table {
         must("names", TEXTS, "hosts and URIs that it is for"),
         may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
         may("expired", Shape::Bool, "true: its time is over"),
+        may(
+            "chain",
+            Shape::Word(&["whole", "cut"]),
+            "an authority stands between, whose certificate is shown too (whole) or not (cut); none does unless given",
+        ),
         may("clients", Shape::Name, "alias of the authority without whose certificate nobody comes over TLS"),
     ],
 };

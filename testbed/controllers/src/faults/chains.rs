@@ -1,13 +1,14 @@
 //! What is presented of a Secret that holds more than a certificate of its own, or one with another sort of key.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use gateproof_proxy::config::Certificate;
+use gateproof_proxy::config::{Admits, Authorities, Certificate};
 use rustls_pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use serde_json::Value;
 
 use super::{
     Fault, Seam,
-    clients::https,
+    clients::{admit, https},
+    policies::encrypted,
     tls::streams,
     tools::{serve, view},
 };
@@ -57,5 +58,25 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Takes a Secret for malformed whose key is one of RSA.",
         clauses: &["OWN-36"],
         seam: Seam::Snapshot(|| view(without_rsa)),
+    },
+    Fault {
+        name: "takes-no-authorities-between-from-clients",
+        summary: "Takes no notice of what a client shows behind its certificate.",
+        clauses: &["OWN-37"],
+        seam: Seam::Config(|| serve(|_, config| admit(config, Admits::SignedByThem))),
+    },
+    Fault {
+        name: "takes-no-authorities-between-from-backends",
+        summary: "Takes no notice of what a backend shows behind its certificate.",
+        clauses: &["OWN-38"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for tls in encrypted(config) {
+                    if let Authorities::Pem(pem) = &tls.authorities {
+                        tls.authorities = Authorities::Signers(pem.clone());
+                    }
+                }
+            })
+        }),
     },
 ];

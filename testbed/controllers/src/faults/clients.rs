@@ -36,7 +36,7 @@ fn validations(config: &mut Config) -> impl Iterator<Item = &mut ClientValidatio
 }
 
 /// Lets others in beside those with a valid certificate, where these alone may come in.
-fn admit(config: &mut Config, admits: Admits) {
+pub(super) fn admit(config: &mut Config, admits: Admits) {
     validations(config).filter(|of| of.admits == Admits::Valid).for_each(|of| of.admits = admits);
 }
 

@@ -5,10 +5,13 @@ use std::{
     net::SocketAddr,
 };
 
-use gateproof_proxy::config::{BackendTarget, BackendTls, Certificate, Config, Listener, Protocol, VirtualHost};
+use gateproof_proxy::config::{
+    BackendTarget, BackendTls, Certificate, Config, Listener, Protocol, TcpTarget, VirtualHost,
+};
 
 use super::{
     Fault, Seam,
+    tls::streams,
     tools::{Memory, backends, has_reason, own, say, serve, serve_past, set},
 };
 use crate::{
@@ -174,6 +177,34 @@ pub(super) const FAULTS: &[Fault] = &[
                     if has_reason(conditions, "ResolvedRefs", "InvalidClientCertificateRef") {
                         set(conditions, "Accepted", Truth::False, "Invalid");
                         set(conditions, "Programmed", Truth::False, "Invalid");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "shows-backends-of-calls-no-certificate",
+        summary: "Shows backends of calls that ask for a certificate none, although its Gateway has one.",
+        clauses: &["OWN-39"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for backend in backends(config) {
+                    if let BackendTarget::Tls { tls, h2: true, .. } = &mut backend.target {
+                        tls.client = None;
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "shows-backends-of-streams-no-certificate",
+        summary: "Shows backends of streams that ask for a certificate none, although its Gateway has one.",
+        clauses: &["OWN-39"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for backend in streams(config).flat_map(|one| &mut one.routes).flat_map(|route| &mut route.backends) {
+                    if let TcpTarget::Encrypted { tls, .. } = &mut backend.target {
+                        tls.client = None;
                     }
                 }
             })

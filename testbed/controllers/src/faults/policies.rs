@@ -21,11 +21,19 @@ fn ancestors(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut Vec<Par
 }
 
 /// Settings of every encrypted backend.
-fn encrypted(config: &mut Config) -> impl Iterator<Item = &mut BackendTls> {
+pub(super) fn encrypted(config: &mut Config) -> impl Iterator<Item = &mut BackendTls> {
     backends(config).filter_map(|backend| match &mut backend.target {
         BackendTarget::Tls { tls, .. } => Some(tls),
         _ => None,
     })
+}
+
+/// Leaves of alternative names the hostnames, if there are any.
+fn keep_hostnames(tls: &mut BackendTls) {
+    let is_host = |name: &PeerName| matches!(name, PeerName::Dns(_));
+    if tls.names.iter().any(is_host) {
+        tls.names.retain(is_host);
+    }
 }
 
 /// Takes TLS away from backends that are spoken to in this version of HTTP.
@@ -183,5 +191,21 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Looks at the first alternative name of a policy alone.",
         clauses: &["blind:BackendTLSPolicySANValidation.2"],
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names.truncate(1)))),
+    },
+    Fault {
+        name: "reads-alternative-hostnames-alone",
+        summary: "Looks at the alternative names of a policy that are hostnames alone, where it has some.",
+        clauses: &["blind:BackendTLSPolicySANValidation.2"],
+        seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(keep_hostnames))),
+    },
+    Fault {
+        name: "takes-any-certificate-of-two-names",
+        summary: "Does not look at whom the certificate of a backend is for where its policy has several alternative names.",
+        clauses: &["upstream:BackendTLSPolicySANValidation", "blind:BackendTLSPolicySANValidation.2"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                encrypted(config).filter(|tls| tls.names.len() > 1).for_each(|tls| tls.names = vec![PeerName::Any]);
+            })
+        }),
     },
 ];

@@ -2,7 +2,8 @@ use std::{collections::BTreeMap, net::IpAddr};
 
 use gateproof_proxy::config::{
     BackendTarget, Certificate, Config, Filter, HttpListener, Listener as Lane, Protocol as Spoken, Route, Sensitive,
-    StreamListener, StreamRoute, TcpBackend, TcpListener, TlsListener, TlsPort, Transport, UdpListener, VirtualHost,
+    StreamListener, StreamRoute, TcpBackend, TcpListener, TcpTarget, TlsListener, TlsPort, Transport, UdpListener,
+    VirtualHost,
 };
 
 use super::{
@@ -88,7 +89,7 @@ fn lane(
                 listener: listener.name().to_owned(),
                 hostname: listener.hostname.clone(),
                 certificates: listener.terminates().then(|| certificates(listener)),
-                routes: streams(snapshot, (index, at), listener, routes),
+                routes: streams(snapshot, (index, at), (gateway, listener), routes),
             });
             let (https, streams): (Vec<_>, Vec<_>) = (https.collect(), streams.collect());
             if streams.is_empty() { Spoken::Https(https) } else { Spoken::Tls(TlsPort { https, streams }) }
@@ -161,15 +162,21 @@ fn hostnames(
 /// policies say what comes after.
 fn streams(
     snapshot: &Snapshot,
-    (gateway, at): (usize, usize),
-    listener: &Listener<'_>,
+    (index, at): (usize, usize),
+    (gateway, listener): (&Gateway<'_>, &Listener<'_>),
     routes: &Routes<'_>,
 ) -> Vec<StreamRoute> {
+    let client = gateway.client().map(certificate);
     let one = |route: &RouteState<'_>| match &route.content {
         Content::Tcp(judged) => {
-            let hostnames = hostnames(route, gateway, at)?;
+            let hostnames = hostnames(route, index, at)?;
             let protected = listener.terminates().then(|| tcproute::protected(snapshot, route.object)).flatten();
-            let backends = protected.or_else(|| judged.rules.first().cloned()).unwrap_or_default();
+            let mut backends = protected.or_else(|| judged.rules.first().cloned()).unwrap_or_default();
+            for backend in &mut backends {
+                if let TcpTarget::Encrypted { tls, .. } = &mut backend.target {
+                    tls.client.clone_from(&client);
+                }
+            }
             Some(StreamRoute { hostnames, backends })
         }
         Content::Http(_) => None,

@@ -23,6 +23,8 @@ pub struct BackendTls {
 pub enum Authorities {
     /// These, as a bundle in PEM.
     Pem(String),
+    /// These, as a bundle in PEM, for what they signed themselves.
+    Signers(String),
     /// Those that this machine believes.
     System,
     /// Everybody, at any time: certificates count for nothing but their names.

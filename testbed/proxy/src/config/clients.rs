@@ -18,6 +18,8 @@ pub struct ClientValidation {
 pub enum Admits {
     /// Who shows a valid certificate.
     Valid,
+    /// Who shows a valid certificate that one of the authorities signed itself.
+    SignedByThem,
     /// Who shows a valid certificate, and who shows none.
     ValidOrNone,
     /// Who shows a certificate that is valid, or was once.

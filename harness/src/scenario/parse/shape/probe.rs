@@ -98,6 +98,11 @@ static CLIENT: Table = Table {
     fields: &[
         may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
         may("expired", Shape::Bool, "true: its time is over"),
+        may(
+            "chain",
+            Shape::Word(&["whole", "cut"]),
+            "an authority stands between, whose certificate is shown too (whole) or not (cut); none does unless given",
+        ),
     ],
 };
 

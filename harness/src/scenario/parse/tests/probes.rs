@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::log::{ClientCertificate, Extension};
+use crate::log::{Chain, ClientCertificate, Extension};
 
 #[test]
 fn calls_are_read() {
@@ -139,10 +139,13 @@ fn clients_have_certificates_over_https() {
         let Verb::Probe(probe) = probe.verb else { panic!("not a probe") };
         probe.client
     };
-    let certificate = |authority: &str, expired| Some(ClientCertificate { authority: authority.to_owned(), expired });
+    let certificate =
+        |authority: &str, expired, chain| Some(ClientCertificate { authority: authority.to_owned(), expired, chain });
     assert_eq!(of(""), None);
-    assert_eq!(of("client: {}, "), certificate("ca", false));
-    assert_eq!(of("client: {authority: other, expired: true}, "), certificate("other", true));
+    assert_eq!(of("client: {}, "), certificate("ca", false, Chain::Direct));
+    assert_eq!(of("client: {authority: other, expired: true}, "), certificate("other", true, Chain::Direct));
+    assert_eq!(of("client: {chain: whole}, "), certificate("ca", false, Chain::Whole));
+    assert_eq!(of("client: {chain: cut}, "), certificate("ca", false, Chain::Cut));
 }
 
 #[rstest]
