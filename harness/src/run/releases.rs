@@ -124,6 +124,9 @@ pub struct Unanswered {
     pub scenario: String,
     /// Why it has to be run.
     pub why: String,
+    /// Whether what it wrote is taken alike at both releases, so that a part of the record may hold.
+    #[serde(skip)]
+    pub(super) is_written_alike: bool,
 }
 
 /// What a record has of scenarios.
@@ -180,13 +183,43 @@ pub fn unanswered<'a>(
         }
         record.otherwise.get(name).cloned()
     };
-    let all = scenarios.into_iter();
-    all.filter_map(|scenario| Some(Unanswered { scenario: scenario.name.clone(), why: why(scenario)? })).collect()
+    let told = |scenario: &Scenario| {
+        let name = scenario.name.clone();
+        let is_written_alike = record.ran.contains(&*name) && !record.otherwise.contains_key(&*name);
+        Some(Unanswered { why: why(scenario)?, is_written_alike, scenario: name })
+    };
+    scenarios.into_iter().filter_map(told).collect()
+}
+
+/// Whether what a recorded run found stands at another release, though not all of the scenario is known there: it is asked for at
+/// both, and up to then nothing was written at one of them only.
+pub(super) fn stands(
+    scenario: &Scenario,
+    finding: &str,
+    (recorded, channel): (Version, Channel),
+    wanted: Version,
+) -> bool {
+    let both = [recorded, wanted].map(|version| Basis::release(version, channel));
+    let index = finding.strip_prefix("steps[").and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
+    let Some(step) = scenario.steps.iter().find(|step| Some(step.index) == index) else { return false };
+    let all = enumerate(scenario);
+    let differs = |one: &Expectation| one.binds(both[0]) != one.binds(both[1]);
+    let parts = |step: &Step| {
+        let ends = format!("steps[{}].either[", step.index);
+        let turns = scenario.turns_at(step) && all.iter().any(|one| one.id.starts_with(&ends) && differs(one));
+        let is_other = step.bounds.admits(both[0]) != step.bounds.admits(both[1]);
+        turns || asks(step) || is_other && step.verb.writes()
+    };
+    let held = all.iter().filter(|one| one.id == finding).all(|one| both.iter().all(|at| one.binds(*at)));
+    held && both.iter().all(|at| step.bounds.admits(*at))
+        && !scenario.steps.iter().any(|other| other.index <= step.index && parts(other))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
     use super::*;
     use crate::scenario::{Vocabulary, parse};
 
@@ -335,7 +368,44 @@ spec:
         let otherwise = BTreeMap::from([("same", "it is written".to_owned())]);
         let record = Recorded { ran: BTreeSet::from(["same", "condition"]), otherwise, ..Recorded::default() };
         let said = unanswered(&all, &record, (recorded, Channel::Standard), wanted);
-        assert_eq!(said, [Unanswered { scenario: "same".to_owned(), why: "it is written".to_owned() }]);
+        let (scenario, why) = ("same".to_owned(), "it is written".to_owned());
+        assert_eq!(said, [Unanswered { scenario, why, is_written_alike: false }]);
+    }
+
+    const PARTED: &str = r#"
+apiVersion: gateproof.dev/v1alpha1
+kind: Scenario
+metadata: {name: parted}
+spec:
+  summary: Something else is looked at, and later something else is written.
+  features: [Gateway]
+  gateways: {gw: http}
+  steps:
+    - settle: {"GatewayClass/${class}": {Accepted: "True"}}
+      proves: [IMPL-28]
+    - settle: {"GatewayClass/${class}": {SupportedVersion: "True"}}
+      until: "1.7"
+      proves: [IMPL-19]
+    - settle: {"GatewayClass/${class}": {Accepted: "True", SupportedVersion: {status: "True", since: "1.7"}}}
+      proves: [IMPL-28]
+    - apply:
+        - {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own}, spec: {parentRefs: [{name: gw}]}}
+      until: "1.7"
+    - settle: {"GatewayClass/${class}": {Accepted: "True"}}
+      proves: [IMPL-28]
+"#;
+
+    #[rstest]
+    #[case::before("steps[0].settle.GatewayClass/${class}.Accepted.status", true)]
+    #[case::at_one_of_them("steps[1].settle.GatewayClass/${class}.SupportedVersion.status", false)]
+    #[case::behind_what_is_read("steps[2].settle.GatewayClass/${class}.Accepted.status", true)]
+    #[case::binding_at_one("steps[2].settle.GatewayClass/${class}.SupportedVersion.status", false)]
+    #[case::behind_what_is_written("steps[4].settle.GatewayClass/${class}.Accepted.status", false)]
+    #[case::of_no_step("contract/GatewayClass/something", false)]
+    fn a_failure_stands_where_nothing_was_written_otherwise(#[case] finding: &str, #[case] expected: bool) {
+        let all = parse("releases.yaml", PARTED, &Vocabulary::builtin()).unwrap();
+        let (recorded, wanted) = versions();
+        assert_eq!(stands(&all[0], finding, (recorded, Channel::Standard), wanted), expected);
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! Judges a recorded run again: the same path, the same verdicts, with no target. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_report::record::RunRecord;
+use gateproof_report::record::{Finding, Outcome, RunRecord, Severity};
 use indexmap::IndexMap;
 
 use super::options::DEFAULT_MAX_PROBES;
 use super::otherwise::otherwise;
 use super::preflight::PREFLIGHT;
 use super::record::{self, End, Entry, events_of};
-use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, unanswered};
+use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, stands, unanswered};
 use crate::dialects::Dialect;
 use crate::judge::contract::Contract;
 use crate::judge::{Context, Judge};
@@ -67,7 +67,8 @@ pub enum ReplayError {
 }
 
 /// Judges every execution of a log again, that of `preflight` too. Scenarios that did not run then do not appear. `release` replaces the release that
-/// the run had: what has no meaning there does not appear either, nor does what has to be run to be known ([`to_be_run`]).
+/// the run had: what has no meaning there does not appear either, nor does what has to be run to be known ([`to_be_run`]), unless it
+/// failed at something that is asked at both.
 pub fn replay(
     events: &[Arc<Event>],
     scenarios: &[Scenario],
@@ -92,16 +93,18 @@ pub fn replay(
     let recorded = basis(started)?;
     let mut basis = recorded;
     let mut as_if = started.clone();
+    let mut parted: BTreeMap<String, bool> = BTreeMap::new();
     if let Some(version) = release {
         let Release { version: before, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
         basis = Basis::release(version, channel);
-        let left_out: BTreeSet<String> =
-            to_be_run(events, scenarios, contract.dialect(), version)?.into_iter().map(|one| one.scenario).collect();
+        let to_be_run = to_be_run(events, scenarios, contract.dialect(), version)?;
+        parted = to_be_run.into_iter().map(|one| (one.scenario, one.is_written_alike)).collect();
         let is_asked = |name: &str| {
             let scenario = scenarios.iter().find(|scenario| scenario.name == name);
             scenario.is_none_or(|scenario| has_meaning(scenario, version, channel))
         };
-        executions.retain(|one| !left_out.contains(&one.bindings.scenario) && is_asked(&one.bindings.scenario));
+        let is_comparable = |name: &str| parted.get(name).is_none_or(|is_written_alike| *is_written_alike);
+        executions.retain(|one| is_comparable(&one.bindings.scenario) && is_asked(&one.bindings.scenario));
         if version != before {
             let recorded = as_if.gateway_api_version.replace(version.to_string()).unwrap_or_default();
             as_if.definitions.get_or_insert(format!("{recorded} in the {} channel", channel.word()));
@@ -125,15 +128,23 @@ pub fn replay(
         let context = Context {
             timing: started.timing.clone(),
             contract: Arc::clone(contract),
-            basis,
+            basis: if parted.contains_key(&execution.bindings.scenario) { recorded } else { basis },
             controller_name: started.controller_name.clone().unwrap_or_default(),
             slowest_settle: before.map(|(_, settle)| *settle).max().unwrap_or_default(),
             max_probes: DEFAULT_MAX_PROBES,
         };
         let mut judge = Judge::new(Arc::new(bound), context);
         events_of(events, execution.name).for_each(|event| judge.observe(event));
-        let verdict = judge.verdict();
+        let mut verdict = judge.verdict();
         settles.push((execution.ended, verdict.slowest_settle));
+        if let (Some(wanted), true) = (release, parted.contains_key(&execution.bindings.scenario)) {
+            let Release { version, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
+            let is_failure = |one: &Finding| one.severity == Severity::Failure;
+            verdict.findings.retain(|one| stands(scenario, &one.expectation, (version, channel), wanted));
+            if !matches!(verdict.outcome, Outcome::Failed | Outcome::Late) || !verdict.findings.iter().any(is_failure) {
+                continue;
+            }
+        }
         if is_preflight {
             // It is no part of the record, but later holds may last by its settling.
             continue;

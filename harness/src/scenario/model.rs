@@ -267,6 +267,13 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Whether it changes something: the target's objects, or what a scripted service does.
+    pub fn writes(&self) -> bool {
+        matches!(self, Verb::Apply(_) | Verb::Patch(_) | Verb::Delete(_) | Verb::Script(_))
+    }
+}
+
+impl Verb {
     /// Whether it lasts until everything else of the run has come to its end.
     pub fn rests(&self) -> bool {
         match self {
