@@ -166,7 +166,8 @@ fn every_fault_breaks_clauses_that_there_are(#[case] reference: Reference) {
     assert_eq!(unknown, []);
 }
 
-/// What is asked of a target has a mistake of the reference against it.
+/// What is asked of a target has a mistake of the reference against it. Of HTTPProxy that does not hold:
+/// its faults declare some clauses, and others that say much the same have none.
 #[rstest]
 #[case::aso(Reference::Aso)]
 #[case::kuadrant(Reference::Kuadrant)]
