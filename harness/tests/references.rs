@@ -14,6 +14,7 @@ use gateproof::dialects::Reference;
 use gateproof::kill::{self, Complaint, Extent, Plan, ShownBy, Trial};
 use gateproof::run::{Silent, embedded, run};
 use gateproof::scenario::Scenario;
+use gateproof::scenario::select::clauses;
 use gateproof_report::record::{Outcome, Severity};
 use proof::{Quiet, is_full};
 use rand::seq::IndexedRandom;
@@ -163,6 +164,26 @@ fn every_fault_breaks_clauses_that_there_are(#[case] reference: Reference) {
         .filter(|(_, clause)| suite.requirement(clause).is_none())
         .collect();
     assert_eq!(unknown, []);
+}
+
+/// What is asked of a target has a mistake of the reference against it. Of HTTPProxy that does not hold:
+/// its faults declare some clauses, and others that say much the same have none.
+#[rstest]
+#[case::aso(Reference::Aso)]
+#[case::kuadrant(Reference::Kuadrant)]
+fn every_clause_that_a_scenario_names_is_broken_by_a_fault(#[case] reference: Reference) {
+    let plan = proof::plan(reference, 1);
+    let broken: BTreeSet<&str> =
+        embedded::faults(reference).iter().flat_map(|fault| fault.clauses.iter().copied()).collect();
+    let named: BTreeSet<_> = plan.scenarios.iter().flat_map(clauses).collect();
+    let whole: Vec<&str> = plan
+        .suite
+        .requirements
+        .iter()
+        .filter(|one| one.in_scope() && named.contains(one.id.as_str()) && !broken.contains(one.id.as_str()))
+        .map(|one| one.id.as_str())
+        .collect();
+    assert_eq!(whole, Vec::<&str>::new());
 }
 
 /// Each with the scenarios that are named to show it, and another. What that complains of is looked at again.

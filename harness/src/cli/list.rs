@@ -200,7 +200,14 @@ impl From<Failure> for Lacks {
 fn of_suite(what: &What, suite: &Suite, format: Format, documents: &mut Documents) -> Result<u8, Lacks> {
     let code = match what {
         What::Features(_) | What::Scenarios { .. } => {
-            list(format, documents, &FeatureItem::of(suite), FeatureItem::cells)?
+            let items = FeatureItem::of(suite);
+            let code = list(format, documents, &items, FeatureItem::cells)?;
+            if let (Format::Text, []) = (format, &items[..]) {
+                // No error: nothing is missing.
+                let name = suite.dialect.name();
+                say!("the dialect `{name}` has no features: its scenarios ask the same of every target");
+            }
+            code
         }
         What::Profiles(_) => {
             let all = super::own::profiles(suite).map_err(Lacks::Nothing)?;

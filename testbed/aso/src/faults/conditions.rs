@@ -14,7 +14,7 @@ use crate::{
     behaviour::Seam,
     decide::{Again, Decision, Seen},
     status::{Desired, Ready, Severity, Truth, ready_of, same},
-    world::{LATEST_GENERATION, POLLER_TOKEN},
+    world::{LATEST_GENERATION, POLLER_TOKEN, RESOURCE_ID},
 };
 
 fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
@@ -147,6 +147,19 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "keeps-what-was-never-claimed",
+        summary: "Puts its finalizer on an object whose owner is missing, and does not let go of it.",
+        clauses: &["ASO-A04", "ASO-INV-11"],
+        seam: Seam::Decision(|seen, decision| {
+            if says(decision, "WaitingForOwner") {
+                decision.finalizer = Some(true);
+            }
+            if seen.facts.is_deleting() && seen.facts.annotation(RESOURCE_ID).is_none() {
+                decision.finalizer = None;
+            }
+        }),
+    },
+    Fault {
         name: "deleting-as-reconciling",
         summary: "Says Reconciling while the resource is being deleted.",
         clauses: &["ASO-14"],
@@ -236,6 +249,16 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["ASO-36", "ASO-24"],
         seam: Seam::Decision(|seen, decision| {
             if is_refused(seen) {
+                edit(decision, |ready| ready.severity = Some(Severity::Error));
+            }
+        }),
+    },
+    Fault {
+        name: "bare-error-as-error",
+        summary: "Calls a 500 without a code an error that is for good.",
+        clauses: &["ASO-24"],
+        seam: Seam::Decision(|seen, decision| {
+            if has_no_code(seen) && matches!(seen.answer, Some((_, Ok(response))) if response.status == 500) {
                 edit(decision, |ready| ready.severity = Some(Severity::Error));
             }
         }),

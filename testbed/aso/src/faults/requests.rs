@@ -10,7 +10,7 @@ use super::{
     tools::{LATER, SOON, SUBSCRIPTION, edit, edit_reason, is_refused, object, overlook, says},
 };
 use crate::{
-    arm::{Method, Purpose, Request, Response},
+    arm::{How, Method, Poll, Purpose, Request, Response},
     behaviour::Seam,
     decide::{Again, Decision, Memory, Seen, decide},
     kinds::Source,
@@ -62,6 +62,27 @@ fn is_due_later(seen: Seen<'_>, decision: &mut Decision) -> bool {
     decision.memory.due = SignedDuration::try_from(left).ok().and_then(|left| seen.now.checked_add(left).ok());
     decision.again = Again::After(left);
     false
+}
+
+/// The operation that the annotations tell of.
+fn operation(facts: &Facts) -> Option<Poll> {
+    serde_json::from_str(facts.annotation(POLLER_TOKEN)?).ok()
+}
+
+/// Decides at the first look after a start as if no operation ran.
+fn forget(seen: Seen<'_>, decision: &mut Decision, is_forgotten: impl Fn(&Poll) -> bool) {
+    let is_first = seen.memory.rounds == 0 && seen.answer.is_none();
+    if is_first && operation(seen.facts).is_some_and(|poll| is_forgotten(&poll)) {
+        let mut facts = seen.facts.clone();
+        overlook(&mut facts, POLLER_TOKEN);
+        *decision = decide(Seen { facts: &facts, ..seen });
+    }
+}
+
+/// Whether a spec is about to be sent that Ready stands for already.
+fn sends_the_same(seen: Seen<'_>, decision: &Decision) -> bool {
+    let puts = decision.request.as_ref().is_some_and(|request| request.purpose == Purpose::Put);
+    puts && seen.answer.is_none() && live(seen.facts, "status") == "True" && is_current(seen.facts)
 }
 
 fn has_hint(missing: &Result<String, String>, hint: &str) -> bool {
@@ -165,11 +186,110 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "forgets-operations-on-restart",
         summary: "Does not take up again what it followed before it was started.",
         clauses: &["ASO-A41"],
+        seam: Seam::Decision(|seen, decision| forget(seen, decision, |_| true)),
+    },
+    Fault {
+        name: "forgets-locations-on-restart",
+        summary: "Does not take up again what it followed by a Location before it was started.",
+        clauses: &["ASO-A41"],
+        seam: Seam::Decision(|seen, decision| forget(seen, decision, |poll| poll.how == How::Location)),
+    },
+    Fault {
+        name: "forgets-deletions-on-restart",
+        summary: "Sends a DELETE again that Azure had accepted before it was started.",
+        clauses: &["ASO-A31", "ASO-A41"],
+        seam: Seam::Decision(|seen, decision| forget(seen, decision, |poll| poll.deletes)),
+    },
+    Fault {
+        name: "drops-edits-made-meanwhile",
+        summary: "Takes an operation for that of the spec as it stands by its end, and never sends an edit made meanwhile.",
+        clauses: &["ASO-A48"],
         seam: Seam::Decision(|seen, decision| {
-            if seen.memory.rounds == 0 && seen.answer.is_none() && seen.facts.annotation(POLLER_TOKEN).is_some() {
+            let generation = seen.facts.generation();
+            if let Some((request, outcome)) = seen.answer
+                && let Purpose::Poll(poll) = &request.purpose
+                && !poll.deletes
+                && poll.generation != generation
+            {
+                let purpose = Purpose::Poll(Poll { generation, ..poll.clone() });
+                let request = Request { purpose, ..request.clone() };
+                *decision = decide(Seen { answer: Some((&request, outcome)), ..seen });
+                decision.memory.fingerprint = Some(seen.facts.fingerprint(seen.settings));
+                decision.memory.essence = Some(seen.facts.essence(seen.settings));
+            } else if generation > 1 && sends_the_same(seen, decision) {
+                rest(seen, decision);
+            }
+        }),
+    },
+    Fault {
+        name: "lets-go-with-the-creation",
+        summary: "Takes the end of an operation that makes a resource for that of its deletion.",
+        clauses: &["ASO-INV-11"],
+        seam: Seam::Decision(|seen, decision| {
+            if seen.facts.is_deleting()
+                && let Some(poll) = operation(seen.facts).filter(|poll| !poll.deletes)
+                && let Ok(token) = serde_json::to_string(&Poll { deletes: true, ..poll })
+            {
                 let mut facts = seen.facts.clone();
-                overlook(&mut facts, POLLER_TOKEN);
+                object(&mut facts, |object| object["metadata"]["annotations"][POLLER_TOKEN] = token.into());
                 *decision = decide(Seen { facts: &facts, ..seen });
+            }
+        }),
+    },
+    Fault {
+        name: "loses-operations-after-skip",
+        summary: "Does not follow an operation that makes what it could only miss before.",
+        clauses: &["ASO-A30"],
+        seam: Seam::Decision(|seen, decision| {
+            if let Some((request, Ok(response))) = seen.answer
+                && request.purpose == Purpose::Put
+                && response.operation.is_some()
+                && live(seen.facts, "reason") == "AzureResourceNotFound"
+            {
+                rest(seen, decision);
+                decision.annotations.clear();
+                decision.memory.due = None;
+            }
+        }),
+    },
+    Fault {
+        name: "does-not-make-again",
+        summary: "Looks for a resource that it has made before it sends an edit, and sends none if that is gone.",
+        clauses: &["ASO-A48"],
+        seam: Seam::Decision(|seen, decision| {
+            if !seen.facts.object["status"]["id"].is_string() || seen.facts.is_deleting() {
+                return;
+            }
+            if let Some((request, outcome)) = seen.answer {
+                let is_gone = matches!(outcome, Ok(response) if response.status == 404);
+                if is_gone && request.purpose == Purpose::Check {
+                    let request = Request { purpose: Purpose::Read, ..request.clone() };
+                    *decision = decide(Seen { answer: Some((&request, outcome)), ..seen });
+                }
+            } else if let Some(request) = decision.request.as_mut().filter(|request| request.purpose == Purpose::Put) {
+                *request = Request { method: Method::Get, body: None, purpose: Purpose::Check, ..request.clone() };
+            }
+        }),
+    },
+    Fault {
+        name: "never-sends-again",
+        summary: "Does not send what is Ready again, neither from time to time nor when the policy changes.",
+        clauses: &["ASO-A35"],
+        seam: Seam::Decision(|seen, decision| {
+            if sends_the_same(seen, decision) {
+                rest(seen, decision);
+            }
+        }),
+    },
+    Fault {
+        name: "retries-without-a-pause",
+        summary: "Sends at once again what failed for now.",
+        clauses: &["ASO-A50"],
+        seam: Seam::Decision(|seen, decision| {
+            let is_to_wait = matches!(seen.answer, Some((_, Ok(response))) if response.least().is_some());
+            if is_refused(seen) && !is_to_wait && !decision.memory.is_parked && !seen.facts.is_deleting() {
+                decision.memory.due = Some(seen.now);
+                decision.again = Again::Now;
             }
         }),
     },

@@ -172,7 +172,13 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "overwrites-foreign-secrets",
         summary: "Writes into a Secret of somebody else.",
         clauses: &["ASO-A36"],
-        seam: Seam::World(|facts| facts.foreign.clear()),
+        seam: Seam::World(|facts| facts.foreign.retain(|one| !one.starts_with("Secret "))),
+    },
+    Fault {
+        name: "overwrites-foreign-config-maps",
+        summary: "Writes into a ConfigMap of somebody else.",
+        clauses: &["ASO-A36"],
+        seam: Seam::World(|facts| facts.foreign.retain(|one| !one.starts_with("ConfigMap "))),
     },
     Fault {
         name: "ignores-subscription",
@@ -235,6 +241,19 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Arm(|request, outcome| {
             if matches!(&request.purpose, Purpose::Poll(Poll { how: How::Body, .. }) | Purpose::Confirm) {
                 state(outcome, |state| state == "Failed");
+            }
+        }),
+    },
+    Fault {
+        name: "deletion-by-location-is-done",
+        summary: "Takes a deletion for done whose Location says that it goes on.",
+        clauses: &["ASO-INV-11"],
+        seam: Seam::Arm(|request, outcome| {
+            if let (Purpose::Poll(Poll { how: How::Location, deletes: true, .. }), Ok(response)) =
+                (&request.purpose, outcome)
+                && response.status == 202
+            {
+                response.status = 204;
             }
         }),
     },

@@ -48,6 +48,12 @@ fn older(world: &mut Snapshot) {
     put(world, "q", route(), 1, limits("x"));
 }
 
+/// Two defaults on one route that were made in one second.
+fn at_once(world: &mut Snapshot) {
+    base(world);
+    put(world, "q", route(), 4, limits("x"));
+}
+
 fn overrides(world: &mut Snapshot) {
     put(world, "p", route(), 4, json!({"overrides": limits("l")}));
     put(world, "q", route(), 5, json!({"overrides": limits("l")}));
@@ -87,6 +93,11 @@ fn without_the_other(world: &mut Snapshot) {
 fn no_service(world: &mut Snapshot) {
     base(world);
     world.objects.retain(|key, _| key.0 != Kind::Limitador);
+}
+
+fn not_programmed(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::Gateway, |one| one["status"]["listeners"][0]["conditions"][0]["status"] = json!("False"));
 }
 
 fn unknown_controller(world: &mut Snapshot) {
@@ -153,6 +164,12 @@ fn edited(world: &mut Snapshot) {
     });
 }
 
+/// At its seventh generation.
+fn edited_often(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::RateLimitPolicy, |one| one["metadata"]["generation"] = json!(7));
+}
+
 fn observed(world: &mut Snapshot) {
     base(world);
     world.edit(Kind::RateLimitPolicy, |one| one["status"] = json!({"observedGeneration": 2}));
@@ -161,6 +178,9 @@ fn observed(world: &mut Snapshot) {
 pub(super) const MORE: &[Case] = &[
     case("oldest-default-wins", newer, says, REPLACED, ENFORCED),
     case("newest-override-wins", overrides, says, ENFORCED, REPLACED),
+    case("takes-the-last-by-name-for-the-oldest", at_once, says, REPLACED, ENFORCED),
+    case("takes-unprogrammed-listeners-for-paths", not_programmed, says, WAITS, ENFORCED),
+    case("observes-five-generations", edited_often, written, "\"observedGeneration\":7", "\"observedGeneration\":5"),
     case("names-itself-as-a-rival", conflict, says, "", "ns/q, ns/p"),
     case("names-itself-among-the-winners", overridden, says, "", "[ns/q], ns/p"),
     case("lists-refused-policies", conflict, targets, "", "[ns/q ns/p]"),

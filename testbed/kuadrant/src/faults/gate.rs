@@ -139,6 +139,21 @@ pub(super) const FAULTS: &[Fault] = &[
             })
         }),
     },
+    Fault {
+        name: "counts-by-the-first-rates",
+        summary: "Goes on to count by the rates that a limit had first, after an edit.",
+        clauses: &["KUADRANT-22"],
+        seam: Seam::Outcome(|| {
+            let mut first: BTreeMap<(String, String), Value> = BTreeMap::new();
+            Box::new(move |_, _, outcome| {
+                limits(outcome, |rule| {
+                    let rates = rule.body["rates"].clone();
+                    let known = first.entry((rule.source.clone(), rule.id.clone())).or_insert(rates);
+                    rule.body["rates"] = known.clone();
+                });
+            })
+        }),
+    },
     edit!(
         "fails-closed-without-limitador",
         "Lets nobody pass where limits are while the service that counts is down.",

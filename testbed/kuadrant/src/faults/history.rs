@@ -192,6 +192,16 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     ),
+    write!(
+        "observes-five-generations",
+        "Says of no generation beyond the fifth that it was observed.",
+        ["KUADRANT-INV-5"],
+        |_, status| {
+            if status["observedGeneration"].as_i64() > Some(5) {
+                status["observedGeneration"] = json!(5);
+            }
+        }
+    ),
     Fault {
         name: "goes-back-a-generation",
         summary: "Writes the generation before once more after an edit.",

@@ -80,6 +80,23 @@ pub(super) const FAULTS: &[Fault] = &[
         ["KUADRANT-K21"],
         |snapshot| turn_ages(snapshot, true)
     ),
+    view!(
+        "takes-the-last-by-name-for-the-oldest",
+        "Takes of policies on one target that were made in one second the last by name for the oldest.",
+        ["KUADRANT-K23"],
+        |snapshot| {
+            for kind in SHARING {
+                let mut names: Vec<String> = snapshot.all(kind).map(full_name).collect();
+                names.sort();
+                snapshot.edit(kind, |policy| {
+                    let place = names.iter().rev().position(|name| *name == full_name(policy)).unwrap_or_default();
+                    // Behind the seconds, where it counts among those of one second alone.
+                    let time = format!("{}{place:04}", text(policy, "/metadata/creationTimestamp"));
+                    policy["metadata"]["creationTimestamp"] = time.into();
+                });
+            }
+        }
+    ),
     edit!(
         "calls-younger-policies-conflicted",
         "Accepts one policy of authentication, and one of limits, on each target.",

@@ -409,6 +409,7 @@ const FAULTS: &[Case] = &[
     case("fails-open-without-authorino", no_authorino, answers, "403 403 403 403 403", "pass 429 429 429 429"),
     Case { then: no_policies, ..case("never-takes-guards-away", guarded, answers, "pass pass pass pass pass", USUAL) },
     Case { then: no_quota, ..case("acts-by-the-first-rules", guarded, answers, "401 401 403 429 429", USUAL) },
+    Case { then: no_quota, ..case("counts-by-the-first-rates", guarded, answers, "401 401 403 429 429", USUAL) },
     case("fails-closed-without-limitador", no_limitador, answers, "401 401 403 pass pass", "401 401 403 403 403"),
     case("answers-403-without-key", guarded, answers, USUAL, "403 403 403 pass 429"),
     case("answers-503-for-limits", guarded, answers, USUAL, "401 401 403 pass 503"),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{conditions, each, good, rename, statuses_of};
-use crate::behaviour::{Edit, Fault, Seam};
+use crate::behaviour::{Edit, Fault, Seam, View};
 use crate::object::{Kind, Snapshot, text};
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
@@ -44,6 +44,22 @@ pub(super) const FAULTS: &[Fault] = &[
             if snapshot.all(Kind::Kuadrant).next().is_some() {
                 good(outcome, "Enforced", "MissingResource", None);
             }
+        }
+    ),
+    view!(
+        "takes-unprogrammed-listeners-for-paths",
+        "Says Enforced of policies whose requests come over a listener that is not programmed.",
+        ["KUADRANT-K12"],
+        |snapshot| {
+            snapshot.edit(Kind::Gateway, |gateway| {
+                let listeners = gateway.pointer_mut("/status/listeners").and_then(Value::as_array_mut);
+                for listener in listeners.into_iter().flatten() {
+                    let conditions = listener.get_mut("conditions").and_then(Value::as_array_mut);
+                    for one in conditions.into_iter().flatten().filter(|one| one["type"] == "Programmed") {
+                        one["status"] = "True".into();
+                    }
+                }
+            });
         }
     ),
     edit!(

@@ -158,6 +158,24 @@ pub(crate) fn moment(name: &str) -> Moment {
         "running" => {
             annotate(&mut facts, POLLER_TOKEN, &serde_json::to_string(&poll).unwrap());
         }
+        "running-by-location" => {
+            let poll = Poll { how: How::Location, ..poll };
+            annotate(&mut facts, POLLER_TOKEN, &serde_json::to_string(&poll).unwrap());
+        }
+        "deletion-running" => {
+            deleting(&mut facts);
+            let poll = Poll { deletes: true, ..poll };
+            annotate(&mut facts, POLLER_TOKEN, &serde_json::to_string(&poll).unwrap());
+        }
+        "delete-while-running" => {
+            deleting(&mut facts);
+            annotate(&mut facts, POLLER_TOKEN, &serde_json::to_string(&poll).unwrap());
+        }
+        "edited-after-ready" => object(&mut facts, |object| {
+            object["status"] = ready("True", "", "Succeeded");
+            object["status"]["id"] = id().into();
+            object["status"]["conditions"][0]["observedGeneration"] = json!(1);
+        }),
         "parked" => {
             object(&mut facts, |object| object["status"] = ready("False", "Error", "BadRequest"));
             annotate(&mut facts, LATEST_GENERATION, "2");
@@ -204,6 +222,14 @@ pub(crate) fn moment(name: &str) -> Moment {
                 Ok(Response { status: 202, operation, ..Response::default() }),
             ));
         }
+        "put-202-after-skip" => {
+            object(&mut facts, |object| object["status"] = ready("False", "Warning", "AzureResourceNotFound"));
+            let operation = Some("/operations/1".to_owned());
+            answer = Some((
+                request(Method::Put, Purpose::Put),
+                Ok(Response { status: 202, operation, ..Response::default() }),
+            ));
+        }
         "put-202-later" => {
             let operation = Some("/operations/1".to_owned());
             answer = Some((
@@ -233,12 +259,21 @@ pub(crate) fn moment(name: &str) -> Moment {
             answer = put(409, error("Conflict"));
         }
         "put-bare" => answer = put(503, Value::Null),
+        "put-bare-500" => answer = put(500, Value::Null),
         "put-lost" => answer = Some((request(Method::Put, Purpose::Put), Err("no answer".into()))),
         "poll-running" => answer = polled(json!({"status": "InProgress"})),
         "poll-failed" => {
             answer = polled(json!({"status": "Failed", "error": {"code": "SkuNotAvailable", "message": "m"}}))
         }
         "poll-canceled" => answer = polled(json!({"status": "Canceled"})),
+        "poll-done-before-edit" => {
+            let purpose = Purpose::Poll(Poll { generation: 1, ..poll });
+            answer = got(purpose, 200, json!({"status": "Succeeded"}));
+        }
+        "deletion-by-location-202" => {
+            deleting(&mut facts);
+            answer = got(Purpose::Poll(Poll { how: How::Location, deletes: true, ..poll }), 202, Value::Null);
+        }
         "poll-done" => answer = polled(json!({"status": "Succeeded"})),
         "location-400" => {
             let purpose = Purpose::Poll(Poll { how: How::Location, ..poll });
@@ -293,7 +328,11 @@ pub(crate) fn moment(name: &str) -> Moment {
             answer = got(Purpose::Confirm, 200, json!({"properties": {"statusOfPrimary": "unavailable"}}));
         }
         "foreign-secret" => {
-            facts.foreign = vec!["s".into()];
+            facts.foreign = vec!["Secret s".into()];
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
+        "foreign-config-map" => {
+            facts.foreign = vec!["ConfigMap c".into()];
             answer = got(Purpose::Confirm, 200, state("Succeeded"));
         }
         "blocked" => {
