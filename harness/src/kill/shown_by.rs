@@ -12,9 +12,9 @@ use serde::Deserialize;
 use super::matrix::FaultRun;
 use crate::dialects::Reference;
 use crate::run::embedded;
-use crate::scenario::Scenario;
 use crate::scenario::expectations::enumerate;
 use crate::scenario::pattern::matches;
+use crate::scenario::{Scenario, Verb};
 
 /// The tables: of a dialect, and of its other editions.
 const TABLES: [(Reference, Option<&str>, &str); 6] = [
@@ -188,6 +188,13 @@ fn able_to_fail(scenario: &Scenario) -> BTreeSet<String> {
             names.insert(stem.to_owned());
         }
         names.insert(id);
+    }
+    for step in &scenario.steps {
+        if let Verb::Delete(gone) = &step.verb
+            && gone.awaited
+        {
+            names.extend(gone.objects.iter().map(|object| format!("steps[{}].delete.{object}", step.index)));
+        }
     }
     names
 }
