@@ -182,7 +182,8 @@ impl Checker<'_> {
         }
         // A misspelt field is one mistake, not a second one for what it was meant to be.
         let unknown = |key: &str| {
-            !table.fields.iter().any(|f| f.name == key) && !(table.conditions && self.is_known_condition(key))
+            let is_condition = table.conditions && self.is_known_condition(key);
+            !is_condition && table.fields.iter().all(|field| field.name != key)
         };
         let misspelt: Vec<&str> = node
             .entries()

@@ -41,7 +41,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "reads-header-values-as-patterns",
             summary: "Takes the exact value that a header is to have for a regular expression.",
-            clauses: &["upstream:HTTPRouteHeaderMatching", "blind:HTTPRouteHeaderMatching.1"],
+            clauses: &["upstream:HTTPRouteHeaderMatching"],
             seam: Seam::Config(|| {
                 serve(|_, config| values(config, |one| &mut one.headers).into_iter().for_each(read_as_pattern))
             }),
@@ -52,7 +52,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "reads-query-values-as-patterns",
             summary: "Takes the exact value that a query parameter is to have for a regular expression.",
-            clauses: &["upstream:HTTPRouteQueryParamMatching", "blind:HTTPRouteQueryParamMatching.1"],
+            clauses: &["blind:HTTPRouteQueryParamMatching.1"],
             seam: Seam::Config(|| {
                 serve(|_, config| values(config, |one| &mut one.query).into_iter().for_each(read_as_pattern))
             }),
@@ -63,7 +63,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "splits-header-matches-at-commas",
             summary: "Takes the commas of the exact value that a header is to have for those of a list of values.",
-            clauses: &["upstream:HTTPRouteHeaderMatching", "blind:HTTPRouteHeaderMatching.1"],
+            clauses: &["upstream:HTTPRouteHeaderMatching"],
             seam: Seam::Config(|| {
                 serve(|_, config| values(config, |one| &mut one.headers).into_iter().for_each(split_at_commas))
             }),

@@ -28,7 +28,7 @@ struct AcceptsForGood {
 }
 
 impl AcceptsForGood {
-    fn new(kind: Kind, of: fn(&ParentRef) -> bool) -> Box<dyn StatusesSeam> {
+    fn boxed(kind: Kind, of: fn(&ParentRef) -> bool) -> Box<dyn StatusesSeam> {
         Box::new(Self { kind, of, known: BTreeMap::new() })
     }
 }
@@ -104,7 +104,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "accepts-until-routes-are-written",
             summary: "Goes on saying that an HTTPRoute is accepted when its listener has another hostname and the route does not change.",
             clauses: &["upstream:HTTPRouteHostnameIntersection", "GEP1364-14"],
-            seam: Seam::Statuses(|| AcceptsForGood::new(Kind::HttpRoute, |parent| !is_listener_set(parent))),
+            seam: Seam::Statuses(|| AcceptsForGood::boxed(Kind::HttpRoute, |parent| !is_listener_set(parent))),
         },
         reported: &["kubernetes-sigs/gateway-api#5115", "kubernetes-sigs/gateway-api#5116"],
     },
@@ -113,7 +113,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "accepts-until-calls-are-written",
             summary: "Goes on saying that a GRPCRoute is accepted when its listener has another hostname and the route does not change.",
             clauses: &["GEP1364-14"],
-            seam: Seam::Statuses(|| AcceptsForGood::new(Kind::GrpcRoute, |_| true)),
+            seam: Seam::Statuses(|| AcceptsForGood::boxed(Kind::GrpcRoute, |_| true)),
         },
         reported: &["kubernetes-sigs/gateway-api#5177"],
     },
@@ -122,7 +122,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "keeps-verdicts-on-routes-of-listener-sets",
             summary: "Goes on saying that a route is accepted when the listener of a ListenerSet has another hostname.",
             clauses: &["GEP1364-14"],
-            seam: Seam::Statuses(|| AcceptsForGood::new(Kind::HttpRoute, is_listener_set)),
+            seam: Seam::Statuses(|| AcceptsForGood::boxed(Kind::HttpRoute, is_listener_set)),
         },
         reported: &["kubernetes-sigs/gateway-api#5177", "envoyproxy/gateway#8876"],
     },

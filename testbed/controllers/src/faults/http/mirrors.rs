@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use gateproof_proxy::config::{BackendTarget, Config, Filter, RequestMirror};
 use gateproof_proxy::exchange::{Exchange, RequestHead};
-use http::{Request, Response, Uri, header::CONTENT_TYPE, uri::PathAndQuery};
+use http::{Request, Response};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -63,24 +63,6 @@ impl Exchange for WaitsForMirrors {
     }
 }
 
-/// Copies a call as one of another method.
-struct CopiesToAnotherMethod;
-
-#[async_trait]
-impl Exchange for CopiesToAnotherMethod {
-    fn on_mirror(&self, _: &RequestHead, mut copy: Request<Body>) -> Option<Request<Body>> {
-        let of = copy.headers().get(CONTENT_TYPE).map(|of| of.as_bytes().starts_with(b"application/grpc"));
-        if of == Some(true) {
-            let mut parts = copy.uri().clone().into_parts();
-            parts.path_and_query = Some(PathAndQuery::from_static("/mirrored"));
-            if let Ok(uri) = Uri::from_parts(parts) {
-                *copy.uri_mut() = uri;
-            }
-        }
-        Some(copy)
-    }
-}
-
 pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "rewrites-nothing-beside-mirrors",
@@ -94,12 +76,6 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
-    },
-    Fault {
-        name: "copies-calls-to-another-method",
-        summary: "Copies a call to a mirror with a path of its own.",
-        clauses: &["blind:HTTPRouteRequestMirror.2"],
-        seam: Seam::Exchange(|| Arc::new(CopiesToAnotherMethod)),
     },
     Fault {
         name: "mirrors-every-request",
