@@ -147,6 +147,7 @@ pub fn unanswered<'a>(
     (recorded, channel): (Version, Channel),
     wanted: Version,
 ) -> Vec<Unanswered> {
+    let both = [recorded, wanted].map(|version| Basis::release(version, channel));
     let why = |scenario: &Scenario| {
         let name = &*scenario.name;
         if !has_meaning(scenario, wanted, channel) {
@@ -162,20 +163,11 @@ pub fn unanswered<'a>(
             let kind = lacked(scenario, recorded, channel)?;
             return Some(format!("the {} channel of {recorded} has no {kind}", channel.word()));
         }
-        let is_other = |step: &&Step| {
-            step.bounds.admits(Basis::release(recorded, channel)) != step.bounds.admits(Basis::release(wanted, channel))
-        };
-        if let Some(step) = scenario.steps.iter().find(is_other) {
+        if let Some(step) = scenario.steps.iter().find(|step| is_done_once(step, both)) {
             return Some(format!("steps[{}] is done at one of the two releases only", step.index));
         }
-        let differs = |one: &Expectation| {
-            one.binds(Basis::release(recorded, channel)) != one.binds(Basis::release(wanted, channel))
-        };
-        let turns = scenario.steps.iter().find(|step| {
-            let ends = format!("steps[{}].either[", step.index);
-            scenario.turns_at(step) && enumerate(scenario).iter().any(|one| one.id.starts_with(&ends) && differs(one))
-        });
-        if let Some(step) = turns {
+        let all = enumerate(scenario);
+        if let Some(step) = scenario.steps.iter().find(|step| turns_otherwise(scenario, &all, step, both)) {
             return Some(format!("what is done after steps[{}] may differ between the two releases", step.index));
         }
         if let Some(asked) = scenario.steps.iter().find(|step| asks(step)) {
@@ -191,6 +183,18 @@ pub fn unanswered<'a>(
     scenarios.into_iter().filter_map(told).collect()
 }
 
+/// Whether a step is done at one of two releases only.
+fn is_done_once(step: &Step, [one, other]: [Basis; 2]) -> bool {
+    step.bounds.admits(one) != step.bounds.admits(other)
+}
+
+/// Whether what is done after a step depends on what is asked at one of two releases only. `all` is what the scenario asks.
+fn turns_otherwise(scenario: &Scenario, all: &[Expectation], step: &Step, [one, other]: [Basis; 2]) -> bool {
+    let ends = format!("steps[{}].either[", step.index);
+    let differs = |of: &Expectation| of.id.starts_with(&ends) && of.binds(one) != of.binds(other);
+    scenario.turns_at(step) && all.iter().any(differs)
+}
+
 /// Whether what a recorded run found stands at another release, though not all of the scenario is known there: it is asked for at
 /// both, and up to then nothing was written at one of them only.
 pub(super) fn stands(
@@ -203,12 +207,8 @@ pub(super) fn stands(
     let index = finding.strip_prefix("steps[").and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
     let Some(step) = scenario.steps.iter().find(|step| Some(step.index) == index) else { return false };
     let all = enumerate(scenario);
-    let differs = |one: &Expectation| one.binds(both[0]) != one.binds(both[1]);
     let parts = |step: &Step| {
-        let ends = format!("steps[{}].either[", step.index);
-        let turns = scenario.turns_at(step) && all.iter().any(|one| one.id.starts_with(&ends) && differs(one));
-        let is_other = step.bounds.admits(both[0]) != step.bounds.admits(both[1]);
-        turns || asks(step) || is_other && step.verb.writes()
+        turns_otherwise(scenario, &all, step, both) || asks(step) || is_done_once(step, both) && step.verb.writes()
     };
     let held = all.iter().filter(|one| one.id == finding).all(|one| both.iter().all(|at| one.binds(*at)));
     held && both.iter().all(|at| step.bounds.admits(*at))

@@ -2,8 +2,9 @@ mod edits;
 
 use serde_json::{Value, json};
 
+pub(super) use edits::let_all_in;
 pub(super) use edits::{grant_everything, serve_classless};
-use edits::{invent_ports, let_all_in, miss_late_services, mix_grants, open_to_far_calls, serve_refused};
+use edits::{invent_ports, miss_late_services, mix_grants, open_to_far_calls, serve_refused};
 
 use super::{
     Fault, Seam,

@@ -1,6 +1,6 @@
 //! Texts of matches that are pasted into a language in which their signs mean something.
 
-use gateproof_proxy::config::{Config, FieldMatch, ValueMatch};
+use gateproof_proxy::config::{Config, FieldMatch, RequestMatch, ValueMatch};
 
 use super::Bug;
 use crate::faults::{
@@ -9,10 +9,7 @@ use crate::faults::{
 };
 
 /// What headers are to have, or what query parameters are.
-fn values(
-    config: &mut Config,
-    of: fn(&mut gateproof_proxy::config::RequestMatch) -> &mut Vec<FieldMatch>,
-) -> Vec<&mut ValueMatch> {
+fn values(config: &mut Config, of: fn(&mut RequestMatch) -> &mut Vec<FieldMatch>) -> Vec<&mut ValueMatch> {
     let matches = rules(config).flat_map(|rule| &mut rule.matches);
     matches.flat_map(of).map(|field| &mut field.value).collect()
 }

@@ -8,6 +8,7 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
+        snapshot::let_all_in,
         tools::{each, find, has_reason, is, parents, say, set, view},
     },
     model::ParentRef,
@@ -41,10 +42,10 @@ impl StatusesSeam for AcceptsForGood {
             for parent in parents(std::slice::from_mut(update)).filter(|parent| (self.of)(&parent.parent_ref)) {
                 let is_lost = has_reason(&parent.conditions, "Accepted", "NoMatchingListenerHostname");
                 let Some(accepted) = find(&mut parent.conditions, "Accepted") else { continue };
-                if accepted.status == Truth::True {
-                    known.push((parent.parent_ref.clone(), accepted.clone()));
-                } else if is_lost && let Some((_, before)) = known.iter().rfind(|(of, _)| *of == parent.parent_ref) {
-                    *accepted = before.clone();
+                match known.iter().find(|(of, _)| *of == parent.parent_ref) {
+                    Some((_, before)) if is_lost => *accepted = before.clone(),
+                    None if accepted.status == Truth::True => known.push((parent.parent_ref.clone(), accepted.clone())),
+                    _ => {}
                 }
             }
         }
@@ -92,9 +93,7 @@ fn set_refused(conditions: &mut [Condition]) {
 /// Lets TLSRoutes of every namespace in.
 fn open_to_tls(snapshot: &mut Snapshot) {
     snapshot.edit(Kind::Gateway, |gateway| {
-        for listener in each(gateway, "/spec/listeners").filter(|of| of["protocol"] == "TLS") {
-            listener["allowedRoutes"]["namespaces"] = serde_json::json!({"from": "All"});
-        }
+        each(gateway, "/spec/listeners").filter(|of| of["protocol"] == "TLS").for_each(let_all_in);
     });
 }
 

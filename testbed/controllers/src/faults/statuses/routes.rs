@@ -96,6 +96,13 @@ impl StatusesSeam for ClaimsOnResync {
     }
 }
 
+/// Accepts what is refused for this reason.
+fn accept_refused(statuses: &mut [StatusUpdate], reason: &str) {
+    for parent in parents(statuses).filter(|parent| has_reason(&parent.conditions, "Accepted", reason)) {
+        set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
+    }
+}
+
 pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "claims-classless-gateways-on-resync",
@@ -414,15 +421,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "GEP1364-36",
             "blind:UDPRouteParentRefPortAndSectionName.1",
         ],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for parent in parents(statuses) {
-                    if has_reason(&parent.conditions, "Accepted", "NoMatchingParent") {
-                        set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
-                    }
-                }
-            })
-        }),
+        seam: Seam::Statuses(|| say(|_, statuses| accept_refused(statuses, "NoMatchingParent"))),
     },
     Fault {
         name: "accepts-routes-of-any-host",
@@ -434,15 +433,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:GatewayWithAttachedRoutes",
             "upstream:TLSRouteInvalidNoMatchingListenerHostname",
         ],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for parent in parents(statuses) {
-                    if has_reason(&parent.conditions, "Accepted", "NoMatchingListenerHostname") {
-                        set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
-                    }
-                }
-            })
-        }),
+        seam: Seam::Statuses(|| say(|_, statuses| accept_refused(statuses, "NoMatchingListenerHostname"))),
     },
     Fault {
         name: "accepts-routes-of-any-namespace",
@@ -457,15 +448,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteDisallowedKind",
             "upstream:TLSRouteInvalidNoMatchingListener",
         ],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for parent in parents(statuses) {
-                    if has_reason(&parent.conditions, "Accepted", "NotAllowedByListeners") {
-                        set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
-                    }
-                }
-            })
-        }),
+        seam: Seam::Statuses(|| say(|_, statuses| accept_refused(statuses, "NotAllowedByListeners"))),
     },
     Fault {
         name: "reports-removed-backends-as-resolved",
