@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use gateproof_report::compare::{Agreement, Here, Published, Test, compare};
 use gateproof_report::conformance::{
-    ConformanceReport, Extended, Identity, LeftOut, ProfileReport, ProfileRule, Statistics, Status, TestResult, Why,
-    Withheld, build, claimed, lint,
+    ConformanceReport, Extended, Identity, KnownTest, LeftOut, ProfileReport, ProfileRule, Statistics, Status,
+    TestResult, Why, Withheld, build, claimed, lint,
 };
 use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
 use gateproof_report::record::{
@@ -281,11 +281,11 @@ fn known_failures_and_stale_entries_are_told_in_every_report() {
 fn lint_names_what_a_submission_may_not_have() {
     let record = record(vec![scenario("a", &CORE, Outcome::Passed)]);
     let (mut report, _) = build(&record, &[], &[http()], identity(), "default".to_owned());
-    assert_eq!(lint(&report), []);
+    assert_eq!(lint(&report, &[]), []);
     report.implementation.version = "main".to_owned();
     report.mode = None;
     report.profiles[0].core.statistics.failed = 1;
-    let fields: Vec<String> = lint(&report).into_iter().map(|d| d.field).collect();
+    let fields: Vec<String> = lint(&report, &[]).into_iter().map(|d| d.field).collect();
     assert_eq!(
         fields,
         [
@@ -295,6 +295,55 @@ fn lint_names_what_a_submission_may_not_have() {
             "profiles[GATEWAY-HTTP].core.failedTests"
         ]
     );
+}
+
+#[rstest]
+#[case::as_many_as_are_taken("v1.7.0", 5, None)]
+#[case::too_many("v1.7.0", 6, Some("profiles[GATEWAY-HTTP].core.statistics.skipped"))]
+#[case::of_a_release_that_took_them("v1.6.3", 6, None)]
+#[case::of_a_candidate("v1.7.0-rc.1", 6, Some("profiles[GATEWAY-HTTP].core.statistics.skipped"))]
+fn from_v1_7_on_few_tests_may_be_skipped(#[case] release: &str, #[case] skipped: u32, #[case] field: Option<&str>) {
+    let mut report = fit();
+    report.gateway_api_version = release.to_owned();
+    let core = &mut report.profiles[0].core;
+    core.statistics.skipped = skipped;
+    core.result = core.statistics.result();
+    core.skipped_tests = (0..skipped).map(|number| format!("Test{number}")).collect();
+    assert_eq!(lint(&report, &[]).into_iter().map(|d| d.field).next().as_deref(), field);
+}
+
+#[rstest]
+#[case::of_the_release("v1.7.0", 0)]
+#[case::of_a_later_one("v1.6.3", 1)]
+fn a_report_lists_no_test_of_a_later_release(#[case] release: &str, #[case] defects: usize) {
+    let mut report = fit();
+    report.gateway_api_version = release.to_owned();
+    let core = &mut report.profiles[0].core;
+    core.statistics.skipped = 2;
+    core.result = core.statistics.result();
+    core.skipped_tests = vec!["Late".to_owned(), "Unknown".to_owned()];
+    let found = lint(&report, &[KnownTest { name: "Late", since: "v1.7" }]);
+    assert_eq!(found.len(), defects, "{found:?}");
+    assert!(found.iter().all(|one| one.field.ends_with("core.skippedTests") && one.problem.contains("`Late`")));
+}
+
+#[rstest]
+#[case::page("v1.7.0", "https://example.test/project", true)]
+#[case::plain("v1.7.0", "http://example.test", true)]
+#[case::no_scheme("v1.7.0", "example.test/project", false)]
+#[case::no_page("v1.7.0", "mailto:someone@example.test", false)]
+#[case::no_host("v1.7.0", "https://", false)]
+#[case::before_it_was_asked("v1.6.3", "example.test/project", true)]
+fn from_v1_7_on_the_home_page_is_an_absolute_address(#[case] release: &str, #[case] url: &str, #[case] is_fit: bool) {
+    let mut report = fit();
+    report.gateway_api_version = release.to_owned();
+    report.implementation.url = url.to_owned();
+    assert_eq!(lint(&report, &[]).is_empty(), is_fit);
+}
+
+fn fit() -> ConformanceReport {
+    let record = record(vec![scenario("a", &CORE, Outcome::Passed)]);
+    build(&record, &[], &[http()], identity(), "default".to_owned()).0
 }
 
 #[test]

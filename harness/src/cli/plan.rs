@@ -138,7 +138,10 @@ fn compared(differences: &[Difference], format: Format, documents: &mut Document
     }
     let cells = |one: &Difference| {
         let channel = one.channel.map_or(String::new(), |channel| format!(" in the {channel} channel"));
-        let what = one.expectation.as_deref().unwrap_or("the whole scenario").to_owned();
+        let mut what = one.expectation.as_deref().unwrap_or("the whole scenario").to_owned();
+        if let Some(values) = &one.asks {
+            what.push_str(&format!(": {values}"));
+        }
         [one.scenario.clone(), format!("at {} only{channel}", one.only_at), what]
     };
     output::columns(&differences.iter().map(cells).collect::<Vec<_>>());

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use gateproof_report::conformance::{self, ConformanceReport, Defect};
+use gateproof_report::conformance::{self, ConformanceReport, Defect, KnownTest};
 use gateproof_report::record::RunRecord;
 use gateproof_report::{junit, markdown, terminal};
+use gateproof_suites::upstream_tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -106,9 +107,10 @@ pub(crate) fn read(file: &Path) -> Result<String, Failure> {
 
 fn lint(files: &[PathBuf], format: Format) -> Outcome {
     let mut found = Vec::new();
+    let tests: Vec<_> = upstream_tests().iter().map(|test| KnownTest { name: test.name, since: test.since }).collect();
     for file in files {
         let defects = match ConformanceReport::from_yaml(&read(file)?) {
-            Ok(report) => conformance::lint(&report),
+            Ok(report) => conformance::lint(&report, &tests),
             Err(error) => {
                 return Err(Failure::usage(format!("{}: {error}", file.display()), "see the place named above"));
             }

@@ -1,5 +1,7 @@
 //! What differs between two releases of Gateway API: for scenarios, and for a run that was recorded at one of them. Pure.
 
+mod twins;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
@@ -8,7 +10,7 @@ use serde::Serialize;
 use super::definitions::asks;
 use super::prepare::applied;
 use crate::dialects::{Change, Dialect, DialectKind, Minor};
-use crate::scenario::expectations::{Expectation, enumerate};
+use crate::scenario::expectations::{Expectation, asserted, enumerate};
 use crate::scenario::scope::definitions;
 use crate::scenario::{Basis, Channel, Release, Scenario, Step, Version};
 
@@ -21,6 +23,9 @@ pub struct Difference {
     /// The expectation; nothing if it is the whole scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation: Option<String>,
+    /// The values that it asks for, such as `True` of a status; nothing where a few words do not say them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
     /// The release at which it is asked.
     pub only_at: String,
     /// The channel in which that is so; nothing if it is in both.
@@ -44,6 +49,7 @@ pub fn differences<'a>(
         all.extend(differences.chain(further).map(|(one, channel)| Difference {
             scenario: scenario.name.clone(),
             expectation: one.0.clone(),
+            asks: one.0.as_deref().and_then(|id| asserted(scenario, id)?.values()),
             only_at: one.1.to_string(),
             channel: (!both(one)).then_some(channel),
         }));
@@ -62,11 +68,12 @@ fn asked_once(scenario: &Scenario, from: Version, to: Version, channel: Channel)
                 one.binds(Basis::release(from, channel)),
                 one.binds(Basis::release(to, channel)),
             ) {
-                (true, false) => Some((Some(one.id.clone()), from)),
-                (false, true) => Some((Some(one.id.clone()), to)),
+                (true, false) => Some(from),
+                (false, true) => Some(to),
                 _ => None,
             };
-            enumerate(scenario).iter().filter_map(at).collect()
+            let all = enumerate(scenario);
+            twins::without(scenario, all.iter().filter_map(|one| Some((one, at(one)?))).collect())
         }
     }
 }

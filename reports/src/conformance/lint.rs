@@ -11,8 +11,21 @@ pub struct Defect {
     pub problem: String,
 }
 
-/// Every defect of a report, in order of its fields. Empty: fit for submission as far as the file itself can tell.
-pub fn lint(report: &ConformanceReport) -> Vec<Defect> {
+/// A test of upstream's suite.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownTest<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The first minor release that has it, such as `v1.4`.
+    pub since: &'a str,
+}
+
+/// How many tests may be skipped in each half of a profile from v1.7 on (`IsConformant` of upstream's report).
+const SKIPS: u32 = 5;
+
+/// Every defect of a report, in order of its fields. Empty: fit for submission as far as the file and the tests that are known can
+/// tell.
+pub fn lint(report: &ConformanceReport, tests: &[KnownTest<'_>]) -> Vec<Defect> {
     let mut defects = Vec::new();
     let mut say = |field: &str, problem: String| defects.push(Defect { field: field.to_owned(), problem });
     if report.kind != "ConformanceReport" {
@@ -42,6 +55,13 @@ pub fn lint(report: &ConformanceReport) -> Vec<Defect> {
             say(&format!("implementation.{field}"), "is empty".to_owned());
         }
     }
+    let release = minor(&report.gateway_api_version);
+    if !who.url.is_empty()
+        && release >= Some((1, 7))
+        && let Err(problem) = home_page(&who.url)
+    {
+        say("implementation.url", format!("is `{}`, {problem}", who.url));
+    }
     if who.contact.iter().all(String::is_empty) {
         say("implementation.contact", "names nobody".to_owned());
     }
@@ -54,12 +74,16 @@ pub fn lint(report: &ConformanceReport) -> Vec<Defect> {
     }
     for profile in &report.profiles {
         let at = format!("profiles[{}]", profile.name);
-        status(&format!("{at}.core"), &profile.core, &mut say);
+        let mut half = |at: &str, counted: &Status| {
+            status(at, counted, &mut say);
+            by_release(at, counted, release, tests, &mut say);
+        };
+        half(&format!("{at}.core"), &profile.core);
         if let Some(extended) = &profile.extended {
+            half(&format!("{at}.extended"), &extended.status());
             if extended.status.is_some() {
                 say(&format!("{at}.extended.status"), "is not a field; its content belongs one level up".to_owned());
             }
-            status(&format!("{at}.extended"), &extended.status(), &mut say);
             if let Some(feature) =
                 extended.supported_features.iter().find(|f| extended.unsupported_features.contains(f))
             {
@@ -86,5 +110,45 @@ fn status(at: &str, status: &Status, say: &mut impl FnMut(&str, String)) {
         if listed != counted as usize {
             say(&format!("{at}.{field}"), format!("lists {listed}, but the statistics count {counted}"));
         }
+    }
+}
+
+/// What hangs on the release that a report is about.
+fn by_release(
+    at: &str,
+    status: &Status,
+    release: Option<(u16, u16)>,
+    tests: &[KnownTest<'_>],
+    say: &mut impl FnMut(&str, String),
+) {
+    let Some(release) = release else { return };
+    let skipped = status.statistics.skipped;
+    if release >= (1, 7) && skipped > SKIPS {
+        let problem = format!("is {skipped}; from v1.7 on nobody is conformant who skips more than {SKIPS}");
+        say(&format!("{at}.statistics.skipped"), problem);
+    }
+    for (field, listed) in [("failedTests", &status.failed_tests), ("skippedTests", &status.skipped_tests)] {
+        for name in listed {
+            let Some(test) = tests.iter().find(|test| test.name == name) else { continue };
+            if minor(test.since).is_some_and(|since| since > release) {
+                let problem = format!("lists `{name}`, a test of {} and later, which the release has not", test.since);
+                say(&format!("{at}.{field}"), problem);
+            }
+        }
+    }
+}
+
+/// The major and minor number of a release such as `v1.6.1`.
+fn minor(release: &str) -> Option<(u16, u16)> {
+    let mut parts = release.strip_prefix('v')?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// From v1.7 on upstream takes absolute addresses of pages alone (`Implementation.Validate`).
+fn home_page(text: &str) -> Result<(), &'static str> {
+    match url::Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(()),
+        Ok(_) => Err("which is no page; begin it with `https://`"),
+        Err(_) => Err("which is no absolute address; begin it with `https://`"),
     }
 }

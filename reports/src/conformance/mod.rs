@@ -7,7 +7,7 @@ mod types;
 
 pub use build::{Identity, LeftOut, Mode, ProfileRule, Why, Withheld, build};
 pub use claims::{Claims, claimed};
-pub use lint::{Defect, lint};
+pub use lint::{Defect, KnownTest, lint};
 pub use types::{
     ConformanceReport, Extended, Implementation, ProfileReport, ReadError, Statistics, Status, TestResult,
 };

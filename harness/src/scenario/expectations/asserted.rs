@@ -65,6 +65,44 @@ pub enum Holder {
 }
 
 impl Asserted {
+    /// Whether an expectation of the same name in another step asks for the same value. Two probes do if they are the same.
+    pub fn is_alike(&self, other: &Asserted) -> bool {
+        let (Asserted::Condition { expected: one, .. }, Asserted::Condition { expected: two, aspect, .. }) =
+            (self, other)
+        else {
+            return self == other;
+        };
+        match aspect {
+            Aspect::Absent | Aspect::Present => (one.absent, one.optional) == (two.absent, two.optional),
+            Aspect::Status => (&one.status, one.optional) == (&two.status, two.optional),
+            Aspect::Reason => (&one.reason, &one.other_than) == (&two.reason, &two.other_than),
+            Aspect::Message => one.message == two.message,
+            Aspect::Field(name) => one.fields.get(name) == two.fields.get(name),
+            Aspect::Below(name) => one.below.get(name) == two.below.get(name),
+        }
+    }
+
+    /// The values that are asked for, such as `True` of a status, where a few words say them.
+    pub fn values(&self) -> Option<String> {
+        let Asserted::Condition { expected, aspect, .. } = self else { return None };
+        let values = match aspect {
+            Aspect::Status => expected.status.join(" or "),
+            Aspect::Reason if expected.reason.is_empty() => {
+                format!("none of {}", expected.other_than.join(", "))
+            }
+            Aspect::Reason => expected.reason.join(" or "),
+            Aspect::Message => {
+                let message = expected.message.as_ref()?;
+                let parts =
+                    [("mentions", &message.mentions), ("lacks", &message.lacks), ("starts with", &message.starts)];
+                let said = parts.into_iter().filter(|(_, texts)| !texts.is_empty());
+                said.map(|(verb, texts)| format!("{verb} {}", texts.join(", "))).collect::<Vec<_>>().join("; ")
+            }
+            Aspect::Absent | Aspect::Present | Aspect::Field(_) | Aspect::Below(_) => return None,
+        };
+        Some(values)
+    }
+
     fn at(site: &Site<'_>) -> Asserted {
         match site {
             Site::Refused(verb) => Asserted::Refused(written(verb)),
