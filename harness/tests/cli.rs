@@ -234,6 +234,8 @@ fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
 #[case::public_testbed(&["testbed", "--listen", "0.0.0.0:0"], &["0.0.0.0 is not a loopback address"])]
 #[case::replay(&["replay", "nothing"], &["cannot read nothing"])]
 #[case::render(&["report", "render", "nothing"], &["cannot read nothing"])]
+#[case::diff(&["report", "diff", "nothing", "nothing"], &["cannot read nothing"])]
+#[case::gate(&["report", "diff", "a", "b", "--gate=new-failure"], &["there is no rule `new-failure`", "new-failures, new-flakes"])]
 #[case::rerun(&["run", "--rerun-failed", "nothing"], &["cannot read nothing"])]
 #[case::schema(&["schema", "recrod"], &["there is no schema of `recrod`", "did you mean `record`?"])]
 #[case::exempt_feature(&["run", "--exempt-features", "HTTPRout"], &["there is no feature `HTTPRout`"])]
@@ -254,11 +256,36 @@ fn a_name_of_nothing_is_a_usage_error(#[case] arguments: &[&str], #[case] parts:
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "something was written");
 }
 
+/// What a nightly run asks: the same scenarios, before and after something broke.
+#[test]
+fn a_gate_fails_what_fails_newly() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenarios = ["httproute-missing-reference-grant", "httproute-missing-backend", "--report-dir"];
+    let made = |more: &[&str], to: &str| run(dir.path(), &[&["run"], &scenarios[..], &[to], more].concat());
+    expect(&made(&[], "runs/green"), 0, &["2 passed"]);
+    expect(&made(&["--repeat", "2"], "runs/twice"), 0, &["4 passed"]);
+    expect(&made(&["--target", "embedded:ignores-reference-grants"], "red"), 1, &["1 failed"]);
+    let diff = |words: &[&str]| run(dir.path(), &[&["report", "diff"], words].concat());
+    let news = ["newly failing (1)", "httproute-missing-reference-grant (1 executions, 3 before)", "1 newly failing"];
+    expect(&diff(&["runs", "red"]), 0, &news);
+    let ruling = ["gate ✗ new-failures: 1 scenarios and 0 rules of the contract fail newly", "gate ✓ fewer-scenarios"];
+    expect(&diff(&["runs", "red", "--gate"]), 1, &ruling);
+    expect(&diff(&["red", "runs/green", "--gate=failures,at-least=2"]), 0, &["newly passing (1)", "gate ✓ at-least=2"]);
+    expect(&diff(&["runs", "runs/green/record.json", "--gate"]), 0, &["2 scenarios tested, 2 before: nothing changed"]);
+    std::fs::create_dir(dir.path().join("empty")).unwrap();
+    expect(&diff(&["empty", "red"]), 2, &["empty: there is no record of a run"]);
+    let other = std::fs::read_to_string(dir.path().join("red/record.json")).unwrap();
+    let other = other.replacen("\"dialect\": \"gateway-api\"", "\"dialect\": \"aso\"", 1);
+    std::fs::write(dir.path().join("other.json"), other).unwrap();
+    expect(&diff(&["other.json", "red"]), 2, &["the runs are of several dialects: aso, gateway-api"]);
+}
+
 /// What is in a file that a flag names, and what is said of it.
 #[rstest]
 #[case::patch_of_gateways(&["run", "--gateway-patch", "given"], "- a\n", 2, &["given: this is no mapping"])]
 #[case::patch_that_is_not_yaml(&["run", "--gateway-patch", "given"], "a: [", 2, &["given:", "one YAML mapping"])]
 #[case::record(&["report", "render", "given"], "{}", 2, &["given: not a run record", "missing field"])]
+#[case::record_to_compare(&["report", "diff", "given", "given"], "[]", 2, &["given: not a run record"])]
 #[case::record_to_rerun(&["run", "--rerun-failed", "given"], "[]", 2, &["given: not a run record"])]
 #[case::log(&["replay", "given"], "{}\n", 2, &["given: line 1 of the log", "missing field"])]
 #[case::empty_log(&["replay", "given"], "", 2, &["the log does not begin with the start of a run"])]

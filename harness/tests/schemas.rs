@@ -103,6 +103,11 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             let report = "gateproof-report/conformance-report.yaml";
             vec![json_of(dir, &["report", "compare", "gateproof-report", report, "--format", "json"])]
         }
+        "report-diff" => {
+            let gate = "--gate=new-failures,at-least=1";
+            let words = ["report", "diff", "gateproof-report", "gateproof-report", gate, "--format", "json"];
+            vec![json_of(dir, &words)]
+        }
         "clean" => {
             let kubeconfig = testbed.kubeconfig.to_str().unwrap();
             vec![json_of(dir, &["clean", "--kubeconfig", kubeconfig, "--format", "json"])]

@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod conformance;
+pub mod diff;
 pub mod junit;
 pub mod known;
 pub mod markdown;

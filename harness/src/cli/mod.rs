@@ -6,6 +6,7 @@ mod clean;
 mod compare;
 mod crds;
 mod dialect;
+mod diff;
 mod each;
 mod echo;
 mod explain;

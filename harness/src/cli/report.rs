@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::output::{self, Format, FormatArg, say};
 use super::report_dir::{RECORD, file_of};
-use super::{Failure, Outcome, compare};
+use super::{Failure, Outcome, compare, diff};
 use crate::exit_codes;
 
 /// Render, lint or compare reports.
@@ -43,6 +43,7 @@ enum Verb {
         format: FormatArg,
     },
     Compare(compare::Args),
+    Diff(diff::Args),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -77,6 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         Verb::Lint { files, format } => lint(files, format.format),
         Verb::Compare(args) => compare::run(args),
+        Verb::Diff(args) => diff::run(args),
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use gateproof_report::compare::Comparison;
+use gateproof_report::diff::Diff;
 use gateproof_report::record::RunRecord;
 
 use super::output::{self, Format, FormatArg};
@@ -78,6 +79,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "testbed", about: "testbed --format json", schema: of::<testbed::Served> },
     Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report::FileDefect>> },
     Subject { name: "report-compare", about: "report compare --format json", schema: of::<Comparison> },
+    Subject { name: "report-diff", about: "report diff --format json", schema: of::<Diff> },
     Subject { name: "clean", about: "clean --format json", schema: of::<clean::Document> },
     Subject {
         name: "of-dialects",

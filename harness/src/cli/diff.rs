@@ -1,0 +1,101 @@
+//! `gateproof report diff`: a run beside an earlier one, and whether it may be so.
+
+use std::path::{Path, PathBuf};
+
+use gateproof_report::diff::{self, Gate, Rule, Side};
+use gateproof_report::record::RunRecord;
+
+use super::output::{self, Format, FormatArg};
+use super::report_dir::RECORD;
+use super::{Failure, Outcome, report};
+use crate::exit_codes;
+
+/// Show what fails newly, what no longer, and what is slower than in an earlier run.
+///
+/// Each side is the report directory of a run, a record.json, or a directory of either, whose runs stand for one: what
+/// passed in some of them and failed in others is flaky, as is what does so among the repeats of one run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gateproof report diff last-green gateproof-report
+  gateproof report diff baseline/ gateproof-report --gate
+  gateproof report diff baseline/record.json gateproof-report --gate=new-failures,new-flakes,at-least=600
+
+The exit code is 0 whatever differs, unless a gate is asked for: then it is 1 if one of its rules is broken. --gate alone stands for
+new-failures,fewer-scenarios. What the user's file of known failures names breaks no rule.")]
+pub(super) struct Args {
+    /// The run before, or a directory of runs
+    before: PathBuf,
+    /// The run now, or a directory of runs
+    here: PathBuf,
+    /// Fail if one of these rules is broken: new-failures, new-flakes, fewer-scenarios, dropped-features, slower, failures,
+    /// at-least=N
+    #[arg(
+        long,
+        value_name = "RULES",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = "new-failures,fewer-scenarios"
+    )]
+    gate: Vec<Rule>,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+/// Runs the verb.
+pub(super) fn run(args: &Args) -> Outcome {
+    let (before, here) = (records(&args.before)?, records(&args.here)?);
+    one_dialect(before.iter().chain(&here))?;
+    let side = |path: &Path, records| Side::of(records).ok_or_else(|| none_in(path));
+    let (before, here) = (side(&args.before, &before)?, side(&args.here, &here)?);
+    let diff = diff::diff(&before, &here, &Gate(args.gate.clone()));
+    match args.format.format {
+        Format::Json => output::json(&diff)?,
+        Format::Text => output::out(format_args!("{}", diff::render(&diff))),
+    }
+    Ok(if diff.passes() { exit_codes::PASSED } else { exit_codes::FAILED })
+}
+
+/// The record of a run, or those of every run of a directory.
+fn records(path: &Path) -> Result<Vec<RunRecord>, Failure> {
+    if !path.is_dir() || path.join(RECORD).exists() {
+        return Ok(vec![report::read_record(path)?]);
+    }
+    let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", path.display()), "check the path");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?.path();
+        if entry.join(RECORD).is_file() {
+            files.push(entry.join(RECORD));
+        } else if entry.extension().is_some_and(|extension| extension == "json") && entry.is_file() {
+            files.push(entry);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(none_in(path));
+    }
+    files.iter().map(|file| report::read_record(file)).collect()
+}
+
+fn none_in(path: &Path) -> Failure {
+    let problem = format!("{}: there is no record of a run", path.display());
+    Failure::usage(
+        problem,
+        "name the report directory of a run, or a directory of such directories or of their record.json",
+    )
+}
+
+fn one_dialect<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Result<(), Failure> {
+    let mut dialects: Vec<&str> = records.map(|record| &*record.target.dialect).collect();
+    dialects.sort_unstable();
+    dialects.dedup();
+    match dialects[..] {
+        [] | [_] => Ok(()),
+        _ => Err(Failure::usage(
+            format!("the runs are of several dialects: {}", dialects.join(", ")),
+            "compare runs of one dialect",
+        )),
+    }
+}

@@ -1,0 +1,144 @@
+//! When a comparison fails: rules that the user chooses.
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::side::{Side, State};
+use super::{Change, Diff};
+
+/// One rule of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// No scenario and no MUST of the contract fails newly, but for known failures.
+    NewFailures,
+    /// No scenario is newly flaky.
+    NewFlakes,
+    /// Every scenario that came to a verdict before comes to one now.
+    FewerScenarios,
+    /// No feature is claimed no longer.
+    DroppedFeatures,
+    /// Nothing takes longer to settle.
+    Slower,
+    /// Nothing fails, new or not, but for known failures.
+    Failures,
+    /// At least so many scenarios came to a verdict.
+    AtLeast(usize),
+}
+
+/// Every rule, with what it asks for.
+const RULES: [(&str, &str); 7] = [
+    ("new-failures", "no scenario and no MUST of the contract fails newly"),
+    ("new-flakes", "no scenario is newly flaky"),
+    ("fewer-scenarios", "every scenario that was tested is tested"),
+    ("dropped-features", "no feature is claimed no longer"),
+    ("slower", "nothing takes longer to settle"),
+    ("failures", "nothing fails, new or not"),
+    ("at-least=N", "N scenarios or more are tested"),
+];
+
+impl Rule {
+    /// Every rule as it is typed, with what it asks for.
+    pub fn all() -> &'static [(&'static str, &'static str)] {
+        &RULES
+    }
+
+    /// As it is typed.
+    pub fn name(self) -> String {
+        match self {
+            Rule::NewFailures => RULES[0].0.to_owned(),
+            Rule::NewFlakes => RULES[1].0.to_owned(),
+            Rule::FewerScenarios => RULES[2].0.to_owned(),
+            Rule::DroppedFeatures => RULES[3].0.to_owned(),
+            Rule::Slower => RULES[4].0.to_owned(),
+            Rule::Failures => RULES[5].0.to_owned(),
+            Rule::AtLeast(count) => format!("at-least={count}"),
+        }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rule, String> {
+        let plain = [
+            Rule::NewFailures,
+            Rule::NewFlakes,
+            Rule::FewerScenarios,
+            Rule::DroppedFeatures,
+            Rule::Slower,
+            Rule::Failures,
+        ];
+        if let Some(rule) = plain.into_iter().find(|rule| rule.name() == text) {
+            return Ok(rule);
+        }
+        let count = text.strip_prefix("at-least=").and_then(|count| count.parse().ok());
+        count.map(Rule::AtLeast).ok_or_else(|| {
+            let names: Vec<&str> = RULES.iter().map(|(name, _)| *name).collect();
+            format!("there is no rule `{text}`; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// The rules that a run has to hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gate(pub Vec<Rule>);
+
+/// What a rule says of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ruling {
+    /// The rule as it is typed.
+    pub rule: String,
+    /// Whether it holds.
+    pub held: bool,
+    /// What it found, in a few words.
+    pub found: String,
+}
+
+impl Gate {
+    pub(super) fn judge(&self, diff: &Diff, here: &Side<'_>) -> Vec<Ruling> {
+        self.0.iter().map(|rule| rule.judge(diff, here)).collect()
+    }
+}
+
+impl Rule {
+    fn judge(self, diff: &Diff, here: &Side<'_>) -> Ruling {
+        let scenarios = |change| diff.scenarios.iter().filter(move |one| one.change == change);
+        let none_of = |count: usize, what: &str| (count == 0, format!("{count} {what}"));
+        let (held, found) = match self {
+            Rule::NewFailures => {
+                let failing = scenarios(Change::NewlyFailing).filter(|one| !one.known).count();
+                let rules = diff.contract.iter().filter(|one| one.change == Change::NewlyFailing && !one.known).count();
+                (failing + rules == 0, format!("{failing} scenarios and {rules} rules of the contract fail newly"))
+            }
+            Rule::NewFlakes => none_of(scenarios(Change::NewlyFlaky).count(), "scenarios are newly flaky"),
+            Rule::FewerScenarios => {
+                none_of(scenarios(Change::NoLongerTested).count(), "scenarios are no longer tested")
+            }
+            Rule::DroppedFeatures => none_of(diff.features_dropped.len(), "features are claimed no longer"),
+            Rule::Slower => none_of(diff.slower.len(), "stages or steps take longer"),
+            Rule::Failures => {
+                let fails = |name: &&str| {
+                    matches!(here.state(name), State::Failed | State::Flaky) && !here.fails_only_as_known(name)
+                };
+                let failing = here.names().filter(fails).count();
+                let rules: std::collections::BTreeSet<&str> = here
+                    .runs()
+                    .iter()
+                    .flat_map(|run| &run.contract)
+                    .filter(|rule| rule.fails())
+                    .map(|rule| &*rule.name)
+                    .collect();
+                let found = format!("{failing} scenarios and {} rules of the contract fail", rules.len());
+                (failing + rules.len() == 0, found)
+            }
+            Rule::AtLeast(count) => {
+                let tested = diff.tested[1];
+                (tested >= count, format!("{tested} scenarios are tested"))
+            }
+        };
+        Ruling { rule: self.name(), held, found }
+    }
+}

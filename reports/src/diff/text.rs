@@ -1,0 +1,88 @@
+//! A comparison as people read it.
+
+use std::fmt::Write as _;
+
+use super::slower::Slower;
+use super::{Change, Changed, ChangedRule, Diff};
+use crate::terminal::printable;
+
+/// The whole, in lines. Nothing is said of what is as it was.
+pub fn render(diff: &Diff) -> String {
+    let mut out = String::new();
+    for one in &diff.circumstances {
+        let _ = writeln!(out, "{}: was {}, is {}", one.what, printable(&one.before), printable(&one.here));
+    }
+    for (verb, features) in [("claimed newly", &diff.features_claimed), ("claimed no longer", &diff.features_dropped)] {
+        if !features.is_empty() {
+            let _ = writeln!(out, "{verb}: {}", printable(&features.join(", ")));
+        }
+    }
+    for change in Change::ALL {
+        let scenarios: Vec<&Changed> = diff.scenarios.iter().filter(|one| one.change == change).collect();
+        let rules: Vec<&ChangedRule> = diff.contract.iter().filter(|one| one.change == change).collect();
+        if scenarios.is_empty() && rules.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "{} ({})", change.words(), scenarios.len() + rules.len());
+        scenarios.iter().for_each(|one| scenario(&mut out, one));
+        rules.iter().for_each(|one| rule(&mut out, one));
+    }
+    if !diff.slower.is_empty() {
+        let _ = writeln!(out, "slower to settle ({})", diff.slower.len());
+        diff.slower.iter().for_each(|one| slower(&mut out, one));
+    }
+    if diff.interrupted {
+        let _ = writeln!(out, "a run of now was broken off: what it lacks says nothing");
+    }
+    let counts = Change::ALL.map(|change| (diff.count(change), change.words()));
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect();
+    let news = if counts.is_empty() { "nothing changed".to_owned() } else { counts.join(", ") };
+    let _ = writeln!(out, "{} scenarios tested, {} before: {news}", diff.tested[1], diff.tested[0]);
+    for ruling in &diff.gate {
+        let mark = if ruling.held { '✓' } else { '✗' };
+        let _ = writeln!(out, "gate {mark} {}: {}", ruling.rule, ruling.found);
+    }
+    out
+}
+
+fn scenario(out: &mut String, one: &Changed) {
+    let known = if one.known { ", as is known" } else { "" };
+    let often = if one.executions.iter().any(|count| *count > 1) {
+        format!(" ({} executions, {} before)", one.executions[1], one.executions[0])
+    } else {
+        String::new()
+    };
+    let _ = writeln!(out, "  {}{known}{often}", printable(&one.scenario));
+    if let Some(reason) = &one.reason {
+        let _ = writeln!(out, "      {}", printable(reason));
+    }
+    for finding in &one.findings {
+        let clauses =
+            if finding.clauses.is_empty() { String::new() } else { format!(" ({})", finding.clauses.join(", ")) };
+        let line = format!("{}: expected {}, seen {}{clauses}", finding.expectation, finding.expected, finding.seen);
+        let _ = writeln!(out, "      {}", printable(&line));
+    }
+}
+
+fn rule(out: &mut String, one: &ChangedRule) {
+    let known = if one.known { ", as is known" } else { "" };
+    let _ = writeln!(out, "  {}{known}", printable(&one.rule));
+    if let Some(seen) = &one.seen {
+        let _ = writeln!(out, "      {} ({})", printable(seen), printable(&one.clauses.join(", ")));
+    }
+}
+
+fn slower(out: &mut String, one: &Slower) {
+    let what = match &one.step {
+        None => format!("{} of {} steps", one.stage, one.compared),
+        Some((scenario, step)) => format!("{scenario} steps[{step}] {}, {} executions", one.stage, one.compared),
+    };
+    let (before, here) = (one.before_ms, one.here_ms);
+    let _ = writeln!(
+        out,
+        "  {}: {before:.0} ms before, {here:.0} ms now (by chance: {:.1e})",
+        printable(&what),
+        one.chance
+    );
+}
