@@ -4,7 +4,10 @@ mod canary;
 mod clauses;
 mod definitions;
 mod error;
+mod kubernetes;
+mod made;
 mod profiles;
+mod services;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,12 +26,14 @@ use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, lint, nea
 
 use definitions::Editions;
 pub use error::SuiteError;
+use services::Services;
 
 /// The files of a suite in a folder.
 const DIALECT: &str = "dialect.yaml";
 const CONTRACT: &str = "contract.yaml";
 const REQUIREMENTS: &str = "requirements.yaml";
 const FEATURES: &str = "features.yaml";
+const SERVICES: &str = "services.yaml";
 const PROFILES: &str = "profiles.yaml";
 const DEFINITIONS: &str = "crds.yaml";
 const CANARY: &str = "canary.yaml";
@@ -36,7 +41,8 @@ const PREFLIGHT: &str = "preflight.yaml";
 const MANIFESTS: &str = "manifests";
 
 /// All that a folder may have, but for the definitions of its editions.
-const FILES: [&str; 8] = [DIALECT, CONTRACT, REQUIREMENTS, FEATURES, PROFILES, DEFINITIONS, CANARY, PREFLIGHT];
+const FILES: [&str; 9] =
+    [DIALECT, CONTRACT, REQUIREMENTS, FEATURES, SERVICES, PROFILES, DEFINITIONS, CANARY, PREFLIGHT];
 
 /// What a target of a dialect is judged by.
 #[derive(Debug, Clone)]
@@ -51,6 +57,8 @@ pub struct Suite {
     pub requirements: Vec<Requirement>,
     /// What a target may support or not, as its user says, and scenarios need.
     pub features: Vec<DialectFeature>,
+    /// What its scripted services take for rules.
+    services: Services,
     /// The definitions of its kinds in the edition that is meant, as far as they are known: none of what is built in.
     pub definitions: Vec<Value>,
     /// Those that hold in other editions, if they are other ones.
@@ -81,6 +89,7 @@ impl Suite {
             vocabulary,
             requirements: gateproof_suites::requirements().to_vec(),
             features: Vec::new(),
+            services: Services::default(),
             definitions: Vec::new(),
             definitions_of_others: Vec::new(),
             contract_of_others: Vec::new(),
@@ -89,7 +98,7 @@ impl Suite {
         })
     }
 
-    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `profiles.yaml`,
+    /// Reads that of a folder: `dialect.yaml` and `contract.yaml`, `requirements.yaml` if it names clauses, `features.yaml`, `services.yaml`, `profiles.yaml`,
     /// `crds.yaml` (`crds.EDITION.yaml` where an edition has it otherwise), `canary.yaml` and `preflight.yaml` if it has them, and below `manifests` its scenarios.
     ///
     /// # Errors
@@ -132,6 +141,7 @@ impl Suite {
             contract: text(CONTRACT)?,
             requirements: optional(REQUIREMENTS)?,
             features: optional(FEATURES)?,
+            services: optional(SERVICES)?,
             profiles: optional(PROFILES)?,
             definitions: optional(DEFINITIONS)?,
             definitions_of_editions: definitions::of_editions(folder)?,
@@ -186,7 +196,7 @@ impl Suite {
         if name == Dialect::gateway_api().name() {
             return Some(edition_of(&Dialect::gateway_api(), edition).and_then(|_| Suite::gateway_api()));
         }
-        let DialectFiles { dialect, contract, requirements, features, canary, preflight, .. } =
+        let DialectFiles { dialect, contract, requirements, features, services, canary, preflight, .. } =
             OTHERS.into_iter().find(|other| other.name == name)?;
         let file = |file: &str, text: &str| (Path::new(name).join(file), text.to_owned());
         let files = Files {
@@ -194,6 +204,7 @@ impl Suite {
             contract: file(CONTRACT, contract),
             requirements: Some(file(REQUIREMENTS, requirements)),
             features: features.map(|text| file(FEATURES, text)),
+            services: services.map(|text| file(SERVICES, text)),
             profiles: None,
             definitions: None,
             definitions_of_editions: Vec::new(),
@@ -270,6 +281,7 @@ struct Files {
     contract: File,
     requirements: Option<File>,
     features: Option<File>,
+    services: Option<File>,
     profiles: Option<File>,
     definitions: Option<File>,
     definitions_of_editions: Vec<(String, File)>,
@@ -308,6 +320,7 @@ impl Files {
         definitions::hold(all.named(), &dialect, &path, &dialect_text)?;
         definitions::hold_releases(all.named(), &dialect, &path, &dialect_text)?;
         definitions::hold_pointers(all.named(), &dialect, &path, &dialect_text)?;
+        made::hold(all.named(), &dialect, &path, &dialect_text)?;
         definitions::hold_places(all.named(), &contract, &contract_path, &contract_text)?;
         let requirements = match self.requirements {
             Some((path, text)) => read_requirements(path, &text, &dialect)?,
@@ -318,6 +331,7 @@ impl Files {
             Some((path, text)) => read_features(path, &text)?,
             None => Vec::new(),
         };
+        let services = self.services.map(|file| services::read(&file, &dialect)).transpose()?.unwrap_or_default();
         let profiles =
             self.profiles.map(|file| profiles::read(&file, &features, &requirements)).transpose()?.unwrap_or_default();
         let names = features.iter().map(|feature| feature.name.clone()).collect();
@@ -338,6 +352,7 @@ impl Files {
             contract,
             requirements,
             features,
+            services,
             definitions,
             definitions_of_others,
             contract_of_others,
@@ -457,6 +472,7 @@ fn hold_objects((path, text): &File, suite: &Suite) -> Result<(), SuiteError> {
     let file = path.display().to_string();
     let mut problems = lint::objects(&file, text, &schemas, &suite.dialect);
     problems.extend(lint::said(&file, text, suite, &suite.dialect));
+    problems.extend(lint::scripts(&file, text, suite));
     if problems.is_empty() { Ok(()) } else { Err(told(&problems)) }
 }
 

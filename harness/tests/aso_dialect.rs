@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use gateproof::scenario::lint::ScriptSchemas;
 use gateproof::scenario::load;
 use gateproof::scenario::select::clauses;
 use gateproof::suite::Suite;
 use gateproof_suites::{Requirement, TestKind};
+use serde_json::{Value, json};
 
 const DIALECT: &str = "aso";
 
@@ -15,7 +17,8 @@ const DIALECT: &str = "aso";
 fn folder() -> tempfile::TempDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "canary.yaml"] {
+    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "features.yaml", "services.yaml", "canary.yaml"]
+    {
         std::fs::copy(root.join("suites/dialects").join(DIALECT).join(name), folder.path().join(name)).unwrap();
     }
     for (file, text) in gateproof_suites::manifests_of(DIALECT) {
@@ -73,6 +76,61 @@ fn clauses_are_told_and_sourced() {
     let numbered: Vec<&str> = suite.requirements.iter().map(|one| one.id.as_str()).take(41).collect();
     let expected: Vec<String> = (1..=41).map(|number| format!("ASO-{number:02}")).collect();
     assert_eq!(numbered, expected);
+}
+
+/// The schema of the rules and the service itself take the same ones, and refuse the same ones.
+#[rstest::rstest]
+#[case::least(json!({"path": "/a"}), true)]
+#[case::all(json!({"method": "PUT", "path": "**/a", "times": 2, "status": 429, "code": "A", "message": "b", "headers": {"A": "b"},
+    "retryAfter": 1, "delay": 0.5, "accepted": true, "operation": {"kind": "location", "seconds": 1, "end": "Failed", "code": "A",
+    "message": "b", "status": 409}, "provisioningState": "Failed", "behind": "delete"}), true)]
+#[case::body(json!({"path": "/a", "status": 200, "body": "{}"}), true)]
+#[case::changed(json!({"path": "/a", "behind": {"change": {"tags": null}}}), true)]
+#[case::polls(json!({"path": "/a", "method": "DELETE", "operation": {"kind": "provisioning-state", "polls": 0}}), true)]
+#[case::nothing(json!({}), false)]
+#[case::field(json!({"path": "/a", "retryafter": 1}), false)]
+#[case::method(json!({"path": "/a", "method": "put"}), false)]
+#[case::half_a_path(json!({"path": "a"}), false)]
+#[case::less_than_none(json!({"path": "/a", "times": -1}), false)]
+#[case::status(json!({"path": "/a", "status": 302}), false)]
+#[case::status_as_text(json!({"path": "/a", "status": "400"}), false)]
+#[case::high_status(json!({"path": "/a", "status": 600}), false)]
+#[case::code_of_success(json!({"path": "/a", "status": 200, "code": "A"}), false)]
+#[case::message_of_success(json!({"path": "/a", "message": "a"}), false)]
+#[case::accepted_success(json!({"path": "/a", "accepted": true}), false)]
+#[case::body_and_code(json!({"path": "/a", "status": 400, "body": "a", "code": "A"}), false)]
+#[case::header(json!({"path": "/a", "headers": {"A": 1}}), false)]
+#[case::long_delay(json!({"path": "/a", "delay": 601}), false)]
+#[case::refused_operation(
+    json!({"path": "/a", "method": "PUT", "status": 409, "operation": {"kind": "location", "polls": 1}}),
+    false
+)]
+#[case::operation_of_a_read(json!({"path": "/a", "method": "GET", "operation": {"kind": "location", "polls": 1}}), false)]
+#[case::endless(json!({"path": "/a", "method": "PUT", "operation": {"kind": "location"}}), false)]
+#[case::two_ends(
+    json!({"path": "/a", "method": "PUT", "operation": {"kind": "location", "polls": 1, "seconds": 1}}),
+    false
+)]
+#[case::code_of_its_success(
+    json!({"path": "/a", "method": "PUT", "operation": {"kind": "azure-async", "polls": 1, "code": "A"}}),
+    false
+)]
+#[case::code_of_a_state(
+    json!({"path": "/a", "method": "PUT", "operation": {"kind": "provisioning-state", "polls": 1, "end": "Failed", "code": "A"}}),
+    false
+)]
+#[case::status_of_another_way(
+    json!({"path": "/a", "method": "PUT", "operation": {"kind": "azure-async", "polls": 1, "end": "Failed", "status": 409}}),
+    false
+)]
+#[case::state_of_a_read(json!({"path": "/a", "method": "GET", "provisioningState": "Failed"}), false)]
+#[case::behind(json!({"path": "/a", "behind": "deleted"}), false)]
+#[case::behind_nothing(json!({"path": "/a", "behind": {}}), false)]
+fn rules_are_described_as_the_service_takes_them(#[case] rule: Value, #[case] is_taken: bool) {
+    let suite = Suite::named(DIALECT).unwrap().unwrap();
+    let told = suite.wrong_rules("arm", std::slice::from_ref(&rule));
+    let read = gateproof_arm::Script::parse(json!({"rules": [rule]}).to_string().as_bytes());
+    assert_eq!((told.is_empty(), read.is_ok()), (is_taken, is_taken), "{told:?} {read:?}");
 }
 
 /// What stands beside its groups is of the same cloud.

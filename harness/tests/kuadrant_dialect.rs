@@ -19,7 +19,7 @@ fn suite() -> (Suite, Vec<Scenario>) {
 fn suite_in(edition: Option<&str>) -> (Suite, Vec<Scenario>) {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("suites/dialects/kuadrant");
     let folder = tempfile::tempdir().unwrap();
-    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "features.yaml"] {
+    for name in ["dialect.yaml", "contract.yaml", "requirements.yaml", "features.yaml", "services.yaml"] {
         std::fs::copy(own.join(name), folder.path().join(name)).unwrap();
     }
     for (file, text) in gateproof_suites::manifests_of("kuadrant") {

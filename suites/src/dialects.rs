@@ -13,6 +13,8 @@ pub struct DialectFiles {
     pub requirements: &'static str,
     /// What its targets may support or be set to, if that differs.
     pub features: Option<&'static str>,
+    /// What its scripted services take for rules, if it has some.
+    pub services: Option<&'static str>,
     /// The scenario that a cluster has to pass before anything else is applied, if it has one.
     pub canary: Option<&'static str>,
     /// The scenario that asks whether traffic comes in, if any does.
@@ -32,7 +34,8 @@ pub const OTHERS: [DialectFiles; 3] = [
         dialect: include_str!("../dialects/aso/dialect.yaml"),
         contract: include_str!("../dialects/aso/contract.yaml"),
         requirements: include_str!("../dialects/aso/requirements.yaml"),
-        features: None,
+        features: Some(include_str!("../dialects/aso/features.yaml")),
+        services: Some(include_str!("../dialects/aso/services.yaml")),
         canary: Some(include_str!("../dialects/aso/canary.yaml")),
         preflight: None,
     },
@@ -41,7 +44,8 @@ pub const OTHERS: [DialectFiles; 3] = [
         dialect: include_str!("../dialects/contour/dialect.yaml"),
         contract: include_str!("../dialects/contour/contract.yaml"),
         requirements: include_str!("../dialects/contour/requirements.yaml"),
-        features: None,
+        features: Some(include_str!("../dialects/contour/features.yaml")),
+        services: None,
         canary: None,
         preflight: None,
     },
@@ -51,6 +55,7 @@ pub const OTHERS: [DialectFiles; 3] = [
         contract: include_str!("../dialects/kuadrant/contract.yaml"),
         requirements: include_str!("../dialects/kuadrant/requirements.yaml"),
         features: Some(include_str!("../dialects/kuadrant/features.yaml")),
+        services: Some(include_str!("../dialects/kuadrant/services.yaml")),
         canary: None,
         preflight: Some(include_str!("../dialects/kuadrant/preflight.yaml")),
     },

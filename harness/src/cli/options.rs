@@ -182,6 +182,7 @@ pub(crate) fn check(texts: &[(String, String)], suite: &Suite) -> Result<(Vec<Sc
     for (file, text) in texts {
         problems.extend(lint::objects(file, text, &schemas, &suite.dialect));
         problems.extend(lint::said(file, text, suite, &suite.dialect));
+        problems.extend(lint::scripts(file, text, suite));
     }
     let position = |file: &str| texts.iter().position(|(name, _)| name == file);
     problems.sort_by_key(|problem| (position(&problem.file), problem.line, problem.column));

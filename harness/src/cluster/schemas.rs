@@ -122,11 +122,7 @@ impl ObjectSchemas for Schemas {
     }
 
     fn wrong_types(&self, object: &Value, _: Version, channel: Channel) -> Vec<WrongType> {
-        let mut found = Vec::new();
-        if let Some((_, source)) = of(object, channel) {
-            types(source, object, "", &mut found);
-        }
-        found
+        of(object, channel).map(|(_, source)| wrong_types_by(source, object)).unwrap_or_default()
     }
 
     fn fields_beside(&self, object: &Value, path: &str, _: Version, channel: Channel) -> Vec<String> {
@@ -146,11 +142,7 @@ impl ObjectSchemas for Schemas {
     }
 
     fn wrong_types_beside_releases(&self, object: &Value) -> Vec<WrongType> {
-        let each = self.own_of(object).map(|(_, source)| {
-            let mut found = Vec::new();
-            types(source, object, "", &mut found);
-            found
-        });
+        let each = self.own_of(object).map(|(_, source)| wrong_types_by(source, object));
         each.min_by_key(Vec::len).unwrap_or_default()
     }
 
@@ -176,9 +168,7 @@ impl ObjectSchemas for Schemas {
         for (_, source) in self.of_kind(group, kind) {
             // Where one has nothing, nothing is known of the type; that it has nothing is told elsewhere.
             let Ok(Some(schema)) = at(source, pointer) else { continue };
-            let mut found = Vec::new();
-            types(schema, value, "", &mut found);
-            wrong = Some(found.into_iter().next()?);
+            wrong = Some(wrong_types_by(schema, value).into_iter().next()?);
         }
         wrong
     }
@@ -218,6 +208,13 @@ fn at<'s>(schema: &'s Value, pointer: &str) -> Result<Option<&'s Value>, Missing
         }
     }
     Ok(Some(schema))
+}
+
+/// Values within a value that are of another type than a schema has in their place. Placeholders count as what they stand for.
+pub fn wrong_types_by(schema: &Value, value: &Value) -> Vec<WrongType> {
+    let mut found = Vec::new();
+    types(schema, value, "", &mut found);
+    found
 }
 
 /// Holds a value, and all that is in it, against the types of a schema. Metadata has a schema of its own elsewhere.

@@ -31,7 +31,7 @@ const OF_KUBERNETES: [&str; 24] = [
 ];
 
 /// Whether an API group is one of Kubernetes itself. Others below `k8s.io` are of those who define their kinds.
-pub(super) fn is_of_kubernetes(group: &str) -> bool {
+pub fn is_of_kubernetes(group: &str) -> bool {
     OF_KUBERNETES.contains(&group)
 }
 

@@ -23,6 +23,7 @@ pub use entries::{Addresses, Entries, Entry};
 pub use error::DialectError;
 pub use feature::DialectFeature;
 pub use foreign::{dialect_of, has_both, is_borrowed, kinds_in};
+pub use groups::is_of_kubernetes;
 pub use guarded::{Guarded, guarding, unguarded_by};
 pub use implied::Implied;
 pub use makes::{MadeKind, Makes};

@@ -27,7 +27,8 @@ pub struct Located {
     pub usable_address: Option<String>,
     /// How its addresses are reached, beside what the user says.
     pub dial: Vec<String>,
-    /// What it supports beside what it claims, for releases whose GatewayClass has no place for all of it.
+    /// What it supports beside what it claims: for releases whose GatewayClass has no place for all of it, and in a dialect in which
+    /// nothing claims what it is set to.
     pub features: Vec<String>,
     /// The scripted services that it names itself, if it is one that does.
     pub services: Option<Services>,
@@ -151,7 +152,7 @@ async fn start_aso(conduct: &Conduct, edition: Option<&str>) -> Result<Located, 
         single_gateway_class: None,
         usable_address: None,
         dial: Vec::new(),
-        features: Vec::new(),
+        features: aso::FEATURES.map(str::to_owned).to_vec(),
         services: services(testbed.services()),
         testbed: Some(Embedded::Aso(Box::new(testbed))),
     })
@@ -193,7 +194,7 @@ async fn start_contour(conduct: &Conduct, edition: Option<&str>) -> Result<Locat
         single_gateway_class: None,
         usable_address: None,
         dial: testbed.cluster().dial_rules(),
-        features: Vec::new(),
+        features: contour::FEATURES.map(str::to_owned).to_vec(),
         services: None,
         testbed: Some(Embedded::Contour(Box::new(testbed))),
     })

@@ -7,9 +7,11 @@ use serde_json::Value;
 
 mod places;
 mod said;
+mod scripts;
 mod walk;
 
 pub use said::{Saying, Sayings, said};
+pub use scripts::{ScriptSchemas, WrongRule, scripts};
 
 use crate::dialects::Dialect;
 
@@ -96,11 +98,6 @@ impl Missing {
         let written = self.pointer.rsplit('/').next().unwrap_or_default();
         suggest(written, self.known.iter().map(String::as_str))
     }
-}
-
-/// The JSON pointer to a field of what another one leads to.
-pub fn pointer_below(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// A value of another type than its schema has.

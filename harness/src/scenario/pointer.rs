@@ -23,6 +23,11 @@ fn index_of(items: &[Value], token: &str) -> Option<usize> {
     items.iter().position(|item| item[key] == *wanted)
 }
 
+/// The JSON pointer to a field of what another one leads to.
+pub fn below(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;

@@ -11,7 +11,8 @@ use super::{DEFINITIONS, File, and_of_edition};
 use crate::cluster::schemas::Schemas;
 use crate::dialects::{Addresses, Dialect, DialectKind, Entries, Generation, Scope};
 use crate::judge::contract::{Contract, NamedPlace};
-use crate::scenario::lint::{Missing, ObjectSchemas, pointer_below};
+use crate::scenario::lint::{Missing, ObjectSchemas};
+use crate::scenario::pointer::below;
 use crate::scenario::{line_of, nearest, suggest};
 
 /// Definitions, and the name of the file that they stand in; none of those that a target serves.
@@ -19,7 +20,7 @@ use crate::scenario::{line_of, nearest, suggest};
 pub(super) struct Named<'d>(pub(super) &'d [Value], pub(super) Option<&'d str>);
 
 /// What stands for the file where a target tells of the definitions.
-const SERVED: &str = "the target";
+pub(super) const SERVED: &str = "the target";
 
 /// Reads them.
 pub(super) fn read((path, text): &File) -> Result<Vec<Value>, SuiteError> {
@@ -267,7 +268,7 @@ pub(super) fn hold_pointers(
     }
     let (Some(entry), Some(entries)) = (dialect.entry(), dialect.entries()) else { return Ok(()) };
     let Addresses { at, values, type_ } = &entries.addresses;
-    let in_address = |field: &str| pointer_below(&format!("{at}/0"), field);
+    let in_address = |field: &str| below(&format!("{at}/0"), field);
     let list = (at.clone(), vec!["addresses", "at"]);
     let fields = values.iter().map(|value| (in_address(value), vec!["addresses", "values", value]));
     let type_ = type_.iter().map(|type_| (in_address(type_), vec!["addresses", "type"]));
@@ -290,7 +291,7 @@ mod tests {
     use super::*;
     use crate::judge::contract::GATEWAY_API;
     use crate::run::embedded;
-    use crate::suite::Suite;
+    use crate::suite::{Suite, made};
 
     /// What is built in is not held at every start.
     #[rstest]
@@ -303,6 +304,7 @@ mod tests {
         let suite = Suite::named_in(name, edition).unwrap().unwrap();
         let definitions = embedded::definitions(suite.reference().unwrap(), edition);
         hold(Named(&definitions, Some(DEFINITIONS)), &suite.dialect, Path::new(name), "").unwrap();
+        made::hold(Named(&definitions, Some(DEFINITIONS)), &suite.dialect, Path::new(name), "").unwrap();
         hold_entries(&definitions, &suite.dialect, Path::new(name), "").unwrap();
         hold_pointers(Named(&definitions, Some(DEFINITIONS)), &suite.dialect, Path::new(name), "").unwrap();
         let schemas = Schemas::with([&definitions[..]]);

@@ -154,6 +154,16 @@ pub enum SuiteError {
         /// As written.
         name: String,
     },
+    /// A service that there is not, or what it takes for rules.
+    #[error("{}: {problem}", place(path, *line))]
+    Service {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: Option<usize>,
+        /// What is wrong.
+        problem: String,
+    },
     /// A profile that cannot be named, or names what there is not.
     #[error("{}: {problem}", place(path, *line))]
     Profile {

@@ -25,6 +25,10 @@ const OPERATOR: &str = "operator";
 /// After how long a spec is sent again, before scaling: within a hold of some seconds at the pace of the target.
 const SYNC_PERIOD: Duration = Duration::from_secs(100);
 
+/// What it is set to, by the names that the dialect has for it: something refuses what must not be written, each object has a task of
+/// its own, and specs are sent again within seconds.
+pub const FEATURES: [&str; 3] = ["Webhooks", "SeveralAtOnce", "ShortSyncPeriod"];
+
 /// What the reference's delays are multiplied by: what is tried again comes within a test's patience.
 const PACE: f64 = 0.05;
 

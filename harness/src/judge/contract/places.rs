@@ -3,7 +3,7 @@
 use super::data::{Contract, Kind, SortedField, Subject};
 use super::error::{in_set, path};
 use crate::dialects::StatusList;
-use crate::scenario::lint::pointer_below;
+use crate::scenario::pointer::below;
 
 /// A place in objects of a kind that a contract names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,19 +37,19 @@ impl Kind {
             add(at.pointer(), own(&["subjects", &item, "at"]));
             // Counted is in entries, and what stands for the object has none.
             for count in counts.iter().filter(|_| *at != StatusList::Object) {
-                let pointer = pointer_below(&format!("{}/0", at.pointer()), count);
+                let pointer = below(&format!("{}/0", at.pointer()), count);
                 add(pointer, own(&["subjects", &item, "counts", count]));
             }
             for (type_, terms) in conditions {
                 for (word, field) in terms.graded.fields() {
-                    add(pointer_below(&at.condition(), field), in_set(set, &[type_, "graded", word]));
+                    add(below(&at.condition(), field), in_set(set, &[type_, "graded", word]));
                 }
             }
         }
         for SortedField { at, by } in &self.sorted {
             let item = format!("at={at}");
             add(at.clone(), own(&["sorted", &item, "at"]));
-            add(pointer_below(&format!("{at}/0"), by), own(&["sorted", &item, "by"]));
+            add(below(&format!("{at}/0"), by), own(&["sorted", &item, "by"]));
         }
         for typed in &self.typed {
             add(typed.at().to_owned(), own(&["typed", &format!("at={}", typed.at()), "at"]));

@@ -7,7 +7,8 @@ use super::super::diagnostic::{Diagnostic, Report, Source};
 use super::super::parse::check::is_condition_type;
 use super::super::parse::field::mirrored;
 use super::super::parse::tree::{Document, Key, Kind, Mark, Node};
-use super::{ObjectSchemas, WrongType, locate, near, pointer_below, walk, wrong_type};
+use super::super::pointer::below;
+use super::{ObjectSchemas, WrongType, locate, near, walk, wrong_type};
 use crate::dialects::{Dialect, StatusList};
 
 /// What steps expect, keep or patch at places that no schema of the kind has.
@@ -84,7 +85,7 @@ impl Search<'_> {
             if let Some((by, name)) = field.get("sortedBy").and_then(|by| Some((by, by.text()?)))
                 && leads_somewhere
             {
-                self.pointer(kind, by.mark, &pointer_below(&format!("{pointer}/0"), name));
+                self.pointer(kind, by.mark, &below(&format!("{pointer}/0"), name));
             }
             self.tested(kind, pointer, field);
         }
@@ -145,7 +146,7 @@ impl Search<'_> {
                 let told = self.found.len();
                 for list in lists {
                     if self.found.len() == told {
-                        self.asked(kind, &pointer_below(&list.condition(), &key.name), asked);
+                        self.asked(kind, &below(&list.condition(), &key.name), asked);
                     }
                 }
             }
@@ -156,7 +157,7 @@ impl Search<'_> {
         let missing = |pointer: &str| self.schemas.missing_at(self.group(kind), kind, pointer);
         // Of a kind that has no conditions there nothing can be said.
         let lists = lists.iter().filter(|list| missing(&list.conditions()).is_none());
-        let in_each: Option<Vec<_>> = lists.map(|list| missing(&pointer_below(&list.condition(), name))).collect();
+        let in_each: Option<Vec<_>> = lists.map(|list| missing(&below(&list.condition(), name))).collect();
         if let Some(missing) = in_each.and_then(|mut in_each| in_each.pop()) {
             let message = format!("conditions of {kind} have no field `{name}`");
             self.found.push(self.source.problem(*mark, message, near(name, &missing.known)));

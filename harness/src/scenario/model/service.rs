@@ -13,7 +13,7 @@ use crate::scenario::pattern::matches;
 pub struct Script {
     /// The service.
     pub service: String,
-    /// Rules that it alone understands.
+    /// Rules. The file of the services says what it takes for one.
     pub rules: Vec<Value>,
 }
 

@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::super::lint::pointer_below;
 use super::super::model::{BelowExpectation, FieldExpectation, FieldTest, Level, SubCondition};
+use super::super::pointer;
 use super::build::{boolean, text};
 use super::check::Checker;
 use super::tree::{Kind, Mark, Node};
@@ -111,7 +111,7 @@ pub(super) fn mirrors(node: &Node, checker: &mut Checker<'_>) -> Vec<(Mark, Fiel
 pub(in crate::scenario) fn mirrored(name: &str) -> String {
     match name.starts_with('/') {
         true => format!("/status{name}"),
-        false => pointer_below("/status", name),
+        false => pointer::below("/status", name),
     }
 }
 

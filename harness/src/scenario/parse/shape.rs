@@ -390,7 +390,7 @@ static SCRIPT: Table = Table {
     one_of: &[],
     fields: &[
         must("service", Shape::Name, "the service, one of the dialect's"),
-        must("rules", Shape::List(&Shape::Any), "rules that it alone understands; none takes back those before"),
+        must("rules", Shape::List(&Shape::Any), "rules, each as the service takes them; none takes back those before"),
     ],
 };
 
