@@ -10,6 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::proxy::Proxy;
+pub use super::way::DialError;
+use super::way::halves;
 
 /// Opens connections to addresses of the target. The seam under every protocol.
 #[async_trait]
@@ -43,25 +45,6 @@ pub struct Connection {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WayLost(pub String);
-
-/// Why there is no connection.
-#[derive(Debug, thiserror::Error)]
-pub enum DialError {
-    /// There is no way to the address: not the target's fault.
-    #[error("{0}")]
-    Unreachable(String),
-    /// The network knows no route to it.
-    #[error("{to}: {why}")]
-    NoRoute {
-        /// Where to.
-        to: SocketAddr,
-        /// In the words of the system.
-        why: std::io::Error,
-    },
-    /// Somebody is there and refuses.
-    #[error("{0}")]
-    Refused(std::io::Error),
-}
 
 /// A rule of the static map, `HOST:PORT=ADDR:PORT`. On the left `*` matches anything; on the right `*` keeps what was
 /// asked for, and the port `+N` adds N to it. IPv6 addresses stand in brackets.
@@ -135,21 +118,6 @@ impl fmt::Display for DialRule {
             ToPort::Fixed(port) => write!(f, "{port}"),
             ToPort::Plus(offset) => write!(f, "+{offset}"),
         }
-    }
-}
-
-/// Host and port, the host without brackets.
-pub(super) fn halves(text: &str) -> Result<(&str, &str), String> {
-    let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("`{text}` has no port"))?;
-    let host = match host.strip_prefix('[') {
-        Some(bracketed) => bracketed.strip_suffix(']').ok_or_else(|| format!("`{host}` lacks its `]`"))?,
-        None if host.contains(':') => return Err(format!("the IPv6 address `{host}` needs brackets")),
-        None => host,
-    };
-    match host {
-        "" => Err(format!("`{text}` has no host")),
-        _ if host.contains(char::is_whitespace) => Err(format!("the host `{host}` has white space in it")),
-        _ => Ok((host, port)),
     }
 }
 

@@ -35,4 +35,5 @@ pub mod shape;
 pub mod undo;
 pub mod view;
 mod watching;
+mod way;
 pub mod write;

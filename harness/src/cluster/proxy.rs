@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::dial::{DialError, halves};
+use super::way::{DialError, halves};
 
 /// The longest head of an answer that is read, in bytes.
 const LONGEST_HEAD: usize = 8 * 1024;

@@ -1,0 +1,37 @@
+//! What all ways to an address have in common: how text names one, and why there is no connection.
+
+use std::net::SocketAddr;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    /// There is no way to the address: not the target's fault.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The network knows no route to it.
+    #[error("{to}: {why}")]
+    NoRoute {
+        /// Where to.
+        to: SocketAddr,
+        /// In the words of the system.
+        why: std::io::Error,
+    },
+    /// Somebody is there and refuses.
+    #[error("{0}")]
+    Refused(std::io::Error),
+}
+
+/// Host and port, the host without brackets.
+pub(super) fn halves(text: &str) -> Result<(&str, &str), String> {
+    let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("`{text}` has no port"))?;
+    let host = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.strip_suffix(']').ok_or_else(|| format!("`{host}` lacks its `]`"))?,
+        None if host.contains(':') => return Err(format!("the IPv6 address `{host}` needs brackets")),
+        None => host,
+    };
+    match host {
+        "" => Err(format!("`{text}` has no host")),
+        _ if host.contains(char::is_whitespace) => Err(format!("the host `{host}` has white space in it")),
+        _ => Ok((host, port)),
+    }
+}
