@@ -80,6 +80,27 @@ async fn the_raw_target_host_and_headers_arrive() {
 }
 
 #[tokio::test]
+async fn a_target_in_absolute_form_names_the_host() {
+    let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let address = listener(move |mut stream| {
+        let sender = sender.clone();
+        async move {
+            let mut head = vec![0; 4096];
+            let length = stream.read(&mut head).await.unwrap();
+            sender.send(String::from_utf8_lossy(&head[..length]).into_owned()).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+        }
+    })
+    .await;
+    let ProbeRequest::Http(request) = http(address, "/a?b=c") else { panic!("not HTTP") };
+    let request = HttpRequest { absolute: true, ..*request };
+    assert_eq!(attempt(ProbeRequest::from(request)).await.http.unwrap().status, 200);
+    let sent = received.recv().await.unwrap();
+    let expected = "GET http://some.host.test/a?b=c HTTP/1.1\r\nHost: some.host.test\r\n";
+    assert!(sent.starts_with(expected), "{sent}");
+}
+
+#[tokio::test]
 async fn what_goes_out_is_exact() {
     let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
     let address = listener(move |mut stream| {

@@ -112,6 +112,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         client: probe.client.clone(),
         method: method.clone(),
         target: probe.path.clone(),
+        absolute: probe.absolute,
         authority: host.unwrap_or(own_host).to_owned(),
         headers: if probe.grpc { call(lines(probe)) } else { lines(probe) },
         messages: probe.messages.clone().filter(|_| host.is_none()),

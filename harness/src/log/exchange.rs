@@ -125,6 +125,9 @@ pub struct HttpRequest {
     pub method: String,
     /// The raw request target, such as `/a/../b?q=%2F`.
     pub target: String,
+    /// Over HTTP/1.1: it goes out in absolute form, with scheme and authority before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub absolute: bool,
     /// The Host header, or `:authority`.
     pub authority: String,
     /// Further headers in order, names with their case.

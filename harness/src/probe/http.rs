@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::stream;
 use gateproof_echo::conduct;
 use gateproof_echo::grpc::message::{frame, text_message};
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Either, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
@@ -27,6 +27,9 @@ use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, P
 const LOGGED_BODY: usize = 4 * 1024;
 /// How long the headers of an answer over HTTP/2 may be, in bytes; HTTP/1.1 has bounds of its own.
 const LONGEST_HEADERS: u32 = 256 * 1024;
+/// How much of an answer over HTTP/2 may be under way, in bytes: what every client takes that says nothing of it (RFC 9113,
+/// section 6.9.2). An answer that is as long is nothing special.
+const WINDOW: u32 = 65_535;
 /// How long before a request the others of its connection are sent: whoever gets them all at once may begin with any.
 const HEAD_START: Duration = Duration::from_millis(50);
 /// How long a backend may be asked to take.
@@ -180,7 +183,7 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     let cannot = |what: &str, error: &dyn std::error::Error| format!("the {what} cannot be sent: {error}");
     let method = Method::from_bytes(request.method.as_bytes()).map_err(|e| cannot("method", &e))?;
     let named = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(HOST.as_str()));
-    let target: Uri = if request.http2 {
+    let target: Uri = if request.http2 || request.absolute {
         let scheme = if request.tls_server_name.is_some() { "https" } else { "http" };
         let authority = named.map_or(request.authority.as_str(), |(_, host)| host.as_str());
         let target = Uri::builder().scheme(scheme).authority(authority);
@@ -195,7 +198,9 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     if named.is_none() && !request.http2 {
         headers.insert(HOST, HeaderValue::from_str(&request.authority).map_err(|e| cannot("Host header", &e))?);
     }
-    let is_sent = |name: &str| !request.http2 || !name.eq_ignore_ascii_case(HOST.as_str());
+    // Nor is anything said there of how a body is sent (RFC 9113, section 8.2.2).
+    let is_own = |name: &str| [HOST, TRANSFER_ENCODING].iter().any(|own| name.eq_ignore_ascii_case(own.as_str()));
+    let is_sent = |name: &str| !request.http2 || !is_own(name);
     for (name, value) in request.headers.iter().filter(|(name, _)| is_sent(name)) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|e| cannot("header name", &e))?;
         headers.append(name, HeaderValue::from_str(value).map_err(|e| cannot("header value", &e))?);
@@ -211,9 +216,15 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     wire.body(content(request)).map_err(|e| cannot("request", &e))
 }
 
-/// The body as it goes out: in one piece, and so with its length, unless it is that of a call with several messages.
+/// The body as it goes out: in one piece, and so with its length, unless it is that of a call with several messages, or over
+/// HTTP/2 has none that is told. Over HTTP/1.1 the header says that.
 fn content(request: &HttpRequest) -> Content {
+    let is_untold = |(name, _): &(String, String)| name.eq_ignore_ascii_case(TRANSFER_ENCODING.as_str());
     let whole = match request.sends.as_slice() {
+        _ if !is_call(request) && request.http2 && request.headers.iter().any(is_untold) => {
+            let piece = Ok(Frame::data(Bytes::from(request.body.clone())));
+            return Either::Right(StreamBody::new(stream::iter(vec![piece])));
+        }
         _ if !is_call(request) => Bytes::from(request.body.clone()),
         [] => frame(b""),
         [only] => frame(&text_message(only)),
@@ -256,6 +267,7 @@ where
     if http2 {
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         builder.max_header_list_size(LONGEST_HEADERS);
+        builder.initial_stream_window_size(WINDOW).initial_connection_window_size(WINDOW);
         let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
         let task = tokio::spawn(async move { connection.await.map(|()| 0) });
         let task = Arc::new(AbortOnDropHandle::new(task));

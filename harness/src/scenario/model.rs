@@ -431,6 +431,8 @@ pub struct Probe {
     pub grpc: bool,
     /// Whether over HTTP/2.
     pub http2: bool,
+    /// Whether the whole URL is the request target, in absolute form.
+    pub absolute: bool,
     /// Raw request target for HTTP, text to send for TCP and UDP.
     pub path: String,
     /// Whether nothing is sent over TCP before a line has come.

@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 struct Answer {
     headers: HeaderMap,
     accounts: Vec<Account>,
+    length: usize,
     trailers: HeaderMap,
 }
 
@@ -43,8 +44,9 @@ async fn call_with(
     let headers = response.headers().clone();
     let body = response.into_body().collect().await.unwrap();
     let trailers = body.trailers().cloned().unwrap_or_default();
-    let accounts = frames(&body.to_bytes()).map(|one| Account::decode(one).unwrap()).collect();
-    Answer { headers, accounts, trailers }
+    let body = body.to_bytes();
+    let accounts = frames(&body).map(|one| Account::decode(one).unwrap()).collect();
+    Answer { headers, accounts, length: body.len(), trailers }
 }
 
 #[tokio::test]
@@ -73,6 +75,13 @@ async fn metadata_asks_for_messages_code_and_more_metadata() {
     assert_eq!((answer.accounts.len(), &answer.headers["a"]), (3, &"1".parse().unwrap()));
     let trailers = ["grpc-status", "b", "c"].map(|name| answer.trailers[name].to_str().unwrap().to_owned());
     assert_eq!(trailers, ["5", "2", "3"]);
+}
+
+#[tokio::test]
+async fn metadata_asks_for_messages_of_a_length() {
+    let metadata = [("x-echo-messages", "5"), ("x-echo-bytes", "13107"), ("x-echo-set-trailer", "b:2")];
+    let answer = call(Protocol::H2c, "/a.B/C", &metadata, &Journal::default()).await;
+    assert_eq!((answer.accounts.len(), answer.length, &answer.trailers["b"]), (5, 65_535, &"2".parse().unwrap()));
 }
 
 #[tokio::test]

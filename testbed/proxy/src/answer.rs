@@ -86,6 +86,7 @@ impl Client {
             server_name: self.server_name.clone(),
             method: request.method().clone(),
             host: host_of(&authority),
+            absolute: request.version() < Version::HTTP_2 && request.uri().authority().is_some(),
             authority,
             path: request.uri().path().to_owned(),
             query: request.uri().query().map(str::to_owned),

@@ -48,6 +48,8 @@ pub struct RequestHead {
     pub authority: String,
     /// The host in it: lower case, without port.
     pub host: String,
+    /// Whether it stood in the request target, over HTTP/1.1: that is in absolute form then.
+    pub absolute: bool,
     /// The raw path.
     pub path: String,
     /// The raw query.

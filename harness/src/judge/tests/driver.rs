@@ -214,6 +214,7 @@ pub(super) fn get(answer: Answer) -> Probe {
     Probe {
         grpc: false,
         http2: false,
+        absolute: false,
         target: ProbeTarget { gateway: gateway_ref(), listener: None, of: None },
         method: (!tcp).then(|| "GET".to_owned()),
         path: "/".to_owned(),

@@ -6,7 +6,7 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
-use super::client::{client, left_out, legal, of_request, of_stream, trusting};
+use super::client::{WITHIN_TLS, client, left_out, legal, of_request, of_stream, server_name, trusting};
 use super::hold::millis;
 use super::names::Names;
 use super::service::count_of;
@@ -78,7 +78,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let (once, each) = once(node, checker);
     if let Some((to, over)) = layer_4(node) {
-        for name in ["via", "headers", "client", "body", "sends", "among", "over", "http2", "without", "method"] {
+        for name in
+            ["via", "headers", "client", "body", "sends", "among", "over", "http2", "absolute", "without", "method"]
+        {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
@@ -116,6 +118,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             method: None,
             grpc: false,
             http2: false,
+            absolute: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             listens,
             half_close,
@@ -176,6 +179,9 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     if let Some(given) = node.get("sends") {
         sent(given, grpc, &sends, checker);
     }
+    if let Some(given) = node.get("absolute").filter(|_| http2) {
+        checker.report(given.mark, "`absolute` has no meaning over HTTP/2".to_owned(), None);
+    }
     if let Some(given) = node.get("among").filter(|_| !http2) {
         let help = Some("add `http2: true`".to_owned());
         checker.report(given.mark, "over HTTP/1.1 requests follow each other".to_owned(), help);
@@ -201,6 +207,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         }),
         grpc,
         http2,
+        absolute: boolean(node, "absolute").unwrap_or(false),
         listens: false,
         half_close: false,
         idle: None,
@@ -347,16 +354,19 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         checker.report(key.mark, "`margin` without `shares` or `copies`".to_owned(), None);
     }
     if layer_4 {
-        if let Some((key, _)) = node.entries().iter().find(|(k, _)| {
-            k.name != "backend" && (over != Over::Tls || !["certificate", "trusted", "alpn"].contains(&k.name.as_str()))
-        }) {
+        if let Some((key, _)) = node
+            .entries()
+            .iter()
+            .find(|(k, _)| k.name != "backend" && (over != Over::Tls || !WITHIN_TLS.contains(&k.name.as_str())))
+        {
             checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
         }
         if over == Over::Tls {
             let certificate = text(node, "certificate").map(str::to_owned);
             let backend = backend?.text()?.to_owned();
             let trusted = text(node, "trusted").map(str::to_owned);
-            return Some(Answer::TlsBackend { backend, certificate, trusted, alpn: legal(node) });
+            let server_name = node.get("seen").and_then(|seen| server_name(seen, checker));
+            return Some(Answer::TlsBackend { backend, certificate, trusted, alpn: legal(node), server_name });
         }
         return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
     }

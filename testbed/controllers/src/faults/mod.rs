@@ -4,13 +4,16 @@
 //! breaks; a suite that does not notice has a hole there.
 
 mod arrivals;
+mod attached;
 mod bugs;
 mod chains;
 mod clients;
 mod config;
+mod endpoints;
 pub(crate) mod exchange;
 mod flaps;
 mod frames;
+mod generations;
 mod grpc;
 mod http;
 mod infrastructure;
@@ -37,6 +40,7 @@ mod udp;
 mod unknown;
 mod unseen;
 mod v1_7;
+mod words;
 mod writer;
 
 #[cfg(test)]
@@ -200,7 +204,10 @@ pub fn catalogue() -> &'static [Fault] {
             kept::FAULTS,
             listener_sets::FAULTS,
             listener_sets::clients::FAULTS,
+            listener_sets::ends::FAULTS,
             listener_sets::routes::FAULTS,
+            attached::FAULTS,
+            generations::FAULTS,
             tls::FAULTS,
             policies::FAULTS,
             clients::FAULTS,
@@ -210,8 +217,10 @@ pub fn catalogue() -> &'static [Fault] {
             lacking::FAULTS,
             streams::FAULTS,
             stream_changes::FAULTS,
+            endpoints::FAULTS,
             infrastructure::FAULTS,
             protocols::FAULTS,
+            words::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

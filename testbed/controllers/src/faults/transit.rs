@@ -8,9 +8,10 @@ use gateproof_proxy::{
     grpc,
 };
 use http::{
-    HeaderValue, Method, Request, Response, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
+    HeaderValue, Method, Request, Response, StatusCode, Version,
+    header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, LOCATION, TRANSFER_ENCODING, WWW_AUTHENTICATE},
     request::Parts,
+    response,
 };
 use http_body_util::BodyExt;
 
@@ -20,11 +21,20 @@ use super::{
 };
 
 /// Another request than the one that goes to a backend.
-struct Sends(fn(&RequestHead, Request<Body>) -> Request<Body>);
+pub(super) struct Sends(pub(super) fn(&RequestHead, Request<Body>) -> Request<Body>);
 
 impl Exchange for Sends {
     fn on_try(&self, request: &RequestHead, _: u32, sent: Request<Body>) -> Request<Body> {
         (self.0)(request, sent)
+    }
+}
+
+/// Another answer than the one that a backend gave.
+pub(super) struct Hears(pub(super) fn(&RequestHead, &mut response::Parts));
+
+impl Exchange for Hears {
+    fn on_answer(&self, request: &RequestHead, answer: &mut response::Parts) {
+        (self.0)(request, answer);
     }
 }
 
@@ -54,7 +64,7 @@ fn halved(sent: Request<Body>) -> Request<Body> {
 }
 
 /// No more of a body than this many bytes.
-fn cut_behind(sent: Request<Body>, bytes: usize) -> Request<Body> {
+pub(super) fn cut_behind(sent: Request<Body>, bytes: usize) -> Request<Body> {
     let (mut parts, whole) = sent.into_parts();
     parts.headers.remove(CONTENT_LENGTH);
     Request::from_parts(parts, first(whole, bytes))
@@ -86,7 +96,7 @@ fn cut_answer(response: &mut Response<Body>) {
     }
 }
 
-fn has_body(request: &RequestHead) -> bool {
+pub(super) fn has_body(request: &RequestHead) -> bool {
     [Method::POST, Method::PUT, Method::PATCH].contains(&request.method) && !grpc::is_grpc(&request.headers)
 }
 
@@ -202,15 +212,55 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "cuts-bodies-short",
-        summary: "Forwards the first half of each piece of a body, unless it is that of a call.",
+        summary: "Forwards the first half of each piece of the body of a POST, unless it is that of a call.",
         clauses: &["OWN-07", "blind:Generic.6"],
         seam: Seam::Exchange(|| {
             Arc::new(Sends(|request, sent| if is_plain_post(request) { halved(sent) } else { sent }))
         }),
     },
     Fault {
+        name: "cuts-bodies-of-puts",
+        summary: "Forwards the first half of each piece of the body of a PUT.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Sends(|request, sent| if request.method == Method::PUT { halved(sent) } else { sent }))
+        }),
+    },
+    Fault {
+        name: "cuts-bodies-of-patches",
+        summary: "Forwards the first half of each piece of the body of a PATCH.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Sends(|request, sent| if request.method == Method::PATCH { halved(sent) } else { sent }))
+        }),
+    },
+    Fault {
+        name: "forwards-patches-as-puts",
+        summary: "Forwards a PATCH that has a body as a PUT.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|request, parts| {
+                if request.method == Method::PATCH && request.headers.contains_key(CONTENT_LENGTH) {
+                    parts.method = Method::PUT;
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "forwards-deletions-as-reads",
+        summary: "Forwards a DELETE as a GET.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|request, parts| {
+                if request.method == Method::DELETE {
+                    parts.method = Method::GET;
+                }
+            }))
+        }),
+    },
+    Fault {
         name: "cuts-large-bodies",
-        summary: "Forwards the first 64 KiB of a body, unless it is that of a call.",
+        summary: "Forwards the first 64 KiB of the body of a POST, PUT or PATCH, unless it is that of a call.",
         clauses: &["OWN-07"],
         seam: Seam::Exchange(|| {
             Arc::new(Sends(|request, sent| if has_body(request) { cut_behind(sent, ROOM) } else { sent }))
@@ -218,7 +268,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "loses-bodies-without-length",
-        summary: "Forwards nothing of a body whose length was not told before it, unless it is that of a call.",
+        summary: "Forwards nothing of the body of a POST, PUT or PATCH whose length was not told before it, unless it is that of a call.",
         clauses: &["OWN-07"],
         seam: Seam::Exchange(|| {
             Arc::new(Sends(|request, sent| {
@@ -228,13 +278,40 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "loses-bodies-of-http2-clients",
+        summary: "Forwards nothing of the body of a POST, PUT or PATCH that came over HTTP/2 with its length, unless it is that of a call.",
+        clauses: &["OWN-07"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Sends(|request, sent| {
+                let is_told = has_body(request) && request.headers.contains_key(CONTENT_LENGTH);
+                if is_told && request.version == Version::HTTP_2 { cut_behind(sent, 0) } else { sent }
+            }))
+        }),
+    },
+    Fault {
         name: "forgets-types-of-bodies",
-        summary: "Forwards every body, unless it is that of a call, as one of no special type.",
+        summary: "Forwards the body of every POST, unless it is that of a call, as one of no special type.",
         clauses: &["OWN-07"],
         seam: Seam::Exchange(|| {
             Arc::new(Forwards(|request, parts| {
                 if is_plain_post(request) {
                     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "joins-cookies-with-commas",
+        summary: "Joins cookies that came over HTTP/2 in several lines as other headers are joined.",
+        clauses: &["OWN-42"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Forwards(|request, parts| {
+                let lines: Vec<_> = request.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+                if request.version == Version::HTTP_2
+                    && lines.len() > 1
+                    && let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
+                {
+                    parts.headers.insert(COOKIE, joined);
                 }
             }))
         }),
@@ -284,6 +361,30 @@ pub(super) const FAULTS: &[Fault] = &[
             Arc::new(Answers(|_, response| {
                 if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
                     *response.status_mut() = StatusCode::NOT_FOUND;
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "keeps-challenges",
+        summary: "Leaves WWW-Authenticate out of what a backend answers.",
+        clauses: &["OWN-08"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Hears(|_, answer| {
+                answer.headers.remove(WWW_AUTHENTICATE);
+            }))
+        }),
+    },
+    Fault {
+        name: "leads-home-where-backends-redirect",
+        summary: "Puts the host of the request into the Location that a backend answers with.",
+        clauses: &["OWN-08"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Hears(|request, answer| {
+                let to = answer.headers.get(LOCATION).and_then(|to| to.to_str().ok()?.parse::<http::Uri>().ok());
+                let Some(path) = to.as_ref().and_then(http::Uri::path_and_query) else { return };
+                if let Ok(home) = format!("{}://{}{path}", request.scheme, request.authority).parse() {
+                    answer.headers.insert(LOCATION, home);
                 }
             }))
         }),

@@ -36,6 +36,7 @@ fn request() -> RequestHead {
         method: Method::GET,
         authority: "A.test".to_owned(),
         host: "a.test".to_owned(),
+        absolute: false,
         path: "/".to_owned(),
         query: None,
         headers: HeaderMap::new(),

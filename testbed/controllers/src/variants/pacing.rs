@@ -95,6 +95,7 @@ mod tests {
             method,
             authority: "a.test".to_owned(),
             host: "a.test".to_owned(),
+            absolute: false,
             path: "/".to_owned(),
             query: None,
             headers,

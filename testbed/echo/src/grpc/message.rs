@@ -34,6 +34,24 @@ const TEXT: u8 = 15;
 /// The field of an account that has the server name; free there too.
 const SERVER_NAME: u8 = 14;
 
+/// The field of a message that makes it long; free there too.
+const FILLER: u8 = 13;
+
+/// How many bytes the number of a filler's field and its length take: the latter always has four, whatever it is.
+const BEFORE_FILLER: usize = 5;
+
+/// A message, unframed, made so long that it has this many bytes with its frame, if it has fewer by those that a field takes.
+pub fn filled(message: Bytes, bytes: usize) -> Bytes {
+    let Some(length) = bytes.checked_sub(PREFIX + message.len() + BEFORE_FILLER) else { return message };
+    let mut long = BytesMut::with_capacity(bytes);
+    long.put_slice(&message);
+    long.put_u8(FILLER << 3 | 2);
+    let seven_bits = |at: u32| (length >> (7 * at) & 0x7F) as u8;
+    long.put_slice(&[seven_bits(0) | 0x80, seven_bits(1) | 0x80, seven_bits(2) | 0x80, seven_bits(3)]);
+    long.put_bytes(b'x', length);
+    long.freeze()
+}
+
 /// A message of one text, unframed.
 pub fn text_message(text: &str) -> Bytes {
     let mut message = BytesMut::new();
@@ -272,6 +290,16 @@ mod tests {
     fn fields_that_are_not_known_are_passed_over() {
         let message = [&b"\x10\x96\x01\x1d\0\0\0\0\x19\0\0\0\0\0\0\0\0\x12\x00"[..], &account().encode()].concat();
         assert_eq!(Account::decode(&message), Some(account()));
+    }
+
+    #[test]
+    fn a_message_is_filled_to_a_length() {
+        let short = account().encode();
+        for bytes in [short.len() + PREFIX + BEFORE_FILLER, 65_535, 1 << 20] {
+            let long = filled(short.clone(), bytes);
+            assert_eq!((frame(&long).len(), Account::decode(&long)), (bytes, Some(account())));
+        }
+        assert_eq!(filled(short.clone(), short.len() + PREFIX + BEFORE_FILLER - 1), short);
     }
 
     #[test]

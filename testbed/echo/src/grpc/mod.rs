@@ -1,8 +1,8 @@
 //! Calls of gRPC, of whatever service and method: an account of the call comes back, with the texts of all messages that it
 //! was sent.
 //!
-//! Metadata of the request asks for more: `x-echo-messages` for a number of messages, `x-echo-set-header` and
-//! `x-echo-set-trailer` for metadata at the head and at the end (`name:value`, separated by commas), `x-echo-set-code`
+//! Metadata of the request asks for more: `x-echo-messages` for a number of messages, `x-echo-bytes` for so many bytes in the
+//! frame of each, `x-echo-set-header` and `x-echo-set-trailer` for metadata at the head and at the end (`name:value`, separated by commas), `x-echo-set-code`
 //! for the status code of the call. Messages come before the status whatever it is, so that an answer always says who
 //! gave it.
 
@@ -35,6 +35,9 @@ const UNIMPLEMENTED: u16 = 12;
 /// More messages than this are not sent.
 const MOST_MESSAGES: usize = 1000;
 
+/// Longer ones are not sent either.
+const LONGEST_MESSAGE: usize = 1024 * 1024;
+
 /// Whether a request is a call.
 pub(crate) fn is_call(parts: &Parts) -> bool {
     let of = parts.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
@@ -57,7 +60,8 @@ pub(crate) fn answer((identity, tls): (&Identity, Option<&Agreed>), parts: &Part
         messages: message::frames(body).map(message::text_of).collect(),
         server_name: tls.map(|tls| tls.server_name.clone()),
     };
-    let message = message::frame(&account.encode());
+    let bytes = number("x-echo-bytes").unwrap_or(0).min(LONGEST_MESSAGE);
+    let message = message::frame(&message::filled(account.encode(), bytes));
     let messages = number("x-echo-messages").unwrap_or(1).min(MOST_MESSAGES);
     let code = number("x-echo-set-code").unwrap_or(0);
     let mut trailers = HeaderMap::new();

@@ -169,6 +169,8 @@ fn turns_and_what_a_handshake_lacks_are_read() {
     assert_eq!((idle.half_close, idle.idle, idle.body.len()), (false, Some(2000), 9));
     let bare = read("probe: {get: \"https://${host}/\", without: [alpn, sni], expect: {backend: echo}}");
     assert_eq!(bare.without, [Extension::Sni, Extension::Alpn]);
+    let whole = read("probe: {get: \"http://${host}/\", absolute: true, expect: {backend: echo}}");
+    assert_eq!((bare.absolute, whole.absolute), (false, true));
 }
 
 #[test]
@@ -183,6 +185,9 @@ fn what_handshakes_agree_on_is_read() {
     let stream = read("probe: {tls: gw, alpn: [a, b], expect: {backend: echo, alpn: [b, none]}}");
     let Answer::TlsBackend { alpn, .. } = &stream.answer else { panic!("not TLS") };
     assert_eq!((stream.alpn.join(","), alpn.join(",")), ("a,b".to_owned(), "b,none".to_owned()));
+    let seen = read("probe: {tls: gw, sni: a.test, expect: {backend: echo, seen: {tls: b.test}}}");
+    let Answer::TlsBackend { server_name, .. } = &seen.answer else { panic!("not TLS") };
+    assert_eq!(server_name.as_deref(), Some("b.test"));
     let own = read("probe: {get: \"https://${host}/\", http2: true, expect: {backend: echo, alpn: h2}}");
     assert_eq!(own.alpn, [""; 0]);
 }
@@ -210,6 +215,9 @@ fn what_handshakes_agree_on_is_read() {
 #[case("get: \"https://${host}/\", over: kept", "{backend: echo, trusted: ca}", "`over` beside `trusted`")]
 #[case("get: \"http://${host}/\"", "{backend: echo, trusted: ca}", "no certificate is presented over plain HTTP")]
 #[case("tcp: gw", "{backend: echo, trusted: ca}", "`trusted` has no meaning over TCP")]
+#[case("tcp: gw", "{backend: echo, seen: {tls: a.test}}", "`seen` has no meaning over TCP")]
+#[case("tls: gw", "{backend: echo, seen: {path: /}}", "`path` is not seen of a stream")]
+#[case("tls: gw", "{backend: echo, seen: {tls: none}}", "no backend tells of a stream in clear text")]
 #[case("tcp: gw, alpn: [h2]", "{backend: echo}", "`alpn` has no meaning over TCP")]
 #[case("tcp: gw", "{backend: echo, alpn: h2}", "`alpn` has no meaning over TCP")]
 #[case("udp: gw, alpn: [h2]", "noAnswer", "`alpn` has no meaning over UDP")]
@@ -250,6 +258,11 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
 #[case(
     "probe: {get: \"https://${host}/\", http2: true, without: [alpn], expect: {backend: echo}}",
     "it is by ALPN that HTTP/2 is agreed on"
+)]
+#[case("probe: {tcp: gw, absolute: true, expect: {backend: echo}}", "`absolute` has no meaning over TCP")]
+#[case(
+    "probe: {get: \"http://${host}/\", http2: true, absolute: true, expect: {backend: echo}}",
+    "`absolute` has no meaning over HTTP/2"
 )]
 fn turns_that_cannot_be_taken_are_refused(#[case] text: &str, #[case] message: &str) {
     let found = problems(&with(text));

@@ -8,7 +8,9 @@ mod changing;
 mod collisions;
 mod connections;
 mod encrypting;
+mod endpoints;
 mod entries;
+mod forwarding;
 mod handshakes;
 mod holding;
 mod hostless;
@@ -86,6 +88,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         making::BUGS,
         literals::BUGS,
         moving_away::BUGS,
+        endpoints::BUGS,
+        forwarding::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gateproof_proxy::{
     compiled::CompiledRoute,
-    config::{Filter, PathMatch},
+    config::{BackendTarget, Filter, PathMatch},
     exchange::{BackendChoice, Exchange, MatchOutcome, RequestHead},
     routing::Routing,
 };
@@ -32,6 +32,12 @@ fn is_upgrade(request: &RequestHead) -> bool {
 
 fn rewrites(route: &CompiledRoute) -> bool {
     route.rule.filters.iter().any(|filter| matches!(filter, Filter::UrlRewrite(_)))
+}
+
+/// Whether what was drawn is spoken to within TLS.
+fn is_encrypted(route: &CompiledRoute, drawn: &BackendChoice) -> bool {
+    let BackendChoice::Forward { backend, .. } = drawn else { return false };
+    route.rule.backends.get(*backend).is_some_and(|of| matches!(of.target, BackendTarget::Tls { .. }))
 }
 
 /// Whether nobody is there who could answer, though the reference resolves.
@@ -78,5 +84,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(RefusesUpgrades(|_, drawn| is_idle(drawn)))),
         },
         reported: &["envoyproxy/gateway#9452"],
+    },
+    Bug {
+        fault: Fault {
+            name: "opens-no-websocket-within-tls",
+            summary: "Refuses a WebSocket to a backend that is spoken to within TLS.",
+            clauses: &["blind:HTTPRouteBackendProtocolWebSocket.4"],
+            seam: Seam::Exchange(|| Arc::new(RefusesUpgrades(is_encrypted))),
+        },
+        reported: &["envoyproxy/gateway#9121", "haproxy/haproxy#1364"],
     },
 ];

@@ -115,6 +115,7 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "demo", "lost");
     add(&mut first, include_str!("sets.yaml"), "1");
     add(&mut first, include_str!("away.yaml"), "1");
+    add(&mut first, include_str!("endpoints.yaml"), "1");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
@@ -138,6 +139,7 @@ fn moments() -> [Snapshot; 2] {
     add(&mut second, include_str!("made-later.yaml"), "2");
     add(&mut second, include_str!("moving-later.yaml"), "2");
     add(&mut second, include_str!("away-later.yaml"), "2");
+    add(&mut second, include_str!("endpoints-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
